@@ -1,0 +1,121 @@
+import Foundation
+
+/// One recorded change of one source: the thing everybody downstream is told.
+///
+/// *Shape* (UTF-8 JSON; these bytes are stored, published, signed and sent, never re-serialised):
+/// ```
+/// {"id":"evt_…","type":"source.chargeable","account":"default","source":"src_…","kind":"source",
+///  "seq":2,"run":1,"previous_status":"pending","status":"chargeable","final":false,
+///  "object":{…},"observed":{"polled_at":"2026-11-20T09:30:00.125Z","lag_ms":3}}
+/// ```
+/// `type` is `<kind>.<status>`, or `watch.<closed reason>` when the watch ended without a final
+/// status; then `status` repeats the last one seen (or null). `object` is the upstream's object
+/// without its `client_secret`; null when it is larger than ``objectBytesMax``.
+package struct Event: Hashable, Sendable {
+    /// An object beyond this is left out: it would sit in Redis once for every change.
+    package static let objectBytesMax = 65_536
+
+    package let id: EventID
+    package let type: String
+    package let key: WatchKey
+    package let seq: Int
+    package let run: Int
+    package let previousStatus: SourceStatus?
+    package let status: SourceStatus?
+    /// No further event of this run will follow.
+    package let final: Bool
+    /// When the upstream was asked; for a cancellation, when that was asked for.
+    package let polledAt: Timestamp
+    /// The whole event as it goes over every wire.
+    package let json: String
+
+    /// Records a change.
+    ///
+    /// `lag` is how late the poll was against its due time; `closed` is set when the watch ends
+    /// here for another reason than a final status.
+    package init(
+        watch: Watch,
+        status: SourceStatus?,
+        final: Bool,
+        closed: ClosedReason? = nil,
+        object: RawJSON?,
+        polledAt: Timestamp,
+        lag: Duration
+    ) {
+        key = watch.key
+        seq = watch.seq + 1
+        run = watch.run
+        previousStatus = watch.state.status
+        self.status = status
+        self.final = final
+        self.polledAt = polledAt
+        type =
+            closed.map { "watch.\($0.rawValue)" }
+            ?? "\(watch.key.kind.rawValue).\(status?.description ?? "unknown")"
+        id = EventID(key: watch.key, run: watch.run, seq: watch.seq + 1, type: type)
+        let kept = object.flatMap { $0.description.utf8.count > Self.objectBytesMax ? nil : $0 }
+        let shown = kept?.removing(member: "client_secret")
+        json = """
+            {"id":"\(id)","type":\(RawJSON.literal(type)),"account":"\(key.account)",\
+            "source":"\(key.source)","kind":"\(key.kind.rawValue)","seq":\(seq),"run":\(run),\
+            "previous_status":\(Self.literal(previousStatus)),"status":\(Self.literal(status)),\
+            "final":\(final),"object":\(shown?.description ?? "null"),\
+            "observed":{"polled_at":"\(polledAt)","lag_ms":\(lag.ms)}}
+            """
+    }
+
+    /// Reads an event back from its bytes.
+    ///
+    /// - Returns: nil when the text is not an event of ours.
+    package init?(json: String) {
+        guard let wire = try? JSONDecoder().decode(Wire.self, from: Data(json.utf8)),
+            let kind = SourceKind(rawValue: wire.kind),
+            let polledAt = Timestamp(rfc3339: wire.observed.polledAt)
+        else { return nil }
+        id = EventID(unchecked: wire.id)
+        type = wire.type
+        key = WatchKey(
+            account: AccountID(unchecked: wire.account),
+            source: SourceID(unchecked: wire.source),
+            kind: kind
+        )
+        seq = wire.seq
+        run = wire.run
+        previousStatus = wire.previousStatus.map(SourceStatus.init(unchecked:))
+        status = wire.status.map(SourceStatus.init(unchecked:))
+        final = wire.final
+        self.polledAt = polledAt
+        self.json = json
+    }
+
+    private static func literal(_ status: SourceStatus?) -> String {
+        status.map { "\"\($0)\"" } ?? "null"
+    }
+
+    private struct Wire: Decodable {
+        let id: String
+        let type: String
+        let account: String
+        let source: String
+        let kind: String
+        let seq: Int
+        let run: Int
+        let previousStatus: String?
+        let status: String?
+        let final: Bool
+        let observed: Observed
+
+        struct Observed: Decodable {
+            let polledAt: String
+
+            enum CodingKeys: String, CodingKey {
+                case polledAt = "polled_at"
+            }
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case id, type, account, source, kind, seq, run, status, final, observed
+            case previousStatus = "previous_status"
+        }
+    }
+}

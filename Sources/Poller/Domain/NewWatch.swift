@@ -1,0 +1,51 @@
+/// A request to watch a source, checked and ready for the store.
+package struct NewWatch: Hashable, Sendable {
+    /// More endpoints than this on one watch are a mistake; each event costs a delivery to each.
+    package static let notifyMax = 16
+    /// Bytes of metadata as JSON: what an order reference needs, with room.
+    package static let metadataBytesMax = 4096
+
+    package let key: WatchKey
+    package let policy: PollPolicy
+    /// The span from now to the deadline.
+    package let timeout: Duration
+    package let notify: [NotifyURL]
+    package let clientSecret: ClientSecret?
+    /// A JSON object of strings, as sent; empty when there is none.
+    package let metadata: String
+
+    /// Checks what spans several fields; the fields have checked themselves.
+    ///
+    /// `timeout` is 1 s to 90 days; nil takes the policy's own.
+    package init(
+        key: WatchKey,
+        policy: PollPolicy = .standard,
+        timeout: Duration? = nil,
+        notify: [NotifyURL] = [],
+        clientSecret: ClientSecret? = nil,
+        metadata: String = ""
+    ) throws(InvalidInput) {
+        let timeout = timeout ?? policy.timeout
+        guard timeout >= .seconds(1), timeout <= .seconds(90 * 86_400) else {
+            throw InvalidInput(field: "timeout", message: "must be between 1s and 90d")
+        }
+        guard notify.count <= Self.notifyMax else {
+            throw InvalidInput(
+                field: "notify",
+                message: "names \(notify.count) endpoints; at most \(Self.notifyMax) are allowed"
+            )
+        }
+        guard metadata.utf8.count <= Self.metadataBytesMax else {
+            throw InvalidInput(
+                field: "metadata",
+                message: "is larger than \(Self.metadataBytesMax) bytes as JSON"
+            )
+        }
+        self.key = key
+        self.policy = policy
+        self.timeout = timeout
+        self.notify = notify
+        self.clientSecret = clientSecret
+        self.metadata = metadata
+    }
+}

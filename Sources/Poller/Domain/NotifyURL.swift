@@ -1,0 +1,54 @@
+/// Where a customer wants to be told: `https://…`, `http://…` (where the operator allows it) or
+/// `mailto:name@host`.
+package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
+    /// The URL as given; at most 2,048 printable ASCII characters, no space, no backslash.
+    package let description: String
+    /// `https`, `http` or `mailto`, lower case.
+    package let scheme: String
+
+    /// Checks the form; whether the address may be reached is decided at each delivery.
+    package init(_ text: String, field: String = "notify") throws(InvalidInput) {
+        guard text.utf8.count <= 2048 else {
+            throw InvalidInput(field: field, message: "is longer than 2,048 characters")
+        }
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }) else {
+            throw InvalidInput(
+                field: field,
+                message: "may contain only printable ASCII without spaces; percent-encode the rest"
+            )
+        }
+        guard let colon = text.firstIndex(of: ":") else { throw Self.unknownScheme(field) }
+        scheme = text[..<colon].lowercased()
+        let rest = text[text.index(after: colon)...]
+        switch scheme {
+        case "http", "https":
+            let authority = rest.dropFirst(2).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+            guard rest.hasPrefix("//"), !authority.isEmpty, !authority.hasPrefix(":") else {
+                throw InvalidInput(field: field, message: "has no host: write https://host/path")
+            }
+            guard !authority.contains("@") else {
+                throw InvalidInput(
+                    field: field,
+                    message: "must not carry a user or password; the webhook signature is the proof"
+                )
+            }
+        case "mailto":
+            let parts = rest.split(separator: "@", omittingEmptySubsequences: false)
+            let forbidden: Set<Character> = ["<", ">", ",", ";", ":", "\"", "?", "(", ")"]
+            guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }),
+                !rest.contains(where: forbidden.contains), rest.utf8.count <= 254
+            else {
+                throw InvalidInput(
+                    field: field,
+                    message: "is not one plain mail address: write mailto:name@host"
+                )
+            }
+        default: throw Self.unknownScheme(field)
+        }
+        description = text
+    }
+
+    private static func unknownScheme(_ field: String) -> InvalidInput {
+        InvalidInput(field: field, message: "must begin with https://, http:// or mailto:")
+    }
+}

@@ -1,0 +1,40 @@
+/// The one rule for every id that comes from outside and ends in a key, a path or a log line.
+enum Token {
+    /// Returns `text` when it is 1–`lengthMax` characters of `A–Z a–z 0–9 _ - .`.
+    ///
+    /// Nothing else may pass: no slash (paths), no brace (hash tags), no control character
+    /// (logs), no `|` (packed records).
+    static func check(
+        _ text: String,
+        field: String,
+        lengthMax: Int
+    ) throws(InvalidInput) -> String {
+        let length = text.utf8.count
+        guard length > 0 else {
+            throw InvalidInput(field: field, message: "must not be empty")
+        }
+        guard length <= lengthMax else {
+            throw InvalidInput(
+                field: field,
+                message: "is \(length) bytes long; at most \(lengthMax) are allowed"
+            )
+        }
+        guard text.utf8.allSatisfy(isAllowed) else {
+            throw InvalidInput(
+                field: field,
+                message: "may contain only letters, digits, '_', '-' and '.'"
+            )
+        }
+        return text
+    }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"),
+            UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,19 @@
+/// What names a watch: at most one is open for an (account, source).
+package struct WatchKey: Hashable, Sendable {
+    package let account: AccountID
+    package let source: SourceID
+    package let kind: SourceKind
+
+    /// Names the watch of a source under an account.
+    package init(account: AccountID, source: SourceID, kind: SourceKind) {
+        self.account = account
+        self.source = source
+        self.kind = kind
+    }
+
+    /// The watch's short key in the queue.
+    package var id: ItemID { ItemID(of: account.description, source.description) }
+
+    /// The limit it shares.
+    package var lane: LaneID { LaneID(account: account, kind: kind) }
+}

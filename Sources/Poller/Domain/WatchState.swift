@@ -1,0 +1,28 @@
+/// What a watch has learnt so far; the only part of it that a poll changes.
+package struct WatchState: Hashable, Sendable {
+    /// The last status seen, nil before the first answer.
+    package var status: SourceStatus?
+    /// Polls since the watch began, answered or not.
+    package var attempts: Int
+    /// Unchanged looks since the last change: the position in the policy's schedule.
+    package var step: Int
+    /// Failed polls in a row; a rate limit is not a failure.
+    package var failures: Int
+    /// When the upstream was last asked.
+    package var lastPolledAt: Timestamp?
+
+    /// A state; by default that of a watch nobody has looked at.
+    package init(
+        status: SourceStatus? = nil,
+        attempts: Int = 0,
+        step: Int = 0,
+        failures: Int = 0,
+        lastPolledAt: Timestamp? = nil
+    ) {
+        self.status = status
+        self.attempts = attempts
+        self.step = step
+        self.failures = failures
+        self.lastPolledAt = lastPolledAt
+    }
+}

@@ -1,0 +1,113 @@
+package import Logging
+import Metrics
+import ServiceLifecycle
+import Synchronization
+
+/// Reads recorded events and marks the deliveries they make necessary.
+///
+/// Marking is idempotent, and an entry is acknowledged only after its marks are stored: a crash
+/// between the two marks again, and a delivery with nothing to tell rests at once.
+package final class OutboxReader<Events: Outbox, Deliveries: DeliveryQueue, C: Clock>: Service
+where C.Duration == Duration, C.Instant: Sendable {
+    /// Entries read at a time.
+    private let batch = 128
+    /// An entry another notifier has held for longer was left by a dead one.
+    private let abandonedAfter = Duration.seconds(5)
+    /// The longest a partition goes unread: bounds what a lost arrival can cost.
+    private let insurance = Duration.seconds(1)
+
+    private let outbox: Events
+    private let deliveries: Deliveries
+    private let owner: OwnerID
+    private let clock: C
+    private let logger: Logger
+    private let alarm: Alarm<C>
+    private let arrived = Mutex<Set<Int>>([])
+
+    /// A reader; several in one group share the work.
+    package init(
+        outbox: Events,
+        deliveries: Deliveries,
+        owner: OwnerID,
+        clock: C,
+        logger: Logger
+    ) {
+        self.outbox = outbox
+        self.deliveries = deliveries
+        self.owner = owner
+        self.clock = clock
+        self.logger = logger
+        alarm = Alarm(clock: clock)
+    }
+
+    /// Reads until shut down or cancelled.
+    package func run() async {
+        await cancelWhenGracefulShutdown {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.listen() }
+                while !Task.isCancelled {
+                    await self.readAll(Set(0..<self.outbox.partitions))
+                    let insured = self.clock.now.advanced(by: self.insurance)
+                    while !Task.isCancelled, self.clock.now < insured {
+                        await self.alarm.sleep(until: insured)
+                        await self.readAll(self.takeArrived())
+                    }
+                }
+                group.cancelAll()
+            }
+        }
+    }
+
+    private func listen() async {
+        for await partition in outbox.arrivals() {
+            arrived.withLock { arrived in
+                if let partition {
+                    arrived.insert(partition)
+                } else {
+                    arrived.formUnion(0..<outbox.partitions)
+                }
+            }
+            alarm.ring()
+        }
+    }
+
+    private func takeArrived() -> Set<Int> {
+        arrived.withLock { arrived in
+            defer { arrived = [] }
+            return arrived
+        }
+    }
+
+    private func readAll(_ partitions: Set<Int>) async {
+        for partition in partitions where !Task.isCancelled {
+            do {
+                while try await readBatch(partition) == batch {}
+            } catch {
+                guard !Task.isCancelled else { return }
+                logger.warning(
+                    "outbox unreadable",
+                    metadata: ["partition": "\(partition)", "error": "\(error)"]
+                )
+            }
+        }
+    }
+
+    private func readBatch(_ partition: Int) async throws(StoreError) -> Int {
+        let entries = try await outbox.unacknowledged(
+            partition: partition,
+            consumer: owner,
+            idle: abandonedAfter,
+            limit: batch
+        )
+        guard !entries.isEmpty else { return 0 }
+        let marks = Set(
+            entries.flatMap { entry in
+                entry.notify.map { DeliveryMark(url: $0, watch: entry.event.key) }
+            }
+        )
+        if !marks.isEmpty { try await deliveries.mark(Array(marks)) }
+        try await outbox.acknowledge(partition: partition, entries.map(\.id))
+        Counter(label: "poller_outbox_entries_total").increment(by: entries.count)
+        return entries.count
+    }
+}

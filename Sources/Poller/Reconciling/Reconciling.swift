@@ -1,0 +1,46 @@
+/// What to do with a claimed item; the only difference between a worker and a notifier.
+package protocol Reconciling<Item, Change>: Sendable {
+    associatedtype Item: Sendable
+    associatedtype Change: Sendable
+
+    /// Looks at the item once and says what to record.
+    ///
+    /// `held` is the item with the store's clock as far as we know it. Nil gives the item back
+    /// untouched.
+    func reconcile(_ held: Held<Item>) async -> Reconciled<Change>?
+}
+
+/// An item in our hands, with the store's time.
+package struct Held<Item: Sendable>: Sendable {
+    package let lease: Lease<Item>
+    private let elapsed: @Sendable () -> Duration
+
+    /// Wraps a lease; `elapsed` tells the local span since the claim was answered.
+    package init(lease: Lease<Item>, elapsed: @escaping @Sendable () -> Duration) {
+        self.lease = lease
+        self.elapsed = elapsed
+    }
+
+    /// The item.
+    package var item: Item { lease.item }
+
+    /// The store's clock: its time at the claim, plus what has passed here since.
+    package var now: Timestamp { lease.claimedAt + elapsed() }
+
+    /// How long the lease still holds.
+    package var remaining: Duration { lease.endsAt - now }
+}
+
+/// What a handler wants recorded.
+package struct Reconciled<Change: Sendable>: Sendable {
+    package let verdict: Verdict
+    package let change: Change
+    package let laneHold: Duration?
+
+    /// Describes what to record.
+    package init(verdict: Verdict, change: Change, laneHold: Duration? = nil) {
+        self.verdict = verdict
+        self.change = change
+        self.laneHold = laneHold
+    }
+}

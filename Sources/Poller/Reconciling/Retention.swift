@@ -1,0 +1,90 @@
+package import Logging
+import ServiceLifecycle
+
+/// Forgets what nobody needs any more: acknowledged outbox entries and long-closed items.
+///
+/// Small steps, one partition after the other, so that no reader notices. Safe in any number of
+/// processes at once.
+package struct Retention<
+    Events: Outbox,
+    Watches: WatchStore,
+    Deliveries: DeliveryQueue,
+    C: Clock
+>: Service where C.Duration == Duration, C.Instant: Sendable {
+    /// The pause between two rounds over all partitions.
+    static var interval: Duration { .seconds(30) }
+
+    private let outbox: Events
+    private let watches: Watches
+    private let deliveries: Deliveries
+    private let spans: RetentionSpans
+    private let clock: C
+    private let logger: Logger
+
+    /// Keeps to `spans`.
+    package init(
+        outbox: Events,
+        watches: Watches,
+        deliveries: Deliveries,
+        spans: RetentionSpans,
+        clock: C,
+        logger: Logger
+    ) {
+        self.outbox = outbox
+        self.watches = watches
+        self.deliveries = deliveries
+        self.spans = spans
+        self.clock = clock
+        self.logger = logger
+    }
+
+    /// Works until shut down or cancelled.
+    package func run() async {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                await forget()
+                // Cancelled: the loop's condition ends it.
+                try? await clock.sleep(for: Self.interval)
+            }
+        }
+    }
+
+    private func forget() async {
+        do {
+            for partition in 0..<outbox.partitions {
+                try await outbox.trim(partition: partition, retention: spans.outbox)
+            }
+            for partition in 0..<watches.partitions {
+                while try await watches.purge(partition: partition, retention: spans.closed) {}
+            }
+            for partition in 0..<deliveries.partitions {
+                while try await deliveries.purge(partition: partition, retention: spans.closed) {}
+            }
+        } catch {
+            guard !Task.isCancelled else { return }
+            logger.warning("retention delayed", metadata: ["error": "\(error)"])
+        }
+    }
+}
+
+/// How long things are kept.
+package struct RetentionSpans: Hashable, Sendable {
+    /// Outbox entries, for live clients that come back with an old cursor.
+    package let outbox: Duration
+    /// Closed watches with their log, and rested deliveries with their cursor.
+    ///
+    /// A delivery's longest schedule (75 h) must fit in.
+    package let closed: Duration
+
+    /// A day of outbox and thirty days of history.
+    package static let standard = RetentionSpans(
+        outbox: .seconds(86_400),
+        closed: .seconds(2_592_000)
+    )
+
+    /// Sets the spans.
+    package init(outbox: Duration, closed: Duration) {
+        self.outbox = outbox
+        self.closed = closed
+    }
+}

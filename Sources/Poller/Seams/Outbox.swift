@@ -1,0 +1,77 @@
+/// The recorded events in the order they were recorded, partition by partition.
+///
+/// Two kinds of readers: the notifiers share one position that moves when an entry is
+/// acknowledged (each event is marked for delivery at least once), and live gateways each keep a
+/// position of their own (nothing is ever marked).
+package protocol Outbox: Sendable {
+    /// Partitions 0 ..< `partitions` exist.
+    var partitions: Int { get }
+
+    /// Entries nobody has acknowledged: new ones, and those another consumer has sat on for
+    /// longer than `idle`. The consumer group is made when it is missing, from the start of the
+    /// stream.
+    func unacknowledged(
+        partition: Int,
+        consumer: OwnerID,
+        idle: Duration,
+        limit: Int
+    ) async throws(StoreError) -> [OutboxEntry]
+
+    /// Marks entries as dealt with.
+    func acknowledge(partition: Int, _ ids: [String]) async throws(StoreError)
+
+    /// Entries after a position, oldest first.
+    ///
+    /// `position` is an entry's id, or `0` for the oldest that is kept.
+    func entries(
+        partition: Int,
+        after position: String,
+        limit: Int
+    ) async throws(StoreError) -> [OutboxEntry]
+
+    /// The id of the newest and of the oldest entry of each partition, in order; `0-0` where
+    /// there is none.
+    func bounds() async throws(StoreError) -> [OutboxBounds]
+
+    /// Drops what is older than `retention` and has been acknowledged.
+    func trim(partition: Int, retention: Duration) async throws(StoreError)
+
+    /// A sequence that yields a partition when an event was recorded in it, and nil when such
+    /// news may have been lost. Lossy by design.
+    func arrivals() -> AsyncStream<Int?>
+}
+
+/// One event in the outbox.
+package struct OutboxEntry: Hashable, Sendable {
+    /// `<ms>-<n>`, ascending within a partition.
+    package let id: String
+    package let partition: Int
+    package let event: Event
+    /// Where this watch's customers want to be told.
+    package let notify: [NotifyURL]
+
+    /// Puts an entry together, as a store does.
+    package init(id: String, partition: Int, event: Event, notify: [NotifyURL]) {
+        self.id = id
+        self.partition = partition
+        self.event = event
+        self.notify = notify
+    }
+}
+
+/// The ends of one partition of the outbox.
+package struct OutboxBounds: Hashable, Sendable {
+    /// The oldest entry kept, or `0-0`.
+    package let oldest: String
+    /// The newest entry ever recorded, or `0-0`.
+    package let newest: String
+    /// The newest entry ever trimmed away, or `0-0`: a position before it has lost entries.
+    package let trimmed: String
+
+    /// Puts bounds together, as a store does.
+    package init(oldest: String, newest: String, trimmed: String) {
+        self.oldest = oldest
+        self.newest = newest
+        self.trimmed = trimmed
+    }
+}

@@ -1,0 +1,11 @@
+/// What can go wrong between us and the store, as far as a caller must decide on it.
+package enum StoreError: Error, Hashable, Sendable {
+    /// Nobody could be reached or nobody answered in time. Whether the operation took effect is
+    /// unknown; every operation of the seams may be repeated.
+    case unavailable(String)
+    /// The store is out of memory and refuses new work; finishing work goes on. Tell the client
+    /// to come back (503, `Retry-After`).
+    case full
+    /// The store answered what this version does not understand; a person must look.
+    case corrupt(String)
+}

@@ -1,0 +1,74 @@
+/// The queue of watches with its change log, as the API and the workers see it.
+package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChange {
+    /// Accepts watches; one result for each, in order.
+    ///
+    /// A source with an open watch is joined: endpoints are merged, the later deadline wins, and
+    /// it becomes due now. A closed one starts again with `run + 1`.
+    func enqueue(_ watches: [NewWatch]) async throws(StoreError) -> [EnqueueResult]
+
+    /// Makes an open watch due now, or right after the poll in flight. False when none is open.
+    func hint(_ key: WatchKey) async throws(StoreError) -> Bool
+
+    /// Closes an open watch and records that; a poll in flight becomes stale. False when none is
+    /// open.
+    func cancel(_ key: WatchKey) async throws(StoreError) -> Bool
+
+    /// Reads one watch, open or closed; nil when there is none.
+    func snapshot(of key: WatchKey) async throws(StoreError) -> WatchSnapshot?
+
+    /// A page of watches. Those that are polled while you page may show up twice; none that
+    /// stays open or closed throughout is missed.
+    func list(_ query: ListQuery) async throws(StoreError) -> ListPage<WatchSnapshot>
+
+    /// The recorded events of a watch after `seq`, oldest first; bounded history (the last 100).
+    func events(
+        of key: WatchKey,
+        after seq: Int,
+        limit: Int
+    ) async throws(StoreError) -> [Event]
+
+    /// Counts for operators, over all partitions.
+    func stats() async throws(StoreError) -> StoreStats
+}
+
+/// What a poll changes in a watch.
+package struct WatchChange: Hashable, Sendable {
+    package let state: WatchState
+    /// Set when something is to be recorded and told; its `seq` must be the watch's next.
+    package let event: Event?
+    /// Why the poll failed, for operators; nil clears it.
+    package let lastError: String?
+
+    /// Describes a change.
+    package init(state: WatchState, event: Event? = nil, lastError: String? = nil) {
+        self.state = state
+        self.event = event
+        self.lastError = lastError
+    }
+}
+
+/// What became of one enqueued watch.
+package struct EnqueueResult: Hashable, Sendable {
+    package enum Outcome: String, Hashable, Sendable {
+        /// Nobody watched this source.
+        case created
+        /// Its watch was closed and starts again.
+        case restarted
+        /// Somebody watches it already; the request was merged.
+        case joined
+    }
+
+    package let key: WatchKey
+    package let outcome: Outcome
+    package let run: Int
+    /// Events recorded so far.
+    package let seq: Int
+
+    /// Puts a result together, as a store does.
+    package init(key: WatchKey, outcome: Outcome, run: Int, seq: Int) {
+        self.key = key
+        self.outcome = outcome
+        self.run = run
+        self.seq = seq
+    }
+}

@@ -1,0 +1,62 @@
+/// Every key this system has in Redis, in one place.
+///
+/// `<ns>` is `poller:` for watches and `poller:d:` for deliveries, which are the same kind of
+/// queue; `{p}` is the partition as hash tag, so that a partition lives in one slot of a Redis
+/// Cluster and every operation is one script in one slot.
+///
+/// | key | type | holds |
+/// |---|---|---|
+/// | `<ns>w{p}<id>` | hash | one item, short fields, a listpack (see below) |
+/// | `<ns>o{p}<id>` | hash | its long values, only when it has some: `n` notify URLs by newline, `m` metadata, `p` client secret or endpoint URL, `y` last error |
+/// | `<ns>l{p}<id>` | list | the item's own log: its last 100 events |
+/// | `<ns>z{p}<lane>` | zset | the lane's wheel: item → due ms, for those not leased |
+/// | `<ns>a{p}` | zset | lane → ready ms |
+/// | `<ns>r{p}` | zset | leases: item → end ms |
+/// | `<ns>c{p}<lane>` | hash | lane: `t` GCRA arrival ms, `n` not before ms, `f` in flight, `u` held until ms, `p` parked for want of a slot |
+/// | `<ns>h{p}` | zset | closed: item → closed ms |
+/// | `<ns>e{p}` | stream | outbox: `i` item, `e` event, `n` notify URLs; group `notifier` |
+/// | `<ns>m{p}` | hash | partition meta: `trimmed`, the newest outbox id ever dropped |
+/// | `poller:layout` | hash | `partitions`, fixed when the store is created |
+///
+/// Fields of an item: `s` source · `i` facts, packed · `l` lane · `b` began ms · `x` deadline ms ·
+/// `n` run · `q` seq · `v` state, packed · `g` token · `o` owner, empty when free · `d` due ms while
+/// leased · `c` closed reason · `h` hinted ms · `k` marked while leased · `e` has a private value ·
+/// `y` has an error · `z` leases that ended by themselves.
+///
+/// Channels: `<ns>wake` (payload: partition), `<ns>recorded` (payload: partition),
+/// `<ns>events:<source>` (payload: the event).
+package struct Keys: Hashable, Sendable {
+    /// With the colon at its end.
+    package let namespace: String
+    /// How many partitions the queue has.
+    package let partitions: Int
+
+    /// The keys of one queue.
+    package init(namespace: String, partitions: Int) {
+        self.namespace = namespace
+        self.partitions = partitions
+    }
+
+    /// The partition's meta key; scripts make every other key from it.
+    package func meta(_ partition: Int) -> String { "\(namespace)m{\(partition)}" }
+
+    /// The partition's outbox.
+    package func outbox(_ partition: Int) -> String { "\(namespace)e{\(partition)}" }
+
+    /// The log of one item.
+    package func log(_ partition: Int, _ id: String) -> String { "\(namespace)l{\(partition)}\(id)" }
+
+    /// Where workers are told that something became due earlier.
+    package var wakeChannel: String { "\(namespace)wake" }
+
+    /// Where readers of the outbox are told that something was recorded.
+    package var recordedChannel: String { "\(namespace)recorded" }
+
+    /// Where services listen for a source's events.
+    package func events(of source: String) -> String { "\(namespace)events:\(source)" }
+
+    /// The partition of a lane: CRC16 as Redis Cluster computes it, modulo ``partitions``.
+    package func partition(of lane: String) -> Int {
+        Int(CRC16.checksum(lane.utf8)) % partitions
+    }
+}

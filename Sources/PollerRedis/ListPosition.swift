@@ -1,0 +1,50 @@
+import Poller
+
+/// Where a listing stands: the partition, the phase in it, and the last item of the page before.
+///
+/// *Shape* as cursor: base64url of `partition|phase|lane|score|id`. It holds nothing secret and
+/// a forged one only lists from elsewhere.
+struct ListPosition: Hashable {
+    var partition: Int
+    /// `r` leased, `z` waiting, `h` closed.
+    var phase: String
+    var lane: String
+    var score: String
+    var id: String
+
+    /// The start of a listing, or the place a cursor names; nil for a cursor that is none of ours.
+    init?(cursor: String?, state: ListQuery.State?) {
+        guard let cursor else {
+            self.init(partition: 0, state: state)
+            return
+        }
+        guard let bytes = Base64URL.decode(cursor) else { return nil }
+        let parts = Packed.split(String(decoding: bytes, as: UTF8.self))
+        guard parts.count == 5, let partition = Int(parts[0]), partition >= 0,
+            ["r", "z", "h"].contains(parts[1])
+        else { return nil }
+        self.init(partition: partition, state: nil)
+        (phase, lane, score, id) = (parts[1], parts[2], parts[3], parts[4])
+    }
+
+    private init(partition: Int, state: ListQuery.State?) {
+        self.partition = partition
+        phase = state == .closed ? "h" : "r"
+        (lane, score, id) = ("", "", "")
+    }
+
+    var cursor: String {
+        Base64URL.encode(Packed.join([String(partition), phase, lane, score, id]).utf8)
+    }
+
+    /// The position list.lua answered: {phase, lane, score, id}. Closed items are passed over
+    /// when only open ones are wanted.
+    func following(_ reply: [String], _ state: ListQuery.State?) -> ListPosition {
+        if reply[0].isEmpty || (state == .open && reply[0] == "h") {
+            return ListPosition(partition: partition + 1, state: state)
+        }
+        var next = self
+        (next.phase, next.lane, next.score, next.id) = (reply[0], reply[1], reply[2], reply[3])
+        return next
+    }
+}

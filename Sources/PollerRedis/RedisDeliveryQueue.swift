@@ -1,0 +1,80 @@
+package import Logging
+package import Poller
+package import RedisClient
+
+/// The queue of deliveries in Redis: the watches' mechanism in a namespace of its own, with the
+/// endpoint as lane.
+package struct RedisDeliveryQueue: DeliveryQueue {
+    private let queue: RedisQueue<DeliveryRecord>
+
+    /// The deliveries of a cluster.
+    ///
+    /// - Parameters:
+    ///   - client: the connection; it must be running.
+    ///   - layout: namespace and partitions, as verified at start.
+    ///   - scripts: the live ones, or those of a test's clock.
+    ///   - logger: told about records that cannot be read.
+    package init(
+        client: RedisClient,
+        layout: StoreLayout,
+        scripts: Scripts = .live,
+        logger: Logger
+    ) {
+        queue = RedisQueue(
+            client: client,
+            keys: layout.deliveryKeys,
+            scripts: scripts,
+            logger: logger
+        )
+    }
+
+    package var partitions: Int { queue.keys.partitions }
+
+    package func claim(_ request: ClaimRequest) async throws(StoreError) -> Claim<Delivery> {
+        try await queue.claim(request)
+    }
+
+    package func commit(
+        _ commits: [Commit<DeliveryChange>]
+    ) async throws(StoreError) -> [CommitResult] {
+        try await queue.commit(commits)
+    }
+
+    package func release(_ refs: [LeaseRef]) async throws(StoreError) -> [CommitResult] {
+        try await queue.release(refs)
+    }
+
+    package func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+        try await queue.purge(partition: partition, retention: retention)
+    }
+
+    package func wakes() -> AsyncStream<Int?> {
+        queue.partitions(on: queue.keys.wakeChannel)
+    }
+
+    package func stats() async throws(StoreError) -> StoreStats {
+        try await queue.stats()
+    }
+
+    package func mark(_ deliveries: [DeliveryMark]) async throws(StoreError) {
+        let byPartition = Dictionary(grouping: deliveries) { mark in
+            queue.keys.partition(of: mark.endpoint.description)
+        }
+        for (partition, marks) in byPartition {
+            for start in stride(from: 0, to: marks.count, by: RedisQueue<DeliveryRecord>.chunk) {
+                let end = min(start + RedisQueue<DeliveryRecord>.chunk, marks.count)
+                let arguments = marks[start..<end].flatMap { mark -> [RedisArgument] in
+                    let endpoint = mark.endpoint
+                    return [
+                        .string(Delivery.id(endpoint: endpoint, watch: mark.watch).description),
+                        .string(mark.watch.source.description),
+                        .string(DeliveryRecord.facts(of: mark.watch)),
+                        .string(LaneID(endpoint: endpoint).description),
+                        .string(mark.url.description),
+                    ]
+                }
+                _ = try await queue.run(queue.scripts.mark, partition: partition, arguments)
+            }
+        }
+    }
+}

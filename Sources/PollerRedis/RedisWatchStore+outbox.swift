@@ -1,0 +1,129 @@
+package import Poller
+import RedisClient
+
+/// The outbox: one stream a partition, read by the consumer group `notifier`.
+extension RedisWatchStore: Outbox {
+    private static var group: RedisArgument { "notifier" }
+
+    package func unacknowledged(
+        partition: Int,
+        consumer: OwnerID,
+        idle: Duration,
+        limit: Int
+    ) async throws(StoreError) -> [OutboxEntry] {
+        let stream = RedisArgument.string(queue.keys.outbox(partition))
+        let name = RedisArgument.string(consumer.description)
+        let replies = try await pipeline([
+            RedisCommand(
+                "XREADGROUP",
+                [
+                    "GROUP", Self.group, name, "COUNT", RedisArgument(limit), "STREAMS", stream,
+                    ">",
+                ]
+            ),
+            RedisCommand(
+                "XAUTOCLAIM",
+                [stream, Self.group, name, RedisArgument(idle.ms), "0", "COUNT", RedisArgument(limit)]
+            ),
+        ])
+        if replies.contains(where: { $0.error?.code == "NOGROUP" }) {
+            try await createGroup(stream)
+            return try await unacknowledged(
+                partition: partition,
+                consumer: consumer,
+                idle: idle,
+                limit: limit
+            )
+        }
+        for reply in replies {
+            if let error = reply.error { throw StoreError(.reply(error)) }
+        }
+        let fresh = replies[0].array?.first?.array?.last?.array ?? []
+        let abandoned = replies[1].array.flatMap { $0.count > 1 ? $0[1].array : nil } ?? []
+        return (abandoned + fresh).compactMap { OutboxRecord.entry($0, partition: partition) }
+    }
+
+    package func acknowledge(partition: Int, _ ids: [String]) async throws(StoreError) {
+        guard !ids.isEmpty else { return }
+        let stream = RedisArgument.string(queue.keys.outbox(partition))
+        _ = try await send(RedisCommand("XACK", [stream, Self.group] + ids.map { .string($0) }))
+    }
+
+    package func entries(
+        partition: Int,
+        after position: String,
+        limit: Int
+    ) async throws(StoreError) -> [OutboxEntry] {
+        let reply = try await send(
+            RedisCommand(
+                "XRANGE",
+                [
+                    .string(queue.keys.outbox(partition)), .string("(\(position)"), "+", "COUNT",
+                    RedisArgument(limit),
+                ]
+            )
+        )
+        return (reply.array ?? []).compactMap { OutboxRecord.entry($0, partition: partition) }
+    }
+
+    package func bounds() async throws(StoreError) -> [OutboxBounds] {
+        let commands = (0..<partitions).flatMap { partition -> [RedisCommand] in
+            let stream = RedisArgument.string(queue.keys.outbox(partition))
+            return [
+                RedisCommand("XRANGE", [stream, "-", "+", "COUNT", 1]),
+                RedisCommand("XREVRANGE", [stream, "+", "-", "COUNT", 1]),
+                RedisCommand("HGET", [.string(queue.keys.meta(partition)), "trimmed"]),
+            ]
+        }
+        let replies = try await pipeline(commands)
+        func id(_ reply: RedisValue) -> String? {
+            reply.array?.first?.array?.first?.string
+        }
+        return stride(from: 0, to: replies.count, by: 3).map { at in
+            let trimmed = replies[at + 2].string ?? "0-0"
+            return OutboxBounds(
+                oldest: id(replies[at]) ?? "0-0",
+                newest: id(replies[at + 1]) ?? trimmed,
+                trimmed: trimmed
+            )
+        }
+    }
+
+    package func trim(partition: Int, retention: Duration) async throws(StoreError) {
+        _ = try await queue.run(
+            queue.scripts.trim,
+            partition: partition,
+            [RedisArgument(retention.ms)]
+        )
+    }
+
+    package func arrivals() -> AsyncStream<Int?> {
+        queue.partitions(on: queue.keys.recordedChannel)
+    }
+
+    /// Makes the group from the oldest entry on: what was acknowledged before it got lost is
+    /// marked again, which does nothing.
+    private func createGroup(_ stream: RedisArgument) async throws(StoreError) {
+        let command = RedisCommand("XGROUP", ["CREATE", stream, Self.group, "0", "MKSTREAM"])
+        let replies = try await pipeline([command])
+        if let error = replies[0].error, error.code != "BUSYGROUP" {
+            throw StoreError(.reply(error))
+        }
+    }
+
+    private func send(_ command: RedisCommand) async throws(StoreError) -> RedisValue {
+        do throws(RedisError) {
+            return try await queue.client.send(command)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    private func pipeline(_ commands: [RedisCommand]) async throws(StoreError) -> [RedisValue] {
+        do throws(RedisError) {
+            return try await queue.client.pipeline(commands)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+}

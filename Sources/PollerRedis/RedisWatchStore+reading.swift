@@ -1,0 +1,117 @@
+package import Poller
+import RedisClient
+
+extension RedisWatchStore {
+    /// Pages read for one page of the caller, when filters leave most of them empty.
+    private static var roundsMax: Int { 20 }
+
+    package func snapshot(of key: WatchKey) async throws(StoreError) -> WatchSnapshot? {
+        try await snapshot(id: key.id.description, partition: partition(of: key))
+    }
+
+    package func events(
+        of key: WatchKey,
+        after seq: Int,
+        limit: Int
+    ) async throws(StoreError) -> [Event] {
+        let log = RedisArgument.string(queue.keys.log(partition(of: key), "\(key.id)"))
+        do throws(RedisError) {
+            // The log is gapless and bounded, so the newest entry's seq tells where to start.
+            let newest = try await queue.client.send(RedisCommand("LINDEX", [log, -1]))
+            guard let last = newest.string.flatMap(Event.init(json:)), last.seq > seq else {
+                return []
+            }
+            let first = max(seq - last.seq, -100)
+            let replies = try await queue.client.send(
+                RedisCommand("LRANGE", [log, RedisArgument(first), -1])
+            )
+            // An event may have been added since the first look: filter by seq, not by position.
+            let events = (replies.array ?? []).compactMap { $0.string.flatMap(Event.init(json:)) }
+            return Array(events.filter { $0.seq > seq }.prefix(limit))
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    package func list(
+        _ query: ListQuery
+    ) async throws(StoreError) -> ListPage<WatchSnapshot> {
+        var position = ListPosition(cursor: query.cursor, state: query.state)
+        var items: [WatchSnapshot] = []
+        for _ in 0..<Self.roundsMax {
+            guard let at = position, at.partition < partitions else {
+                return ListPage(items: items, next: nil)
+            }
+            let reply = try await queue.run(
+                queue.scripts.list,
+                partition: at.partition,
+                [
+                    RedisArgument(query.limit - items.count), .string(at.phase), .string(at.lane),
+                    .string(at.score), .string(at.id),
+                ]
+            )
+            guard let parts = reply.array, parts.count == 5, let ids = parts[0].array else {
+                throw .corrupt("list.lua answered \(reply)")
+            }
+            for id in ids {
+                let snapshot = try await snapshot(id: id.string ?? "", partition: at.partition)
+                if let snapshot, query.matches(snapshot) { items.append(snapshot) }
+            }
+            position = at.following(parts.dropFirst().map { $0.string ?? "" }, query.state)
+            if items.count >= query.limit { break }
+        }
+        let isExhausted = position.map { $0.partition >= partitions } ?? true
+        return ListPage(items: items, next: isExhausted ? nil : position?.cursor)
+    }
+
+    private func snapshot(
+        id: String,
+        partition: Int
+    ) async throws(StoreError) -> WatchSnapshot? {
+        let reply = try await queue.run(
+            queue.scripts.read,
+            partition: partition,
+            [.string(id)]
+        )
+        guard let parts = reply.array, parts.count == 4 else { return nil }
+        let short = pairs(parts[0])
+        let long = pairs(parts[1])
+        func time(_ field: String) -> Timestamp? {
+            short[field].flatMap { Int64($0) }.map(Timestamp.init(ms:))
+        }
+        let fields = ItemFields(
+            id: id,
+            lane: short["l"] ?? "",
+            source: short["s"] ?? "",
+            facts: short["i"] ?? "",
+            state: short["v"] ?? "",
+            seq: short["q"].flatMap { Int($0) } ?? 0,
+            run: short["n"].flatMap { Int($0) } ?? 1,
+            began: time("b") ?? Timestamp(ms: 0),
+            deadline: time("x") ?? Timestamp(ms: 0),
+            hinted: time("h"),
+            privateValue: long["p"] ?? ""
+        )
+        guard let watch = WatchRecord.item(fields) else {
+            throw .corrupt("record of \(id) not understood")
+        }
+        return WatchSnapshot(
+            watch: watch,
+            closed: short["c"].flatMap(ClosedReason.init(rawValue:)),
+            nextPollAt: parts[3].string.flatMap { Double($0) }.map { Timestamp(ms: Int64($0)) },
+            lastError: long["y"],
+            notify: OutboxRecord.notify(long["n"] ?? ""),
+            metadata: long["m"] ?? "",
+            lastEvent: parts[2].string.flatMap(Event.init(json:))
+        )
+    }
+
+    private func pairs(_ value: RedisValue) -> [String: String] {
+        let flat = value.array ?? []
+        var pairs: [String: String] = [:]
+        for index in stride(from: 0, to: flat.count - 1, by: 2) {
+            pairs[flat[index].string ?? ""] = flat[index + 1].string ?? ""
+        }
+        return pairs
+    }
+}

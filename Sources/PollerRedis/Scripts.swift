@@ -1,0 +1,66 @@
+package import RedisClient
+
+/// The operations of the queue, each one Lua script behind the common prelude.
+///
+/// Addressed by digest: two releases with different scripts run beside each other.
+package struct Scripts: Sendable {
+    let enqueue: RedisScript
+    let mark: RedisScript
+    let claim: RedisScript
+    let commit: RedisScript
+    let release: RedisScript
+    let hint: RedisScript
+    let cancel: RedisScript
+    let read: RedisScript
+    let list: RedisScript
+    let stats: RedisScript
+    let trim: RedisScript
+    let purge: RedisScript
+
+    /// Scripts on Redis' own clock.
+    package static let live = Scripts(clock: nil)
+
+    /// Scripts with the clock of a test.
+    ///
+    /// - Parameter key: holds the time in ms; the partition's hash tag is appended, so that the
+    ///   key is in the slot of each script.
+    package static func virtual(clockKey key: String) -> Scripts {
+        Scripts(
+            clock: "local function clock() return tonumber(redis.call('GET', '\(key)' .. P)) end"
+        )
+    }
+
+    /// Every script, for loading and checking them all.
+    package var all: [RedisScript] {
+        [
+            enqueue, mark, claim, commit, release, hint, cancel, read, list, stats, trim, purge,
+        ]
+    }
+
+    private init(clock: String?) {
+        var prelude = String(decoding: PackageResources.prelude_lua, as: UTF8.self)
+        if let clock {
+            // The prelude keeps its clock on one line for this.
+            prelude = prelude.split(separator: "\n", omittingEmptySubsequences: false)
+                .map { $0.hasPrefix("local function clock()") ? clock : String($0) }
+                .joined(separator: "\n")
+        }
+        func script(_ resource: [UInt8]) -> RedisScript {
+            let text = String(decoding: resource, as: UTF8.self)
+            let lineEnd = text.firstIndex(of: "\n") ?? text.endIndex
+            return RedisScript(source: "\(text[..<lineEnd])\n\(prelude)\(text[lineEnd...])")
+        }
+        enqueue = script(PackageResources.enqueue_lua)
+        mark = script(PackageResources.mark_lua)
+        claim = script(PackageResources.claim_lua)
+        commit = script(PackageResources.commit_lua)
+        release = script(PackageResources.release_lua)
+        hint = script(PackageResources.hint_lua)
+        cancel = script(PackageResources.cancel_lua)
+        read = script(PackageResources.read_lua)
+        list = script(PackageResources.list_lua)
+        stats = script(PackageResources.stats_lua)
+        trim = script(PackageResources.trim_lua)
+        purge = script(PackageResources.purge_lua)
+    }
+}

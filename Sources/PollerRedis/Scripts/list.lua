@@ -1,0 +1,48 @@
+#!lua flags=no-writes
+-- Pages through the ids of one partition: leased ones, waiting ones lane by lane, closed ones.
+--
+-- KEYS[1]  meta key of the partition
+-- ARGV     most ids, phase (r|z|h), and the position in it: lane ('' outside z), score, id ('' at
+--          the start)
+-- RETURNS  {ids, phase, lane, score, id}: the position after the last id; phase '' when the
+--          partition has no more. A phase is left by itself when it is exhausted, from r to z
+--          and from z to h
+-- COST     O(log n + page), plus the lanes of the partition once a page
+local limit, phase, lane, score, last = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local ids = {}
+
+-- Appends members of a sorted set after (score, last); true when the set has no more.
+local function page(set)
+  local start = 0
+  if last ~= '' then start = redis.call('ZCOUNT', set, '-inf', '(' .. score) end
+  while true do
+    local part = redis.call('ZRANGE', set, start, start + limit - 1, 'WITHSCORES')
+    for at = 1, #part, 2 do
+      local isSeen = last ~= '' and tonumber(part[at + 1]) == tonumber(score) and part[at] <= last
+      if not isSeen then
+        if #ids >= limit then return false end
+        ids[#ids + 1], score, last = part[at], part[at + 1], part[at]
+      end
+    end
+    if #part < limit * 2 then return true end
+    start = start + limit
+  end
+end
+
+if phase == 'r' then
+  if not page(key('r')) then return { ids, 'r', '', score, last } end
+  phase, lane, score, last = 'z', '', '', ''
+end
+if phase == 'z' then
+  local lanes = redis.call('ZRANGE', key('a'), 0, -1)
+  table.sort(lanes)
+  for _, name in ipairs(lanes) do
+    if name >= lane then
+      if name > lane then lane, score, last = name, '', '' end
+      if not page(key('z', lane)) then return { ids, 'z', lane, score, last } end
+    end
+  end
+  phase, lane, score, last = 'h', '', '', ''
+end
+if not page(key('h')) then return { ids, 'h', '', score, last } end
+return { ids, '', '', '', '' }

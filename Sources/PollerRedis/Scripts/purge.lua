@@ -1,0 +1,19 @@
+#!lua flags=allow-oom
+-- Forgets items that were closed long ago, with their long values and their log.
+--
+-- KEYS[1]  meta key of the partition
+-- ARGV     retention ms, most items
+-- RETURNS  how many were forgotten
+-- COST     one variadic UNLINK of three keys an item
+local oldest = clock() - tonumber(ARGV[1])
+local ids = redis.call('ZRANGE', key('h'), '-inf', int(oldest), 'BYSCORE', 'LIMIT', 0, tonumber(ARGV[2]))
+if #ids == 0 then return 0 end
+local keys = {}
+for _, id in ipairs(ids) do
+  keys[#keys + 1] = key('w', id)
+  keys[#keys + 1] = key('o', id)
+  keys[#keys + 1] = key('l', id)
+end
+redis.call('UNLINK', unpack(keys))
+redis.call('ZREM', key('h'), unpack(ids))
+return #ids

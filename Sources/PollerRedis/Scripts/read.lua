@@ -1,0 +1,18 @@
+#!lua flags=no-writes
+-- Reads all that is known about one item at one moment.
+--
+-- KEYS[1]  meta key of the partition
+-- ARGV     id
+-- RETURNS  {} when there is none, else {hash, long values, newest event or '', due ms or ''};
+--          the first two are flat lists of field and value
+-- COST     four reads
+local id = ARGV[1]
+local w = redis.call('HGETALL', key('w', id))
+if #w == 0 then return {} end
+local lane = redis.call('HGET', key('w', id), 'l')
+return {
+  w,
+  redis.call('HGETALL', key('o', id)),
+  redis.call('LINDEX', key('l', id), -1) or '',
+  redis.call('ZSCORE', key('z', lane), id) or '',
+}

@@ -1,0 +1,34 @@
+#!lua flags=allow-oom
+-- Drops outbox entries that are old and that the notifiers have dealt with.
+--
+-- KEYS[1]  meta key of the partition
+-- ARGV     retention ms
+-- RETURNS  how many were dropped
+-- COST     O(dropped)
+local stream = key('e')
+if redis.call('EXISTS', stream) == 0 then return 0 end
+
+-- `<ms>-<n>` as two numbers: ids do not compare as strings.
+local function parts(id)
+  local ms, n = string.match(id, '^(%d+)-(%d+)$')
+  return tonumber(ms), tonumber(n)
+end
+local function earlier(a, b)
+  local a_ms, a_n = parts(a)
+  local b_ms, b_n = parts(b)
+  if a_ms ~= b_ms then return a_ms < b_ms end
+  return a_n < b_n
+end
+
+local keep = int(math.max(clock() - tonumber(ARGV[1]), 0)) .. '-0'
+for _, group in ipairs(redis.call('XINFO', 'GROUPS', stream)) do
+  local facts = {}
+  for at = 1, #group, 2 do facts[group[at]] = group[at + 1] end
+  local needed = facts['last-delivered-id']
+  if facts['pending'] > 0 then needed = redis.call('XPENDING', stream, facts['name'])[2] end
+  if earlier(needed, keep) then keep = needed end
+end
+local newest = redis.call('XREVRANGE', stream, '(' .. keep, '-', 'COUNT', 1)[1]
+if not newest then return 0 end
+redis.call('HSET', KEYS[1], 'trimmed', newest[1])
+return redis.call('XTRIM', stream, 'MINID', keep)

@@ -1,0 +1,55 @@
+package import Poller
+package import RedisClient
+
+/// Where a cluster's data is: its namespace and how many partitions it was created with.
+package struct StoreLayout: Hashable, Sendable {
+    /// What a store on one Redis is created with: enough to spread the scripts' work over
+    /// workers, few enough to look at each of them every second.
+    package static let partitionsOnOneRedis = 16
+
+    /// As configured, without the colon: two clusters may share one Redis.
+    package let namespace: String
+    package let partitions: Int
+
+    /// A layout that has been agreed on.
+    package init(namespace: String, partitions: Int) {
+        self.namespace = namespace
+        self.partitions = partitions
+    }
+
+    /// Reads the layout of the store, or creates the store with `partitions` when it is new.
+    ///
+    /// - Parameters:
+    ///   - client: the connection; it must be running.
+    ///   - namespace: 1–32 letters, digits, `_`, `-`, `.`; checked by the configuration.
+    ///   - partitions: for a new store only; an existing one keeps its own.
+    /// - Returns: the layout that every process of the cluster uses.
+    /// - Throws: ``StoreError`` when Redis cannot be asked or holds something else at the key.
+    package static func agreed(
+        on client: RedisClient,
+        namespace: String,
+        partitions: Int = partitionsOnOneRedis
+    ) async throws(StoreError) -> StoreLayout {
+        let key = RedisArgument.string("\(namespace):layout")
+        let replies: [RedisValue]
+        do throws(RedisError) {
+            replies = try await client.pipeline([
+                RedisCommand("HSETNX", [key, "partitions", RedisArgument(partitions)]),
+                RedisCommand("HGET", [key, "partitions"]),
+            ])
+            if let error = replies.lazy.compactMap(\.error).first { throw .reply(error) }
+        } catch {
+            throw StoreError(error)
+        }
+        guard let agreed = replies[1].int, (1...1024).contains(agreed) else {
+            throw .corrupt("\(namespace):layout holds no number of partitions")
+        }
+        return StoreLayout(namespace: namespace, partitions: agreed)
+    }
+
+    /// The keys of the queue of watches.
+    package var watchKeys: Keys { Keys(namespace: "\(namespace):", partitions: partitions) }
+
+    /// The keys of the queue of deliveries.
+    package var deliveryKeys: Keys { Keys(namespace: "\(namespace):d:", partitions: partitions) }
+}

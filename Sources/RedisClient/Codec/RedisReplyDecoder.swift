@@ -1,0 +1,95 @@
+import CHiredis
+import NIOCore
+
+/// Turns the bytes of one connection into replies, with hiredis as the parser.
+///
+/// A class because it owns a C object, which it never hands out, hence `@safe`; used from one event
+/// loop only.
+@safe
+final class RedisReplyDecoder {
+    private let reader: UnsafeMutablePointer<redisReader>
+    private var inspector: RedisReplyGuard
+    private var violation: RedisCodecError?
+
+    init(limits: RedisReplyLimits) {
+        guard let reader = unsafe redisReaderCreate() else {
+            preconditionFailure("out of memory: hiredis cannot allocate a reader")
+        }
+        unsafe self.reader = reader
+        self.inspector = RedisReplyGuard(limits: limits)
+    }
+
+    deinit {
+        unsafe redisReaderFree(reader)
+    }
+
+    /// Reads the next bytes and hands over each reply that they complete.
+    ///
+    /// Replies before a violation are handed over first, then it is thrown; once it has thrown, the
+    /// decoder throws the same for ever.
+    func decode(
+        _ buffer: ByteBuffer, _ body: (RedisValue) -> Void
+    ) throws(RedisCodecError) {
+        if let violation { throw violation }
+        let verdict = unsafe buffer.withUnsafeReadableBytes { bytes in
+            let verdict = unsafe inspector.inspect(bytes)
+            if verdict.accepted > 0 {
+                unsafe redisReaderFeed(
+                    reader, bytes.baseAddress?.assumingMemoryBound(to: CChar.self),
+                    verdict.accepted)
+            }
+            return verdict
+        }
+        do throws(RedisCodecError) {
+            while let value = try next() { body(value) }
+            if let violation = verdict.violation { throw violation }
+        } catch {
+            violation = error
+            throw error
+        }
+    }
+
+    /// The next complete reply, if there is one.
+    private func next() throws(RedisCodecError) -> RedisValue? {
+        var raw: UnsafeMutableRawPointer?
+        guard unsafe redisReaderGetReply(reader, &raw) == REDIS_OK else {
+            throw .malformed(unsafe String(cString: chiredis_reader_error(reader)))
+        }
+        guard let raw = unsafe raw else { return nil }
+        defer { unsafe freeReplyObject(raw) }
+        return try unsafe Self.value(raw.assumingMemoryBound(to: redisReply.self))
+    }
+
+    /// Copies hiredis' tree; its depth is bounded by ``RedisReplyGuard``.
+    private static func value(
+        _ pointer: UnsafePointer<redisReply>
+    ) throws(RedisCodecError) -> RedisValue {
+        switch unsafe pointer.pointee.type {
+        case REDIS_REPLY_STRING: return unsafe .bulk(Array(text(pointer)))
+        case REDIS_REPLY_STATUS:
+            return unsafe .simpleString(String(decoding: text(pointer), as: UTF8.self))
+        case REDIS_REPLY_ERROR:
+            let line = unsafe String(decoding: text(pointer), as: UTF8.self)
+            return .error(RedisReplyError(line: line))
+        case REDIS_REPLY_INTEGER: return unsafe .integer(pointer.pointee.integer)
+        case REDIS_REPLY_NIL: return .null
+        case REDIS_REPLY_ARRAY:
+            var elements: [RedisValue] = []
+            let count = unsafe Int(pointer.pointee.elements)
+            elements.reserveCapacity(count)
+            for index in 0..<count {
+                guard let element = unsafe pointer.pointee.element[index] else {
+                    throw .malformed("an array with a missing element")
+                }
+                unsafe elements.append(try value(element))
+            }
+            return .array(elements)
+        default: throw .malformed("a reply of unknown type")
+        }
+    }
+
+    private static func text(_ pointer: UnsafePointer<redisReply>) -> UnsafeRawBufferPointer {
+        unsafe UnsafeRawBufferPointer(
+            start: pointer.pointee.str, count: Int(pointer.pointee.len))
+    }
+}

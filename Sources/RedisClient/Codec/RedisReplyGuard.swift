@@ -1,0 +1,201 @@
+/// Reads ahead of hiredis and stops it from seeing bytes that would hurt.
+///
+/// hiredis 0.14 believes every length it is told: `*1000000000` makes it allocate 8 GB, `$9999999999`
+/// makes it buffer for ever. So each byte passes this state machine first. It follows the framing
+/// only (types, lengths, nesting, line ends), copies nothing, and works on any fragments. A
+/// violation is found before the line that carries it is complete, so hiredis never acts on it.
+///
+/// Rejected: checking the lengths inside hiredis' object functions, where 0.14 has already
+/// multiplied and 1.x differs; a parser of our own, as hiredis is the one everybody tests against.
+struct RedisReplyGuard {
+    /// What became of a fragment.
+    struct Verdict: Equatable {
+        /// How many of its bytes hiredis may see.
+        let accepted: Int
+        /// Why the byte after those may not be seen, if so.
+        let violation: RedisCodecError?
+    }
+
+    private enum Kind {
+        case integer
+        case bulk
+        case array
+    }
+
+    private enum State {
+        case type
+        case text
+        case textEnd
+        case number(Kind)
+        case numberEnd(Kind)
+        case body
+        case bodyReturn
+        case bodyEnd
+    }
+
+    /// The longest status or error line; Redis' own are below 1 KiB, scripts' a little longer.
+    static let lineBytesMax = 65_536
+
+    private let limits: RedisReplyLimits
+    private var state = State.type
+    /// Elements still to come, for each open array.
+    private var open: [Int] = []
+    private var replyBytes = 0
+    private var replyElements = 0
+    private var lineBytes = 0
+    private var digits = 0
+    private var isNegative = false
+    private var number = 0
+    private var bodyRemaining = 0
+
+    init(limits: RedisReplyLimits) {
+        self.limits = limits
+    }
+
+    /// Follows the next bytes from the server.
+    mutating func inspect(_ bytes: UnsafeRawBufferPointer) -> Verdict {
+        var index = 0
+        while index < bytes.count {
+            if case .body = state {
+                let step = min(bodyRemaining, bytes.count - index)
+                bodyRemaining -= step
+                replyBytes += step
+                index += step
+                if bodyRemaining == 0 { state = .bodyReturn }
+                continue
+            }
+            replyBytes += 1
+            do throws(RedisCodecError) {
+                guard replyBytes <= limits.bytesMax else { throw tooManyBytes }
+                try unsafe advance(bytes[index])
+            } catch {
+                return Verdict(accepted: index, violation: error)
+            }
+            index += 1
+        }
+        return Verdict(accepted: index, violation: nil)
+    }
+
+    private mutating func advance(_ byte: UInt8) throws(RedisCodecError) {
+        switch state {
+        case .type: try begin(byte)
+        case .text:
+            lineBytes += 1
+            guard lineBytes <= Self.lineBytesMax else {
+                throw .tooLarge("a line of more than \(Self.lineBytesMax) bytes")
+            }
+            guard byte != UInt8(ascii: "\n") else { throw .malformed("a line feed inside a line") }
+            if byte == UInt8(ascii: "\r") { state = .textEnd }
+        case .textEnd:
+            try expect(byte, UInt8(ascii: "\n"))
+            complete()
+        case .number(let kind):
+            if byte == UInt8(ascii: "\r") {
+                try checkNumber(kind)
+                state = .numberEnd(kind)
+            } else {
+                try appendDigit(byte)
+            }
+        case .numberEnd(let kind):
+            try expect(byte, UInt8(ascii: "\n"))
+            finishNumber(kind)
+        case .body: break
+        case .bodyReturn:
+            try expect(byte, UInt8(ascii: "\r"))
+            state = .bodyEnd
+        case .bodyEnd:
+            try expect(byte, UInt8(ascii: "\n"))
+            complete()
+        }
+    }
+
+    private mutating func begin(_ byte: UInt8) throws(RedisCodecError) {
+        lineBytes = 0
+        digits = 0
+        isNegative = false
+        number = 0
+        switch byte {
+        case UInt8(ascii: "+"), UInt8(ascii: "-"): state = .text
+        case UInt8(ascii: ":"): state = .number(.integer)
+        case UInt8(ascii: "$"): state = .number(.bulk)
+        case UInt8(ascii: "*"):
+            guard open.count < limits.depthMax else {
+                throw .tooLarge("arrays nested more than \(limits.depthMax) deep")
+            }
+            state = .number(.array)
+        default: throw .malformed("byte \(byte) in place of a reply's type")
+        }
+    }
+
+    private mutating func appendDigit(_ byte: UInt8) throws(RedisCodecError) {
+        if byte == UInt8(ascii: "-"), digits == 0, !isNegative {
+            isNegative = true
+            return
+        }
+        guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else {
+            throw .malformed("byte \(byte) inside a number")
+        }
+        // Collected as a negative number, whose range is the larger one.
+        let (product, overflow) = number.multipliedReportingOverflow(by: 10)
+        let (sum, underflow) = product.subtractingReportingOverflow(
+            Int(byte - UInt8(ascii: "0")))
+        guard !overflow, !underflow, digits < 20 else { throw .malformed("a number out of range") }
+        digits += 1
+        number = sum
+    }
+
+    /// Refuses lengths before hiredis sees the end of their line.
+    private mutating func checkNumber(_ kind: Kind) throws(RedisCodecError) {
+        guard digits > 0 else { throw .malformed("a number without digits") }
+        if !isNegative {
+            guard number != .min else { throw .malformed("a number out of range") }
+            number = -number
+        }
+        switch kind {
+        case .integer: return
+        case .bulk:
+            guard number >= -1 else { throw .malformed("a string of negative length") }
+            guard number <= limits.bytesMax - replyBytes else { throw tooManyBytes }
+        case .array:
+            guard number >= -1 else { throw .malformed("an array of negative length") }
+            guard number <= limits.elementsMax - replyElements else {
+                throw .tooLarge("more than \(limits.elementsMax) elements")
+            }
+        }
+    }
+
+    private mutating func finishNumber(_ kind: Kind) {
+        switch kind {
+        case .integer: complete()
+        case .bulk:
+            bodyRemaining = number
+            if number < 0 { complete() } else { state = number == 0 ? .bodyReturn : .body }
+        case .array:
+            guard number > 0 else { return complete() }
+            replyElements += number
+            open.append(number)
+            state = .type
+        }
+    }
+
+    /// Ends a value and every array whose last element it was.
+    private mutating func complete() {
+        state = .type
+        while let remaining = open.popLast() {
+            guard remaining == 1 else {
+                open.append(remaining - 1)
+                return
+            }
+        }
+        replyBytes = 0
+        replyElements = 0
+    }
+
+    private func expect(_ byte: UInt8, _ expected: UInt8) throws(RedisCodecError) {
+        guard byte == expected else { throw .malformed("byte \(byte) in place of a line end") }
+    }
+
+    private var tooManyBytes: RedisCodecError {
+        .tooLarge("more than \(limits.bytesMax) bytes")
+    }
+}

@@ -1,0 +1,79 @@
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// Opens channels to one server.
+struct RedisConnector: Sendable {
+    private let transport: RedisURL.Transport
+    private let connectTimeout: Duration
+    private let tls: NIOSSLContext?
+
+    /// Reads certificates, if the URL asks for TLS.
+    ///
+    /// Throws what NIOSSL says about an unreadable or wrong file: a mistake in the configuration,
+    /// which no retry would cure.
+    init(url: RedisURL, configuration: RedisConfiguration) throws {
+        self.transport = url.transport
+        self.connectTimeout = configuration.connectTimeout
+        guard case .tls = url.transport else {
+            self.tls = nil
+            return
+        }
+        var settings = TLSConfiguration.makeClientConfiguration()
+        if let file = configuration.tls.trustRootsFile { settings.trustRoots = .file(file) }
+        if !configuration.tls.verifiesServer { settings.certificateVerification = .none }
+        if let file = configuration.tls.certificateChainFile {
+            settings.certificateChain = try NIOSSLCertificate.fromPEMFile(file)
+                .map { .certificate($0) }
+        }
+        if let file = configuration.tls.privateKeyFile {
+            settings.privateKey = .privateKey(try NIOSSLPrivateKey(file: file, format: .pem))
+        }
+        self.tls = try NIOSSLContext(configuration: settings)
+    }
+
+    /// Connects on `eventLoop`; `handler` learns of success as its channel becomes active.
+    func connect(
+        on eventLoop: any EventLoop, handler: NIOLoopBound<RedisChannelHandler>
+    ) -> EventLoopFuture<any Channel> {
+        let bootstrap = ClientBootstrap(group: eventLoop)
+            .connectTimeout(TimeAmount(connectTimeout))
+            .channelOption(.writeBufferWaterMark, value: Self.waterMark)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    if let tls, case .tls(let host, _) = transport {
+                        try pipeline.addHandler(tlsHandler(tls, host))
+                    }
+                    try pipeline.addHandler(handler.value)
+                }
+            }
+        switch transport {
+        case .tcp(let host, let port), .tls(let host, let port):
+            return
+                bootstrap
+                .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+                // Finds a peer that vanished while nobody asks anything.
+                .channelOption(.socketOption(.so_keepalive), value: 1)
+                .connect(host: host, port: port)
+        case .unix(let path):
+            return bootstrap.connect(unixDomainSocketPath: path)
+        }
+    }
+
+    /// Commands beyond 1 MiB stay with us while a server does not read: what has not been handed to
+    /// the socket can still be sent on the next connection.
+    static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(
+        low: 256 << 10, high: writeBytesMax)
+
+    /// How much is written in one go.
+    static let writeBytesMax = 1 << 20
+
+    /// Names the server for SNI; an address is verified without, as SNI allows names only.
+    private func tlsHandler(
+        _ context: NIOSSLContext, _ host: String
+    ) throws -> NIOSSLClientHandler {
+        let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil  // no error: an address
+        return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : host)
+    }
+}

@@ -1,0 +1,192 @@
+import Logging
+import NIOCore
+
+/// One connection that is kept alive: connects, logs in, reconnects with backoff, for ever.
+///
+/// The thin shell of ``RedisLinkState``. A class because it is one connection's identity;
+/// `@unchecked Sendable` because its state is confined to `eventLoop`, which every method expects to
+/// run on unless it says otherwise.
+final class RedisLink: @unchecked Sendable {
+    private let eventLoop: any EventLoop
+    private let configuration: RedisConfiguration
+    private let logger: Logger
+    private var state: RedisLinkState
+    private var random = SystemRandomNumberGenerator()
+    private var connector: RedisConnector?
+    private var delegate: (any RedisLinkDelegate)?
+    private var finished: EventLoopPromise<Void>?
+    private var handler: RedisChannelHandler?
+    private var channel: (any Channel)?
+    private var timer: Scheduled<Void>?
+
+    init(
+        url: RedisURL, configuration: RedisConfiguration, role: String,
+        eventLoop: any EventLoop, logger: Logger
+    ) {
+        self.eventLoop = eventLoop
+        self.configuration = configuration
+        self.state = RedisLinkState(
+            handshake: RedisHandshake(url: url, clientName: configuration.clientName),
+            backoff: RedisBackoff(
+                base: configuration.reconnectBase, cap: configuration.reconnectCap))
+        var logger = logger
+        logger[metadataKey: "redis.url"] = "\(url)"
+        logger[metadataKey: "redis.role"] = "\(role)"
+        self.logger = logger
+    }
+
+    /// Whether commands may be written.
+    var isReady: Bool { state.isReady }
+
+    /// Whether the socket takes more bytes at once.
+    var isWritable: Bool { state.isReady && channel?.isWritable == true }
+
+    /// Starts connecting; `finished` succeeds once the link has ended after ``stop(graceful:)``.
+    func start(
+        _ connector: RedisConnector, delegate: any RedisLinkDelegate,
+        finished: EventLoopPromise<Void>
+    ) {
+        guard state.start() else { return finished.succeed() }
+        self.connector = connector
+        self.delegate = delegate
+        self.finished = finished
+        connect()
+    }
+
+    /// Ends for good; the delegate calls ``close(_:)`` when its last reply has come if `graceful`.
+    ///
+    /// Returns whether to wait for outstanding replies.
+    func stop(graceful: Bool) -> Bool {
+        switch state.stop(graceful: graceful) {
+        case .finish: finish()
+        case .drain: return true
+        case .close: close(.shutDown)
+        case .nothing: break
+        }
+        return false
+    }
+
+    /// Writes and flushes.
+    func write(_ buffer: ByteBuffer) {
+        // A failed write closes the channel, which reports the loss.
+        channel?.writeAndFlush(buffer, promise: nil)
+    }
+
+    /// Writes nothing more; the delegate calls ``close(_:)`` when its last reply has come.
+    func drain(_ failure: RedisLinkFailure) {
+        guard state.isReady else { return }
+        state.drain()
+        logger.warning(
+            "replacing the connection to Redis",
+            metadata: ["error": "\(failure.message)", "remedy": "\(failure.remedy)"])
+    }
+
+    /// Gives the connection up, as if it had broken.
+    func close(_ failure: RedisLinkFailure) {
+        lost(failure)
+    }
+
+    // MARK: Reports of the channel handler
+
+    /// The socket is connected.
+    func connected(_ channel: any Channel) {
+        guard let commands = state.connected() else {
+            channel.close(promise: nil)
+            return
+        }
+        self.channel = channel
+        timer = eventLoop.scheduleTask(in: TimeAmount(configuration.connectTimeout)) {
+            self.lost(.loginTimedOut)
+        }
+        var buffer = channel.allocator.buffer(capacity: 128)
+        for command in commands {
+            guard command.encode(into: &buffer, bytesMax: configuration.commandBytesMax) else {
+                return lost(
+                    RedisLinkFailure(
+                        "the login is too long", remedy: "shorten the password in the Redis URL"))
+            }
+        }
+        channel.writeAndFlush(buffer, promise: nil)
+    }
+
+    /// A reply has arrived.
+    func received(_ value: RedisValue) {
+        switch state.phase {
+        case .ready, .draining: delegate?.linkReceived(value)
+        case .loggingIn:
+            switch state.receiveLogin(value, now: RedisInstant(eventLoop.now)) {
+            case .wait: break
+            case .fail(let failure): lost(failure)
+            case .ready:
+                timer?.cancel()
+                timer = nil
+                logger.info("connected to Redis")
+                delegate?.linkReady()
+            }
+        case .idle, .connecting, .backingOff, .finished: break
+        }
+    }
+
+    /// The socket takes bytes again.
+    func writable() {
+        if state.isReady { delegate?.linkWritable() }
+    }
+
+    /// The connection broke, could not be made, or is given up.
+    func lost(_ failure: RedisLinkFailure) {
+        let hadBeenReady = state.phase == .ready || state.phase == .draining
+        let next = state.lost(now: RedisInstant(eventLoop.now), using: &random)
+        guard next != .nothing else { return }
+        abandonChannel()
+        if hadBeenReady { delegate?.linkLost(failure) }
+        switch next {
+        case .nothing: break
+        case .finish: finish()
+        case .reconnect(let delay, let attempt):
+            logger.warning(
+                hadBeenReady ? "connection to Redis lost" : "connecting to Redis failed",
+                metadata: [
+                    "error": "\(failure.message)", "remedy": "\(failure.remedy)",
+                    "attempt": "\(attempt)", "retry.after": "\(delay)",
+                ])
+            timer = eventLoop.scheduleTask(in: TimeAmount(delay)) {
+                if self.state.retry() { self.connect() }
+            }
+        }
+    }
+
+    // MARK: Helpers
+
+    private func connect() {
+        guard let connector else { return }
+        let handler = RedisChannelHandler(link: self, limits: RedisReplyLimits(configuration))
+        self.handler = handler
+        let bound = NIOLoopBound(handler, eventLoop: eventLoop)
+        connector.connect(on: eventLoop, handler: bound).whenFailure { error in
+            // Only if this attempt is still the current one and has not become active before.
+            if self.handler === bound.value, self.state.phase == .connecting {
+                self.lost(.network(error))
+            }
+        }
+    }
+
+    /// Closes without waiting for it: a dead peer would not answer TLS' farewell.
+    private func abandonChannel() {
+        timer?.cancel()
+        timer = nil
+        handler?.detach()
+        handler = nil
+        channel?.close(promise: nil)
+        channel = nil
+    }
+
+    private func finish() {
+        abandonChannel()
+        delegate?.linkFinished()
+        delegate = nil
+        connector = nil
+        finished?.succeed()
+        finished = nil
+        logger.debug("connection to Redis ended")
+    }
+}

@@ -1,0 +1,49 @@
+/// Why a connection could not be made or was lost, for the operator's log.
+struct RedisLinkFailure: Hashable {
+    /// What happened.
+    let message: String
+    /// What to do about it.
+    let remedy: String
+    /// What the command learns whose reply caused it; the others learn `connectionLost`.
+    let commandError: RedisError?
+
+    init(_ message: String, remedy: String, commandError: RedisError? = nil) {
+        self.message = message
+        self.remedy = remedy
+        self.commandError = commandError
+    }
+
+    /// The server closed the connection, or the network did.
+    static let closedByPeer = RedisLinkFailure(
+        "the server closed the connection",
+        remedy: "see whether Redis restarted, or closed it by `timeout` or an output buffer limit")
+    /// The server accepted the connection and then kept silent.
+    static let loginTimedOut = RedisLinkFailure(
+        "the server did not answer the login in time",
+        remedy: "check that the URL names a Redis server and whether it expects rediss://")
+    /// The oldest reply is long overdue.
+    static let stalled = RedisLinkFailure(
+        "the server has stopped answering",
+        remedy: "see whether Redis hangs (SLOWLOG GET, disk, swap) or the network drops packets")
+    /// The server has become a replica.
+    static let readOnly = RedisLinkFailure(
+        "the server is a read-only replica",
+        remedy: "after a failover this passes by itself; else point the URL to the master")
+    /// The client itself ends the connection.
+    static let shutDown = RedisLinkFailure("shut down", remedy: "")
+
+    /// The bytes received are not acceptable replies.
+    static func codec(_ error: RedisCodecError) -> RedisLinkFailure {
+        RedisLinkFailure(
+            error.commandError.description,
+            remedy: "check that the URL names a Redis server; ask for less if a reply was too large",
+            commandError: error.commandError)
+    }
+
+    /// The system refused or broke the connection, or TLS did.
+    static func network(_ error: any Error) -> RedisLinkFailure {
+        RedisLinkFailure(
+            String(describing: error),
+            remedy: "check that Redis runs and listens there, and its TLS settings if rediss://")
+    }
+}

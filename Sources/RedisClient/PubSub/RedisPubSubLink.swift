@@ -1,0 +1,172 @@
+import Logging
+import NIOCore
+import Synchronization
+
+/// The connection that all subscriptions of a client share.
+///
+/// RESP2 allows nothing but subscribing on it, hence its own. It connects with the first
+/// subscription. The decisions are ``RedisSubscriptionState``'s. `@unchecked Sendable`: apart from
+/// `nextID`, state is confined to `eventLoop`.
+final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
+    private let eventLoop: any EventLoop
+    private let configuration: RedisConfiguration
+    private let logger: Logger
+    private let link: RedisLink
+    private let nextID = Atomic<UInt64>(0)
+    private var state = RedisSubscriptionState()
+    private var buffers: [UInt64: RedisSubscriptionBuffer] = [:]
+    private var keepAlive: Scheduled<Void>?
+    /// What ``start(_:finished:)`` was given, until the first subscription needs it.
+    private var startLink: (() -> Void)?
+    private var abandonStart: (() -> Void)?
+    private var isShutDown = false
+
+    init(
+        link: RedisLink, configuration: RedisConfiguration, eventLoop: any EventLoop,
+        logger: Logger
+    ) {
+        self.link = link
+        self.configuration = configuration
+        self.eventLoop = eventLoop
+        self.logger = logger
+    }
+
+    /// Makes a subscription; any thread.
+    func subscribe(_ topics: Set<RedisTopic>) -> RedisSubscription {
+        let id = nextID.add(1, ordering: .relaxed).newValue
+        let buffer = RedisSubscriptionBuffer(
+            eventsMax: configuration.subscriptionEventsMax,
+            bytesMax: configuration.subscriptionBytesMax)
+        eventLoop.execute { self.add(id, topics, buffer) }
+        return RedisSubscription(buffer: buffer) { [weak self] in
+            guard let self else { return }
+            self.eventLoop.execute { self.remove(id) }
+        }
+    }
+
+    /// Connects as soon as somebody subscribes; any thread.
+    func start(_ connector: RedisConnector, finished: EventLoopPromise<Void>) {
+        eventLoop.execute {
+            if self.isShutDown { return finished.succeed() }
+            self.startLink = {
+                self.link.start(connector, delegate: self, finished: finished)
+            }
+            self.abandonStart = { finished.succeed() }
+            self.startIfWanted()
+        }
+    }
+
+    /// Ends every subscription and the connection; any thread.
+    func stop() {
+        eventLoop.execute {
+            self.shutDown()
+            self.startLink = nil
+            self.abandonStart.take()?()
+            _ = self.link.stop(graceful: false)
+        }
+    }
+
+    // MARK: Subscriptions
+
+    private func add(
+        _ id: UInt64, _ topics: Set<RedisTopic>, _ buffer: RedisSubscriptionBuffer
+    ) {
+        if isShutDown { return buffer.end() }
+        buffers[id] = buffer
+        let (commands, deliveries) = state.add(id, topics: topics, now: now)
+        write(commands)
+        deliver(deliveries)
+        startIfWanted()
+    }
+
+    private func remove(_ id: UInt64) {
+        guard buffers.removeValue(forKey: id) != nil else { return }
+        write(state.remove(id, now: now))
+    }
+
+    private func startIfWanted() {
+        guard !buffers.isEmpty, let startLink = startLink.take() else { return }
+        abandonStart = nil
+        startLink()
+    }
+
+    private func shutDown() {
+        isShutDown = true
+        keepAlive?.cancel()
+        keepAlive = nil
+        for buffer in buffers.values { buffer.end() }
+        buffers = [:]
+    }
+
+    private func deliver(_ deliveries: [RedisSubscriptionState.Delivery]) {
+        for delivery in deliveries {
+            for id in delivery.subscribers {
+                for event in delivery.events { buffers[id]?.push(event) }
+            }
+        }
+    }
+
+    private func write(_ commands: [RedisCommand]) {
+        guard !commands.isEmpty else { return }
+        var buffer = ByteBuffer()
+        for command in commands {
+            guard command.encode(into: &buffer, bytesMax: configuration.commandBytesMax) else {
+                return link.close(
+                    RedisLinkFailure(
+                        "the names of all subscriptions exceed \(configuration.commandBytesMax)"
+                            + " bytes",
+                        remedy: "subscribe to a pattern instead of many channels"))
+            }
+        }
+        link.write(buffer)
+    }
+
+    private func scheduleKeepAlive() {
+        keepAlive = eventLoop.scheduleTask(in: TimeAmount(configuration.keepAliveInterval)) {
+            let timeoutNs = UInt64(TimeAmount(self.configuration.commandTimeout).nanoseconds)
+            let nowNs = self.now.uptimeNs
+            let since = RedisInstant(uptimeNs: nowNs > timeoutNs ? nowNs - timeoutNs : 0)
+            guard let ping = self.state.ping(now: self.now, unansweredSince: since) else {
+                return self.link.close(.stalled)
+            }
+            self.write([ping])
+            self.scheduleKeepAlive()
+        }
+    }
+
+    private var now: RedisInstant { RedisInstant(eventLoop.now) }
+
+    // MARK: RedisLinkDelegate
+
+    func linkReady() {
+        write(state.connected(now: now))
+        scheduleKeepAlive()
+    }
+
+    func linkReceived(_ value: RedisValue) {
+        switch state.receive(value) {
+        case .nothing: break
+        case .deliver(let deliveries): deliver(deliveries)
+        case .malformed(let detail): link.close(.codec(.malformed(detail)))
+        case .refused(let topic, let error):
+            logger.error(
+                "Redis refuses a subscription; it is tried again after a reconnect",
+                metadata: [
+                    "topic": "\(topic)", "error": "\(error)",
+                    "remedy": "allow the channel for this user: ACL SETUSER name &channel",
+                ])
+        }
+    }
+
+    func linkLost(_ failure: RedisLinkFailure) {
+        keepAlive?.cancel()
+        keepAlive = nil
+        state.disconnected()
+    }
+
+    func linkWritable() {}
+
+    func linkFinished() {
+        shutDown()
+    }
+}

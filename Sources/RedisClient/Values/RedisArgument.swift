@@ -1,0 +1,49 @@
+package import NIOCore
+
+/// One argument of a command: any bytes, binary safe.
+///
+/// Literals and interpolations work as they are: `RedisCommand("SET", ["k:\(id)", 1])`.
+package enum RedisArgument: Sendable, Hashable {
+    /// Text, sent as UTF-8.
+    case string(String)
+    /// A number, sent in decimal.
+    case int(Int64)
+    /// Bytes, sent unchanged.
+    case bytes([UInt8])
+    /// The readable bytes of a buffer, sent unchanged.
+    case buffer(ByteBuffer)
+
+    /// Text, sent as UTF-8.
+    package init(_ text: some StringProtocol) {
+        self = .string(String(text))
+    }
+
+    /// A number, sent in decimal.
+    package init(_ number: some FixedWidthInteger & SignedInteger) {
+        self = .int(Int64(number))
+    }
+
+    /// Appends the bytes to be sent and returns how many there are.
+    func append(to bytes: inout [UInt8]) -> Int {
+        let before = bytes.count
+        switch self {
+        case .string(let text): bytes.append(contentsOf: text.utf8)
+        case .int(let number): bytes.append(contentsOf: String(number).utf8)
+        case .bytes(let raw): bytes.append(contentsOf: raw)
+        case .buffer(let buffer): bytes.append(contentsOf: buffer.readableBytesView)
+        }
+        return bytes.count - before
+    }
+}
+
+extension RedisArgument: ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral {
+    /// Text, sent as UTF-8.
+    package init(stringLiteral value: String) {
+        self = .string(value)
+    }
+
+    /// A number, sent in decimal.
+    package init(integerLiteral value: Int64) {
+        self = .int(value)
+    }
+}

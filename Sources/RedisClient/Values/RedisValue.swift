@@ -1,0 +1,60 @@
+/// A reply of Redis (RESP2).
+package enum RedisValue: Sendable, Hashable {
+    /// A status such as `OK` (RESP `+`).
+    case simpleString(String)
+    /// An error reply (RESP `-`); only inside pipelines and arrays, otherwise it is thrown.
+    case error(RedisReplyError)
+    /// An integer (RESP `:`).
+    case integer(Int64)
+    /// A string of any bytes (RESP `$`).
+    case bulk([UInt8])
+    /// An array (RESP `*`).
+    case array([RedisValue])
+    /// A missing value (`$-1` or `*-1`).
+    case null
+
+    /// A status or bulk string as text, or an integer in decimal; invalid UTF-8 is repaired with
+    /// U+FFFD.
+    package var string: String? {
+        switch self {
+        case .simpleString(let text): text
+        case .bulk(let bytes): String(decoding: bytes, as: UTF8.self)
+        case .integer(let number): String(number)
+        case .error, .array, .null: nil
+        }
+    }
+
+    /// An integer, or a string that is one in decimal.
+    package var int: Int? {
+        switch self {
+        case .integer(let number): Int(exactly: number)
+        case .bulk(let bytes): Int(String(decoding: bytes, as: UTF8.self))
+        case .simpleString(let text): Int(text)
+        case .error, .array, .null: nil
+        }
+    }
+
+    /// The bytes of a bulk string or status.
+    package var bytes: [UInt8]? {
+        switch self {
+        case .bulk(let bytes): bytes
+        case .simpleString(let text): Array(text.utf8)
+        case .error, .integer, .array, .null: nil
+        }
+    }
+
+    /// The elements of an array.
+    package var array: [RedisValue]? {
+        guard case .array(let elements) = self else { return nil }
+        return elements
+    }
+
+    /// The error, if the reply is one.
+    package var error: RedisReplyError? {
+        guard case .error(let error) = self else { return nil }
+        return error
+    }
+
+    /// Whether there is no value.
+    package var isNull: Bool { self == .null }
+}

@@ -1,0 +1,56 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// A response of any status, its body complete and within the bound.
+public struct StripeResponse: Sendable {
+    /// The HTTP status.
+    public let status: Int
+
+    /// The headers a caller decides on.
+    public let headers: StripeHeaders
+
+    /// The body as it arrived.
+    public let body: Data
+
+    /// Describes a response.
+    public init(status: Int, headers: StripeHeaders, body: Data) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    /// Decodes the body of a 2xx response; a caller that needs two fields passes a type with two fields.
+    ///
+    /// - Parameter type: What to decode.
+    /// - Returns: The decoded value.
+    /// - Throws: ``StripeError/api(_:)`` for every other status, ``StripeError/malformed(_:)`` when the body is
+    ///   not JSON, says it is not, or has a field of the wrong type.
+    public func decode<Value: Decodable>(_ type: Value.Type) throws(StripeError) -> Value {
+        guard (200..<300).contains(status) else { throw .api(failure) }
+        guard headers.isJSON else {
+            throw .malformed(
+                MalformedBody(
+                    field: nil,
+                    reason: "the content type is not JSON",
+                    status: status,
+                    requestID: headers.requestID
+                )
+            )
+        }
+        do {
+            return try JSONDecoder().decode(type, from: body)
+        } catch {
+            throw .malformed(MalformedBody(error, status: status, requestID: headers.requestID))
+        }
+    }
+
+    /// The response seen as an error; its body is nil when it is not Stripe's error object.
+    public var failure: APIFailure {
+        // Anything but Stripe's own shape, a proxy's page for instance, says nothing we could act upon.
+        let envelope = try? JSONDecoder().decode(StripeErrorEnvelope.self, from: body)
+        return APIFailure(status: status, error: envelope?.error, headers: headers)
+    }
+}

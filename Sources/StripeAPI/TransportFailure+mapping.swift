@@ -1,0 +1,57 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+extension TransportFailure {
+    /// Sorts an error of the HTTP client; anything unknown counts as a failed connection.
+    init(_ error: any Error) {
+        switch error {
+        case is CancellationError:
+            self.init(kind: .cancelled, detail: "the task was cancelled")
+        case let error as HTTPClientError:
+            self.init(kind: Self.kind(of: error), detail: error.shortDescription)
+        case HTTPParserError.invalidEOFState:
+            self.init(kind: .reset, detail: "connection closed in the middle of the response")
+        case is HTTPParserError:
+            self.init(kind: .notHTTP, detail: "the peer's answer is not HTTP")
+        case let error as IOError:
+            self.init(kind: Self.kind(ofErrno: error.errnoCode), detail: "\(error)")
+        case ChannelError.connectTimeout:
+            self.init(kind: .timeout, detail: "connecting took too long")
+        case is ChannelError:
+            self.init(kind: .reset, detail: "\(error)")
+        case let error as NIOConnectionError:
+            self.init(kind: .connection, detail: "cannot connect to \(error.host):\(error.port)")
+        default:
+            self.init(kind: .connection, detail: "\(type(of: error))")
+        }
+    }
+
+    private static func kind(of error: HTTPClientError) -> Kind {
+        switch error {
+        case .deadlineExceeded, .readTimeout, .writeTimeout, .connectTimeout, .tlsHandshakeTimeout,
+            .getConnectionFromPoolTimeout, .httpProxyHandshakeTimeout, .socksHandshakeTimeout:
+            .timeout
+        case .cancelled, .requestStreamCancelled: .cancelled
+        case .remoteConnectionClosed, .uncleanShutdown: .reset
+        default: .connection
+        }
+    }
+
+    private static func kind(ofErrno code: CInt) -> Kind {
+        switch code {
+        case ECONNRESET, EPIPE, ECONNABORTED: .reset
+        case ETIMEDOUT: .timeout
+        default: .connection
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import Crypto
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// Signs and verifies webhook bodies: `Stripe-Signature: t=<unix seconds>,v1=<hex>[,v1=<hex>]`.
+///
+/// `v1` is HMAC-SHA256 over `<t>.<body>`, keyed with the whole secret, `whsec_` included. Verdicts are those of
+/// stripe-python 16.1.0: lower-case hex only, no spaces, the first `t` counts, several `v1` may stand side by
+/// side while a secret is rolled, other schemes are ignored, and the signature is checked before the age.
+public enum WebhookSignature {
+    /// How old a signature may be: 300 s as in the official SDKs.
+    public static let defaultTolerance = Duration.seconds(300)
+
+    /// Checks a body against its header, in constant time per signature.
+    ///
+    /// - Parameters:
+    ///   - payload: The body exactly as received; parsing and serialising it again breaks the signature.
+    ///   - header: The header's value.
+    ///   - secret: The endpoint's `whsec_…`.
+    ///   - tolerance: Accepted age; nil or zero accepts any. Timestamps in the future are always accepted.
+    ///   - now: Seconds since 1970.
+    /// - Throws: ``WebhookSignatureError``.
+    public static func verify(
+        payload: some DataProtocol,
+        header: String,
+        secret: String,
+        tolerance: Duration? = defaultTolerance,
+        now: Int64
+    ) throws(WebhookSignatureError) {
+        guard !header.isEmpty else { throw .missingHeader }
+        guard !secret.isEmpty else { throw .missingSecret }
+        let (timestamp, signatures) = try parse(header)
+        guard !signatures.isEmpty else { throw .noSignature }
+
+        let expected = signature(payload: payload, secret: secret, timestamp: timestamp)
+        // Every candidate is compared, so time does not tell which one matched.
+        var matches = false
+        for candidate in signatures where isEqual(Array(candidate.utf8), expected) {
+            matches = true
+        }
+        guard matches else { throw .noMatch }
+
+        if let tolerance, tolerance > .zero {
+            let (oldest, overflow) = now.subtractingReportingOverflow(tolerance.components.seconds)
+            guard overflow || timestamp >= oldest else { throw .tooOld(timestamp: timestamp) }
+        }
+    }
+
+    /// Makes the header for a body, as Stripe does for every attempt.
+    ///
+    /// - Parameters:
+    ///   - payload: The body exactly as it will be sent.
+    ///   - secret: The endpoint's `whsec_…`.
+    ///   - timestamp: Seconds since 1970.
+    /// - Returns: `t=…,v1=…`.
+    public static func header(
+        payload: some DataProtocol,
+        secret: String,
+        timestamp: Int64
+    ) -> String {
+        let hex = signature(payload: payload, secret: secret, timestamp: timestamp)
+        return "t=\(timestamp),v1=" + String(decoding: hex, as: UTF8.self)
+    }
+
+    private static func parse(
+        _ header: String
+    ) throws(WebhookSignatureError) -> (timestamp: Int64, signatures: [Substring]) {
+        var timestamp: Int64?
+        var signatures: [Substring] = []
+        for item in header.split(separator: ",", omittingEmptySubsequences: false) {
+            let parts = item.split(separator: "=", maxSplits: 2, omittingEmptySubsequences: false)
+            switch parts[0] {
+            case "t" where timestamp == nil:
+                guard parts.count > 1, let seconds = Int64(parts[1]) else { throw .malformedHeader }
+                timestamp = seconds
+            case "v1":
+                guard parts.count > 1 else { throw .malformedHeader }
+                signatures.append(parts[1])
+            default:
+                continue
+            }
+        }
+        guard let timestamp else { throw .malformedHeader }
+        return (timestamp, signatures)
+    }
+
+    private static func signature(
+        payload: some DataProtocol,
+        secret: String,
+        timestamp: Int64
+    ) -> [UInt8] {
+        var hmac = HMAC<SHA256>(key: SymmetricKey(data: Array(secret.utf8)))
+        hmac.update(data: Array("\(timestamp).".utf8))
+        hmac.update(data: payload)
+        let digits = Array("0123456789abcdef".utf8)
+        var hex: [UInt8] = []
+        hex.reserveCapacity(2 * SHA256.byteCount)
+        for byte in hmac.finalize() {
+            hex.append(digits[Int(byte >> 4)])
+            hex.append(digits[Int(byte & 15)])
+        }
+        return hex
+    }
+
+    private static func isEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        guard left.count == right.count else { return false }
+        var difference: UInt8 = 0
+        for (a, b) in zip(left, right) { difference |= a ^ b }
+        return difference == 0
+    }
+}
