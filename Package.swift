@@ -11,61 +11,69 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+// Products of other packages, by the names the targets below use.
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let lifecycle = Target.Dependency.product(
     name: "ServiceLifecycle",
     package: "swift-service-lifecycle"
 )
+let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
-
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
-let nio = [nioCore, .product(name: "NIOPosix", package: "swift-nio")]
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
-let httpClient = Target.Dependency.product(
-    name: "AsyncHTTPClient",
-    package: "async-http-client"
-)
+let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
+let nioFoundation = Target.Dependency.product(name: "NIOFoundationCompat", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
+let arguments = Target.Dependency.product(
+    name: "ArgumentParser",
+    package: "swift-argument-parser"
+)
+let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
 
 let package = Package(
     name: "poller",
     platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "StripeAPI", targets: ["StripeAPI"]),
+        .library(name: "PollerClient", targets: ["PollerClient"]),
+        .executable(name: "pollerd", targets: ["pollerd"]),
+        .executable(name: "pollerctl", targets: ["pollerctl"]),
+        .executable(name: "stripe-sandbox", targets: ["stripe-sandbox"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
-        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
-        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
-        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(
             url: "https://github.com/swift-server/swift-service-lifecycle",
             from: "2.13.0"
         ),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
     ],
     targets: [
-        .systemLibrary(name: "CHiredis"),
+        // The product without I/O: domain, decisions, seams, loops. Read this first.
+        .target(
+            name: "Poller",
+            dependencies: [logging, metrics, lifecycle, crypto],
+            swiftSettings: settings
+        ),
+
         // Redis as async Swift: hiredis is the codec, SwiftNIO the socket.
+        .systemLibrary(name: "CHiredis"),
         .target(
             name: "RedisClient",
-            dependencies: ["CHiredis", logging, lifecycle, crypto] + nio + [nioSSL],
-            swiftSettings: settings
-        ),
-        // A public library: Stripe's objects, client and webhook signatures.
-        .target(
-            name: "StripeAPI",
-            dependencies: [httpClient, nioCore, nioHTTP1, crypto],
-            swiftSettings: settings
-        ),
-        // Where the truth is: Stripe.
-        .target(
-            name: "PollerUpstreams",
-            dependencies: ["Poller", "StripeAPI"],
+            dependencies: ["CHiredis", logging, lifecycle, crypto, nioCore, nioPosix, nioSSL],
             swiftSettings: settings
         ),
         // The seams over Redis: keys, scripts, records.
@@ -75,10 +83,122 @@ let package = Package(
             resources: [.embedInCode("Scripts")],
             swiftSettings: settings
         ),
-        // The product without I/O: read this first.
+
+        // A public library: Stripe's objects, client and webhook signatures.
         .target(
-            name: "Poller",
-            dependencies: [logging, metrics, lifecycle, crypto],
+            name: "StripeAPI",
+            dependencies: [httpClient, nioCore, nioHTTP1, nioPosix, crypto],
+            swiftSettings: settings
+        ),
+        // Where the truth is: Stripe.
+        .target(
+            name: "PollerUpstreams",
+            dependencies: ["Poller", "StripeAPI"],
+            swiftSettings: settings
+        ),
+
+        // How customers are told: webhook, email, WebSocket.
+        .systemLibrary(name: "CCurl"),
+        .target(
+            name: "PollerChannels",
+            dependencies: [
+                "Poller", "CCurl", nioCore, nioPosix, nioHTTP1, nioWebSocket, nioSSL, logging,
+                metrics, lifecycle, crypto, httpClient, hummingbirdCore,
+            ],
+            swiftSettings: settings
+        ),
+        // The HTTP API and the admin listener.
+        .target(
+            name: "PollerAPI",
+            dependencies: ["Poller", hummingbird, nioCore, logging, metrics, lifecycle, crypto],
+            resources: [.embedInCode("OpenAPI/openapi.json")],
+            swiftSettings: settings
+        ),
+        // A public library for services that use the cluster.
+        .target(
+            name: "PollerClient",
+            dependencies: [httpClient, nioCore, nioHTTP1, nioPosix],
+            swiftSettings: settings
+        ),
+
+        // A stateful Stripe look-alike, to run everything offline.
+        .target(
+            name: "StripeSandbox",
+            dependencies: [
+                "StripeAPI", nioCore, nioHTTP1, nioPosix, logging, lifecycle, crypto, httpClient,
+                hummingbird,
+            ],
+            swiftSettings: settings
+        ),
+
+        // The programs. pollerd is the only place that wires.
+        .executableTarget(
+            name: "pollerd",
+            dependencies: [
+                "Poller", "PollerRedis", "PollerUpstreams", "PollerChannels", "PollerAPI",
+                "RedisClient", "StripeAPI", "StripeSandbox", logging, metrics, lifecycle, signals,
+                arguments, httpClient, histogram, nioCore, .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "pollerctl",
+            dependencies: ["PollerClient", arguments],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "stripe-sandbox",
+            dependencies: ["StripeSandbox", signals, arguments, logging, lifecycle],
+            swiftSettings: settings
+        ),
+
+        // Clocks, stores in memory, scripted peers, and the suite every store must pass.
+        .target(
+            name: "PollerTesting",
+            dependencies: ["Poller", logging],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PollerTests",
+            dependencies: ["Poller", "PollerTesting", logging, metrics, lifecycle, crypto],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "RedisClientTests",
+            dependencies: ["RedisClient", "PollerTesting", nioCore, nioPosix, logging, lifecycle],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PollerRedisTests",
+            dependencies: ["PollerRedis", "PollerTesting", "RedisClient", logging],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "StripeAPITests",
+            dependencies: ["StripeAPI", nioCore, nioPosix],
+            exclude: ["Fixtures"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "StripeSandboxTests",
+            dependencies: [
+                "StripeAPI", "StripeSandbox", httpClient, nioCore, nioHTTP1, nioFoundation,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PollerChannelsTests",
+            dependencies: [
+                "Poller", "PollerChannels", "PollerTesting", nioCore, nioSSL, logging, lifecycle,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PollerAPITests",
+            dependencies: [
+                "PollerAPI", "PollerClient", "PollerTesting", "pollerctl", httpClient, nioCore,
+                nioPosix, nioHTTP1, lifecycle, metrics, logging,
+            ],
             swiftSettings: settings
         ),
     ]

@@ -37,14 +37,25 @@ struct ListPosition: Hashable {
         Base64URL.encode(Packed.join([String(partition), phase, lane, score, id]).utf8)
     }
 
-    /// The position list.lua answered: {phase, lane, score, id}. Closed items are passed over
-    /// when only open ones are wanted.
-    func following(_ reply: [String], _ state: ListQuery.State?) -> ListPosition {
-        if reply[0].isEmpty || (state == .open && reply[0] == "h") {
-            return ListPosition(partition: partition + 1, state: state)
-        }
+    /// The position list.lua answered: {phase, lane, score, id}.
+    ///
+    /// An exhausted partition is followed by the next; when both states are wanted, the closed
+    /// items of all partitions follow the open ones of all.
+    func following(
+        _ reply: [String],
+        _ state: ListQuery.State?,
+        partitions: Int
+    ) -> ListPosition? {
         var next = self
         (next.phase, next.lane, next.score, next.id) = (reply[0], reply[1], reply[2], reply[3])
-        return next
+        guard next.phase.isEmpty else { return next }
+        next.phase = phase == "h" ? "h" : "r"
+        next.partition += 1
+        if next.partition < partitions { return next }
+        if state == nil, next.phase == "r" {
+            (next.partition, next.phase) = (0, "h")
+            return next
+        }
+        return nil
     }
 }

@@ -57,11 +57,14 @@ extension RedisWatchStore {
                 let snapshot = try await snapshot(id: id.string ?? "", partition: at.partition)
                 if let snapshot, query.matches(snapshot) { items.append(snapshot) }
             }
-            position = at.following(parts.dropFirst().map { $0.string ?? "" }, query.state)
+            position = at.following(
+                parts.dropFirst().map { $0.string ?? "" },
+                query.state,
+                partitions: partitions
+            )
             if items.count >= query.limit { break }
         }
-        let isExhausted = position.map { $0.partition >= partitions } ?? true
-        return ListPage(items: items, next: isExhausted ? nil : position?.cursor)
+        return ListPage(items: items, next: position?.cursor)
     }
 
     private func snapshot(

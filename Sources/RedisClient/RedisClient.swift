@@ -21,23 +21,35 @@ package final class RedisClient: Service {
     ///
     /// `eventLoopGroup` is where its one event loop comes from; the default shares NIO's own.
     package init(
-        url: RedisURL, configuration: RedisConfiguration = RedisConfiguration(), logger: Logger,
+        url: RedisURL,
+        configuration: RedisConfiguration = RedisConfiguration(),
+        logger: Logger,
         eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     ) {
         let eventLoop = eventLoopGroup.next()
         func link(_ role: String) -> RedisLink {
             RedisLink(
-                url: url, configuration: configuration, role: role, eventLoop: eventLoop,
-                logger: logger)
+                url: url,
+                configuration: configuration,
+                role: role,
+                eventLoop: eventLoop,
+                logger: logger
+            )
         }
         self.url = url
         self.configuration = configuration
         self.eventLoop = eventLoop
         self.commands = RedisCommandLink(
-            link: link("commands"), configuration: configuration, eventLoop: eventLoop)
+            link: link("commands"),
+            configuration: configuration,
+            eventLoop: eventLoop
+        )
         self.subscriptions = RedisPubSubLink(
-            link: link("subscriptions"), configuration: configuration, eventLoop: eventLoop,
-            logger: logger)
+            link: link("subscriptions"),
+            configuration: configuration,
+            eventLoop: eventLoop,
+            logger: logger
+        )
     }
 
     /// Keeps the client connected until the task is cancelled or shut down gracefully.
@@ -110,12 +122,15 @@ package final class RedisClient: Service {
     /// A server forgets scripts on restart, failover and `SCRIPT FLUSH`; it then answers `NOSCRIPT`
     /// without having run anything, so loading and repeating is safe. This happens once.
     package func eval(
-        _ script: RedisScript, keys: [String], arguments: [RedisArgument] = []
+        _ script: RedisScript,
+        keys: [String],
+        arguments: [RedisArgument] = []
     ) async throws(RedisError) -> RedisValue {
         let evaluation = RedisCommand(
             "EVALSHA",
             [.string(script.sha1), RedisArgument(keys.count)] + keys.map { .string($0) }
-                + arguments)
+                + arguments
+        )
         do throws(RedisError) {
             return try await send(evaluation)
         } catch .reply(let error) where error.code == "NOSCRIPT" {

@@ -64,3 +64,24 @@ extension JSONValue: Codable {
         }
     }
 }
+
+extension JSONValue: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The shape without values, which may hold secrets: `object(id, status)`, `array(3)`, `string`.
+    public var description: String {
+        switch self {
+        case .null: "null"
+        case .bool: "bool"
+        case .integer: "integer"
+        case .number: "number"
+        case .string: "string"
+        case .array(let items): "array(\(items.count))"
+        case .object(let members): "object(\(members.keys.sorted().joined(separator: ", ")))"
+        }
+    }
+
+    /// Same as ``description``.
+    public var debugDescription: String { description }
+
+    /// Shows the shape instead of the values.
+    public var customMirror: Mirror { Mirror(self, children: ["shape": description]) }
+}

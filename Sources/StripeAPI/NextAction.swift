@@ -31,3 +31,11 @@ public struct NextAction: Sendable, Hashable, Decodable {
         details = try fields.decodeIfPresent(JSONValue.self, forKey: AnyKey(type))
     }
 }
+
+extension NextAction.RedirectToURL: CustomStringConvertible, CustomReflectable {
+    /// Nothing of the URL, which carries the client secret.
+    public var description: String { url == nil ? "no address" : "address (redacted)" }
+
+    /// Shows the description instead of the stored text.
+    public var customMirror: Mirror { Mirror(self, children: ["url": description]) }
+}

@@ -15,3 +15,11 @@ public struct SourceRedirect: Sendable, Hashable, Codable {
         case failureReason = "failure_reason"
     }
 }
+
+extension SourceRedirect: CustomStringConvertible, CustomReflectable {
+    /// The status alone: the URL carries the client secret.
+    public var description: String { "redirect \(status)" }
+
+    /// Shows the description instead of the stored text.
+    public var customMirror: Mirror { Mirror(self, children: ["redirect": description]) }
+}

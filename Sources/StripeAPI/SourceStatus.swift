@@ -9,7 +9,7 @@ public struct SourceStatus: OpenValue {
     /// Charged, or detached from its customer; final.
     public static let consumed = Self(rawValue: "consumed")
 
-    /// Expired unused; final. A customer who had paid is refunded.
+    /// Expired unused, a customer who had paid is refunded; final.
     public static let canceled = Self(rawValue: "canceled")
 
     /// Declined, aborted, or failed at the bank; final.

@@ -37,7 +37,9 @@ extension StripeClient {
         _ form: [(String, String)],
         idempotencyKey: String? = nil
     ) async throws(StripeError) -> Source {
-        try await post("/v1/sources", form: form, idempotencyKey: idempotencyKey).decode(Source.self)
+        try await post("/v1/sources", form: form, idempotencyKey: idempotencyKey).decode(
+            Source.self
+        )
     }
 
     /// Creates a PaymentIntent from form fields.

@@ -8,7 +8,7 @@ public struct StripeHeaders: Sendable, Hashable {
     /// `Content-Type`, parameters included.
     public let contentType: String?
 
-    /// `Retry-After` as sent: seconds or an HTTP date. Not documented by Stripe, honoured when present.
+    /// `Retry-After` as sent, seconds or an HTTP date: undocumented by Stripe, to be honoured.
     public let retryAfter: String?
 
     /// `Stripe-Should-Retry`: wins over the status when present.
@@ -53,6 +53,7 @@ public struct StripeHeaders: Sendable, Hashable {
     var isJSON: Bool {
         guard let contentType else { return true }
         let type = contentType.prefix { $0 != ";" && $0 != " " }.lowercased()
-        return type == "application/json" || (type.hasPrefix("application/") && type.hasSuffix("+json"))
+        return type == "application/json"
+            || (type.hasPrefix("application/") && type.hasSuffix("+json"))
     }
 }

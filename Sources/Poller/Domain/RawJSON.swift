@@ -113,5 +113,7 @@ private struct MemberScanner {
         while position < text.count, text[position] != UInt8(ascii: "\"") {
             position += text[position] == UInt8(ascii: "\\") ? 2 : 1
         }
+        // Text cut off in an escape, which well-formed text is not, must not lead past its end.
+        position = min(position, text.count)
     }
 }

@@ -64,6 +64,11 @@ where C.Duration == Duration {
         alarm.ring()
     }
 
+    /// Commits and releases that wait for the next round.
+    package var waitingCount: Int {
+        state.withLock { $0.waiting.values.reduce(0) { $0 + $1.count } }
+    }
+
     /// Sends until finished.
     ///
     /// Cancelled, it goes on answering but tries nothing a second time: leases are left to end.

@@ -35,9 +35,11 @@ end
 
 local reply = { int(now), '-1' }
 local taken = 0
-local lanes = redis.call('ZRANGE', key('a'), '-inf', int(now), 'BYSCORE', 'LIMIT', 0, 64)
-for turn, lane in ipairs(lanes) do
+-- A score within this very millisecond is ready: its fraction only keeps the lanes' turns.
+local lanes = redis.call('ZRANGE', key('a'), '-inf', '(' .. int(now + 1), 'BYSCORE', 'LIMIT', 0, 64, 'WITHSCORES')
+for at = 1, #lanes, 2 do
   if taken >= limit then break end
+  local lane, turn = lanes[at], math.max(tonumber(lanes[at + 1]), now) + at / 1000
   local c = redis.call('HMGET', key('c', lane), 't', 'f')
   local arrival, flying = math.max(tonumber(c[1] or 0), now), tonumber(c[2] or 0)
   -- GCRA: `arrival` is the theoretical arrival time of the next claim; it may be ahead of the
@@ -52,13 +54,13 @@ for turn, lane in ipairs(lanes) do
   if room > 0 then
     local due = redis.call('ZRANGE', key('z', lane), '-inf', int(now), 'BYSCORE', 'LIMIT', 0, room, 'WITHSCORES')
     local leases = {}
-    for at = 1, #due, 2 do
-      local id = due[at]
+    for item = 1, #due, 2 do
+      local id = due[item]
       local w = redis.call('HMGET', key('w', id), 'g', 's', 'i', 'v', 'q', 'n', 'b', 'x', 'h', 'e')
       local token = int((w[1] or 0) + 1)
-      redis.call('HSET', key('w', id), 'o', owner, 'g', token, 'd', due[at + 1])
+      redis.call('HSET', key('w', id), 'o', owner, 'g', token, 'd', due[item + 1])
       local private = w[10] and redis.call('HGET', key('o', id), 'p') or ''
-      reply[#reply + 1] = { id, token, due[at + 1], lane, w[2], w[3], w[4], w[5] or 0, w[6] or 1,
+      reply[#reply + 1] = { id, token, due[item + 1], lane, w[2], w[3], w[4], w[5] or 0, w[6] or 1,
         w[7] or 0, w[8] or 0, w[9] or 0, private }
       ids[#ids + 1] = id
       leases[#leases + 1] = int(now + lease)
@@ -83,12 +85,12 @@ for turn, lane in ipairs(lanes) do
     changes[#changes + 1] = 1
   end
   redis.call('HSET', key('c', lane), unpack(changes))
-  -- Behind every lane that waits already; a thousandth of a millisecond keeps the turns apart.
-  rescore(lane, now + turn / 1000)
+  -- Behind every lane that waits already.
+  rescore(lane, turn)
 end
 
 local ready = head_of_partition()
 local lease_end = tonumber(redis.call('ZRANGE', key('r'), 0, 0, 'WITHSCORES')[2] or '')
 if lease_end and (not ready or lease_end < ready) then ready = lease_end end
-if ready then reply[2] = int(math.ceil(ready)) end
+if ready then reply[2] = int(math.floor(ready)) end
 return reply

@@ -1,12 +1,11 @@
 #!lua flags=no-writes
--- Pages through the ids of one partition: leased ones, waiting ones lane by lane, closed ones.
+-- Pages through the ids of one partition: leased ones, then waiting ones lane by lane; or closed ones.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     most ids, phase (r|z|h), and the position in it: lane ('' outside z), score, id ('' at
 --          the start)
 -- RETURNS  {ids, phase, lane, score, id}: the position after the last id; phase '' when the
---          partition has no more. A phase is left by itself when it is exhausted, from r to z
---          and from z to h
+--          partition has no more. Leased (r) goes on to waiting (z) by itself
 -- COST     O(log n + page), plus the lanes of the partition once a page
 local limit, phase, lane, score, last = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local ids = {}
@@ -42,7 +41,7 @@ if phase == 'z' then
       if not page(key('z', lane)) then return { ids, 'z', lane, score, last } end
     end
   end
-  phase, lane, score, last = 'h', '', '', ''
+  return { ids, '', '', '', '' }
 end
 if not page(key('h')) then return { ids, 'h', '', score, last } end
 return { ids, '', '', '', '' }

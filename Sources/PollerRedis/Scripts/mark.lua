@@ -4,7 +4,7 @@
 -- KEYS[1]  meta key of the partition all of them belong to
 -- ARGV     for each delivery five values: id, source, facts (packed, see DeliveryRecord), lane, URL
 -- RETURNS  how many became due by this
--- COST     one read and no write for a delivery that is waiting already: its backoff stands
+-- COST     one read and one write for a delivery that waits already
 local now = clock()
 local before = head_of_partition()
 local lanes, count = {}, 0
@@ -22,8 +22,9 @@ for at = 1, #ARGV, 5 do
   elseif w[3] and w[3] ~= '' then
     redis.call('HSET', item, 'k', 1)
   end
-  if not w[1] or w[2] then
-    redis.call('ZADD', key('z', lane), int(now), id)
+  if not w[3] or w[3] == '' then
+    -- One that waits for its next attempt is due now too: something new is a reason to try again.
+    redis.call('ZADD', key('z', lane), 'LT', int(now), id)
     lanes[lane] = true
     count = count + 1
   end

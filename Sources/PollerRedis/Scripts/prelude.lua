@@ -20,12 +20,16 @@ local function head_of_partition()
 end
 
 -- Stores when a lane is worth a claim: not before its earliest item is due, its limiter allows
--- one more, nor while it is held; never while all its slots are taken (a commit or the end of a
--- lease will tell). A lane without waiting items leaves the set.
+-- one more, nor while it is held; never while all its slots are taken or nothing waits in it (a
+-- commit or the end of a lease will tell). A lane with nothing at all leaves the set.
 local function rescore(lane, floor)
   local head = redis.call('ZRANGE', key('z', lane), 0, 0, 'WITHSCORES')[2]
   if not head then
-    redis.call('ZREM', key('a'), lane)
+    if tonumber(redis.call('HGET', key('c', lane), 'f') or 0) > 0 then
+      redis.call('ZADD', key('a'), '+inf', lane)
+    else
+      redis.call('ZREM', key('a'), lane)
+    end
     return
   end
   local limits = redis.call('HMGET', key('c', lane), 'n', 'u', 'p')

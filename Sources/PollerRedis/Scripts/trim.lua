@@ -28,6 +28,7 @@ for _, group in ipairs(redis.call('XINFO', 'GROUPS', stream)) do
   if facts['pending'] > 0 then needed = redis.call('XPENDING', stream, facts['name'])[2] end
   if earlier(needed, keep) then keep = needed end
 end
+if keep == '0-0' then return 0 end
 local newest = redis.call('XREVRANGE', stream, '(' .. keep, '-', 'COUNT', 1)[1]
 if not newest then return 0 end
 redis.call('HSET', KEYS[1], 'trimmed', newest[1])

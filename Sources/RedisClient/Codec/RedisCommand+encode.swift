@@ -26,7 +26,9 @@ extension RedisCommand {
 
     /// Cuts `bytes` at `lengths` and lets hiredis frame the pieces.
     private static func format(
-        _ bytes: [UInt8], _ lengths: [Int], into buffer: inout ByteBuffer
+        _ bytes: [UInt8],
+        _ lengths: [Int],
+        into buffer: inout ByteBuffer
     ) {
         unsafe bytes.withUnsafeBytes { raw in
             var position = unsafe raw.baseAddress?.assumingMemoryBound(to: CChar.self)
@@ -38,13 +40,18 @@ extension RedisCommand {
             }
             var formatted: UnsafeMutablePointer<CChar>?
             let count = unsafe chiredis_format_command(
-                &formatted, Int32(lengths.count), &pointers, lengths)
+                &formatted,
+                Int32(lengths.count),
+                &pointers,
+                lengths
+            )
             guard count >= 0, let formatted = unsafe formatted else {
                 preconditionFailure("out of memory: hiredis cannot format a command")
             }
             defer { unsafe redisFreeCommand(formatted) }
             unsafe buffer.writeBytes(
-                UnsafeRawBufferPointer(start: formatted, count: Int(count)))
+                UnsafeRawBufferPointer(start: formatted, count: Int(count))
+            )
         }
     }
 }

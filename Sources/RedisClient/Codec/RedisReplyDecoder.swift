@@ -28,15 +28,18 @@ final class RedisReplyDecoder {
     /// Replies before a violation are handed over first, then it is thrown; once it has thrown, the
     /// decoder throws the same for ever.
     func decode(
-        _ buffer: ByteBuffer, _ body: (RedisValue) -> Void
+        _ buffer: ByteBuffer,
+        _ body: (RedisValue) -> Void
     ) throws(RedisCodecError) {
         if let violation { throw violation }
         let verdict = unsafe buffer.withUnsafeReadableBytes { bytes in
             let verdict = unsafe inspector.inspect(bytes)
             if verdict.accepted > 0 {
                 unsafe redisReaderFeed(
-                    reader, bytes.baseAddress?.assumingMemoryBound(to: CChar.self),
-                    verdict.accepted)
+                    reader,
+                    bytes.baseAddress?.assumingMemoryBound(to: CChar.self),
+                    verdict.accepted
+                )
             }
             return verdict
         }
@@ -90,6 +93,8 @@ final class RedisReplyDecoder {
 
     private static func text(_ pointer: UnsafePointer<redisReply>) -> UnsafeRawBufferPointer {
         unsafe UnsafeRawBufferPointer(
-            start: pointer.pointee.str, count: Int(pointer.pointee.len))
+            start: pointer.pointee.str,
+            count: Int(pointer.pointee.len)
+        )
     }
 }

@@ -14,6 +14,7 @@ struct RedisReplyLimits: Hashable {
         self.init(
             bytesMax: configuration.replyBytesMax,
             elementsMax: configuration.replyElementsMax,
-            depthMax: configuration.replyDepthMax)
+            depthMax: configuration.replyDepthMax
+        )
     }
 }

@@ -17,6 +17,7 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
 
     private struct Inbox {
         var events: [Event] = []
+        var bytes = 0
         var isWakeScheduled = false
     }
 
@@ -39,8 +40,10 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
         self.configuration = configuration
         self.eventLoop = eventLoop
         self.pipeline = RedisPipelineState(
-            commandsMax: configuration.inFlightMax, bytesMax: configuration.commandBytesMax,
-            timeout: configuration.commandTimeout)
+            commandsMax: configuration.inFlightMax,
+            bytesMax: configuration.commandBytesMax,
+            timeout: configuration.commandTimeout
+        )
     }
 
     /// Whether commands are being written at once; any thread.
@@ -58,8 +61,7 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 request.attach(continuation)
-                // The inbox has the same limit as what it empties into.
-                if !post(.submit(request), onlyIfBelow: configuration.inFlightMax) {
+                if !post(.submit(request)) {
                     request.resume(.failure(.tooManyCommandsInFlight))
                 }
             }
@@ -93,14 +95,26 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
 
     // MARK: Inbox
 
-    private func post(_ event: Event, onlyIfBelow limit: Int = .max) -> Bool {
+    /// Leaves an event for the event loop; `false` if there is no room for another request.
+    ///
+    /// The inbox has the limits of what it is emptied into. Other events always fit: there are at
+    /// most two for each request or wait that was let in.
+    private func post(_ event: Event) -> Bool {
         enum Posted {
             case refused
             case quietly
             case wakingUp
         }
         let posted: Posted = inbox.withLock { inbox in
-            guard inbox.events.count < limit else { return .refused }
+            if case .submit(let request) = event {
+                inbox.bytes += request.wire.readableBytes
+                guard inbox.events.count < configuration.inFlightMax,
+                    inbox.bytes <= configuration.commandBytesMax
+                else {
+                    inbox.bytes -= request.wire.readableBytes
+                    return .refused
+                }
+            }
             inbox.events.append(event)
             if inbox.isWakeScheduled { return .quietly }
             inbox.isWakeScheduled = true
@@ -116,6 +130,7 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
             let events = inbox.events
             inbox.events = []
             inbox.events.reserveCapacity(min(events.count, 256))
+            inbox.bytes = 0
             inbox.isWakeScheduled = false
             return events
         }
@@ -136,8 +151,11 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
         if request.isCancelled { return request.resume(.failure(.cancelled)) }
         if isShutDown { return request.resume(.failure(.closed)) }
         let id = pipeline.submit(
-            request, wire: request.wire, commands: request.commands,
-            now: RedisInstant(eventLoop.now))
+            request,
+            wire: request.wire,
+            commands: request.commands,
+            now: RedisInstant(eventLoop.now)
+        )
         guard let id else { return request.resume(.failure(.tooManyCommandsInFlight)) }
         request.id = id
     }
@@ -157,8 +175,10 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
         while pipeline.hasWaiting, link.isWritable {
             var buffer = ByteBuffer()
             pipeline.write(
-                into: &buffer, bytesMax: RedisConnector.writeBytesMax,
-                now: RedisInstant(eventLoop.now))
+                into: &buffer,
+                bytesMax: RedisConnector.writeBytesMax,
+                now: RedisInstant(eventLoop.now)
+            )
             if buffer.readableBytes > 0 { link.write(buffer) }
         }
     }

@@ -69,7 +69,10 @@ struct RedisPipelineState<Waiter> {
 
     /// Accepts a request of one or more commands and returns its number, or `nil` when full.
     mutating func submit(
-        _ waiter: Waiter, wire: ByteBuffer, commands count: Int, now: RedisInstant
+        _ waiter: Waiter,
+        wire: ByteBuffer,
+        commands count: Int,
+        now: RedisInstant
     ) -> UInt64? {
         let size = wire.readableBytes
         guard count <= commandsMax - commands, size <= bytesMax - bytes else { return nil }
@@ -78,8 +81,15 @@ struct RedisPipelineState<Waiter> {
         nextID += 1
         waiting.append(
             Slot(
-                id: nextID, waiter: waiter, wire: wire, bytes: size, repliesMissing: count,
-                deadline: now + timeout, writtenAt: now))
+                id: nextID,
+                waiter: waiter,
+                wire: wire,
+                bytes: size,
+                repliesMissing: count,
+                deadline: now + timeout,
+                writtenAt: now
+            )
+        )
         return nextID
     }
 

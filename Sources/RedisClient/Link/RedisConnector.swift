@@ -34,7 +34,8 @@ struct RedisConnector: Sendable {
 
     /// Connects on `eventLoop`; `handler` learns of success as its channel becomes active.
     func connect(
-        on eventLoop: any EventLoop, handler: NIOLoopBound<RedisChannelHandler>
+        on eventLoop: any EventLoop,
+        handler: NIOLoopBound<RedisChannelHandler>
     ) -> EventLoopFuture<any Channel> {
         let bootstrap = ClientBootstrap(group: eventLoop)
             .connectTimeout(TimeAmount(connectTimeout))
@@ -64,16 +65,20 @@ struct RedisConnector: Sendable {
     /// Commands beyond 1 MiB stay with us while a server does not read: what has not been handed to
     /// the socket can still be sent on the next connection.
     static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(
-        low: 256 << 10, high: writeBytesMax)
+        low: 256 << 10,
+        high: writeBytesMax
+    )
 
     /// How much is written in one go.
     static let writeBytesMax = 1 << 20
 
     /// Names the server for SNI; an address is verified without, as SNI allows names only.
     private func tlsHandler(
-        _ context: NIOSSLContext, _ host: String
+        _ context: NIOSSLContext,
+        _ host: String
     ) throws -> NIOSSLClientHandler {
-        let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil  // no error: an address
+        // An error only says that it is a name.
+        let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
         return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : host)
     }
 }

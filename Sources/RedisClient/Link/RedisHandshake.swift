@@ -49,9 +49,11 @@ struct RedisHandshake: Sendable {
         switch (error.code, step) {
         case ("WRONGPASS", _): "correct the user name or the password in the Redis URL"
         case ("NOAUTH", _): "add the login to the Redis URL: redis://user:password@host:port"
-        case ("NOPERM", .select): "allow the user SELECT (ACL SETUSER name +select), or use database 0"
+        case ("NOPERM", .select):
+            "allow the user SELECT (ACL SETUSER name +select), or use database 0"
         case ("LOADING", _): "wait until Redis has loaded its data; this passes by itself"
-        case ("MASTERDOWN", _): "the replica has lost its master; wait, or point the URL to the master"
+        case ("MASTERDOWN", _):
+            "the replica has lost its master; wait, or point the URL to the master"
         case ("DENIED", _): "Redis is in protected mode: give it a password or bind it to loopback"
         case (_, .login): "the server knows no passwords: remove the login from the Redis URL"
         case (_, .select): "raise `databases` in redis.conf or choose a lower database in the URL"

@@ -20,15 +20,21 @@ final class RedisLink: @unchecked Sendable {
     private var timer: Scheduled<Void>?
 
     init(
-        url: RedisURL, configuration: RedisConfiguration, role: String,
-        eventLoop: any EventLoop, logger: Logger
+        url: RedisURL,
+        configuration: RedisConfiguration,
+        role: String,
+        eventLoop: any EventLoop,
+        logger: Logger
     ) {
         self.eventLoop = eventLoop
         self.configuration = configuration
         self.state = RedisLinkState(
             handshake: RedisHandshake(url: url, clientName: configuration.clientName),
             backoff: RedisBackoff(
-                base: configuration.reconnectBase, cap: configuration.reconnectCap))
+                base: configuration.reconnectBase,
+                cap: configuration.reconnectCap
+            )
+        )
         var logger = logger
         logger[metadataKey: "redis.url"] = "\(url)"
         logger[metadataKey: "redis.role"] = "\(role)"
@@ -43,7 +49,8 @@ final class RedisLink: @unchecked Sendable {
 
     /// Starts connecting; `finished` succeeds once the link has ended after ``stop(graceful:)``.
     func start(
-        _ connector: RedisConnector, delegate: any RedisLinkDelegate,
+        _ connector: RedisConnector,
+        delegate: any RedisLinkDelegate,
         finished: EventLoopPromise<Void>
     ) {
         guard state.start() else { return finished.succeed() }
@@ -78,7 +85,8 @@ final class RedisLink: @unchecked Sendable {
         state.drain()
         logger.warning(
             "replacing the connection to Redis",
-            metadata: ["error": "\(failure.message)", "remedy": "\(failure.remedy)"])
+            metadata: ["error": "\(failure.message)", "remedy": "\(failure.remedy)"]
+        )
     }
 
     /// Gives the connection up, as if it had broken.
@@ -103,7 +111,10 @@ final class RedisLink: @unchecked Sendable {
             guard command.encode(into: &buffer, bytesMax: configuration.commandBytesMax) else {
                 return lost(
                     RedisLinkFailure(
-                        "the login is too long", remedy: "shorten the password in the Redis URL"))
+                        "the login is too long",
+                        remedy: "shorten the password in the Redis URL"
+                    )
+                )
             }
         }
         channel.writeAndFlush(buffer, promise: nil)
@@ -148,7 +159,8 @@ final class RedisLink: @unchecked Sendable {
                 metadata: [
                     "error": "\(failure.message)", "remedy": "\(failure.remedy)",
                     "attempt": "\(attempt)", "retry.after": "\(delay)",
-                ])
+                ]
+            )
             timer = eventLoop.scheduleTask(in: TimeAmount(delay)) {
                 if self.state.retry() { self.connect() }
             }

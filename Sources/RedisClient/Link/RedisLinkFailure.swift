@@ -16,19 +16,23 @@ struct RedisLinkFailure: Hashable {
     /// The server closed the connection, or the network did.
     static let closedByPeer = RedisLinkFailure(
         "the server closed the connection",
-        remedy: "see whether Redis restarted, or closed it by `timeout` or an output buffer limit")
+        remedy: "see whether Redis restarted, or closed it by `timeout` or an output buffer limit"
+    )
     /// The server accepted the connection and then kept silent.
     static let loginTimedOut = RedisLinkFailure(
         "the server did not answer the login in time",
-        remedy: "check that the URL names a Redis server and whether it expects rediss://")
+        remedy: "check that the URL names a Redis server and whether it expects rediss://"
+    )
     /// The oldest reply is long overdue.
     static let stalled = RedisLinkFailure(
         "the server has stopped answering",
-        remedy: "see whether Redis hangs (SLOWLOG GET, disk, swap) or the network drops packets")
+        remedy: "see whether Redis hangs (SLOWLOG GET, disk, swap) or the network drops packets"
+    )
     /// The server has become a replica.
     static let readOnly = RedisLinkFailure(
         "the server is a read-only replica",
-        remedy: "after a failover this passes by itself; else point the URL to the master")
+        remedy: "after a failover this passes by itself; else point the URL to the master"
+    )
     /// The client itself ends the connection.
     static let shutDown = RedisLinkFailure("shut down", remedy: "")
 
@@ -36,14 +40,17 @@ struct RedisLinkFailure: Hashable {
     static func codec(_ error: RedisCodecError) -> RedisLinkFailure {
         RedisLinkFailure(
             error.commandError.description,
-            remedy: "check that the URL names a Redis server; ask for less if a reply was too large",
-            commandError: error.commandError)
+            remedy:
+                "check that the URL names a Redis server; ask for less if a reply was too large",
+            commandError: error.commandError
+        )
     }
 
     /// The system refused or broke the connection, or TLS did.
     static func network(_ error: any Error) -> RedisLinkFailure {
         RedisLinkFailure(
             String(describing: error),
-            remedy: "check that Redis runs and listens there, and its TLS settings if rediss://")
+            remedy: "check that Redis runs and listens there, and its TLS settings if rediss://"
+        )
     }
 }

@@ -101,7 +101,8 @@ struct RedisLinkState {
     /// The delays start over only after a connection held for ``RedisBackoff/cap``: a server that
     /// accepts and then drops everybody is not hammered.
     mutating func lost(
-        now: RedisInstant, using random: inout some RandomNumberGenerator
+        now: RedisInstant,
+        using random: inout some RandomNumberGenerator
     ) -> AfterLoss {
         switch phase {
         case .idle, .backingOff, .finished: return .nothing

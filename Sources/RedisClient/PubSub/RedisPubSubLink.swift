@@ -22,7 +22,9 @@ final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
     private var isShutDown = false
 
     init(
-        link: RedisLink, configuration: RedisConfiguration, eventLoop: any EventLoop,
+        link: RedisLink,
+        configuration: RedisConfiguration,
+        eventLoop: any EventLoop,
         logger: Logger
     ) {
         self.link = link
@@ -36,7 +38,8 @@ final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
         let id = nextID.add(1, ordering: .relaxed).newValue
         let buffer = RedisSubscriptionBuffer(
             eventsMax: configuration.subscriptionEventsMax,
-            bytesMax: configuration.subscriptionBytesMax)
+            bytesMax: configuration.subscriptionBytesMax
+        )
         eventLoop.execute { self.add(id, topics, buffer) }
         return RedisSubscription(buffer: buffer) { [weak self] in
             guard let self else { return }
@@ -69,7 +72,9 @@ final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
     // MARK: Subscriptions
 
     private func add(
-        _ id: UInt64, _ topics: Set<RedisTopic>, _ buffer: RedisSubscriptionBuffer
+        _ id: UInt64,
+        _ topics: Set<RedisTopic>,
+        _ buffer: RedisSubscriptionBuffer
     ) {
         if isShutDown { return buffer.end() }
         buffers[id] = buffer
@@ -115,7 +120,9 @@ final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
                     RedisLinkFailure(
                         "the names of all subscriptions exceed \(configuration.commandBytesMax)"
                             + " bytes",
-                        remedy: "subscribe to a pattern instead of many channels"))
+                        remedy: "subscribe to a pattern instead of many channels"
+                    )
+                )
             }
         }
         link.write(buffer)
@@ -154,7 +161,8 @@ final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
                 metadata: [
                     "topic": "\(topic)", "error": "\(error)",
                     "remedy": "allow the channel for this user: ACL SETUSER name &channel",
-                ])
+                ]
+            )
         }
     }
 

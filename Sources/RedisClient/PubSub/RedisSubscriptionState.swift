@@ -54,7 +54,9 @@ struct RedisSubscriptionState {
 
     /// Adds a subscription; returns what to write and, if all is confirmed already, what to deliver.
     mutating func add(
-        _ id: UInt64, topics wanted: Set<RedisTopic>, now: RedisInstant
+        _ id: UInt64,
+        topics wanted: Set<RedisTopic>,
+        now: RedisInstant
     ) -> (write: [RedisCommand], deliver: [Delivery]) {
         var commands: [RedisCommand] = []
         var unconfirmed = 0
@@ -131,7 +133,8 @@ struct RedisSubscriptionState {
             return .malformed("neither a message nor an answer to a subscription")
         }
         switch (kind, parts.count) {
-        case ("message", 3): return message(.channel(parts[1].string ?? ""), nil, parts[1], parts[2])
+        case ("message", 3):
+            return message(.channel(parts[1].string ?? ""), nil, parts[1], parts[2])
         case ("pmessage", 4):
             let pattern = parts[1].string ?? ""
             return message(.pattern(pattern), pattern, parts[2], parts[3])
@@ -143,7 +146,9 @@ struct RedisSubscriptionState {
     }
 
     private mutating func subscribe(
-        _ name: RedisTopic, _ topic: inout Topic, _ now: RedisInstant
+        _ name: RedisTopic,
+        _ topic: inout Topic,
+        _ now: RedisInstant
     ) -> RedisCommand {
         nextGeneration += 1
         topic.generation = nextGeneration
@@ -169,7 +174,9 @@ struct RedisSubscriptionState {
                 deliveries.append(
                     Delivery(
                         subscribers: [id],
-                        events: subscriber.hadBeenConfirmed ? [.gap, .subscribed] : [.subscribed]))
+                        events: subscriber.hadBeenConfirmed ? [.gap, .subscribed] : [.subscribed]
+                    )
+                )
                 subscriber.hadBeenConfirmed = true
             }
             subscribers[id] = subscriber
@@ -178,7 +185,10 @@ struct RedisSubscriptionState {
     }
 
     private func message(
-        _ name: RedisTopic, _ pattern: String?, _ channel: RedisValue, _ payload: RedisValue
+        _ name: RedisTopic,
+        _ pattern: String?,
+        _ channel: RedisValue,
+        _ payload: RedisValue
     ) -> Received {
         guard let bytes = payload.bytes, let channel = channel.string else {
             return .malformed("a message without text")
@@ -186,7 +196,10 @@ struct RedisSubscriptionState {
         // A message may still come for what has just been unsubscribed.
         guard let topic = topics[name] else { return .nothing }
         let event = RedisPubSubEvent.message(
-            channel: channel, pattern: pattern, payload: ByteBuffer(bytes: bytes))
+            channel: channel,
+            pattern: pattern,
+            payload: ByteBuffer(bytes: bytes)
+        )
         return .deliver([Delivery(subscribers: topic.subscribers, events: [event])])
     }
 }

@@ -5,7 +5,9 @@
 package struct RedisCommand: Sendable, Hashable {
     /// The command's name, for example `SET`.
     package let name: String
-    /// What follows the name. A subcommand (`SCRIPT LOAD`) is the first argument.
+    /// What follows the name.
+    ///
+    /// A subcommand (`SCRIPT LOAD`) is the first argument.
     package let arguments: [RedisArgument]
 
     /// Makes a command; `name` must not be empty.

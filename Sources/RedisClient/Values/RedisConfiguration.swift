@@ -1,20 +1,28 @@
 /// Limits and timeouts of a client, each with the reason for its default.
 package struct RedisConfiguration: Sendable, Hashable {
-    /// How long connecting, and then TLS and login, may take. Two lost SYNs are repeated within 3 s.
+    /// How long connecting, and then TLS and login, may take.
+    ///
+    /// Two lost SYNs are repeated within 3 s.
     package var connectTimeout: Duration = .seconds(5)
-    /// How long a command may take from being issued to its reply. Our scripts take microseconds to
-    /// milliseconds; after twice this time without a reply the connection is replaced. Below
-    /// half a lease, so a worker learns of trouble before it loses its leases.
+    /// How long a command may take from being issued to its reply.
+    ///
+    /// Our scripts take microseconds to milliseconds; after twice this time without a reply the
+    /// connection is replaced. Below half a lease, so a worker learns of trouble before it loses its
+    /// leases.
     package var commandTimeout: Duration = .seconds(5)
-    /// How many commands may be unanswered, waiting ones included. At 100,000 commands a second
-    /// this is more than half a second of work; more would only grow latency.
+    /// How many commands may be unanswered, waiting ones included.
+    ///
+    /// At 100,000 commands a second this is more than half a second of work; more would only grow
+    /// latency.
     package var inFlightMax = 65_536
     /// How many bytes unanswered commands may have together: what a stalled server can cost us.
     package var commandBytesMax = 64 << 20
-    /// How many bytes a reply may have; the same memory as commands. Our largest are pages of 1 MiB.
+    /// How many bytes a reply may have: the same memory as commands; our largest are pages of 1 MiB.
     package var replyBytesMax = 64 << 20
-    /// How many elements a reply's arrays may have together. hiredis allocates on announcement, up
-    /// to 64 bytes for each, so this bounds what a few hostile bytes can cost to 64 MiB.
+    /// How many elements a reply's arrays may have together.
+    ///
+    /// hiredis allocates 8 bytes for each on announcement and up to 56 more on arrival, so this
+    /// bounds what a few hostile bytes can cost to 8 MiB and what a reply can to 64 MiB.
     package var replyElementsMax = 1 << 20
     /// How deep a reply's arrays may nest: the most that hiredis 0.14 can read.
     package var replyDepthMax = 8

@@ -2,7 +2,7 @@
 ///
 /// `-NOSCRIPT No matching script.` has the code `NOSCRIPT` and the message `No matching script.`.
 package struct RedisReplyError: Error, Sendable, Hashable {
-    /// The first word: `ERR`, `WRONGTYPE`, `NOSCRIPT`, `READONLY`, `LEASELOST`, …
+    /// The first word, for example `ERR`, `WRONGTYPE`, `NOSCRIPT`, `READONLY` or `LEASELOST`.
     package let code: String
     /// What follows the code; may be empty.
     package let message: String

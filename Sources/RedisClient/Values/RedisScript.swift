@@ -4,8 +4,9 @@ import Crypto
 package struct RedisScript: Sendable, Hashable {
     /// The script's text.
     package let source: String
-    /// SHA-1 of the text in lower-case hex, as `EVALSHA` and `SCRIPT LOAD` use it. It is Redis' name
-    /// for the script, not a safeguard.
+    /// SHA-1 of the text in lower-case hex, as `EVALSHA` and `SCRIPT LOAD` use it.
+    ///
+    /// It is Redis' name for the script, not a safeguard.
     package let sha1: String
 
     /// Makes a script and computes its digest once.

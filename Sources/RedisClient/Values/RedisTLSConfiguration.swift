@@ -2,8 +2,9 @@
 package struct RedisTLSConfiguration: Sendable, Hashable {
     /// A PEM file with the authorities to trust; `nil` trusts the system's.
     package var trustRootsFile: String?
-    /// Whether the server's certificate and name are verified. Turn off for experiments only:
-    /// without it anybody on the path can read and change everything.
+    /// Whether the server's certificate and name are verified.
+    ///
+    /// Turn off for experiments only: without it anybody on the path can read and change everything.
     package var verifiesServer = true
     /// A PEM file with our certificate chain, for servers that ask for one (`tls-auth-clients yes`,
     /// Redis' default).

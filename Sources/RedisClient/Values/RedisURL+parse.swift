@@ -4,7 +4,8 @@ extension RedisURL {
         guard let scheme = text.firstRange(of: "://") else {
             throw RedisURLError(
                 "a Redis URL starts with redis://, rediss:// or unix://,"
-                    + " for example redis://127.0.0.1:6379/0")
+                    + " for example redis://127.0.0.1:6379/0"
+            )
         }
         let name = text[..<scheme.lowerBound].lowercased()
         let rest = try Parts(text[scheme.upperBound...])
@@ -14,10 +15,12 @@ extension RedisURL {
         case "redis+sentinel", "redis+cluster":
             throw RedisURLError(
                 "this client speaks to one Redis server: use redis://, rediss:// or unix://"
-                    + " instead of \(name)://")
+                    + " instead of \(name)://"
+            )
         default:
             throw RedisURLError(
-                "unknown scheme of a Redis URL: use redis://, rediss:// (TLS) or unix:// (socket)")
+                "unknown scheme of a Redis URL: use redis://, rediss:// (TLS) or unix:// (socket)"
+            )
         }
     }
 
@@ -50,19 +53,23 @@ extension RedisURL {
             guard let colon = credentials.firstIndex(of: ":") else {
                 throw RedisURLError(
                     "a Redis URL names a user without a password: write user:password@, or"
-                        + " :password@ for the default user")
+                        + " :password@ for the default user"
+                )
             }
             let user = try percentDecoded(credentials[..<colon], "user name")
             self.username = user.isEmpty ? nil : user
             self.password = try percentDecoded(
-                credentials[credentials.index(after: colon)...], "password")
+                credentials[credentials.index(after: colon)...],
+                "password"
+            )
         }
     }
 
     private init(network parts: Parts, encrypted: Bool) throws(RedisURLError) {
         if parts.query != nil {
             throw RedisURLError(
-                "a redis:// URL takes no ?options: write the database as path, redis://host:port/3")
+                "a redis:// URL takes no ?options: write the database as path, redis://host:port/3"
+            )
         }
         let (host, port) = try hostAndPort(parts.authority)
         let path = parts.path.drop { $0 == "/" }
@@ -70,13 +77,15 @@ extension RedisURL {
             transport: encrypted ? .tls(host: host, port: port) : .tcp(host: host, port: port),
             username: parts.username,
             password: parts.password,
-            database: path.isEmpty ? 0 : try databaseNumber(path))
+            database: path.isEmpty ? 0 : try databaseNumber(path)
+        )
     }
 
     private init(socket parts: Parts) throws(RedisURLError) {
         guard parts.authority.isEmpty, parts.path.count > 1 else {
             throw RedisURLError(
-                "a unix:// URL needs an absolute path with three slashes: unix:///run/redis.sock")
+                "a unix:// URL needs an absolute path with three slashes: unix:///run/redis.sock"
+            )
         }
         var database = 0
         for option in (parts.query ?? "").split(separator: "&") {
@@ -91,8 +100,11 @@ extension RedisURL {
             throw RedisURLError("the socket path of a unix:// URL may have 103 bytes at most")
         }
         self.init(
-            transport: .unix(path: path), username: parts.username, password: parts.password,
-            database: database)
+            transport: .unix(path: path),
+            username: parts.username,
+            password: parts.password,
+            database: database
+        )
     }
 }
 
@@ -113,7 +125,8 @@ private func hostAndPort(_ authority: Substring) throws(RedisURLError) -> (Strin
     } else if let colon = authority.lastIndex(of: ":") {
         guard authority.firstIndex(of: ":") == colon else {
             throw RedisURLError(
-                "write an IPv6 address of a Redis URL in brackets, redis://[::1]:6379")
+                "write an IPv6 address of a Redis URL in brackets, redis://[::1]:6379"
+            )
         }
         host = authority[..<colon]
         port = authority[authority.index(after: colon)...]

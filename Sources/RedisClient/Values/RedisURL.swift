@@ -28,7 +28,10 @@ package struct RedisURL: Sendable, Hashable {
 
     /// Makes a URL from its parts.
     package init(
-        transport: Transport, username: String? = nil, password: String? = nil, database: Int = 0
+        transport: Transport,
+        username: String? = nil,
+        password: String? = nil,
+        database: Int = 0
     ) {
         self.transport = transport
         self.username = username

@@ -1,0 +1,72 @@
+// The parts of libcurl that PollerChannels uses to send mail. `curl_easy_setopt` and
+// `curl_easy_getinfo` are variadic, which Swift cannot call; each kind of argument has a wrapper.
+
+#ifndef CCURL_SHIM_H
+#define CCURL_SHIM_H
+
+#include <curl/curl.h>
+#include <string.h>
+
+/// The bytes of a message and how many of them libcurl has taken.
+typedef struct {
+    const char *data;
+    size_t length;
+    size_t offset;
+} ccurl_upload;
+
+static inline CURLcode ccurl_set_text(CURL *handle, CURLoption option, const char *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode ccurl_set_long(CURL *handle, CURLoption option, long value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode ccurl_set_list(
+    CURL *handle, CURLoption option, struct curl_slist *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) {
+    return curl_easy_getinfo(handle, info, value);
+}
+
+static inline size_t ccurl_read(char *buffer, size_t size, size_t count, void *context) {
+    ccurl_upload *upload = (ccurl_upload *)context;
+    size_t room = size * count;
+    size_t rest = upload->length - upload->offset;
+    size_t taken = rest < room ? rest : room;
+    memcpy(buffer, upload->data + upload->offset, taken);
+    upload->offset += taken;
+    return taken;
+}
+
+static inline int ccurl_seek(void *context, curl_off_t offset, int origin) {
+    ccurl_upload *upload = (ccurl_upload *)context;
+    if (origin != SEEK_SET || offset < 0 || (size_t)offset > upload->length) {
+        return CURL_SEEKFUNC_FAIL;
+    }
+    upload->offset = (size_t)offset;
+    return CURL_SEEKFUNC_OK;
+}
+
+/// Sends the bytes of `upload`, which must outlive the transfer.
+static inline CURLcode ccurl_set_upload(CURL *handle, ccurl_upload *upload) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_READFUNCTION, ccurl_read);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_READDATA, upload);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, ccurl_seek);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_SEEKDATA, upload);
+    return code;
+}
+
+/// Asks `callback` about once a second whether to go on; non-zero ends the transfer.
+static inline CURLcode ccurl_set_progress(
+    CURL *handle, curl_xferinfo_callback callback, void *context) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, callback);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_XFERINFODATA, context);
+    return code;
+}
+
+#endif

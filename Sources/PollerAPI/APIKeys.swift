@@ -1,0 +1,101 @@
+import Crypto
+package import Poller
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The keys that may use the API: one a line in a file, `#` begins a comment line.
+///
+/// Only SHA-256 digests stay in memory, and a candidate is compared with all of them in constant
+/// time, so neither a core dump nor a stopwatch tells a key.
+package struct APIKeys: Sendable, CustomStringConvertible {
+    /// More keys than this are a mistake: every request is compared with each.
+    package static let countMax = 1000
+    /// A file with as many keys of the greatest length, and comments.
+    private static let fileBytesMax = 1_048_576
+
+    private let digests: [[UInt8]]
+
+    /// No keys at all: the API must then listen on loopback only.
+    package static let none = APIKeys(digests: [])
+
+    private init(digests: [[UInt8]]) {
+        self.digests = digests
+    }
+
+    /// Reads a file.
+    ///
+    /// Errors: ``InvalidInput`` for the field `api_keys_file`, which never quotes a key.
+    package init(contentsOfFile path: String) throws(InvalidInput) {
+        let data: Data
+        do {
+            data = try Data(contentsOf: URL(fileURLWithPath: path))
+        } catch {
+            throw InvalidInput(
+                field: "api_keys_file",
+                message: "cannot be read at \(path): check that it exists and who may read it"
+            )
+        }
+        guard data.count <= Self.fileBytesMax, let text = String(bytes: data, encoding: .utf8)
+        else {
+            throw InvalidInput(
+                field: "api_keys_file",
+                message: "must be UTF-8 text of at most \(Self.fileBytesMax) bytes"
+            )
+        }
+        try self.init(text: text)
+    }
+
+    /// Reads the text of such a file. A file without any key is refused: whoever names a file
+    /// wants the API closed, and an empty one would open it.
+    package init(text: String) throws(InvalidInput) {
+        var digests: [[UInt8]] = []
+        for (index, line) in text.split(
+            omittingEmptySubsequences: false,
+            whereSeparator: \.isNewline
+        ).enumerated() {
+            let key = line.drop { $0 == " " || $0 == "\t" }
+                .reversed().drop { $0 == " " || $0 == "\t" }.reversed()
+            guard let first = key.first, first != "#" else { continue }
+            let bytes = Array(String(key).utf8)
+            guard (20...200).contains(bytes.count), bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+            else {
+                throw InvalidInput(
+                    field: "api_keys_file",
+                    message: "line \(index + 1): a key is 20 to 200 printable ASCII characters "
+                        + "without spaces"
+                )
+            }
+            digests.append(Array(SHA256.hash(data: bytes)))
+        }
+        guard !digests.isEmpty, digests.count <= Self.countMax else {
+            throw InvalidInput(
+                field: "api_keys_file",
+                message: "must hold 1 to \(Self.countMax) keys, one a line"
+            )
+        }
+        self.digests = digests
+    }
+
+    /// Whether there is no key.
+    package var isEmpty: Bool { digests.isEmpty }
+
+    /// Whether somebody who shows `candidate` may use the API. With no keys nobody is verified.
+    package func verify(_ candidate: some StringProtocol) -> Bool {
+        guard candidate.utf8.count <= 200 else { return false }
+        let digest = Array(SHA256.hash(data: Array(candidate.utf8)))
+        var isKnown = false
+        for known in digests {
+            var difference: UInt8 = 0
+            for (left, right) in zip(known, digest) { difference |= left ^ right }
+            // Every key is looked at, so the time does not tell which one fitted.
+            isKnown = (difference == 0) || isKnown
+        }
+        return isKnown
+    }
+
+    package var description: String { "\(digests.count) keys (redacted)" }
+}

@@ -1,0 +1,59 @@
+import Hummingbird
+import HummingbirdCore
+package import Logging
+import NIOCore
+import Poller
+import ServiceLifecycle
+
+/// The HTTP API as a service: watches, events, stats and the doctor.
+///
+/// Bounds: 10,000 connections (a file descriptor each; more wait in the backlog), 16 KiB of
+/// headers in 64 fields (a key, a cursor and what browsers add fit), 64 KiB bodies and 8 MiB
+/// batches, 30 s for a body to arrive, 75 s idle (longer than the longest long poll).
+/// On graceful shutdown no connection is accepted, waiting requests answer at once, and those
+/// in progress finish.
+package struct APIServer: Service {
+    private let bind: ListenAddress
+    private let backend: APIBackend
+    private let keys: APIKeys
+    private let clock: any Clock<Duration>
+    private let logger: Logger
+    private let onBound: @Sendable (ListenAddress) -> Void
+
+    /// A server that listens once it runs.
+    ///
+    /// - Parameters:
+    ///   - keys: with ``APIKeys/none`` everybody who reaches the port may do everything, so
+    ///     `bind` must be loopback; requests for other hosts are refused then.
+    ///   - clock: for long polls and slow bodies.
+    ///   - onBound: told the address with the real port, once.
+    package init(
+        bind: ListenAddress,
+        backend: APIBackend,
+        keys: APIKeys,
+        clock: any Clock<Duration>,
+        logger: Logger,
+        onBound: @escaping @Sendable (ListenAddress) -> Void = { _ in }
+    ) {
+        self.bind = bind
+        self.backend = backend
+        self.keys = keys
+        self.clock = clock
+        self.logger = logger
+        self.onBound = onBound
+    }
+
+    /// Serves until shut down.
+    package func run() async throws {
+        let router = Router(context: APIContext.self)
+        router.add(middleware: AnswerMiddleware(clock: clock))
+        router.add(middleware: KeyMiddleware(keys: keys))
+        let reader = BodyReader(clock: clock)
+        let polls = LongPolls(feed: backend.feed, clock: clock)
+        WatchRoutes(watches: backend.watches, reader: reader, polls: polls).add(to: router)
+        BatchRoutes(watches: backend.watches, reader: reader).add(to: router)
+        EventRoutes(backend: backend, polls: polls).add(to: router)
+        OperatorRoutes(backend: backend, clock: clock).add(to: router)
+        try await HTTPService(bind: bind, logger: logger, onBound: onBound).run(router)
+    }
+}

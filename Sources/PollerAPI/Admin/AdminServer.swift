@@ -1,0 +1,70 @@
+import HTTPTypes
+import Hummingbird
+package import Logging
+import ServiceLifecycle
+
+/// The listener for orchestrators and Prometheus, apart from the API so that it can stay private.
+///
+/// | path | answers |
+/// |---|---|
+/// | `/livez` | 200 while the process serves at all; nothing else is looked at, so that a broken Redis does not make an orchestrator restart every process |
+/// | `/readyz` | 200 when this process can do its work, else 503 with the reasons, one a line |
+/// | `/metrics` | Prometheus text format 0.0.4 |
+///
+/// It has no keys and says nothing secret; bind it to loopback or a private network.
+package struct AdminServer: Service {
+    private let bind: ListenAddress
+    private let logger: Logger
+    private let notReady: @Sendable () async -> [String]
+    private let metrics: @Sendable () -> String
+    private let onBound: @Sendable (ListenAddress) -> Void
+
+    /// A listener that serves once it runs.
+    ///
+    /// - Parameters:
+    ///   - notReady: why this process cannot do its work now, a sentence each; empty when it
+    ///     can. Must answer within a second: probes are impatient.
+    ///   - metrics: the metrics in Prometheus text format.
+    ///   - onBound: told the address with the real port, once.
+    package init(
+        bind: ListenAddress,
+        logger: Logger,
+        notReady: @escaping @Sendable () async -> [String],
+        metrics: @escaping @Sendable () -> String,
+        onBound: @escaping @Sendable (ListenAddress) -> Void = { _ in }
+    ) {
+        self.bind = bind
+        self.logger = logger
+        self.notReady = notReady
+        self.metrics = metrics
+        self.onBound = onBound
+    }
+
+    /// Serves until shut down.
+    package func run() async throws {
+        let router = Router(context: APIContext.self)
+        router.get("livez") { _, _ in Self.text("ok\n") }
+        router.get("readyz") { [notReady] _, _ in
+            let reasons = await notReady()
+            guard !reasons.isEmpty else { return Self.text("ok\n") }
+            let lines = reasons.map { "\($0)\n" }.joined()
+            return Self.text(lines, status: .serviceUnavailable)
+        }
+        router.get("metrics") { [metrics] _, _ in
+            Self.text(metrics(), type: "text/plain; version=0.0.4; charset=utf-8")
+        }
+        try await HTTPService(bind: bind, logger: logger, onBound: onBound).run(router)
+    }
+
+    private static func text(
+        _ text: String,
+        status: HTTPResponse.Status = .ok,
+        type: String = "text/plain; charset=utf-8"
+    ) -> Response {
+        Response(
+            status: status,
+            headers: [.contentType: type, .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text))
+        )
+    }
+}

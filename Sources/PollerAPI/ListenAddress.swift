@@ -1,0 +1,56 @@
+package import Poller
+
+/// Where a server listens: a host and a TCP port.
+package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
+    /// A name or address, without brackets.
+    package let host: String
+    /// 0–65535; 0 takes a free port.
+    package let port: Int
+
+    /// Names an address that is known to be right.
+    package init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    /// Reads `127.0.0.1:8080`, `[::1]:8080` or `:8080`, which is loopback: nothing listens on
+    /// every interface unless somebody wrote `0.0.0.0` or `[::]`.
+    package init(_ text: String, field: String = "bind") throws(InvalidInput) {
+        let wrong = InvalidInput(
+            field: field,
+            message: "must be HOST:PORT with a port of 0 to 65535, for example 127.0.0.1:8080"
+        )
+        guard let colon = text.lastIndex(of: ":") else { throw wrong }
+        let digits = text[text.index(after: colon)...]
+        var host = text[..<colon]
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (48...57).contains($0) }),
+            let port = Int(digits), (0...65535).contains(port)
+        else { throw wrong }
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+            guard !host.isEmpty else { throw wrong }
+        } else if host.contains(":") {
+            throw InvalidInput(field: field, message: "must put an IPv6 address in brackets")
+        }
+        guard host.utf8.count <= 253, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw wrong
+        }
+        self.host = host.isEmpty ? "127.0.0.1" : String(host)
+        self.port = port
+    }
+
+    package var description: String {
+        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+
+    /// Whether only this machine can connect.
+    package var isLoopback: Bool { Self.isLoopback(host: host) }
+
+    /// Whether a host is `localhost`, in 127.0.0.0/8 or `::1`, by its spelling: a name that
+    /// merely begins with `127.` is not.
+    static func isLoopback(host: some StringProtocol) -> Bool {
+        if host.lowercased() == "localhost" || host == "::1" { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+}

@@ -1,0 +1,80 @@
+import HTTPTypes
+
+/// Every way a request can fail, by the stable name clients switch on.
+enum ProblemCode: String, CaseIterable {
+    case invalidJSON = "invalid_json"
+    case unknownField = "unknown_field"
+    /// A field of a later version.
+    case unsupportedField = "unsupported_field"
+    case missingField = "missing_field"
+    case wrongType = "wrong_type"
+    case invalidValue = "invalid_value"
+    case invalidBatch = "invalid_batch"
+    case unknownParameter = "unknown_parameter"
+    case invalidParameter = "invalid_parameter"
+    case invalidHeader = "invalid_header"
+    case unauthenticated
+    case notLocal = "not_local"
+    case notFound = "not_found"
+    case watchNotFound = "watch_not_found"
+    case methodNotAllowed = "method_not_allowed"
+    case bodyTooSlow = "body_too_slow"
+    case watchClosed = "watch_closed"
+    case bodyTooLarge = "body_too_large"
+    case unsupportedMediaType = "unsupported_media_type"
+    case tooManyWaiters = "too_many_waiters"
+    case storeUnavailable = "store_unavailable"
+    case storeFull = "store_full"
+    case storeCorrupt = "store_corrupt"
+    case internalError = "internal_error"
+
+    /// The HTTP status that always comes with it.
+    var status: HTTPResponse.Status {
+        switch self {
+        case .invalidJSON, .unknownField, .unsupportedField, .missingField, .wrongType,
+            .unknownParameter, .invalidParameter, .invalidHeader:
+            .badRequest
+        case .invalidValue, .invalidBatch: .unprocessableContent
+        case .unauthenticated: .unauthorized
+        case .notLocal: .forbidden
+        case .notFound, .watchNotFound: .notFound
+        case .methodNotAllowed: .methodNotAllowed
+        case .bodyTooSlow: .requestTimeout
+        case .watchClosed: .conflict
+        case .bodyTooLarge: .contentTooLarge
+        case .unsupportedMediaType: .unsupportedMediaType
+        case .tooManyWaiters, .storeUnavailable, .storeFull: .serviceUnavailable
+        case .storeCorrupt, .internalError: .internalServerError
+        }
+    }
+
+    /// The same short sentence for every occurrence.
+    var title: String {
+        switch self {
+        case .invalidJSON: "The body is not valid JSON."
+        case .unknownField: "The body has a field this API does not know."
+        case .unsupportedField: "The field is not supported yet."
+        case .missingField: "A required field is missing."
+        case .wrongType: "A field has the wrong type."
+        case .invalidValue: "A field has a value that is not allowed."
+        case .invalidBatch: "Some items are wrong; nothing was enqueued."
+        case .unknownParameter: "The query has a parameter this route does not know."
+        case .invalidParameter: "A part of the URL has a value that is not allowed."
+        case .invalidHeader: "A header has a value that is not allowed."
+        case .unauthenticated: "An API key is needed."
+        case .notLocal: "Without API keys only local requests are served."
+        case .notFound: "There is no such route."
+        case .watchNotFound: "Nobody watches this source."
+        case .methodNotAllowed: "The route exists, but not for this method."
+        case .bodyTooSlow: "The body did not arrive in time."
+        case .watchClosed: "The watch is closed."
+        case .bodyTooLarge: "The body is too large."
+        case .unsupportedMediaType: "The body has a media type this route does not read."
+        case .tooManyWaiters: "Too many requests are waiting already."
+        case .storeUnavailable: "The store cannot be reached."
+        case .storeFull: "The store is full and takes no new work."
+        case .storeCorrupt: "The store holds something this version does not understand."
+        case .internalError: "Something went wrong inside the server."
+        }
+    }
+}

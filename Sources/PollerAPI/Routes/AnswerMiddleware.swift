@@ -1,0 +1,90 @@
+import HTTPTypes
+import Hummingbird
+import Logging
+import Metrics
+import Poller
+
+/// Sees every request first and every answer last: errors become problems, each answer carries
+/// its request id, and is counted and logged without anything secret.
+struct AnswerMiddleware: RouterMiddleware {
+    /// A body this small is read to its end after an error; beyond, the connection is closed.
+    private static let unreadBytesMax = 65_536
+    private static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
+
+    let clock: any Clock<Duration>
+
+    func handle(
+        _ request: Request,
+        context: APIContext,
+        next: @concurrent (Request, APIContext) async throws -> Response
+    ) async throws -> Response {
+        let elapsed = Self.stopwatch(clock)
+        var response: Response
+        do {
+            response = try await next(request, context)
+        } catch {
+            response = Self.problem(for: error, request, context)
+                .response(requestID: context.requestID)
+            if Self.mayHoldUnreadBody(request) {
+                response.headers[.connection] = "close"
+                context.closeSoon()
+            }
+        }
+        response.headers[.requestID] = context.requestID
+        response.headers[.cacheControl] = "no-store"
+        response.headers[.xContentTypeOptions] = "nosniff"
+        record(request, context, status: response.status.code, took: elapsed())
+        return response
+    }
+
+    private static func problem(
+        for error: any Error,
+        _ request: Request,
+        _ context: APIContext
+    ) -> Problem {
+        guard let error = error as? HTTPError, error.status == .notFound else {
+            return Problem(error, logger: context.logger)
+        }
+        let methods = Route.methods(at: request.uri.path)
+        guard !methods.isEmpty else {
+            return Problem(.notFound, "See GET /openapi.json for the routes there are.")
+        }
+        var problem = Problem(
+            .methodNotAllowed,
+            "This path takes \(methods.joined(separator: ", "))."
+        )
+        problem.allowedMethods = methods
+        return problem
+    }
+
+    private static func mayHoldUnreadBody(_ request: Request) -> Bool {
+        if request.headers[.transferEncoding] != nil { return true }
+        guard let length = request.headers[.contentLength] else { return false }
+        return (Int(length) ?? .max) > unreadBytesMax
+    }
+
+    private func record(_ request: Request, _ context: APIContext, status: Int, took: Duration) {
+        let name = request.method.rawValue
+        let method = Self.methods.contains(name) ? name : "other"
+        let route = context.endpointPath ?? "none"
+        Counter(
+            label: "poller_http_requests_total",
+            dimensions: [("method", method), ("route", route), ("status", String(status))]
+        ).increment()
+        Timer(label: "poller_http_request_duration_seconds", dimensions: [("route", route)])
+            .recordMilliseconds(took.ms)
+        context.logger.debug(
+            "request answered",
+            metadata: [
+                "http.method": "\(method)", "http.route": "\(route)", "http.status": "\(status)",
+                "http.duration_ms": "\(took.ms)",
+            ]
+        )
+    }
+
+    private static func stopwatch<C: Clock>(_ clock: C) -> () -> Duration
+    where C.Duration == Duration {
+        let start = clock.now
+        return { start.duration(to: clock.now) }
+    }
+}

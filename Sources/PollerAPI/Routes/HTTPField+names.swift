@@ -1,0 +1,15 @@
+import HTTPTypes
+
+extension HTTPField.Name {
+    /// The id of the request, on every answer.
+    static let requestID = Self.known("X-Request-Id")
+    /// The client's own id of a request it may repeat.
+    static let idempotencyKey = Self.known("Idempotency-Key")
+
+    private static func known(_ name: String) -> Self {
+        guard let name = Self(name) else {
+            preconditionFailure("the names here are tokens of RFC 9110 §5.6.2")
+        }
+        return name
+    }
+}

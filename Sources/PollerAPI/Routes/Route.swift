@@ -1,0 +1,38 @@
+import HTTPTypes
+
+/// Every route of the API; `openapi.json` describes exactly these.
+enum Route: String, CaseIterable {
+    case enqueue = "POST /v1/watches"
+    case enqueueBatch = "POST /v1/watches/batch"
+    case listWatches = "GET /v1/watches"
+    case getWatch = "GET /v1/watches/{source}"
+    case pollWatch = "POST /v1/watches/{source}/poll"
+    case cancelWatch = "DELETE /v1/watches/{source}"
+    case watchEvents = "GET /v1/watches/{source}/events"
+    case events = "GET /v1/events"
+    case stats = "GET /v1/stats"
+    case doctor = "GET /v1/doctor"
+    case openAPI = "GET /openapi.json"
+
+    /// The HTTP method.
+    var method: HTTPRequest.Method {
+        HTTPRequest.Method(methodName) ?? .get
+    }
+
+    /// The path with `{source}` for a segment that varies.
+    var path: String { String(rawValue[rawValue.index(after: space)...]) }
+
+    private var methodName: String { String(rawValue[..<space]) }
+
+    private var space: String.Index { rawValue.firstIndex(of: " ") ?? rawValue.startIndex }
+
+    /// The methods that some route has at this path, for 405.
+    static func methods(at path: String) -> [String] {
+        let segments = path.split(separator: "/")
+        return allCases.filter { route in
+            let pattern = route.path.split(separator: "/")
+            return pattern.count == segments.count
+                && zip(pattern, segments).allSatisfy { $0 == $1 || $0.hasPrefix("{") }
+        }.map(\.methodName)
+    }
+}

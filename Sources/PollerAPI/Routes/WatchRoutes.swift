@@ -1,0 +1,146 @@
+import Hummingbird
+import Poller
+
+/// One watch at a time: create or join, list, read, wait, poll now, cancel.
+struct WatchRoutes {
+    let watches: any WatchStore
+    let reader: BodyReader
+    let polls: LongPolls
+
+    func add(to router: Router<APIContext>) {
+        router.add(.enqueue, enqueue)
+        router.add(.listWatches, list)
+        router.add(.getWatch, get)
+        router.add(.pollWatch, poll)
+        router.add(.cancelWatch, cancel)
+    }
+
+    @Sendable
+    private func enqueue(_ request: Request, _ context: APIContext) async throws -> Response {
+        _ = try QueryParameters(request, allowed: [])
+        try BodyReader.checkIdempotencyKey(request)
+        try BodyReader.checkType(request, allowed: ["application/json"])
+        let bytes = try await reader.read(request, bytesMax: BodyReader.singleBytesMax)
+        let json: JSONValue
+        do throws(JSONReader.Failure) {
+            json = try JSONReader.read(bytes)
+        } catch {
+            throw Problem(.invalidJSON, "At \(error.place(in: bytes)): \(error.message).")
+        }
+        let new = try NewWatch(json: json)
+        let results = try await watches.enqueue([new])
+        guard let result = results.first else {
+            throw StoreError.corrupt("enqueue answered nothing")
+        }
+        guard let snapshot = try await watches.snapshot(of: new.key) else {
+            throw Problem.watchNotFound(new.key)
+        }
+        return Response(
+            json: snapshot.json(outcome: result.outcome),
+            status: result.outcome == .joined ? .ok : .created
+        )
+    }
+
+    @Sendable
+    private func list(_ request: Request, _ context: APIContext) async throws -> Response {
+        let query = try QueryParameters(
+            request,
+            allowed: ["state", "status", "account", "kind", "limit", "cursor"]
+        )
+        let page = try await watches.list(
+            ListQuery(
+                state: try query.choice("state", ListQuery.State.self),
+                status: try query.checked("status") { text throws(InvalidInput) in
+                    try SourceStatus(text)
+                },
+                account: try query.checked("account") { text throws(InvalidInput) in
+                    try AccountID(text)
+                },
+                kind: try query.choice("kind", SourceKind.self),
+                limit: try query.integer("limit", in: 1...500) ?? 50,
+                cursor: try query.checked("cursor", Self.cursor)
+            )
+        )
+        var json = JSONObject()
+        json.add("data", raw: JSONObject.array(page.items.map { $0.json() }))
+        json.add("has_more", page.next != nil)
+        json.add("next", orNull: page.next)
+        return Response(json: json.text)
+    }
+
+    @Sendable
+    private func get(_ request: Request, _ context: APIContext) async throws -> Response {
+        let query = try QueryParameters(
+            request,
+            allowed: ["account", "kind", "after_seq", "wait"]
+        )
+        let key = try context.watchKey(query)
+        let wait = try query.wait()
+        guard let afterSeq = try query.integer("after_seq", in: 0...Int.max) else {
+            guard wait == .zero else {
+                throw Problem(
+                    .invalidParameter,
+                    "wait needs after_seq: the seq you have seen last, 0 for none.",
+                    field: "wait"
+                )
+            }
+            guard let snapshot = try await watches.snapshot(of: key) else {
+                throw Problem.watchNotFound(key)
+            }
+            return Response(json: snapshot.json())
+        }
+        let found = try await polls.first(within: wait) { entry in
+            entry.event.key.id == key.id && entry.event.seq > afterSeq
+        } read: { () async throws -> WatchSnapshot? in
+            guard let snapshot = try await watches.snapshot(of: key) else {
+                throw Problem.watchNotFound(key)
+            }
+            return snapshot.watch.seq > afterSeq ? snapshot : nil
+        }
+        guard let found else { return Response(status: .notModified) }
+        return Response(json: found.json())
+    }
+
+    @Sendable
+    private func poll(_ request: Request, _ context: APIContext) async throws -> Response {
+        let key = try context.watchKey(try QueryParameters(request, allowed: ["account", "kind"]))
+        try BodyReader.checkIdempotencyKey(request)
+        let isOpen = try await watches.hint(key)
+        guard let snapshot = try await watches.snapshot(of: key) else {
+            throw Problem.watchNotFound(key)
+        }
+        guard isOpen else { throw Self.closed(snapshot) }
+        return Response(json: snapshot.json(), status: .accepted)
+    }
+
+    /// Cancelling what is cancelled already succeeds: the answer to the first try got lost.
+    @Sendable
+    private func cancel(_ request: Request, _ context: APIContext) async throws -> Response {
+        let key = try context.watchKey(try QueryParameters(request, allowed: ["account", "kind"]))
+        let wasOpen = try await watches.cancel(key)
+        guard let snapshot = try await watches.snapshot(of: key) else {
+            throw Problem.watchNotFound(key)
+        }
+        guard wasOpen || snapshot.closed == .cancelled else { throw Self.closed(snapshot) }
+        return Response(json: snapshot.json())
+    }
+
+    private static func closed(_ snapshot: WatchSnapshot) -> Problem {
+        Problem(
+            .watchClosed,
+            "The watch of \(snapshot.watch.key.source) is closed "
+                + "(\(snapshot.closed?.rawValue ?? "just now")); enqueue it again to watch on."
+        )
+    }
+
+    /// Cursors are the store's; here only their form is checked.
+    private static func cursor(_ text: String) throws(InvalidInput) -> String {
+        guard text.utf8.count <= 1024, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw InvalidInput(
+                field: "cursor",
+                message: "is not one of ours: use next of the page before, unchanged"
+            )
+        }
+        return text
+    }
+}

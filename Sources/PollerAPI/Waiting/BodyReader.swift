@@ -1,0 +1,74 @@
+import Hummingbird
+import NIOCore
+import Poller
+
+/// Reads whole bodies within bounds of size and time.
+struct BodyReader {
+    /// A single request: 16 endpoints of 2,048 characters, metadata and the rest, with room.
+    static let singleBytesMax = 65_536
+    /// A batch: 10,000 ids with options, as INTERFACE says.
+    static let batchBytesMax = 8_388_608
+    /// A body takes a moment; a client that drips bytes must not hold a connection for ever.
+    static let timeout = Duration.seconds(30)
+
+    let clock: any Clock<Duration>
+
+    /// The body's bytes.
+    func read(_ request: Request, bytesMax: Int) async throws -> [UInt8] {
+        let tooLarge = Problem(
+            .bodyTooLarge,
+            "The body may have at most \(bytesMax) bytes; split it into several requests."
+        )
+        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > bytesMax {
+            throw tooLarge
+        }
+        let body = request.body
+        let buffer = try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
+            group.addTask {
+                do {
+                    return try await body.collect(upTo: bytesMax)
+                } catch is NIOTooManyBytesError {
+                    throw tooLarge
+                }
+            }
+            group.addTask { [clock] in
+                try await clock.sleep(for: Self.timeout)
+                throw Problem(
+                    .bodyTooSlow,
+                    "The body did not arrive within \(Self.timeout.text); send it again."
+                )
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? ByteBuffer()
+        }
+        return Array(buffer.readableBytesView)
+    }
+
+    /// Refuses a body that is announced as something else. None is taken as JSON; a form's type
+    /// is refused, also because that is all another site's page could send.
+    static func checkType(_ request: Request, allowed: [String]) throws(Problem) {
+        guard let header = request.headers[.contentType] else { return }
+        let type = header.prefix { $0 != ";" }.lowercased().filter { $0 != " " }
+        guard allowed.contains(type) else {
+            throw Problem(
+                .unsupportedMediaType,
+                "Send Content-Type: \(allowed.joined(separator: " or "))."
+            )
+        }
+    }
+
+    /// Checks the key of a repeatable request. It is not kept: enqueue, poll and cancel may be
+    /// repeated by nature, a repeat joins the watch the first one made.
+    static func checkIdempotencyKey(_ request: Request) throws(Problem) {
+        guard let key = request.headers[.idempotencyKey] else { return }
+        guard (1...255).contains(key.utf8.count),
+            key.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
+        else {
+            throw Problem(
+                .invalidHeader,
+                "Idempotency-Key must be 1 to 255 printable ASCII characters.",
+                field: "Idempotency-Key"
+            )
+        }
+    }
+}

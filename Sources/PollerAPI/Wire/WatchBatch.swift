@@ -1,0 +1,114 @@
+import Poller
+
+/// The checked items of a batch, or a problem that lists what is wrong with them.
+///
+/// All or nothing: a batch with one wrong item enqueues none.
+struct WatchBatch {
+    /// A batch holds a worker of the API for a moment, and Redis for a few ms a thousand.
+    static let countMax = 10_000
+    /// Wrong items listed one by one; who gets twenty wrong has one cause.
+    private static let errorsListedMax = 20
+
+    /// Each item once, in groups of which none names a source twice: a source given again with
+    /// other options joins the watch that the group before made, as two requests would.
+    private(set) var groups: [[NewWatch]] = []
+    /// Items left out because an equal one came before.
+    private(set) var duplicates = 0
+
+    /// Checks a JSON array, or with `isLines` one object a line; empty lines are skipped.
+    init(_ bytes: [UInt8], isLines: Bool) throws(Problem) {
+        let items = isLines ? try Self.lines(bytes) : try Self.array(bytes)
+        guard !items.isEmpty else {
+            throw Problem(.invalidValue, "The batch is empty: send at least one watch.")
+        }
+        var seen: Set<NewWatch> = []
+        var timesSeen: [WatchKey: Int] = [:]
+        var errors: [RawJSON] = []
+        var errorsTotal = 0
+        for (index, item) in items.enumerated() {
+            do throws(Problem) {
+                let new = try NewWatch(json: item)
+                guard seen.insert(new).inserted else {
+                    duplicates += 1
+                    continue
+                }
+                let group = timesSeen[new.key, default: 0]
+                timesSeen[new.key] = group + 1
+                if group == groups.count { groups.append([]) }
+                groups[group].append(new)
+            } catch {
+                errorsTotal += 1
+                if errors.count < Self.errorsListedMax {
+                    errors.append(Self.json(error, index: index))
+                }
+            }
+        }
+        guard errors.isEmpty else {
+            var problem = Problem(
+                .invalidBatch,
+                "\(errorsTotal) of \(items.count) items are wrong; correct them and send the batch "
+                    + "again. Nothing was enqueued."
+            )
+            problem.errors = errors
+            problem.errorsTotal = errorsTotal
+            throw problem
+        }
+    }
+
+    private static func array(_ bytes: [UInt8]) throws(Problem) -> [JSONValue] {
+        let value = try read(bytes, bytes.indices)
+        guard case .array(let items) = value else {
+            throw Problem(
+                .wrongType,
+                "A batch must be an array of watches, not \(value.typeName); for one object a "
+                    + "line send Content-Type: application/x-ndjson."
+            )
+        }
+        try checkCount(items.count)
+        return items
+    }
+
+    private static func lines(_ bytes: [UInt8]) throws(Problem) -> [JSONValue] {
+        var items: [JSONValue] = []
+        var start = 0
+        while start < bytes.count {
+            let end = bytes[start...].firstIndex(of: 0x0A) ?? bytes.count
+            let isBlank = bytes[start..<end].allSatisfy { $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }
+            if !isBlank {
+                try checkCount(items.count + 1)
+                items.append(try read(bytes, start..<end))
+            }
+            start = end + 1
+        }
+        return items
+    }
+
+    private static func read(
+        _ bytes: [UInt8],
+        _ range: Range<Int>
+    ) throws(Problem) -> JSONValue {
+        do throws(JSONReader.Failure) {
+            return try JSONReader.read(bytes, range: range)
+        } catch {
+            throw Problem(.invalidJSON, "At \(error.place(in: bytes)): \(error.message).")
+        }
+    }
+
+    private static func checkCount(_ count: Int) throws(Problem) {
+        guard count <= countMax else {
+            throw Problem(
+                .invalidValue,
+                "A batch holds at most \(countMax) watches; send several batches."
+            )
+        }
+    }
+
+    private static func json(_ problem: Problem, index: Int) -> RawJSON {
+        var json = JSONObject()
+        json.add("index", index)
+        json.add("code", problem.code.rawValue)
+        if let field = problem.field { json.add("field", field) }
+        json.add("detail", problem.detail)
+        return RawJSON(unchecked: json.text)
+    }
+}

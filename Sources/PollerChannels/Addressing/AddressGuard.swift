@@ -1,0 +1,72 @@
+package import NIOCore
+
+/// Decides which addresses a customer's URL may make us connect to (SSRF).
+///
+/// It looks at the address that is about to be connected and at nothing else: names and their
+/// spellings (`127.1`, `0x7f000001`, a name that resolves differently the second time) prove
+/// nothing. Only the operator's allow-list opens what is blocked, never a customer.
+package struct AddressGuard: Sendable {
+    /// What may be done with an address.
+    enum Verdict: Hashable, Sendable {
+        /// An address of the public internet.
+        case open
+        /// The operator has named it.
+        case allowed
+        /// Not to be connected.
+        case blocked
+    }
+
+    /// Everything that is not the public internet: the IANA special-purpose registries
+    /// (RFC 6890 and successors), multicast, and the metadata services of clouds.
+    private static let blocked: [AddressRange] = {
+        let texts = [
+            "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16",
+            "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16",
+            "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+            "168.63.129.16", "::/96", "64:ff9b:1::/48", "100::/64", "2001:2::/48",
+            "2001:10::/28", "2001:20::/28", "2001:db8::/32", "3fff::/20", "5f00::/16",
+            "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8",
+        ]
+        // Constants: a text that does not parse leaves its range out, and the test of this list
+        // sees that.
+        return texts.compactMap { try? AddressRange($0) }
+    }()
+
+    private let allowing: [AddressRange]
+    private let ownListeners: [SocketAddress]
+
+    /// A guard with the operator's exceptions.
+    ///
+    /// `ownListeners` is where this system itself listens; blocked even inside an allowed range, or
+    /// a customer's URL could talk to our admin port.
+    package init(allowing: [AddressRange] = [], ownListeners: [SocketAddress] = []) {
+        self.allowing = allowing
+        self.ownListeners = ownListeners
+    }
+
+    /// Judges the address that is about to be connected.
+    func judge(_ address: SocketAddress) -> Verdict {
+        guard let ip = IPAddress(address), !isOwnListener(ip, port: address.port) else {
+            return .blocked
+        }
+        if isAllowed(ip) { return .allowed }
+        if isBlocked(ip) { return .blocked }
+        for inner in ip.embedded where isBlocked(inner) && !isAllowed(inner) { return .blocked }
+        return .open
+    }
+
+    private func isAllowed(_ ip: IPAddress) -> Bool {
+        allowing.contains { $0.contains(ip) }
+    }
+
+    private func isBlocked(_ ip: IPAddress) -> Bool {
+        Self.blocked.contains { $0.contains(ip) }
+    }
+
+    private func isOwnListener(_ ip: IPAddress, port: Int?) -> Bool {
+        ownListeners.contains { listener in
+            guard listener.port == port, let own = IPAddress(listener) else { return false }
+            return own == ip || (own.isUnspecified && ip.isLoopback) || ip.isUnspecified
+        }
+    }
+}

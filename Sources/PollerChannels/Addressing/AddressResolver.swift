@@ -1,0 +1,24 @@
+package import NIOCore
+
+/// Finds the addresses of a host; asked anew for every attempt, so that what was judged is what
+/// is connected.
+package protocol AddressResolver: Sendable {
+    /// The addresses in the order they should be tried.
+    ///
+    /// - Throws: ``ResolutionFailure``.
+    func addresses(
+        host: String,
+        port: Int
+    ) async throws(ResolutionFailure) -> [SocketAddress]
+}
+
+/// A host has no address now.
+package struct ResolutionFailure: Error, Hashable, Sendable {
+    /// The resolver's own words.
+    package let reason: String
+
+    /// Wraps a reason.
+    package init(reason: String) {
+        self.reason = reason
+    }
+}

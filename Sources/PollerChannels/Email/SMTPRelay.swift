@@ -1,0 +1,115 @@
+import Foundation
+package import Poller
+
+/// The mail server that takes our mail: `POLLER_SMTP_URL`.
+///
+/// | URL | connection |
+/// |---|---|
+/// | `smtps://user:pass@host[:465]` | TLS from the start |
+/// | `smtp://user:pass@host[:587]` | STARTTLS, without which nothing is sent |
+/// | `smtp://127.0.0.1:25` | plain: nobody listens between us and this machine itself |
+/// | `smtp://host:25?tls=off` | plain, because the operator says so |
+package struct SMTPRelay: Hashable, Sendable, CustomStringConvertible {
+    /// How the connection is protected.
+    enum Protection: Hashable, Sendable {
+        case tls
+        case startTLS
+        case none
+    }
+
+    let host: String
+    let port: Int
+    let user: String?
+    let password: String?
+    let protection: Protection
+
+    /// Reads a relay's URL.
+    package init(_ text: String) throws(InvalidInput) {
+        guard text.utf8.count <= 1024,
+            text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }),
+            let schemeEnd = text.range(of: "://")
+        else { throw Self.invalid }
+        let scheme = text[..<schemeEnd.lowerBound].lowercased()
+        guard scheme == "smtp" || scheme == "smtps" else { throw Self.invalid }
+        var rest = text[schemeEnd.upperBound...]
+        var isOpen = false
+        if let question = rest.firstIndex(of: "?") {
+            guard rest[question...] == "?tls=off", scheme == "smtp" else {
+                throw InvalidInput(
+                    field: "smtp_url",
+                    message: "may end in ?tls=off (with smtp://) and in nothing else"
+                )
+            }
+            isOpen = true
+            rest = rest[..<question]
+        }
+        if rest.hasSuffix("/") { rest = rest.dropLast() }
+        var credentials: [String?] = [nil, nil]
+        if let at = rest.lastIndex(of: "@") {
+            let parts = rest[..<at].split(
+                separator: ":",
+                maxSplits: 1,
+                omittingEmptySubsequences: false
+            )
+            guard parts.count == 2 else {
+                throw InvalidInput(field: "smtp_url", message: "must name user:password before @")
+            }
+            credentials = parts.map { $0.removingPercentEncoding }
+            guard let user = credentials[0], let password = credentials[1],
+                !(user + password).utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
+            else {
+                throw InvalidInput(
+                    field: "smtp_url",
+                    message: "has a user or password with a broken percent-encoding"
+                )
+            }
+            rest = rest[rest.index(after: at)...]
+        }
+        let (host, port) = try Self.hostAndPort(rest)
+        self.host = host
+        self.port = port ?? (scheme == "smtps" ? 465 : credentials[0] == nil ? 25 : 587)
+        (user, password) = (credentials[0], credentials[1])
+        let isLocal = host == "localhost" || IPAddress(host)?.isLoopback == true
+        protection = scheme == "smtps" ? .tls : isOpen || isLocal ? .none : .startTLS
+    }
+
+    /// The URL without its credentials, as libcurl and logs get it.
+    package var description: String {
+        let bracketed = host.contains(":") ? "[\(host)]" : host
+        return "\(protection == .tls ? "smtps" : "smtp")://\(bracketed):\(port)"
+    }
+
+    private static func hostAndPort(
+        _ text: Substring
+    ) throws(InvalidInput) -> (String, Int?) {
+        var host = text
+        var port: Int?
+        if let colon = text.lastIndex(of: ":"), !text.hasSuffix("]") {
+            host = text[..<colon]
+            port = Int(text[text.index(after: colon)...])
+            guard let port, (1...65_535).contains(port) else { throw invalid }
+        }
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+            guard IPAddress(String(host)) != nil else { throw invalid }
+            return (host.lowercased(), port)
+        }
+        let isName = host.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+        guard !host.isEmpty, isName else { throw invalid }
+        return (host.lowercased(), port)
+    }
+
+    /// Never quotes the text: it may hold a password.
+    private static let invalid = InvalidInput(
+        field: "smtp_url",
+        message: "must be smtp://[user:password@]host[:port] or smtps://…"
+    )
+}

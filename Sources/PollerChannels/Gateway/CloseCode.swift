@@ -1,0 +1,32 @@
+/// Why the gateway ends a connection: 4000–4099 do not reconnect as you are, 4100–4199 reconnect
+/// with your cursor after a random wait, 4200 there is nothing more to come.
+enum CloseCode: Int, Hashable, Sendable {
+    /// A frame that is no message of the protocol.
+    case badMessage = 4000
+    /// No credentials within 5 s.
+    case authTimeout = 4001
+    /// Credentials nobody knows, or a message before them.
+    case forbidden = 4003
+    /// A source nobody watches, for credentials good for one source only.
+    case unknownSource = 4004
+    /// More subscriptions than a connection may have.
+    case tooManySubscriptions = 4009
+    /// More connections than these credentials may have.
+    case tooManyConnections = 4010
+    /// This process is shutting down; another takes over.
+    case draining = 4101
+    /// The credentials have run out.
+    case tokenExpired = 4105
+    /// The client reads slower than events come.
+    case slowConsumer = 4108
+    /// More messages than a client may send.
+    case rateLimited = 4129
+    /// Every source that was asked for is settled.
+    case settled = 4200
+
+    /// The waits, in ms, among which a client picks at random before it comes back; nil when it
+    /// should not.
+    var retryMs: ClosedRange<Int>? {
+        (4100..<4200).contains(rawValue) ? 500...8000 : nil
+    }
+}

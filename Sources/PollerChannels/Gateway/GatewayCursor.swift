@@ -1,0 +1,104 @@
+import Crypto
+import Poller
+
+/// Turns positions in the outbox into the text a client keeps, and back.
+///
+/// *Shape*: base64url of version (1), number of partitions, the greatest ms, for each partition
+/// the distance of its ms from that plus 1 and its n (0 alone for the start), all as varints, and
+/// 16 bytes of HMAC-SHA256 over that and the account it is good for. About 130 characters for 16
+/// partitions. A client cannot make one, read meaning into one, or use another account's.
+struct GatewayCursor: Sendable {
+    /// Longer texts are not looked at: 256 partitions fit.
+    private static let textMax = 8192
+    /// 128 bits: nobody forges one, and every event carries it.
+    private static let macBytes = 16
+    private static let version: UInt8 = 1
+
+    private let key: SymmetricKey
+
+    /// - Parameter secret: the same in every gateway of a cluster, at least 16 random bytes.
+    init(secret: [UInt8]) {
+        // A key of its own, so that the secret may be one that serves another purpose too.
+        key = SymmetricKey(
+            data: HMAC<SHA256>.authenticationCode(
+                for: Array("poller gateway cursor".utf8),
+                using: SymmetricKey(data: secret)
+            )
+        )
+    }
+
+    /// The cursor of a client that has everything up to `positions`.
+    func encode(_ positions: [OutboxPosition], for principal: Principal) -> String {
+        var bytes: [UInt8] = [Self.version]
+        Self.append(UInt64(positions.count), to: &bytes)
+        let newest = positions.map(\.ms).max() ?? 0
+        Self.append(newest, to: &bytes)
+        for position in positions {
+            guard position != .start else {
+                Self.append(0, to: &bytes)
+                continue
+            }
+            Self.append(newest - position.ms + 1, to: &bytes)
+            Self.append(position.n, to: &bytes)
+        }
+        bytes += mac(bytes, principal)
+        return Base64URL.encode(bytes)
+    }
+
+    /// The positions of a cursor of ours; nil for any other text.
+    func decode(
+        _ text: String,
+        partitions: Int,
+        for principal: Principal
+    ) -> [OutboxPosition]? {
+        guard text.utf8.count <= Self.textMax, let bytes = Base64URL.decode(text),
+            bytes.count > Self.macBytes, Base64URL.encode(bytes) == text
+        else { return nil }
+        var rest = bytes.dropLast(Self.macBytes)
+        let expected = mac(Array(rest), principal)
+        var difference: UInt8 = 0
+        for (left, right) in zip(expected, bytes.suffix(Self.macBytes)) {
+            difference |= left ^ right
+        }
+        guard difference == 0, rest.popFirst() == Self.version,
+            Self.take(from: &rest) == UInt64(partitions), let newest = Self.take(from: &rest)
+        else { return nil }
+        var positions: [OutboxPosition] = []
+        for _ in 0..<partitions {
+            guard let distance = Self.take(from: &rest) else { return nil }
+            if distance == 0 {
+                positions.append(.start)
+            } else {
+                guard let n = Self.take(from: &rest), distance - 1 <= newest else { return nil }
+                positions.append(OutboxPosition(ms: newest - (distance - 1), n: n))
+            }
+        }
+        return rest.isEmpty ? positions : nil
+    }
+
+    private func mac(_ bytes: [UInt8], _ principal: Principal) -> [UInt8] {
+        var hmac = HMAC<SHA256>(key: key)
+        hmac.update(data: bytes)
+        hmac.update(data: Array("|\(principal.account?.description ?? "*")".utf8))
+        return Array(hmac.finalize().prefix(Self.macBytes))
+    }
+
+    private static func append(_ value: UInt64, to bytes: inout [UInt8]) {
+        var value = value
+        while value >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: value) | 0x80)
+            value >>= 7
+        }
+        bytes.append(UInt8(truncatingIfNeeded: value))
+    }
+
+    private static func take(from bytes: inout ArraySlice<UInt8>) -> UInt64? {
+        var value: UInt64 = 0
+        for shift in stride(from: 0, to: 63, by: 7) {
+            guard let byte = bytes.popFirst() else { return nil }
+            value |= UInt64(byte & 0x7F) << UInt64(shift)
+            if byte < 0x80 { return value }
+        }
+        return nil
+    }
+}

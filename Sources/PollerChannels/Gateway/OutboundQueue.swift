@@ -1,0 +1,147 @@
+import Synchronization
+
+/// The frames a client has not taken yet, bounded in number and bytes.
+///
+/// Events wait for room: the outbox keeps them meanwhile, so a burst, or a client that catches
+/// up, costs no more memory than the bounds. Answers are offered: a client that lets them pile up
+/// is too slow. Frames count until they have been handed to the socket. A class, because many
+/// tasks put in and one takes out.
+final class OutboundQueue: Sendable {
+    private struct State: Sendable {
+        var frames: [OutboundFrame] = []
+        var count = 0
+        var bytes = 0
+        var takenCount = 0
+        var takenBytes = 0
+        var isFinished = false
+        var taker: CheckedContinuation<Void, Never>?
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        var nextWaiter = 0
+
+        mutating func append(_ frame: OutboundFrame) -> CheckedContinuation<Void, Never>? {
+            frames.append(frame)
+            count += 1
+            bytes += frame.bytes
+            defer { taker = nil }
+            return taker
+        }
+    }
+
+    private let countMax: Int
+    private let bytesMax: Int
+    private let state = Mutex(State())
+
+    /// A queue of at most `limits.queueMessagesMax` frames and `limits.queueBytesMax` bytes; one
+    /// frame always fits into an empty one.
+    init(_ limits: GatewayLimits) {
+        countMax = limits.queueMessagesMax
+        bytesMax = limits.queueBytesMax
+    }
+
+    /// Puts a frame in; false when there is no room.
+    func offer(_ frame: OutboundFrame) -> Bool {
+        let (isIn, taker) = state.withLock { state in
+            guard !state.isFinished else { return (true, nil as CheckedContinuation<Void, Never>?) }
+            guard hasRoom(state) else { return (false, nil) }
+            return (true, state.append(frame))
+        }
+        taker?.resume()
+        return isIn
+    }
+
+    /// Puts a frame in when there is room; false when the queue has ended or the task is
+    /// cancelled before.
+    func put(_ frame: OutboundFrame) async -> Bool {
+        enum Outcome {
+            case done(CheckedContinuation<Void, Never>?)
+            case full
+            case over
+        }
+        while !Task.isCancelled {
+            let outcome: Outcome = state.withLock { state in
+                if state.isFinished { return .over }
+                return hasRoom(state) ? .done(state.append(frame)) : .full
+            }
+            switch outcome {
+            case .over: return false
+            case .done(let taker):
+                taker?.resume()
+                return true
+            case .full: await waitForRoom()
+            }
+        }
+        return false
+    }
+
+    /// Puts the last frames in, whatever the limits say, and ends the queue.
+    ///
+    /// `discarding` drops what is in it first.
+    func finish(with frames: [OutboundFrame], discarding: Bool) {
+        let woken = state.withLock { state in
+            guard !state.isFinished else { return [CheckedContinuation<Void, Never>]() }
+            state.isFinished = true
+            if discarding { state.frames = [] }
+            state.frames += frames
+            defer { (state.taker, state.waiters) = (nil, [:]) }
+            return Array(state.waiters.values) + [state.taker].compactMap(\.self)
+        }
+        for continuation in woken { continuation.resume() }
+    }
+
+    /// Everything that is in the queue, once there is something; nil when it has ended.
+    ///
+    /// What was taken before counts as handed over. One taker.
+    func take() async -> [OutboundFrame]? {
+        while true {
+            let (frames, waiters) = state.withLock { state in
+                state.count -= state.takenCount
+                state.bytes -= state.takenBytes
+                state.takenCount = state.frames.count
+                state.takenBytes = state.frames.reduce(0) { $0 + $1.bytes }
+                defer { (state.frames, state.waiters) = ([], [:]) }
+                return (state.frames, state.waiters.values)
+            }
+            for waiter in waiters { waiter.resume() }
+            if !frames.isEmpty { return frames }
+            let isOver = await waitForFrame()
+            if isOver { return nil }
+        }
+    }
+
+    private func hasRoom(_ state: State) -> Bool {
+        state.count < countMax && (state.bytes < bytesMax || state.count == 0)
+    }
+
+    private func waitForRoom() async {
+        let number = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isNow = state.withLock { state in
+                    // A cancellation before this line found nobody to wake.
+                    if state.isFinished || hasRoom(state) || Task.isCancelled { return true }
+                    state.waiters[number] = continuation
+                    return false
+                }
+                if isNow { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: number) }?.resume()
+        }
+    }
+
+    /// True when the queue has ended and is empty.
+    private func waitForFrame() async -> Bool {
+        await withCheckedContinuation { continuation in
+            let isNow = state.withLock { state in
+                if state.isFinished || !state.frames.isEmpty { return true }
+                state.taker = continuation
+                return false
+            }
+            if isNow { continuation.resume() }
+        }
+        return state.withLock { $0.isFinished && $0.frames.isEmpty }
+    }
+}

@@ -1,0 +1,70 @@
+import Poller
+
+/// A webhook URL taken apart, by rules narrow enough that every parser agrees on the host.
+struct WebhookTarget: Hashable, Sendable {
+    let isSecure: Bool
+    /// Lower case, without the brackets of a v6 address.
+    let host: String
+    let port: Int
+    /// The whole URL as it is requested, without a fragment.
+    let url: String
+
+    /// Takes a URL apart.
+    init(_ notify: NotifyURL) throws(InvalidInput) {
+        isSecure = notify.scheme == "https"
+        let rest = notify.description.dropFirst(notify.scheme.utf8.count + 3)
+        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let target = rest[authority.endIndex...].prefix { $0 != "#" }
+        let portText: Substring?
+        let hostText: Substring
+        if authority.hasPrefix("[") {
+            guard let end = authority.firstIndex(of: "]") else { throw Self.badHost }
+            hostText = authority[authority.index(after: authority.startIndex)..<end]
+            let tail = authority[authority.index(after: end)...]
+            guard tail.isEmpty || tail.hasPrefix(":") else { throw Self.badHost }
+            portText = tail.isEmpty ? nil : tail.dropFirst()
+            guard hostText.contains(":"), IPAddress(String(hostText)) != nil else {
+                throw Self.badHost
+            }
+        } else {
+            let parts = authority.split(
+                separator: ":",
+                maxSplits: 1,
+                omittingEmptySubsequences: false
+            )
+            hostText = parts[0]
+            portText = parts.count == 2 ? parts[1] : nil
+            // A percent sign, a zone id or a non-ASCII digit is read differently by different
+            // parsers: none may pass.
+            let isPlain = hostText.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                    UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+            guard isPlain, (1...253).contains(hostText.utf8.count) else { throw Self.badHost }
+        }
+        host = hostText.lowercased()
+        if let portText {
+            guard portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+                let port = Int(portText), (1...65_535).contains(port)
+            else {
+                throw InvalidInput(field: "url", message: "has no port between 1 and 65535")
+            }
+            self.port = port
+        } else {
+            port = isSecure ? 443 : 80
+        }
+        let bracketed = host.contains(":") ? "[\(host)]" : host
+        let path = target.hasPrefix("/") ? "" : "/"
+        url = "\(notify.scheme)://\(bracketed):\(port)\(path)\(target)"
+    }
+
+    private static let badHost = InvalidInput(
+        field: "url",
+        message: "has a host that is neither a plain name nor an address in brackets"
+    )
+}

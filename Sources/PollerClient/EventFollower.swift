@@ -1,0 +1,156 @@
+/// Events as they are recorded, one after the other, for as long as somebody asks.
+///
+/// How nothing gets lost: a follower keeps a cursor into the log of all events and long-polls
+/// behind it. One of named watches takes its cursor *before* it reads their history, so what is
+/// recorded between the two comes twice and is told once, by its seq. When the server says that
+/// the log was cut behind the cursor, the history of the named watches is read again by seq.
+/// Transient failures are waited out for ever; others, and failures before the first answer,
+/// are thrown.
+public struct EventFollower: AsyncSequence, Sendable {
+    /// What a follower gives.
+    public enum Element: Hashable, Sendable {
+        /// Something was recorded.
+        case event(WatchEvent)
+        /// Some events before the next one are no longer kept: read the watches you care for.
+        case gap
+    }
+
+    /// A long poll ends below the idle timeouts of usual proxies.
+    private static let wait = Duration.seconds(30)
+    /// As many as fit a query; with more the filter is applied here.
+    private static let namesAskedMax = 50
+
+    let client: PollerClient
+    var names: [WatchName] = []
+    var account: String?
+    var afterSeq = 0
+    let types: [String]
+    let start: EventStart
+
+    init(
+        client: PollerClient,
+        names: [WatchName] = [],
+        account: String? = nil,
+        afterSeq: Int = 0,
+        types: [String],
+        start: EventStart
+    ) {
+        self.client = client
+        self.names = names
+        self.account = account
+        self.afterSeq = afterSeq
+        self.types = types
+        self.start = start
+    }
+
+    /// Begins to follow.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(follower: self, start: start)
+    }
+
+    /// One reader's place.
+    public struct Iterator: AsyncIteratorProtocol {
+        private let follower: EventFollower
+        private var start: EventStart
+        private var hasBegun = false
+        private var hasAnswered = false
+        private var pending: [Element] = []
+        /// Told already, by watch; of named watches alone.
+        private var seqs: [WatchName: Int] = [:]
+        private var backoff = Backoff()
+
+        init(follower: EventFollower, start: EventStart) {
+            self.follower = follower
+            self.start = start
+        }
+
+        /// The next event, however long it takes; nil never comes.
+        public mutating func next() async throws -> Element? {
+            while pending.isEmpty {
+                do {
+                    try await hasBegun ? read() : begin()
+                    hasAnswered = true
+                    backoff.reset()
+                } catch let error as PollerError where error.isTransient && hasAnswered {
+                    try await backoff.sleep(atLeast: error.retryAfter)
+                }
+            }
+            return pending.removeFirst()
+        }
+
+        /// Takes the cursor first and the history of named watches then.
+        private mutating func begin() async throws {
+            if !follower.names.isEmpty {
+                let page = try await follower.client.events(from: .now, limit: 1)
+                if let next = page.next { start = .cursor(next) }
+                try await readHistory()
+            }
+            hasBegun = true
+        }
+
+        private mutating func read() async throws {
+            let names = follower.names
+            let page: Page<WatchEvent>
+            do {
+                page = try await follower.client.events(
+                    from: start,
+                    sources: names.count <= EventFollower.namesAskedMax ? names.map(\.source) : [],
+                    account: follower.account,
+                    types: follower.types,
+                    wait: EventFollower.wait
+                )
+            } catch PollerError.problem(let problem) where problem.field == "cursor" {
+                // Another store than before; the history by seq is what is left.
+                start = names.isEmpty ? .oldest : .now
+                hasBegun = false
+                pending.append(.gap)
+                return
+            }
+            if page.hasGap {
+                if names.isEmpty { pending.append(.gap) } else { try await readHistory() }
+            }
+            for event in page.items { tell(event) }
+            // Only now: what failed before is read again from the old place.
+            if let next = page.next { start = .cursor(next) }
+        }
+
+        private mutating func readHistory() async throws {
+            for name in follower.names {
+                var hasMore = true
+                while hasMore {
+                    let seq = seqs[name] ?? follower.afterSeq
+                    let page: Page<WatchEvent>
+                    do {
+                        page = try await follower.client.events(of: name, after: seq)
+                    } catch PollerError.problem(let problem) where problem.status == 404 {
+                        break  // Not enqueued yet: everything is still to come.
+                    }
+                    if page.hasGap, seq > 0 { pending.append(.gap) }
+                    for event in page.items { tell(event) }
+                    hasMore = page.hasMore
+                }
+            }
+        }
+
+        private mutating func tell(_ event: WatchEvent) {
+            guard !follower.names.isEmpty else {
+                pending.append(.event(event))
+                return
+            }
+            guard let name = follower.names.first(where: { $0.names(event) }),
+                event.seq > seqs[name] ?? follower.afterSeq
+            else { return }
+            seqs[name] = event.seq
+            guard follower.wants(event) else { return }
+            pending.append(.event(event))
+        }
+    }
+
+    /// Whether the types fit: history comes unfiltered.
+    private func wants(_ event: WatchEvent) -> Bool {
+        types.isEmpty
+            || types.contains { type in
+                type.hasSuffix(".*") ? event.type.hasPrefix(type.dropLast()) : event.type == type
+            }
+    }
+}

@@ -1,0 +1,70 @@
+import NIOHTTP1
+
+extension PollerClient {
+    /// A page of one watch's events, by seq; the last 100 are kept.
+    ///
+    /// - Parameter limit: 1–100.
+    public func events(
+        of name: WatchName,
+        after seq: Int = 0,
+        limit: Int = 100
+    ) async throws -> Page<WatchEvent> {
+        let query = name.query + [("after_seq", String(seq)), ("limit", String(limit))]
+        let answer = try await send(.GET, name.path + "/events", query: query)
+        return try Page(answer, WatchEvent.init(json:))
+    }
+
+    /// A page of all events. Its `next` is always there, for what will be recorded; with a
+    /// filter it may be empty although there is more.
+    ///
+    /// - Parameters:
+    ///   - sources: of these only, at most 50; empty for all.
+    ///   - types: of these only, such as `source.chargeable` or `source.*`, at most 20.
+    ///   - limit: 1–500, events looked at.
+    ///   - wait: how long to wait for the first event, at most a minute.
+    public func events(
+        from start: EventStart,
+        sources: [String] = [],
+        account: String? = nil,
+        types: [String] = [],
+        limit: Int = 100,
+        wait: Duration = .zero
+    ) async throws -> Page<WatchEvent> {
+        var query: [(String, String?)] = [
+            ("limit", String(limit)), ("account", account),
+            ("source", sources.isEmpty ? nil : sources.joined(separator: ",")),
+            ("types", types.isEmpty ? nil : types.joined(separator: ",")),
+            ("wait", wait > .zero ? wait.spanText : nil),
+        ]
+        switch start {
+        case .oldest: query.append(("from", "oldest"))
+        case .now: query.append(("from", "now"))
+        case .time(let date): query.append(("from", date.wireTime))
+        case .cursor(let cursor): query.append(("cursor", cursor))
+        }
+        let answer = try await send(.GET, "/v1/events", query: query, wait: wait)
+        return try Page(answer, WatchEvent.init(json:))
+    }
+
+    /// The events of some watches: first what is recorded already, then what will be.
+    ///
+    /// Nothing is lost over dropped connections and restarts of the server: the follower goes on
+    /// behind the last event it gave.
+    /// - Parameter seq: begins behind this seq of each; 0 for the whole history that is kept.
+    public func follow(
+        _ names: [WatchName],
+        after seq: Int = 0,
+        types: [String] = []
+    ) -> EventFollower {
+        EventFollower(client: self, names: names, afterSeq: seq, types: types, start: .now)
+    }
+
+    /// The events of all watches from a place on.
+    public func follow(
+        from start: EventStart = .now,
+        account: String? = nil,
+        types: [String] = []
+    ) -> EventFollower {
+        EventFollower(client: self, account: account, types: types, start: start)
+    }
+}

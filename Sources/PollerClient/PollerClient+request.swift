@@ -1,0 +1,130 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+extension PollerClient {
+    /// A page of 500 watches with an object of 64 KiB each is 32 MiB; anything beyond is wrong.
+    private static let answerBytesMax = 64 * 1_048_576
+
+    /// What a server answered.
+    struct Answer {
+        let status: Int
+        let body: [UInt8]
+
+        /// The body as a type.
+        func decoded<Value: Decodable>(_ type: Value.Type) throws(PollerError) -> Value {
+            do {
+                return try JSONDecoder().decode(type, from: Data(body))
+            } catch {
+                throw .unintelligible(
+                    "the answer is not one of a poller's: check the URL and the server's version"
+                )
+            }
+        }
+
+        /// The body as it came.
+        var text: String { String(decoding: body, as: UTF8.self) }
+    }
+
+    /// Sends one request; every status but 2xx and 304 is thrown.
+    ///
+    /// - Parameter wait: what the server may wait before it answers.
+    func send(
+        _ method: HTTPMethod,
+        _ path: String,
+        query: [(String, String?)] = [],
+        body: String? = nil,
+        type: String = "application/json",
+        wait: Duration = .zero
+    ) async throws -> Answer {
+        var request = HTTPClientRequest(url: base + path + Self.encoded(query))
+        request.method = method
+        request.headers.add(name: "Accept", value: "application/json")
+        request.headers.add(name: "User-Agent", value: "poller-client/1")
+        if let apiKey { request.headers.add(name: "Authorization", value: "Bearer \(apiKey)") }
+        if let body {
+            request.headers.add(name: "Content-Type", value: type)
+            request.body = .bytes(ByteBuffer(string: body))
+        } else if method == .POST {
+            request.body = .bytes(ByteBuffer())
+        }
+        let (status, retryAfter, bytes) = try await exchange(request, wait: wait)
+        guard (200..<300).contains(status) || status == 304 else {
+            throw PollerError.problem(
+                PollerProblem(status: status, retryAfterSeconds: retryAfter, body: bytes)
+            )
+        }
+        return Answer(status: status, body: bytes)
+    }
+
+    private func exchange(
+        _ request: HTTPClientRequest,
+        wait: Duration
+    ) async throws -> (status: Int, retryAfter: Int?, body: [UInt8]) {
+        let limit = wait + Self.timeout
+        do {
+            let response = try await http.execute(
+                request,
+                timeout: .milliseconds(limit.components.seconds * 1000)
+            )
+            let body = try await response.body.collect(upTo: Self.answerBytesMax)
+            return (
+                Int(response.status.code),
+                response.headers.first(name: "Retry-After").flatMap { Int($0) },
+                Array(body.readableBytesView)
+            )
+        } catch is NIOTooManyBytesError {
+            throw PollerError.unintelligible(
+                "the answer has more than \(Self.answerBytesMax) bytes; ask for smaller pages"
+            )
+        } catch {
+            try Task.checkCancellation()
+            throw PollerError.unreachable(url: base, reason: Self.reason(error))
+        }
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        switch error {
+        case let error as HTTPClientError where error == .deadlineExceeded || error == .readTimeout:
+            return "it did not answer in time"
+        case let error as HTTPClientError where error == .connectTimeout:
+            return "the connection was not made in time"
+        case let error as HTTPClientError where error == .remoteConnectionClosed:
+            return "it closed the connection"
+        case let error as NIOConnectionError:
+            if let dns = error.dnsAError ?? error.dnsAAAAError { return "\(dns)" }
+            return error.connectionErrors.first.map { "\($0.error)" } ?? "connection refused"
+        default: return "\(error)"
+        }
+    }
+
+    private static func encoded(_ query: [(String, String?)]) -> String {
+        let parts = query.compactMap { name, value in
+            value.map { "\(name)=\(percentEncoded($0))" }
+        }
+        return parts.isEmpty ? "" : "?" + parts.joined(separator: "&")
+    }
+
+    /// Everything but the unreserved characters of RFC 3986 §2.3 in percent form.
+    static func percentEncoded(_ text: String) -> String {
+        var encoded = ""
+        for byte in text.utf8 {
+            let scalar = Unicode.Scalar(byte)
+            switch scalar {
+            case "A"..."Z", "a"..."z", "0"..."9", "-", ".", "_", "~":
+                encoded.unicodeScalars.append(scalar)
+            default:
+                let hex = String(byte, radix: 16, uppercase: true)
+                encoded += "%" + (hex.count == 1 ? "0" : "") + hex
+            }
+        }
+        return encoded
+    }
+}

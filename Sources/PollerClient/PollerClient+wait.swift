@@ -1,0 +1,55 @@
+extension PollerClient {
+    /// Waits until a watch reaches a status or can no longer reach it.
+    ///
+    /// Transient failures after the first answer are waited out while there is time.
+    public func wait(
+        for name: WatchName,
+        until goal: WaitGoal,
+        timeout: Duration
+    ) async throws -> WaitResult {
+        let clock = ContinuousClock()
+        let end = clock.now + timeout
+        var watch = try await watch(name)
+        var seenSeq = 0
+        var backoff = Backoff()
+        while true {
+            do {
+                if try await isReached(goal, watch, name, after: seenSeq) { return .reached(watch) }
+                seenSeq = watch.seq
+                if !watch.isOpen { return .closed(watch) }
+                let rest = end - clock.now
+                guard rest > .zero else { return .timedOut(watch) }
+                // Shorter than the idle timeouts of usual proxies, never shorter than a ms.
+                let wait = max(min(rest, .seconds(30)), .milliseconds(1))
+                if let news = try await self.watch(name, after: watch.seq, wait: wait) {
+                    watch = news
+                }
+                backoff.reset()
+            } catch let error as PollerError where error.isTransient {
+                guard clock.now < end else { return .timedOut(watch) }
+                try await backoff.sleep(atLeast: error.retryAfter.map { min($0, end - clock.now) })
+            }
+        }
+    }
+
+    /// A status that came and went between two reads is in the history.
+    private func isReached(
+        _ goal: WaitGoal,
+        _ watch: Watch,
+        _ name: WatchName,
+        after seq: Int
+    ) async throws -> Bool {
+        guard case .status(let status) = goal else { return watch.isFinal }
+        if watch.status == status { return true }
+        guard watch.seq > seq else { return false }
+        var seq = seq
+        while true {
+            let page = try await events(of: name, after: seq)
+            if page.items.contains(where: { $0.run == watch.run && $0.status == status }) {
+                return true
+            }
+            guard page.hasMore, let last = page.items.last else { return false }
+            seq = last.seq
+        }
+    }
+}

@@ -1,0 +1,85 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// A request to watch a source.
+public struct WatchRequest: Hashable, Sendable {
+    /// What to watch.
+    public var name: WatchName
+    /// `interactive`, `standard` or `patient`; nil is the server's choice.
+    public var policy: String?
+    /// The span to the deadline, 1 s to 90 days; nil is the policy's own.
+    public var timeout: Duration?
+    /// Where to tell: `https://…`, `mailto:…`; at most 16.
+    public var notify: [String]
+    /// The source's own secret, where the server polls with a publishable key.
+    public var clientSecret: String?
+    /// Your own names and values, repeated in the watch; at most 4,096 bytes as JSON.
+    public var metadata: [String: String]
+
+    /// Describes what to watch.
+    public init(
+        _ name: WatchName,
+        policy: String? = nil,
+        timeout: Duration? = nil,
+        notify: [String] = [],
+        clientSecret: String? = nil,
+        metadata: [String: String] = [:]
+    ) {
+        self.name = name
+        self.policy = policy
+        self.timeout = timeout
+        self.notify = notify
+        self.clientSecret = clientSecret
+        self.metadata = metadata
+    }
+
+    /// Describes what to watch under the default account.
+    public init(source: String, policy: String? = nil, timeout: Duration? = nil) {
+        self.init(WatchName(source), policy: policy, timeout: timeout)
+    }
+
+    /// The request as one line of JSON.
+    func line(_ encoder: JSONEncoder) throws(PollerError) -> String {
+        let wire = Wire(
+            source: name.source,
+            account: name.account,
+            kind: name.kind,
+            policy: policy,
+            timeout: timeout.map(\.spanText),
+            notify: notify.isEmpty ? nil : notify,
+            clientSecret: clientSecret,
+            metadata: metadata.isEmpty ? nil : metadata
+        )
+        do {
+            return String(decoding: try encoder.encode(wire), as: UTF8.self)
+        } catch {
+            throw .invalidConfiguration("the request cannot be written as JSON: \(error)")
+        }
+    }
+
+    private struct Wire: Encodable {
+        let source: String
+        let account: String?
+        let kind: String?
+        let policy: String?
+        let timeout: String?
+        let notify: [String]?
+        let clientSecret: String?
+        let metadata: [String: String]?
+
+        enum CodingKeys: String, CodingKey {
+            case source, account, kind, policy, timeout, notify, metadata
+            case clientSecret = "client_secret"
+        }
+    }
+}
+
+extension Duration {
+    /// The span as the API reads it, in whole milliseconds.
+    var spanText: String {
+        "\(components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000)ms"
+    }
+}

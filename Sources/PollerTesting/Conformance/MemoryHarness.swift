@@ -1,0 +1,32 @@
+package import Poller
+
+/// The in-memory stores under test.
+package struct MemoryHarness: StoreHarness {
+    private let time: VirtualTime
+    private let store: MemoryStore
+    private let queue: MemoryDeliveryQueue
+
+    /// Empty stores; `flaws` are mistakes they are to make.
+    package init(flaws: Set<QueueFlaw> = []) {
+        time = VirtualTime()
+        store = MemoryStore(time: time, flaws: flaws)
+        queue = MemoryDeliveryQueue(time: time, flaws: flaws)
+    }
+
+    package var watches: any WatchStore & Outbox { store }
+
+    package var deliveries: any DeliveryQueue { queue }
+
+    package func advance(by duration: Duration) {
+        time.advance(by: duration)
+    }
+
+    package func partition(of lane: LaneID) -> Int {
+        store.partition(of: lane)
+    }
+
+    /// What is wrong inside the stores; empty as long as they are sound.
+    package func violations() -> [String] {
+        store.violations() + queue.violations()
+    }
+}

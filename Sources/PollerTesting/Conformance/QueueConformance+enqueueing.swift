@@ -1,0 +1,133 @@
+import Poller
+
+extension QueueConformance {
+    static let enqueueing: [ConformanceCase] = [
+        ConformanceCase("a new watch is created with run 1 and is due at once") { bench in
+            let key = bench.key("1")
+            let result = try await bench.enqueue(key)
+            try bench.equal(
+                result,
+                EnqueueResult(key: key, outcome: .created, run: 1, seq: 0),
+                "the result"
+            )
+            let lease = try await bench.take(key)
+            try bench.equal(lease.due, lease.claimedAt, "due")
+            try bench.equal(lease.item.state, WatchState(), "the state nobody has looked at")
+        },
+        ConformanceCase("a watch carries what it was enqueued with to its worker") { bench in
+            let key = bench.key("1", kind: .paymentIntent)
+            let secret = ClientSecret(unchecked: "src_1_client_secret_x")
+            let new = try NewWatch(
+                key: key,
+                policy: .interactive,
+                timeout: .seconds(90),
+                notify: [try NotifyURL("mailto:a@b.example")],
+                clientSecret: secret,
+                metadata: #"{"order":"6735"}"#
+            )
+            _ = try await bench.watches.enqueue([new])
+            let lease = try await bench.take(key)
+            try bench.equal(lease.item.key, key, "key")
+            try bench.equal(lease.lane, key.lane, "lane")
+            try bench.equal(lease.item.policy, .interactive, "policy")
+            try bench.equal(lease.item.clientSecret, secret, "client secret")
+            try bench.equal(lease.item.createdAt, lease.claimedAt, "created at")
+            try bench.equal(lease.item.deadline, lease.claimedAt + .seconds(90), "deadline")
+            let snapshot = try await bench.snapshot(key)
+            try bench.equal(snapshot.metadata, #"{"order":"6735"}"#, "metadata")
+            try bench.equal(snapshot.notify.map(\.description), ["mailto:a@b.example"], "notify")
+        },
+        ConformanceCase("an open watch is joined, its endpoints merged without repeats") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key, notify: ["https://a.example/", "https://b.example/"])
+            let joined = try await bench.enqueue(
+                key,
+                notify: ["https://b.example/", "https://c.example/"]
+            )
+            try bench.equal(joined.outcome, .joined, "outcome")
+            try bench.equal(joined.run, 1, "run")
+            let notify = try await bench.snapshot(key).notify.map(\.description)
+            try bench.equal(
+                notify,
+                ["https://a.example/", "https://b.example/", "https://c.example/"],
+                "endpoints"
+            )
+        },
+        ConformanceCase("the later deadline wins when a watch is joined") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key, timeout: .seconds(100))
+            let first = try await bench.snapshot(key).watch.deadline
+            try await bench.enqueue(key, timeout: .seconds(50))
+            let afterShorter = try await bench.snapshot(key).watch.deadline
+            try bench.equal(afterShorter, first, "the deadline after a shorter timeout")
+            try await bench.advance(ms: 1000)
+            try await bench.enqueue(key, timeout: .seconds(100))
+            let afterLonger = try await bench.snapshot(key).watch.deadline
+            try bench.equal(afterLonger, first + .seconds(1), "the deadline after a longer one")
+        },
+        ConformanceCase("joining makes a waiting watch due now") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            let lease = try await bench.take(key)
+            _ = try await bench.commit(lease, .next(after: .seconds(3600)))
+            try bench.equal(try await bench.due(key), [], "due before the join")
+            try await bench.enqueue(key)
+            _ = try await bench.take(key)
+        },
+        ConformanceCase("joining a leased watch looks again right after the lease") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            let lease = try await bench.take(key)
+            try await bench.enqueue(key, notify: ["https://late.example/"])
+            let result = try await bench.commit(lease, .next(after: .seconds(3600)))
+            try bench.equal(result, .done, "the commit")
+            let again = try await bench.take(key)
+            try bench.equal(again.item.state.attempts, 1, "attempts")
+            let notify = try await bench.snapshot(key).notify
+            try bench.equal(notify.count, 1, "endpoints after the commit")
+        },
+        ConformanceCase("a closed watch starts again with the next run and a fresh state") {
+            bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            let lease = try await bench.take(key)
+            _ = try await bench.commit(lease, .close(.settled), status: "consumed", error: "odd")
+            try await bench.advance(ms: 5000)
+            let result = try await bench.enqueue(key, timeout: .seconds(60))
+            try bench.equal(
+                result,
+                EnqueueResult(key: key, outcome: .restarted, run: 2, seq: 1),
+                "the result"
+            )
+            let again = try await bench.take(key)
+            try bench.equal(again.item.state, WatchState(), "the state")
+            try bench.equal(again.item.deadline, again.claimedAt + .seconds(60), "deadline")
+            try bench.equal(again.item.createdAt, again.claimedAt, "created at")
+            try bench.expect(again.ref.token > lease.ref.token, "the token was reset")
+            try bench.equal(try await bench.snapshot(key).closed, nil, "closed")
+        },
+        ConformanceCase("each request has its result in order, a repeat in the batch joins") {
+            bench in
+            let keys = ["1", "2", "1", "3"].map { bench.key($0) }
+            let results = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
+            try bench.equal(results.map(\.key), keys, "keys")
+            try bench.equal(
+                results.map(\.outcome),
+                [.created, .created, .joined, .created],
+                "outcomes"
+            )
+        },
+        ConformanceCase("the same source under two accounts is two watches") { bench in
+            let keys = [bench.key("1", account: "acct_a"), bench.key("1", account: "acct_b")]
+            for key in keys { try await bench.enqueue(key) }
+            try bench.equal(try await bench.watches.stats().pending, 2, "pending")
+            for key in keys {
+                try bench.equal(try await bench.snapshot(key).watch.key, key, "the key")
+            }
+        },
+        ConformanceCase("enqueueing nothing does nothing") { bench in
+            try bench.equal(try await bench.watches.enqueue([]), [], "results")
+            try bench.equal(try await bench.watches.stats(), StoreStats(), "counts")
+        },
+    ]
+}

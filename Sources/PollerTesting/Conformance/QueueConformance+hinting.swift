@@ -1,0 +1,113 @@
+import Poller
+
+extension QueueConformance {
+    static let hinting: [ConformanceCase] = [
+        ConformanceCase("a hint makes a waiting watch due now and is remembered") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            _ = try await bench.commit(try await bench.take(key), .next(after: .seconds(3600)))
+            try await bench.advance(ms: 500)
+            try bench.equal(try await bench.watches.hint(key), true, "hint")
+            let lease = try await bench.take(key)
+            try bench.equal(lease.due, lease.claimedAt, "due")
+            try bench.equal(lease.item.hintedAt, lease.claimedAt, "hinted at")
+        },
+        ConformanceCase("a hint does not postpone what is overdue") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            try await bench.advance(ms: 500)
+            _ = try await bench.watches.hint(key)
+            let lease = try await bench.take(key)
+            try bench.equal(lease.due, lease.claimedAt + .milliseconds(-500), "due")
+        },
+        ConformanceCase("a hint finds only open watches") { bench in
+            let key = bench.key("1")
+            try bench.equal(try await bench.watches.hint(key), false, "an unknown one")
+            try await bench.enqueue(key)
+            _ = try await bench.commit(try await bench.take(key), .close(.settled))
+            try bench.equal(try await bench.watches.hint(key), false, "a closed one")
+            try bench.equal(try await bench.due(key), [], "due")
+        },
+        ConformanceCase("release after a hint leaves the watch due") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            let lease = try await bench.take(key)
+            _ = try await bench.watches.hint(key)
+            _ = try await bench.watches.release([lease.ref])
+            _ = try await bench.take(key)
+        },
+        ConformanceCase("cancelling closes a waiting watch and records it") { bench in
+            let key = bench.key("1")
+            try await bench.record(key, ["pending"], notify: ["https://a.example/"])
+            try bench.equal(try await bench.watches.cancel(key), true, "cancel")
+            let snapshot = try await bench.snapshot(key)
+            try bench.equal(snapshot.closed, .cancelled, "closed")
+            try bench.equal(snapshot.nextPollAt, nil, "next poll")
+            try bench.equal(snapshot.watch.seq, 2, "seq")
+            let event = try bench.some(snapshot.lastEvent, "the event")
+            try bench.equal(event.type, "watch.cancelled", "type")
+            try bench.equal(event.seq, 2, "seq of the event")
+            try bench.equal(event.final, true, "final")
+            try bench.equal(event.status?.description, "pending", "status")
+            try bench.equal(event.previousStatus?.description, "pending", "previous status")
+            try bench.equal(event.key, key, "key")
+            try bench.equal(
+                event.id,
+                EventID(key: key, run: 1, seq: 2, type: "watch.cancelled"),
+                "id"
+            )
+            let entries = try await bench.watches.entries(
+                partition: bench.partition(of: key),
+                after: "0",
+                limit: 10
+            )
+            try bench.equal(entries.map(\.event.seq), [1, 2], "outbox")
+            try bench.equal(entries.last?.notify.count, 1, "where to tell it")
+            try bench.equal(try await bench.due(key), [], "due")
+        },
+        ConformanceCase("cancelling a watch nobody has looked at tells no status") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            _ = try await bench.watches.cancel(key)
+            let event = try bench.some(try await bench.snapshot(key).lastEvent, "the event")
+            try bench.equal(event.status, nil, "status")
+            try bench.expect(Event(json: event.json) == event, "its bytes read differently")
+        },
+        ConformanceCase("a poll in flight is stale after a cancellation, its slot free") { bench in
+            let keys = [bench.key("1"), bench.key("2")]
+            let home = bench.partition(of: keys[0])
+            let one = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1)
+            for key in keys { try await bench.enqueue(key) }
+            let lease = try bench.some(
+                try await bench.claim(in: home, lane: one).leases.first,
+                "a lease"
+            )
+            try bench.equal(try await bench.claim(in: home, lane: one).leases.count, 0, "slots")
+            try bench.equal(try await bench.watches.cancel(lease.item.key), true, "cancel")
+            let next = try await bench.claim(in: home, lane: one).leases
+            try bench.equal(next.count, 1, "leases after the cancellation")
+            let result = try await bench.commit(lease, .next(after: .zero), status: "failed")
+            try bench.equal(result, .leaseLost, "the stale commit")
+            let log = try await bench.watches.events(of: lease.item.key, after: 0, limit: 9)
+            try bench.equal(log.map(\.type), ["watch.cancelled"], "log")
+        },
+        ConformanceCase("a cancelled lease neither ends nor comes back") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            _ = try await bench.take(key)
+            _ = try await bench.watches.cancel(key)
+            try await bench.advance(ms: 60_000)
+            let claim = try await bench.claim(in: bench.partition(of: key))
+            try bench.equal(claim.leases.count, 0, "leases")
+            try bench.equal(claim.nextReady, nil, "next ready")
+        },
+        ConformanceCase("only open watches can be cancelled, and only once") { bench in
+            let key = bench.key("1")
+            try bench.equal(try await bench.watches.cancel(key), false, "an unknown one")
+            try await bench.enqueue(key)
+            try bench.equal(try await bench.watches.cancel(key), true, "the first time")
+            try bench.equal(try await bench.watches.cancel(key), false, "the second time")
+            try bench.equal(try await bench.snapshot(key).watch.seq, 1, "seq")
+        },
+    ]
+}

@@ -1,0 +1,7 @@
+/// The suite that says what a store is: every sentence of the seams as a case.
+package enum QueueConformance {
+    /// All behaviours, by topic.
+    package static let allCases: [ConformanceCase] =
+        enqueueing + claiming + fencing + committing + hinting + lanes + outbox + reading
+        + deliveries
+}

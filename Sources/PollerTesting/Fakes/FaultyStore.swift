@@ -1,0 +1,115 @@
+package import Poller
+
+/// A store of watches and outbox whose operations fail by a plan.
+package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox {
+    private let base: Base
+    private let plan: FaultPlan
+
+    /// Puts a plan in front of a store.
+    package init(_ base: Base, plan: FaultPlan) {
+        self.base = base
+        self.plan = plan
+    }
+
+    package var partitions: Int { base.partitions }
+
+    package func claim(_ request: ClaimRequest) async throws(StoreError) -> Claim<Watch> {
+        try await plan.run(.claim) { () throws(StoreError) in try await base.claim(request) }
+    }
+
+    package func commit(
+        _ commits: [Commit<WatchChange>]
+    ) async throws(StoreError) -> [CommitResult] {
+        try await plan.run(.commit) { () throws(StoreError) in try await base.commit(commits) }
+    }
+
+    package func release(_ refs: [LeaseRef]) async throws(StoreError) -> [CommitResult] {
+        try await plan.run(.release) { () throws(StoreError) in try await base.release(refs) }
+    }
+
+    package func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+        try await plan.run(.other) { () throws(StoreError) in
+            try await base.purge(partition: partition, retention: retention)
+        }
+    }
+
+    package func wakes() -> AsyncStream<Int?> { base.wakes() }
+
+    package func enqueue(_ watches: [NewWatch]) async throws(StoreError) -> [EnqueueResult] {
+        try await plan.run(.other) { () throws(StoreError) in try await base.enqueue(watches) }
+    }
+
+    package func hint(_ key: WatchKey) async throws(StoreError) -> Bool {
+        try await plan.run(.other) { () throws(StoreError) in try await base.hint(key) }
+    }
+
+    package func cancel(_ key: WatchKey) async throws(StoreError) -> Bool {
+        try await plan.run(.other) { () throws(StoreError) in try await base.cancel(key) }
+    }
+
+    package func snapshot(of key: WatchKey) async throws(StoreError) -> WatchSnapshot? {
+        try await plan.run(.read) { () throws(StoreError) in try await base.snapshot(of: key) }
+    }
+
+    package func list(_ query: ListQuery) async throws(StoreError) -> ListPage<WatchSnapshot> {
+        try await plan.run(.read) { () throws(StoreError) in try await base.list(query) }
+    }
+
+    package func events(
+        of key: WatchKey,
+        after seq: Int,
+        limit: Int
+    ) async throws(StoreError) -> [Event] {
+        try await plan.run(.read) { () throws(StoreError) in
+            try await base.events(of: key, after: seq, limit: limit)
+        }
+    }
+
+    package func stats() async throws(StoreError) -> StoreStats {
+        try await plan.run(.read) { () throws(StoreError) in try await base.stats() }
+    }
+
+    package func unacknowledged(
+        partition: Int,
+        consumer: OwnerID,
+        idle: Duration,
+        limit: Int
+    ) async throws(StoreError) -> [OutboxEntry] {
+        try await plan.run(.read) { () throws(StoreError) in
+            try await base.unacknowledged(
+                partition: partition,
+                consumer: consumer,
+                idle: idle,
+                limit: limit
+            )
+        }
+    }
+
+    package func acknowledge(partition: Int, _ ids: [String]) async throws(StoreError) {
+        try await plan.run(.acknowledge) { () throws(StoreError) in
+            try await base.acknowledge(partition: partition, ids)
+        }
+    }
+
+    package func entries(
+        partition: Int,
+        after position: String,
+        limit: Int
+    ) async throws(StoreError) -> [OutboxEntry] {
+        try await plan.run(.read) { () throws(StoreError) in
+            try await base.entries(partition: partition, after: position, limit: limit)
+        }
+    }
+
+    package func bounds() async throws(StoreError) -> [OutboxBounds] {
+        try await plan.run(.read) { () throws(StoreError) in try await base.bounds() }
+    }
+
+    package func trim(partition: Int, retention: Duration) async throws(StoreError) {
+        try await plan.run(.other) { () throws(StoreError) in
+            try await base.trim(partition: partition, retention: retention)
+        }
+    }
+
+    package func arrivals() -> AsyncStream<Int?> { base.arrivals() }
+}

@@ -1,0 +1,60 @@
+package import Poller
+import Synchronization
+
+/// A channel that answers what a test told it to, and remembers what it was given.
+///
+/// A class, because the test and the notifier share it.
+package final class RecordingChannel: DeliveryChannel {
+    /// One attempt as it arrived.
+    package struct Attempt: Hashable, Sendable {
+        package let event: Event
+        package let url: NotifyURL
+        /// 1 for the first.
+        package let number: Int
+    }
+
+    private struct State: Sendable {
+        var answers: [AttemptResult] = []
+        var attempts: [Attempt] = []
+    }
+
+    package let schemes: Set<String>
+    package let timeout: Duration
+    package let schedule: RetrySchedule
+    private let isWanted: @Sendable (Event) -> Bool
+    private let state = Mutex(State())
+
+    /// A channel that accepts everything until a test scripts something else.
+    package init(
+        schemes: Set<String> = ["https", "http"],
+        timeout: Duration = .seconds(10),
+        schedule: RetrySchedule = .webhook,
+        wants isWanted: @escaping @Sendable (Event) -> Bool = { _ in true }
+    ) {
+        self.schemes = schemes
+        self.timeout = timeout
+        self.schedule = schedule
+        self.isWanted = isWanted
+    }
+
+    /// Sets what the next attempts come to; after them everything is delivered.
+    package func script(_ answers: [AttemptResult]) {
+        state.withLock { $0.answers = answers }
+    }
+
+    /// Every attempt so far, in order.
+    package var attempts: [Attempt] { state.withLock { $0.attempts } }
+
+    package func wants(_ event: Event) -> Bool { isWanted(event) }
+
+    package func deliver(
+        _ event: Event,
+        to url: NotifyURL,
+        attempt: Int
+    ) async -> AttemptResult {
+        state.withLock { state in
+            state.attempts.append(Attempt(event: event, url: url, number: attempt))
+            return state.answers.isEmpty ? .delivered : state.answers.removeFirst()
+        }
+    }
+}

@@ -1,0 +1,110 @@
+package import Poller
+import Synchronization
+
+/// An upstream that answers what a test told it to, and remembers who asked.
+///
+/// Answers of a source are used in order, the last one for ever after. A class, because the test
+/// and the worker share it.
+package final class ScriptedUpstream: Upstream {
+    /// One poll as it arrived.
+    package struct Call: Hashable, Sendable {
+        /// The watch as the worker held it.
+        package let watch: Watch
+        /// How long the worker was willing to wait.
+        package let timeout: Duration
+    }
+
+    private struct State: Sendable {
+        var answers: [SourceID: [PollResult]] = [:]
+        var calls: [Call] = []
+        var held: Set<SourceID> = []
+        var waiting: [Int: (source: SourceID, continuation: CheckedContinuation<Void, Never>)] = [:]
+        var nextNumber = 0
+    }
+
+    private let fallback: PollResult
+    private let state = Mutex(State())
+
+    /// An upstream that answers `fallback` where it has no script.
+    package init(fallback: PollResult = .pending) {
+        self.fallback = fallback
+    }
+
+    /// Sets what the next polls of a source answer.
+    package func script(_ source: SourceID, _ answers: [PollResult]) {
+        state.withLock { $0.answers[source] = answers }
+    }
+
+    /// Lets polls of a source hang until ``release(_:)`` or until they are cancelled.
+    package func hold(_ source: SourceID) {
+        state.withLock { _ = $0.held.insert(source) }
+    }
+
+    /// Lets the polls of a source go on.
+    package func release(_ source: SourceID) {
+        let released = state.withLock { state in
+            state.held.remove(source)
+            let numbers = state.waiting.filter { $0.value.source == source }.map(\.key)
+            return numbers.compactMap { state.waiting.removeValue(forKey: $0)?.continuation }
+        }
+        for continuation in released { continuation.resume() }
+    }
+
+    /// Every poll so far, in order.
+    package var calls: [Call] { state.withLock { $0.calls } }
+
+    /// The polls of one source so far.
+    package func calls(of source: SourceID) -> [Call] {
+        calls.filter { $0.watch.key.source == source }
+    }
+
+    package func poll(_ watch: Watch, timeout: Duration) async -> PollResult {
+        let source = watch.key.source
+        state.withLock { $0.calls.append(Call(watch: watch, timeout: timeout)) }
+        await waitWhileHeld(source)
+        if Task.isCancelled { return .unavailable("cancelled", retryAfter: nil) }
+        return state.withLock { state in
+            guard let answers = state.answers[source], let answer = answers.first else {
+                return fallback
+            }
+            if answers.count > 1 { state.answers[source]?.removeFirst() }
+            return answer
+        }
+    }
+
+    private func waitWhileHeld(_ source: SourceID) async {
+        let number = state.withLock { state in
+            state.nextNumber += 1
+            return state.nextNumber
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let goesOn = state.withLock { state in
+                    guard state.held.contains(source), !Task.isCancelled else { return true }
+                    state.waiting[number] = (source, continuation)
+                    return false
+                }
+                if goesOn { continuation.resume() }
+            }
+        } onCancel: {
+            let waiting = state.withLock { $0.waiting.removeValue(forKey: number) }
+            waiting?.continuation.resume()
+        }
+    }
+}
+
+extension PollResult {
+    /// A source that waits for its customer.
+    package static var pending: PollResult { .status("pending") }
+
+    /// An answer with a status and a small object.
+    package static func status(_ status: String, final: Bool = false) -> PollResult {
+        .observed(
+            Observation(
+                status: SourceStatus(unchecked: status),
+                final: final,
+                object: RawJSON(unchecked: #"{"object":"source","status":"\#(status)"}"#)
+            )
+        )
+    }
+}

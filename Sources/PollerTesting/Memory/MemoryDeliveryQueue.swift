@@ -1,0 +1,127 @@
+package import Poller
+import Synchronization
+
+/// The queue of deliveries in memory.
+///
+/// Every operation runs under one lock, so each is atomic as a script is. A class, because
+/// notifiers and tests share it.
+package final class MemoryDeliveryQueue: DeliveryQueue {
+    package typealias Item = Delivery
+    package typealias Change = DeliveryChange
+
+    private struct Record: Sendable {
+        var delivery: Delivery
+        var lastError: String?
+    }
+
+    /// Partitions 0 ..< `partitions` exist.
+    package let partitions: Int
+    private let time: any StoreTime
+    private let queue: Mutex<MemoryQueue<Record>>
+    private let wakeNews = NewsStreams()
+
+    /// An empty queue; `flaws` are mistakes it is to make.
+    package init(time: any StoreTime, partitions: Int = 4, flaws: Set<QueueFlaw> = []) {
+        self.time = time
+        self.partitions = partitions
+        queue = Mutex(MemoryQueue(partitions: partitions, flaws: flaws))
+    }
+
+    /// The partition a lane lives in.
+    package func partition(of lane: LaneID) -> Int {
+        PartitionNumber.of(lane, count: partitions)
+    }
+
+    /// What is wrong inside; empty as long as the queue is sound.
+    package func violations() -> [String] {
+        queue.withLock { $0.partitions.flatMap { $0.violations() } }
+    }
+
+    package func claim(_ request: ClaimRequest) async throws(StoreError) -> Claim<Delivery> {
+        changing { queue, now in queue.claim(request, now: now, as: \.delivery) }
+    }
+
+    package func commit(
+        _ commits: [Commit<DeliveryChange>]
+    ) async throws(StoreError) -> [CommitResult] {
+        try attempting { queue, now throws(StoreError) in
+            try queue.commit(
+                commits,
+                now: now,
+                check: { (_, _) throws(StoreError) in },
+                apply: { record, change in
+                    record = Record(
+                        delivery: Delivery(
+                            endpoint: record.delivery.endpoint,
+                            url: record.delivery.url,
+                            watch: record.delivery.watch,
+                            state: change.state
+                        ),
+                        lastError: change.lastError
+                    )
+                }
+            )
+        }
+    }
+
+    package func release(_ refs: [LeaseRef]) async throws(StoreError) -> [CommitResult] {
+        changing { queue, now in queue.release(refs, now: now) }
+    }
+
+    package func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+        changing { queue, now in
+            queue[partition].purge(closedBefore: Timestamp(ms: now.ms - retention.ms))
+        }
+    }
+
+    package func wakes() -> AsyncStream<Int?> {
+        wakeNews.stream()
+    }
+
+    package func mark(_ deliveries: [DeliveryMark]) async throws(StoreError) {
+        changing { queue, now in
+            for mark in deliveries {
+                let lane = LaneID(endpoint: mark.endpoint)
+                let partition = queue.partition(of: lane)
+                let id = Delivery.id(endpoint: mark.endpoint, watch: mark.watch)
+                guard queue[partition].items[id] == nil else {
+                    queue[partition].makeDue(id, now: now)
+                    continue
+                }
+                let delivery = Delivery(
+                    endpoint: mark.endpoint,
+                    url: mark.url,
+                    watch: mark.watch,
+                    state: DeliveryState()
+                )
+                queue[partition].insert(id, lane: lane, Record(delivery: delivery), now: now)
+            }
+        }
+    }
+
+    package func stats() async throws(StoreError) -> StoreStats {
+        queue.withLock { $0.stats(now: time.now) }
+    }
+
+    /// Runs one operation atomically, then tells who listens what it made ready.
+    private func attempting<Result: Sendable>(
+        _ operation: (inout MemoryQueue<Record>, Timestamp) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        let (result, wakes) = try queue.withLock { queue throws(StoreError) in
+            (try operation(&queue, time.now), queue.takeNews())
+        }
+        wakeNews.send(wakes)
+        return result
+    }
+
+    /// Runs one operation that cannot fail.
+    private func changing<Result: Sendable>(
+        _ operation: (inout MemoryQueue<Record>, Timestamp) -> Result
+    ) -> Result {
+        let (result, wakes) = queue.withLock { queue in
+            (operation(&queue, time.now), queue.takeNews())
+        }
+        wakeNews.send(wakes)
+        return result
+    }
+}

@@ -1,0 +1,124 @@
+import Poller
+
+/// One partition of an in-memory outbox: a stream with one consumer group.
+struct MemoryOutbox: Sendable {
+    /// An entry's place: `<ms>-<n>`.
+    private struct Position: Hashable, Comparable, Sendable, CustomStringConvertible {
+        let ms: Int64
+        let n: Int64
+
+        init(ms: Int64, n: Int64) {
+            self.ms = ms
+            self.n = n
+        }
+
+        /// Reads `<ms>-<n>` or `<ms>`; nil when the text is neither.
+        init?(_ text: String) {
+            let parts = text.split(separator: "-", maxSplits: 1)
+            guard let first = parts.first, let ms = Int64(first) else { return nil }
+            self.ms = ms
+            guard parts.count == 2 else {
+                n = 0
+                return
+            }
+            guard let n = Int64(parts[1]) else { return nil }
+            self.n = n
+        }
+
+        var description: String { "\(ms)-\(n)" }
+
+        static func < (lhs: Position, rhs: Position) -> Bool {
+            (lhs.ms, lhs.n) < (rhs.ms, rhs.n)
+        }
+    }
+
+    /// What the consumer group knows about an entry.
+    private enum Delivered: Hashable, Sendable {
+        case never
+        case at(Timestamp)
+        case acknowledged
+    }
+
+    private struct Kept: Sendable {
+        let position: Position
+        let entry: OutboxEntry
+        var delivered = Delivered.never
+    }
+
+    private let partition: Int
+    private var kept: [Kept] = []
+    private var newest = Position(ms: 0, n: 0)
+    private var trimmed = Position(ms: 0, n: 0)
+
+    /// An empty stream.
+    init(partition: Int) {
+        self.partition = partition
+    }
+
+    /// The number of entries kept.
+    var count: Int { kept.count }
+
+    /// The number of entries nobody has acknowledged.
+    var unacknowledgedCount: Int { kept.count { $0.delivered != .acknowledged } }
+
+    /// Adds an event.
+    mutating func append(_ event: Event, notify: [NotifyURL], now: Timestamp) {
+        newest =
+            now.ms > newest.ms
+            ? Position(ms: now.ms, n: 0) : Position(ms: newest.ms, n: newest.n + 1)
+        let entry = OutboxEntry(
+            id: newest.description,
+            partition: partition,
+            event: event,
+            notify: notify
+        )
+        kept.append(Kept(position: newest, entry: entry))
+    }
+
+    /// Hands out entries nobody has acknowledged and nobody else is at work on.
+    mutating func handOut(idle: Duration, limit: Int, now: Timestamp) -> [OutboxEntry] {
+        var entries: [OutboxEntry] = []
+        for index in kept.indices where entries.count < limit {
+            switch kept[index].delivered {
+            case .acknowledged: continue
+            case .at(let then) where now - then < idle: continue
+            case .at, .never:
+                kept[index].delivered = .at(now)
+                entries.append(kept[index].entry)
+            }
+        }
+        return entries
+    }
+
+    /// Marks entries as dealt with; unknown ids are of entries long gone.
+    mutating func acknowledge(_ ids: Set<String>) {
+        for index in kept.indices where ids.contains(kept[index].entry.id) {
+            kept[index].delivered = .acknowledged
+        }
+    }
+
+    /// Entries after a position; nil when the position is no id.
+    func entries(after position: String, limit: Int) -> [OutboxEntry]? {
+        guard let position = Position(position) else { return nil }
+        return kept.lazy.filter { $0.position > position }.prefix(max(limit, 0)).map(\.entry)
+    }
+
+    /// The ends of the stream.
+    var bounds: OutboxBounds {
+        OutboxBounds(
+            oldest: kept.first?.entry.id ?? "0-0",
+            newest: newest.description,
+            trimmed: trimmed.description
+        )
+    }
+
+    /// Drops the oldest entries up to the first that is young or unacknowledged.
+    mutating func trim(before instant: Timestamp) {
+        let count =
+            kept.firstIndex { $0.delivered != .acknowledged || $0.position.ms >= instant.ms }
+            ?? kept.count
+        guard count > 0 else { return }
+        trimmed = kept[count - 1].position
+        kept.removeFirst(count)
+    }
+}

@@ -1,0 +1,115 @@
+import Poller
+
+/// All partitions of an in-memory queue, and the parts of the seams that do not depend on what
+/// is queued.
+struct MemoryQueue<Record: Sendable>: Sendable {
+    private(set) var partitions: [MemoryPartition<Record>]
+
+    /// An empty queue.
+    init(partitions: Int, flaws: Set<QueueFlaw>) {
+        precondition(partitions > 0, "a queue without partitions holds nothing")
+        self.partitions = (0..<partitions).map { MemoryPartition(number: $0, flaws: flaws) }
+    }
+
+    subscript(partition: Int) -> MemoryPartition<Record> {
+        get { partitions[partition] }
+        _modify { yield &partitions[partition] }
+    }
+
+    /// The partition a lane lives in.
+    func partition(of lane: LaneID) -> Int {
+        PartitionNumber.of(lane, count: partitions.count)
+    }
+
+    /// Takes due items and shows each as its owner wants it.
+    mutating func claim<Item: Sendable>(
+        _ request: ClaimRequest,
+        now: Timestamp,
+        as item: (Record) -> Item
+    ) -> Claim<Item> {
+        let claim = partitions[request.partition].claim(request, now: now)
+        let leases = claim.leases.compactMap { lease -> Lease<Item>? in
+            guard let record = partitions[request.partition].items[lease.item]?.record else {
+                return nil
+            }
+            return Lease(
+                ref: lease.ref,
+                item: item(record),
+                lane: lease.lane,
+                due: lease.due,
+                claimedAt: lease.claimedAt,
+                endsAt: lease.endsAt
+            )
+        }
+        return Claim(leases: leases, now: now, nextReady: claim.nextReady)
+    }
+
+    /// Records results, all or (when `check` throws) none.
+    ///
+    /// `check` sees each change that will be taken, `apply` makes it.
+    mutating func commit<Change: Sendable>(
+        _ commits: [Commit<Change>],
+        now: Timestamp,
+        check: (Record, Change) throws(StoreError) -> Void,
+        apply: (inout Record, Change) -> Void
+    ) throws(StoreError) -> [CommitResult] {
+        guard let partition = commits.first?.ref.partition else { return [] }
+        precondition(
+            commits.allSatisfy { $0.ref.partition == partition },
+            "the commits of one operation belong to one partition"
+        )
+        guard partitions.indices.contains(partition) else { return commits.map { _ in .leaseLost } }
+        // Standings are judged before the first write, and a repetition within the batch as one.
+        var taken: Set<LeaseRef> = []
+        var standings: [LeaseStanding] = []
+        for commit in commits {
+            let isRepeated = taken.contains(commit.ref)
+            let standing = isRepeated ? .ended : partitions[partition].standing(of: commit.ref)
+            standings.append(standing)
+            guard standing == .held else { continue }
+            taken.insert(commit.ref)
+            if let record = partitions[partition].items[commit.ref.id]?.record {
+                try check(record, commit.change)
+            }
+        }
+        return zip(commits, standings).map { commit, standing in
+            switch standing {
+            case .lost: return .leaseLost
+            case .ended: return .done
+            case .held:
+                partitions[partition].update(commit.ref.id) { apply(&$0, commit.change) }
+                partitions[partition].settle(
+                    commit.ref.id,
+                    commit.verdict,
+                    hold: commit.laneHold,
+                    now: now
+                )
+                return .done
+            }
+        }
+    }
+
+    /// Gives items back at their old due time.
+    mutating func release(_ refs: [LeaseRef], now: Timestamp) -> [CommitResult] {
+        refs.map { ref in
+            guard partitions.indices.contains(ref.partition) else { return .leaseLost }
+            switch partitions[ref.partition].standing(of: ref) {
+            case .lost: return .leaseLost
+            case .ended: return .done
+            case .held:
+                partitions[ref.partition].giveBack(ref.id, now: now)
+                return .done
+            }
+        }
+    }
+
+    /// The partitions in which something became ready earlier than anybody was told.
+    mutating func takeNews() -> [Int] {
+        partitions.indices.filter { partitions[$0].takeNews() }
+    }
+
+    /// Counts for operators, over all partitions.
+    func stats(now: Timestamp) -> StoreStats {
+        partitions.reduce(into: StoreStats()) { $0 += $1.stats(now: now) }
+    }
+}

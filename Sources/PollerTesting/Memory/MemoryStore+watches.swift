@@ -1,0 +1,156 @@
+package import Poller
+
+extension MemoryStore {
+    package func enqueue(
+        _ watches: [NewWatch]
+    ) async throws(StoreError) -> [EnqueueResult] {
+        changing { state, now in
+            watches.map { new in
+                let partition = state.queue.partition(of: new.key.lane)
+                return Self.enqueue(new, into: &state.queue[partition], now: now)
+            }
+        }
+    }
+
+    private static func enqueue(
+        _ new: NewWatch,
+        into partition: inout MemoryPartition<WatchRecord>,
+        now: Timestamp
+    ) -> EnqueueResult {
+        let id = new.key.id
+        let outcome: EnqueueResult.Outcome
+        switch partition.items[id]?.phase {
+        case nil:
+            outcome = .created
+            partition.insert(id, lane: new.key.lane, WatchRecord(new, now: now), now: now)
+        case .closed:
+            outcome = .restarted
+            partition.update(id) { $0.restart(new, now: now) }
+            partition.makeDue(id, now: now)
+        case .waiting, .leased:
+            outcome = .joined
+            partition.update(id) { $0.join(new, now: now) }
+            partition.makeDue(id, now: now)
+        }
+        let record = partition.items[id]?.record
+        return EnqueueResult(
+            key: new.key,
+            outcome: outcome,
+            run: record?.run ?? 1,
+            seq: record?.seq ?? 0
+        )
+    }
+
+    package func hint(_ key: WatchKey) async throws(StoreError) -> Bool {
+        changing { state, now in
+            let partition = state.queue.partition(of: key.lane)
+            guard state.queue[partition].isOpen(key.id) else { return false }
+            state.queue[partition].update(key.id) { $0.hintedAt = now }
+            state.queue[partition].makeDue(key.id, now: now)
+            return true
+        }
+    }
+
+    package func cancel(_ key: WatchKey) async throws(StoreError) -> Bool {
+        changing { state, now in
+            let partition = state.queue.partition(of: key.lane)
+            guard state.queue[partition].isOpen(key.id),
+                let record = state.queue[partition].items[key.id]?.record
+            else { return false }
+            let event = Event(
+                watch: record.watch,
+                status: record.state.status,
+                final: true,
+                closed: .cancelled,
+                object: nil,
+                polledAt: now,
+                lag: .zero
+            )
+            state.queue[partition].update(key.id) { $0.record(event) }
+            state.queue[partition].cancel(key.id, .cancelled, now: now)
+            state.outbox[partition].append(event, notify: record.notify, now: now)
+            state.arrived.insert(partition)
+            return true
+        }
+    }
+
+    package func snapshot(of key: WatchKey) async throws(StoreError) -> WatchSnapshot? {
+        reading { state, _ in
+            state.queue[state.queue.partition(of: key.lane)].items[key.id]?.snapshot
+        }
+    }
+
+    /// A page in the order open before closed, partition, id; the cursor is the last one's place.
+    package func list(
+        _ query: ListQuery
+    ) async throws(StoreError) -> ListPage<WatchSnapshot> {
+        let places = reading { state, _ in
+            state.queue.partitions.flatMap { partition in
+                partition.items.map { id, item in
+                    let snapshot = item.snapshot
+                    let group = snapshot.closed == nil ? "o" : "x"
+                    return (place: "\(group)\(partition.number):\(id)", snapshot: snapshot)
+                }
+            }
+        }
+        let matching =
+            places
+            .filter { $0.place > query.cursor ?? "" && query.matches($0.snapshot) }
+            .sorted { $0.place < $1.place }
+        let page = matching.prefix(query.limit)
+        let next = matching.count > page.count ? page.last?.place : nil
+        return ListPage(items: page.map(\.snapshot), next: next)
+    }
+
+    package func events(
+        of key: WatchKey,
+        after seq: Int,
+        limit: Int
+    ) async throws(StoreError) -> [Event] {
+        reading { state, _ in
+            let record = state.queue[state.queue.partition(of: key.lane)].items[key.id]?.record
+            return Array((record?.log ?? []).filter { $0.seq > seq }.prefix(max(limit, 0)))
+        }
+    }
+
+    package func stats() async throws(StoreError) -> StoreStats {
+        reading { state, now in
+            var stats = state.queue.stats(now: now)
+            stats.outbox = state.outbox.reduce(0) { $0 + $1.count }
+            stats.undelivered = state.outbox.reduce(0) { $0 + $1.unacknowledgedCount }
+            return stats
+        }
+    }
+}
+
+extension MemoryPartition {
+    /// Whether an item is there and not closed.
+    func isOpen(_ id: ItemID) -> Bool {
+        switch items[id]?.phase {
+        case .waiting, .leased: true
+        case .closed, nil: false
+        }
+    }
+}
+
+extension MemoryItem<WatchRecord> {
+    /// Everything a reader may want to know.
+    var snapshot: WatchSnapshot {
+        var reason: ClosedReason?
+        var next: Timestamp?
+        switch phase {
+        case .waiting(let due): next = due
+        case .closed(let closed, _): reason = closed
+        case .leased: break
+        }
+        return WatchSnapshot(
+            watch: record.watch,
+            closed: reason,
+            nextPollAt: next,
+            lastError: record.lastError,
+            notify: record.notify,
+            metadata: record.metadata,
+            lastEvent: record.log.last
+        )
+    }
+}

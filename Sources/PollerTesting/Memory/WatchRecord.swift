@@ -1,0 +1,87 @@
+import Poller
+
+/// What an in-memory store keeps of one watch.
+struct WatchRecord: Sendable {
+    /// Events kept for resuming readers and for deliveries.
+    private static let logMax = 100
+
+    let key: WatchKey
+    private(set) var policy: PollPolicy
+    private(set) var createdAt: Timestamp
+    private(set) var deadline: Timestamp
+    private(set) var run: Int
+    private(set) var seq: Int
+    var hintedAt: Timestamp?
+    private(set) var clientSecret: ClientSecret?
+    private(set) var state = WatchState()
+    private(set) var notify: [NotifyURL]
+    private(set) var metadata: String
+    private(set) var lastError: String?
+    private(set) var log: [Event] = []
+
+    /// The record of a watch nobody has known before.
+    init(_ new: NewWatch, now: Timestamp) {
+        key = new.key
+        policy = new.policy
+        createdAt = now
+        deadline = now + new.timeout
+        run = 1
+        seq = 0
+        clientSecret = new.clientSecret
+        notify = new.notify.uniqued()
+        metadata = new.metadata
+    }
+
+    /// The watch as workers see it.
+    var watch: Watch {
+        Watch(
+            key: key,
+            policy: policy,
+            createdAt: createdAt,
+            deadline: deadline,
+            run: run,
+            seq: seq,
+            hintedAt: hintedAt,
+            clientSecret: clientSecret,
+            state: state
+        )
+    }
+
+    /// Merges a further request for an open watch.
+    mutating func join(_ new: NewWatch, now: Timestamp) {
+        notify = (notify + new.notify).uniqued()
+        deadline = max(deadline, now + new.timeout)
+        clientSecret = new.clientSecret ?? clientSecret
+    }
+
+    /// Starts a closed watch again; its events go on counting.
+    mutating func restart(_ new: NewWatch, now: Timestamp) {
+        let (lastRun, lastSeq, kept) = (run, seq, log)
+        self = WatchRecord(new, now: now)
+        run = lastRun + 1
+        seq = lastSeq
+        log = kept
+    }
+
+    /// Takes over what a poll has changed.
+    mutating func apply(_ change: WatchChange) {
+        state = change.state
+        lastError = change.lastError
+        if let event = change.event { record(event) }
+    }
+
+    /// Records an event, which must be the next.
+    mutating func record(_ event: Event) {
+        seq = event.seq
+        log.append(event)
+        if log.count > Self.logMax { log.removeFirst(log.count - Self.logMax) }
+    }
+}
+
+extension Array where Element: Hashable {
+    /// The elements without repetitions, in order.
+    fileprivate func uniqued() -> [Element] {
+        var seen: Set<Element> = []
+        return filter { seen.insert($0).inserted }
+    }
+}

@@ -1,0 +1,254 @@
+package import Foundation
+import Synchronization
+
+/// A real `redis-server` that a test starts, stops, kills, freezes and restarts.
+///
+/// It listens on a free loopback port and on a Unix socket in its own temporary folder; port, folder
+/// and options stay the same over restarts. A class because it owns a process; losing the last
+/// reference kills the server and removes the folder, and a watchdog kills it should the test process
+/// itself be killed. All calls block until they are true.
+package final class RedisServerProcess: Sendable {
+    /// Why a server cannot be used.
+    package struct Failure: Error, CustomStringConvertible {
+        /// What happened, with the end of the server's log.
+        package let description: String
+    }
+
+    /// Whether data survives ``kill()`` and ``restart()``.
+    package enum Persistence: Sendable {
+        /// Nothing is kept.
+        case none
+        /// An append-only file, synced every second as in production.
+        case appendOnly
+    }
+
+    /// The PEM files of a server that speaks TLS only; it asks clients for no certificate.
+    package struct TLSFiles: Sendable {
+        /// The server's certificate.
+        package let certificate: URL
+        /// Its private key.
+        package let key: URL
+        /// The authority that signed it.
+        package let authority: URL
+
+        /// Names the files.
+        package init(certificate: URL, key: URL, authority: URL) {
+            self.certificate = certificate
+            self.key = key
+            self.authority = authority
+        }
+    }
+
+    /// How long a start may take: it takes milliseconds, but machines under load are slow.
+    private static let startTimeout: TimeInterval = 15
+    /// How often a start is tried again when another process has taken the port meanwhile.
+    private static let portAttempts = 5
+
+    /// The server's own folder: log, socket, data.
+    package let directory: URL
+    /// The port on 127.0.0.1: TCP, or TLS if files for it were given.
+    package let port: Int
+    /// The Unix domain socket.
+    package let socketPath: String
+    private let arguments: [String]
+    private let running: Mutex<Running?>
+
+    /// A server and the shell that outlives us to kill it: it waits for the end of a pipe that only
+    /// this process holds open.
+    private struct Running {
+        let server: Process
+        let watchdog: Process
+        let lifeline: Pipe
+
+        init(server: Process) throws {
+            self.server = server
+            self.lifeline = Pipe()
+            self.watchdog = Process()
+            watchdog.executableURL = URL(fileURLWithPath: "/bin/sh")
+            watchdog.arguments = ["-c", "read -r line || kill -9 \(server.processIdentifier)"]
+            watchdog.standardInput = lifeline
+            watchdog.standardError = FileHandle.nullDevice
+            try watchdog.run()
+        }
+    }
+
+    /// Starts a server; `arguments` are options as on its command line, `["--requirepass", "x"]`.
+    package init(
+        persistence: Persistence = .none,
+        tls: TLSFiles? = nil,
+        arguments: [String] = []
+    ) throws {
+        let directory = FileManager.default.temporaryDirectory
+            .appendingPathComponent("redis-\(UUID().uuidString.prefix(8))", isDirectory: true)
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        let kept = persistence == .appendOnly ? "yes" : "no"
+        let common =
+            [
+                "--bind", "127.0.0.1", "--dir", directory.path, "--save", "",
+                "--unixsocket", directory.appendingPathComponent("redis.sock").path,
+                "--logfile", directory.appendingPathComponent("redis.log").path,
+                "--appendonly", kept, "--enable-debug-command", "yes",
+            ] + arguments
+        var attempt = 1
+        while true {
+            let port = try Self.freePort()
+            let options = Self.listenOptions(port, tls) + common
+            do {
+                let running = try Self.launch(options, in: directory)
+                self.directory = directory
+                self.port = port
+                self.socketPath = directory.appendingPathComponent("redis.sock").path
+                self.arguments = options
+                self.running = Mutex(running)
+                return
+            } catch {
+                guard attempt < Self.portAttempts else {
+                    try? FileManager.default.removeItem(at: directory)  // the start's error matters
+                    throw error
+                }
+                attempt += 1
+            }
+        }
+    }
+
+    deinit {
+        kill()
+        try? FileManager.default.removeItem(at: directory)  // a temporary folder may stay behind
+    }
+
+    /// The server as a URL without login, for plain TCP.
+    package var url: String { "redis://127.0.0.1:\(port)" }
+
+    /// The process id while it runs.
+    package var pid: Int32? {
+        running.withLock { $0?.server.processIdentifier }
+    }
+
+    /// What the server has logged since it was last started.
+    package var log: String { Self.log(in: directory) }
+
+    /// Ends the server as SIGTERM does: data is saved as configured.
+    package func stop() {
+        end(with: SIGTERM)
+    }
+
+    /// Ends the server at once, as `kill -9`.
+    package func kill() {
+        end(with: SIGKILL)
+    }
+
+    /// Freezes the server: its sockets stay open and nothing is answered.
+    package func pause() {
+        signal(SIGSTOP)
+    }
+
+    /// Lets a frozen server go on.
+    package func resume() {
+        signal(SIGCONT)
+    }
+
+    /// Starts the server again on the same port and data; kills it first if it runs.
+    package func restart() throws {
+        kill()
+        let launched = try Self.launch(arguments, in: directory)
+        running.withLock { $0 = launched }
+    }
+
+    private static func listenOptions(_ port: Int, _ tls: TLSFiles?) -> [String] {
+        guard let tls else { return ["--port", "\(port)"] }
+        return [
+            "--port", "0", "--tls-port", "\(port)", "--tls-auth-clients", "no",
+            "--tls-cert-file", tls.certificate.path, "--tls-key-file", tls.key.path,
+            "--tls-ca-cert-file", tls.authority.path,
+        ]
+    }
+
+    private func signal(_ number: Int32) {
+        running.withLock { running in
+            if let server = running?.server, server.isRunning {
+                Foundation.kill(server.processIdentifier, number)
+            }
+        }
+    }
+
+    private func end(with number: Int32) {
+        running.withLock { running in
+            guard let ending = running.take() else { return }
+            // First, as afterwards the server's number may be another process's.
+            ending.watchdog.terminate()
+            Self.awaitExit(of: ending.watchdog)
+            if ending.server.isRunning {
+                Foundation.kill(ending.server.processIdentifier, number)
+                // A frozen process takes SIGTERM only once it goes on.
+                Foundation.kill(ending.server.processIdentifier, SIGCONT)
+            }
+            Self.awaitExit(of: ending.server)
+        }
+    }
+
+    /// Waits for a process that has been told to end.
+    ///
+    /// Foundation's own `waitUntilExit` spins for ever on Linux when another thread than the one
+    /// that started the process calls it.
+    private static func awaitExit(of process: Process) {
+        while process.isRunning { Thread.sleep(forTimeInterval: 0.002) }
+    }
+
+    /// Starts the executable and waits until its log says that it accepts connections.
+    private static func launch(_ arguments: [String], in directory: URL) throws -> sending Running {
+        let logFile = directory.appendingPathComponent("redis.log")
+        try Data().write(to: logFile)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["redis-server"] + arguments
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let giveUp = Date(timeIntervalSinceNow: startTimeout)
+        while process.isRunning, Date() < giveUp {
+            if log(in: directory).contains("eady to accept connections") {
+                return try Running(server: process)
+            }
+            Thread.sleep(forTimeInterval: 0.005)
+        }
+        if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
+        awaitExit(of: process)
+        throw Failure(
+            description: "redis-server does not start with \(arguments): "
+                + String(log(in: directory).suffix(2_000))
+        )
+    }
+
+    private static func log(in directory: URL) -> String {
+        let file = directory.appendingPathComponent("redis.log")
+        // No file yet reads as nothing logged yet.
+        return (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+    }
+
+    /// A port nobody listens on at this moment.
+    private static func freePort() throws -> Int {
+        let descriptor = socket(AF_INET, streamType, 0)
+        guard descriptor >= 0 else { throw Failure(description: "no socket: errno \(errno)") }
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                unsafe bind(descriptor, pointer, length) == 0
+                    && getsockname(descriptor, pointer, &length) == 0
+            }
+        }
+        guard isBound else { throw Failure(description: "no free port: errno \(errno)") }
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    private static var streamType: Int32 {
+        #if canImport(Glibc)
+        Int32(SOCK_STREAM.rawValue)
+        #else
+        SOCK_STREAM
+        #endif
+    }
+}

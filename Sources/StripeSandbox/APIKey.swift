@@ -1,0 +1,55 @@
+import HTTPTypes
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The key of a request; any test-mode key is accepted.
+struct APIKey {
+    /// Whether it is a `pk_test_…` key, which needs a `client_secret` for what it reads.
+    let isPublishable: Bool
+
+    /// The last four characters, for the request log.
+    let suffix: String
+
+    /// Reads `Authorization: Bearer KEY` or `Basic base64(KEY:)`.
+    init(_ headers: HTTPFields) throws(APIError) {
+        guard let key = Self.key(in: headers[.authorization] ?? ""), !key.isEmpty else {
+            throw APIError.invalid(
+                "You did not provide an API key. You need to provide your API key in the "
+                    + "Authorization header, using Bearer auth (e.g. 'Authorization: Bearer "
+                    + "YOUR_SECRET_KEY'). The sandbox takes any key starting with sk_test_.",
+                status: 401
+            )
+        }
+        let isPublishable = key.hasPrefix("pk_test_")
+        guard isPublishable || key.hasPrefix("sk_test_") || key.hasPrefix("rk_test_") else {
+            throw APIError.invalid(
+                "Invalid API Key provided: \(key.prefix(3))****\(key.suffix(4)). "
+                    + "The sandbox takes keys starting with sk_test_, rk_test_ or pk_test_.",
+                status: 401,
+                code: "api_key_invalid"
+            )
+        }
+        self.isPublishable = isPublishable
+        suffix = String(key.suffix(4))
+    }
+
+    private static func key(in authorization: String) -> String? {
+        let parts = authorization.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2 else { return nil }
+        switch parts[0].lowercased() {
+        case "bearer":
+            return String(parts[1])
+        case "basic":
+            guard let data = Data(base64Encoded: String(parts[1])) else { return nil }
+            return String(decoding: data, as: UTF8.self).split(separator: ":").first.map(
+                String.init
+            )
+        default:
+            return nil
+        }
+    }
+}

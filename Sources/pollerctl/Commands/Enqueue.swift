@@ -1,0 +1,130 @@
+import ArgumentParser
+import PollerClient
+
+/// `pollerctl enqueue`: watch sources, one or a hundred thousand.
+struct Enqueue: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Watch sources, or join those that are watched already.",
+        discussion: "Everything is checked before anything is sent; repeating the command is safe."
+    )
+
+    /// More lines than this are a summary.
+    private static let listedMax = 20
+    /// With --follow each source's history is read first.
+    private static let followedMax = 100
+
+    @Argument(help: "Ids: src_…, pi_….")
+    var sources: [String] = []
+
+    @Option(help: "A file with one id a line, - for the standard input; may be repeated.")
+    var file: [String] = []
+
+    @Option(help: "interactive, standard or patient.")
+    var policy: String?
+
+    @Option(help: "How long to watch, 1s to 90d; the policy's own when absent.")
+    var timeout: Span?
+
+    @Option(help: "Where to tell: https://… or mailto:…; may be repeated.")
+    var notify: [String] = []
+
+    @Option(help: "NAME=VALUE to keep with the watch; may be repeated.")
+    var metadata: [String] = []
+
+    @Flag(help: "Then show events until every source is closed.")
+    var follow = false
+
+    @OptionGroup var names: NameOptions
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        let list = try SourceList(
+            arguments: sources,
+            files: file,
+            needsPrefix: names.kind == nil
+        )
+        if follow, list.ids.count > Self.followedMax {
+            throw ValidationError(
+                "--follow shows at most \(Self.followedMax) sources; use pollerctl follow for all"
+            )
+        }
+        let metadata = try parsedMetadata()
+        let requests = list.ids.map { id in
+            WatchRequest(
+                names.name(id),
+                policy: policy,
+                timeout: timeout?.duration,
+                notify: notify,
+                metadata: metadata
+            )
+        }
+        try await server.perform { client in
+            let result = try await client.enqueue(requests) { done in
+                guard requests.count > Self.listedMax else { return }
+                Terminal.showProgress(
+                    "\(done) of \(requests.count)",
+                    isLast: done == requests.count
+                )
+            }
+            try show(result, duplicates: list.duplicates)
+            guard follow else { return }
+            let runs = Dictionary(
+                uniqueKeysWithValues: result.results.map { (names.name($0.source), $0.run) }
+            )
+            try await Follow.untilClosed(runs, client: client, json: server.json)
+        }
+    }
+
+    private func parsedMetadata() throws -> [String: String] {
+        var parsed: [String: String] = [:]
+        for entry in metadata {
+            let parts = entry.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, !parts[0].isEmpty else {
+                throw ValidationError("--metadata must be NAME=VALUE, not \(entry)")
+            }
+            parsed[String(parts[0])] = String(parts[1])
+        }
+        return parsed
+    }
+
+    private func show(_ result: BatchResult, duplicates: Int) throws {
+        let duplicates = duplicates + result.duplicates
+        if server.json {
+            try Summary(result, duplicates: duplicates).showJSON()
+        } else if result.results.count <= Self.listedMax {
+            var table = Table("SOURCE", "OUTCOME", "RUN", "SEQ")
+            table.rows = result.results.map { line in
+                [
+                    .init(line.source, .strong),
+                    .init(line.outcome, line.outcome == "joined" ? nil : .good),
+                    .init("\(line.run)"), .init("\(line.seq)"),
+                ]
+            }
+            table.print()
+            if duplicates > 0 { Terminal.printLine("\(duplicates) duplicates left out") }
+        } else {
+            Terminal.printLine(
+                "\(result.results.count) sources: \(result.created) created, "
+                    + "\(result.restarted) restarted, \(result.joined) joined; "
+                    + "\(duplicates) duplicates left out"
+            )
+        }
+    }
+
+    /// The result with the duplicates that never went out.
+    private struct Summary: Encodable {
+        let created: Int
+        let restarted: Int
+        let joined: Int
+        let duplicates: Int
+        let data: [BatchResult.Result]
+
+        init(_ result: BatchResult, duplicates: Int) {
+            created = result.created
+            restarted = result.restarted
+            joined = result.joined
+            self.duplicates = duplicates
+            data = result.results
+        }
+    }
+}

@@ -1,0 +1,16 @@
+import ArgumentParser
+import PollerClient
+
+/// Under which account a source is looked for, and what it is.
+struct NameOptions: ParsableArguments {
+    @Option(help: "The account at the upstream; default when absent.")
+    var account: String?
+
+    @Option(help: "source or payment_intent; needed for ids other than src_… and pi_….")
+    var kind: String?
+
+    /// The watch of a source.
+    func name(_ source: String) -> WatchName {
+        WatchName(source, account: account, kind: kind)
+    }
+}

@@ -1,0 +1,103 @@
+import ArgumentParser
+import Foundation
+
+/// The ids a user gave, from the command line and files, checked and without duplicates.
+///
+/// Everything is checked before anything is sent, so a mistake in line 99,999 leaves nothing half
+/// done.
+struct SourceList {
+    /// A million ids of 64 characters.
+    private static let fileBytesMax = 67_108_864
+    private static let errorsListedMax = 10
+
+    /// Each id once, in the order given.
+    private(set) var ids: [String] = []
+    /// Ids given again.
+    private(set) var duplicates = 0
+
+    private var seen: Set<String> = []
+    private var errors: [String] = []
+    private var errorsTotal = 0
+
+    /// Collects ids.
+    ///
+    /// - Parameters:
+    ///   - files: one id a line, `#` begins a comment; `-` is the standard input.
+    ///   - needsPrefix: whether each id must tell its kind.
+    init(arguments: [String], files: [String], needsPrefix: Bool) throws {
+        for id in arguments { add(id, from: "argument", needsPrefix: needsPrefix) }
+        for file in files { try add(file: file, needsPrefix: needsPrefix) }
+        guard errorsTotal == 0 else {
+            if errorsTotal > errors.count {
+                errors.append("… and \(errorsTotal - errors.count) more")
+            }
+            throw ValidationError(
+                "nothing was enqueued, correct these first:\n" + errors.joined(separator: "\n")
+            )
+        }
+        guard !ids.isEmpty else {
+            throw ValidationError("name at least one source, as an argument or with --file")
+        }
+    }
+
+    private mutating func add(file: String, needsPrefix: Bool) throws {
+        let data: Data
+        do {
+            let handle =
+                file == "-"
+                ? FileHandle.standardInput
+                : try FileHandle(forReadingFrom: URL(fileURLWithPath: file))
+            data = try handle.read(upToCount: Self.fileBytesMax + 1) ?? Data()
+        } catch {
+            throw ValidationError("\(file) cannot be read: check that it exists and who may read it")
+        }
+        guard data.count <= Self.fileBytesMax else {
+            throw ValidationError("\(file) is larger than 64 MiB; split it")
+        }
+        let lines = data.split(separator: 0x0A, omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() {
+            let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0D }
+            var bytes = line.drop(while: isSpace)
+            while let last = bytes.last, isSpace(last) { bytes = bytes.dropLast() }
+            guard let first = bytes.first, first != UInt8(ascii: "#") else { continue }
+            add(
+                String(decoding: bytes, as: UTF8.self),
+                from: "\(file) line \(index + 1)",
+                needsPrefix: needsPrefix
+            )
+        }
+    }
+
+    private mutating func add(_ id: String, from origin: String, needsPrefix: Bool) {
+        if let mistake = Self.mistake(in: id, needsPrefix: needsPrefix) {
+            errorsTotal += 1
+            if errors.count < Self.errorsListedMax {
+                errors.append("\(origin): \(mistake)")
+            }
+        } else if seen.insert(id).inserted {
+            ids.append(id)
+        } else {
+            duplicates += 1
+        }
+    }
+
+    /// The server's own rule for ids.
+    private static func mistake(in id: String, needsPrefix: Bool) -> String? {
+        let shown = Terminal.clean(String(id.prefix(40)))
+        guard !id.isEmpty else { return "an id must not be empty" }
+        guard id.utf8.count <= 255 else { return "\(shown)… is longer than 255 characters" }
+        let isClean = id.unicodeScalars.allSatisfy { scalar in
+            switch scalar {
+            case "A"..."Z", "a"..."z", "0"..."9", "_", "-", ".": true
+            default: false
+            }
+        }
+        guard isClean else {
+            return "\(shown): an id has only letters, digits, '_', '-' and '.'"
+        }
+        guard !needsPrefix || id.hasPrefix("src_") || id.hasPrefix("pi_") else {
+            return "\(shown) begins with neither src_ nor pi_: name its --kind"
+        }
+        return nil
+    }
+}

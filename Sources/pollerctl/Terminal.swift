@@ -1,0 +1,64 @@
+import Foundation
+
+/// Writes to the two outputs, with colour where a person looks.
+enum Terminal {
+    /// What colour says.
+    enum Colour: String {
+        case good = "32"
+        case careful = "33"
+        case bad = "31"
+        case faint = "2"
+        case strong = "1"
+    }
+
+    /// Whether a person reads the standard output.
+    static let isInteractive = isatty(STDOUT_FILENO) == 1
+    /// Whether a person reads the error output.
+    static let isErrorInteractive = isatty(STDERR_FILENO) == 1
+
+    private static let hasColour =
+        isInteractive && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
+        && ProcessInfo.processInfo.environment["TERM"] != "dumb"
+
+    /// Writes a line at once, so that a pipe gets each event as it happens.
+    static func printLine(_ line: String) {
+        do {
+            try FileHandle.standardOutput.write(contentsOf: Data((line + "\n").utf8))
+        } catch {
+            // Whoever read this has gone (`… | head`): nothing is left to do.
+            exit(0)
+        }
+    }
+
+    /// Writes a message to the error output, with the command's name.
+    static func printError(_ message: String) {
+        let lines = message.split(separator: "\n").map { clean(String($0)) }
+        writeError("pollerctl: \(lines.joined(separator: "\n  "))\n")
+    }
+
+    /// Replaces the current line of the error output; for progress on a terminal.
+    static func showProgress(_ text: String, isLast: Bool) {
+        guard isErrorInteractive else { return }
+        writeError("\r\(text)\u{1B}[K\(isLast ? "\n" : "")")
+    }
+
+    /// Text in colour, on a terminal that wants it.
+    static func coloured(_ text: String, _ colour: Colour?) -> String {
+        guard hasColour, let colour else { return text }
+        return "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m"
+    }
+
+    /// Text without control characters: what comes from a server must not steer the terminal.
+    static func clean(_ text: String) -> String {
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }
+            )
+        )
+    }
+
+    private static func writeError(_ text: String) {
+        // Nobody can be told that the error output is closed.
+        try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
+    }
+}

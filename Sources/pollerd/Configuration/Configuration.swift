@@ -1,0 +1,146 @@
+import Foundation
+import Yams
+
+/// The effective value of every option with where it came from, and what nobody understood.
+struct Configuration: Sendable {
+    /// Where a value came from.
+    enum Origin: String, Sendable {
+        case flag
+        case environment
+        case file
+        case standard = "default"
+    }
+
+    /// A value and its origin.
+    struct Value: Sendable {
+        let text: String
+        let origin: Origin
+    }
+
+    /// By option key; options without a value are missing.
+    let values: [String: Value]
+    /// `POLLER_…` variables and YAML keys that no option has, each with a suggestion.
+    let unknown: [String]
+
+    /// Gathers values.
+    ///
+    /// - Parameters:
+    ///   - flags: option keys with the values given on the command line.
+    ///   - environment: the process's environment.
+    ///   - file: the path of a YAML file of option keys, or nil.
+    /// - Throws: ``ConfigurationError`` when the file cannot be read or is no flat mapping.
+    init(
+        flags: [String: String],
+        environment: [String: String],
+        file: String?
+    ) throws(ConfigurationError) {
+        let written = try file.map { path throws(ConfigurationError) in try Self.read(path) } ?? [:]
+        var values: [String: Value] = [:]
+        for option in Option.all {
+            if let text = flags[option.key] {
+                values[option.key] = Value(text: text, origin: .flag)
+            } else if let text = environment[option.variable], !text.isEmpty {
+                values[option.key] = Value(text: text, origin: .environment)
+            } else if let text = written[option.key] {
+                values[option.key] = Value(text: text, origin: .file)
+            } else if let text = option.standard {
+                values[option.key] = Value(text: text, origin: .standard)
+            }
+        }
+        self.values = values
+        let keys = Option.all.map(\.key)
+        let variables = Option.all.map(\.variable) + ["POLLER_CONFIG_FILE"]
+        // pollerctl's variables and those of test tooling stand beside ours.
+        let foreign: Set<String> = ["POLLER_URL", "POLLER_API_KEY"]
+        unknown =
+            written.keys.sorted().filter { !keys.contains($0) }
+            .map { "\($0) in \(file ?? "")\(Self.suggestion(for: $0, among: keys))" }
+            + environment.keys.sorted()
+            .filter {
+                $0.hasPrefix("POLLER_") && !variables.contains($0) && !foreign.contains($0)
+                    && !$0.hasPrefix("POLLER_TEST_") && $0 != "POLLER_BIN_DIR"
+            }
+            .map { "\($0)\(Self.suggestion(for: $0, among: variables))" }
+    }
+
+    /// What `check-config` prints: a line an option, secrets redacted.
+    var report: String {
+        var lines: [String] = []
+        for option in Option.all {
+            let value = values[option.key]
+            let shown =
+                switch value {
+                case nil: "(not set)"
+                case .some where option.isSecret: "(redacted)"
+                case .some(let value): Self.withoutPassword(value.text)
+                }
+            let name = option.key.padding(toLength: 22, withPad: " ", startingAt: 0)
+            let origin = (value?.origin.rawValue ?? "").padding(
+                toLength: 12,
+                withPad: " ",
+                startingAt: 0
+            )
+            lines.append("\(name)\(origin)\(option.variable)=\(shown)")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func read(_ path: String) throws(ConfigurationError) -> [String: String] {
+        let text: String
+        do {
+            text = try String(contentsOfFile: path, encoding: .utf8)
+        } catch {
+            throw ConfigurationError("\(path): cannot be read as UTF-8 text")
+        }
+        do {
+            guard let node = try Yams.compose(yaml: text) else { return [:] }
+            guard let mapping = node.mapping else {
+                throw ConfigurationError("\(path): is not a mapping of option keys to values")
+            }
+            var values: [String: String] = [:]
+            for (key, value) in mapping {
+                guard let key = key.string, let value = value.scalar?.string else {
+                    throw ConfigurationError(
+                        "\(path): \(key.string ?? "a key") has no plain value; write key: value"
+                    )
+                }
+                values[key] = value
+            }
+            return values
+        } catch let error as ConfigurationError {
+            throw error
+        } catch {
+            throw ConfigurationError("\(path): is not valid YAML: \(error)")
+        }
+    }
+
+    /// Hides the password of a URL.
+    private static func withoutPassword(_ text: String) -> String {
+        guard let scheme = text.range(of: "://"),
+            let at = text.range(of: "@", options: .backwards)
+        else { return text }
+        return text[..<scheme.upperBound] + "(redacted)" + text[at.lowerBound...]
+    }
+
+    /// `, did you mean …?` for a name within two edits of a known one.
+    private static func suggestion(for name: String, among known: [String]) -> String {
+        let near = known.min { distance($0, name) < distance($1, name) }
+        guard let near, distance(near, name) <= 2 else { return "" }
+        return ", did you mean \(near)?"
+    }
+
+    /// Levenshtein's distance.
+    private static func distance(_ a: String, _ b: String) -> Int {
+        var row = Array(0...b.count)
+        for (i, x) in a.enumerated() {
+            var diagonal = row[0]
+            row[0] = i + 1
+            for (j, y) in b.enumerated() {
+                let above = row[j + 1]
+                row[j + 1] = min(row[j] + 1, above + 1, diagonal + (x == y ? 0 : 1))
+                diagonal = above
+            }
+        }
+        return row[b.count]
+    }
+}

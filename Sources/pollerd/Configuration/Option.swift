@@ -1,0 +1,177 @@
+/// One thing an operator can set: as a flag, an environment variable or a YAML key, in that order
+/// of precedence.
+struct Option: Sendable {
+    /// The YAML key; with dashes for underscores it is the flag.
+    let key: String
+    /// The environment variable.
+    let variable: String
+    /// What holds when nobody sets it; nil when there is no such thing.
+    let standard: String?
+    /// Never shown.
+    let isSecret: Bool
+    /// One line for `--help`, `check-config` and error messages.
+    let help: String
+
+    init(
+        _ key: String,
+        _ variable: String,
+        _ standard: String?,
+        secret: Bool = false,
+        _ help: String
+    ) {
+        self.key = key
+        self.variable = variable
+        self.standard = standard
+        isSecret = secret
+        self.help = help
+    }
+
+    /// `--redis-url`.
+    var flag: String { "--" + key.replacing("_", with: "-") }
+
+    /// Every option, in the order `check-config` prints them.
+    static let all: [Option] = [
+        Option(
+            "redis_url",
+            "POLLER_REDIS_URL",
+            "redis://127.0.0.1:6379/0",
+            "redis://, rediss:// or unix:// URL of the store"
+        ),
+        Option("namespace", "POLLER_NAMESPACE", "poller", "key prefix in Redis"),
+        Option("api_bind", "POLLER_API_BIND", "127.0.0.1:8080", "address of the HTTP API"),
+        Option(
+            "gateway_bind",
+            "POLLER_GATEWAY_BIND",
+            "127.0.0.1:8081",
+            "address of the WebSocket gateway"
+        ),
+        Option(
+            "admin_bind",
+            "POLLER_ADMIN_BIND",
+            "127.0.0.1:9090",
+            "address of /livez, /readyz and /metrics"
+        ),
+        Option(
+            "api_keys_file",
+            "POLLER_API_KEYS_FILE",
+            nil,
+            "file with one API key a line; without it only loopback is served"
+        ),
+        Option(
+            "stripe_api_key",
+            "STRIPE_API_KEY",
+            nil,
+            secret: true,
+            "key of the default account; a read-only restricted one is enough"
+        ),
+        Option(
+            "stripe_api_base",
+            "POLLER_STRIPE_API_BASE",
+            "https://api.stripe.com",
+            "where Stripe is"
+        ),
+        Option(
+            "smtp_url",
+            "POLLER_SMTP_URL",
+            nil,
+            secret: true,
+            "smtp://[user:pass@]host:port or smtps://…; without it no mail is sent"
+        ),
+        Option("mail_from", "POLLER_MAIL_FROM", nil, "sender of mails"),
+        Option(
+            "webhook_secret",
+            "POLLER_WEBHOOK_SECRET",
+            nil,
+            secret: true,
+            "whsec_… that signs inline webhooks; made on first start and kept in Redis"
+        ),
+        Option(
+            "allow_cidrs",
+            "POLLER_ALLOW_CIDRS",
+            "",
+            "private address ranges webhooks may reach, by comma"
+        ),
+        Option(
+            "worker_concurrency",
+            "POLLER_WORKER_CONCURRENCY",
+            "256",
+            "polls in flight at once in this process"
+        ),
+        Option(
+            "lease",
+            "POLLER_LEASE",
+            "12s",
+            "how long a poll may hold a source; a dead worker's sources wait this long"
+        ),
+        Option("poll_timeout", "POLLER_POLL_TIMEOUT", "8s", "the longest one poll may take"),
+        Option(
+            "lane_rate",
+            "POLLER_LANE_RATE",
+            "20",
+            "polls a second for each account and upstream endpoint; 0 is unlimited"
+        ),
+        Option(
+            "lane_burst",
+            "POLLER_LANE_BURST",
+            "5",
+            "polls that may follow each other at once; keep rate + burst within the upstream's limit"
+        ),
+        Option(
+            "lane_concurrency",
+            "POLLER_LANE_CONCURRENCY",
+            "20",
+            "polls in flight for each account and upstream endpoint"
+        ),
+        Option(
+            "delivery_concurrency",
+            "POLLER_DELIVERY_CONCURRENCY",
+            "256",
+            "deliveries in flight at once in this process"
+        ),
+        Option(
+            "endpoint_concurrency",
+            "POLLER_ENDPOINT_CONCURRENCY",
+            "16",
+            "deliveries in flight to one endpoint"
+        ),
+        Option(
+            "delivery_lease",
+            "POLLER_DELIVERY_LEASE",
+            "45s",
+            "how long an attempt may hold a delivery"
+        ),
+        Option(
+            "drain_timeout",
+            "POLLER_DRAIN_TIMEOUT",
+            "25s",
+            "how long running work may go on after SIGTERM"
+        ),
+        Option(
+            "outbox_retention",
+            "POLLER_OUTBOX_RETENTION",
+            "24h",
+            "how long recorded events stay readable for live clients"
+        ),
+        Option(
+            "closed_retention",
+            "POLLER_CLOSED_RETENTION",
+            "30d",
+            "how long closed watches and their history stay readable"
+        ),
+        Option("log_level", "POLLER_LOG_LEVEL", "info", "trace, debug, info, warning or error"),
+        Option(
+            "log_format",
+            "POLLER_LOG_FORMAT",
+            nil,
+            "text or json; text on a terminal, else json"
+        ),
+    ]
+
+    /// Finds an option by its key; asking for one that does not exist is a mistake of ours.
+    static func named(_ key: String) -> Option {
+        guard let option = all.first(where: { $0.key == key }) else {
+            preconditionFailure("there is no option \(key)")
+        }
+        return option
+    }
+}

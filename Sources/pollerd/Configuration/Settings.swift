@@ -1,0 +1,187 @@
+import Logging
+import Poller
+import PollerAPI
+import PollerChannels
+import RedisClient
+
+/// The configuration as the program uses it: parsed, checked, and consistent.
+struct Settings: Sendable {
+    var redisURL: RedisURL
+    let namespace: String
+    let apiBind: ListenAddress
+    let gatewayBind: ListenAddress
+    let adminBind: ListenAddress
+    let apiKeysFile: String?
+    var stripeAPIKey: String?
+    var stripeAPIBase: String
+    /// Nil when no mail is sent.
+    let mail: (relay: SMTPRelay, sender: MailSender)?
+    /// Nil when the cluster's own secret, kept in Redis, is to be used.
+    let webhookSecret: WebhookSecret?
+    let allowedRanges: [AddressRange]
+    let workerConcurrency: Int
+    let lease: Duration
+    let pollTimeout: Duration
+    let lane: LaneLimit
+    let deliveryConcurrency: Int
+    let endpointConcurrency: Int
+    let deliveryLease: Duration
+    let drainTimeout: Duration
+    let retention: RetentionSpans
+    let logLevel: Logger.Level
+    let logFormat: LogFormat
+
+    /// Parses every option.
+    ///
+    /// - Throws: ``ConfigurationError`` naming the first option that is wrong and what is right.
+    init(_ configuration: Configuration) throws(ConfigurationError) {
+        let read = OptionReader(values: configuration.values)
+        do {
+            redisURL = try RedisURL(read.text("redis_url") ?? "")
+        } catch {
+            throw read.wrong("redis_url", "\(error)")
+        }
+        namespace = try read.name("namespace")
+        apiBind = try read.bind("api_bind")
+        gatewayBind = try read.bind("gateway_bind")
+        adminBind = try read.bind("admin_bind")
+        apiKeysFile = read.text("api_keys_file")
+        stripeAPIKey = read.text("stripe_api_key")
+        stripeAPIBase = try read.httpURL("stripe_api_base")
+        let relay = try read.parsed("smtp_url", SMTPRelay.init)
+        let sender = try read.parsed("mail_from", MailSender.init)
+        guard (relay == nil) == (sender == nil) else {
+            throw read.wrong("mail_from", "and smtp_url go together: set both or none")
+        }
+        mail = relay.flatMap { relay in sender.map { (relay, $0) } }
+        webhookSecret = try read.parsed("webhook_secret", WebhookSecret.init)
+        var ranges: [AddressRange] = []
+        for range in (read.text("allow_cidrs") ?? "").split(separator: ",") {
+            do throws(InvalidInput) {
+                ranges.append(try AddressRange(range.filter { $0 != " " }))
+            } catch {
+                throw read.wrong("allow_cidrs", error.message)
+            }
+        }
+        allowedRanges = ranges
+        workerConcurrency = try read.count("worker_concurrency", 1...10_000)
+        lease = try read.span("lease", from: .seconds(1), to: .seconds(600))
+        pollTimeout = try read.span("poll_timeout", from: .milliseconds(100), to: .seconds(300))
+        lane = LaneLimit(
+            ratePerSecond: Double(try read.count("lane_rate", 0...1_000_000)),
+            burst: try read.count("lane_burst", 1...1_000_000),
+            inFlightMax: try read.count("lane_concurrency", 1...1_000_000)
+        )
+        deliveryConcurrency = try read.count("delivery_concurrency", 1...10_000)
+        endpointConcurrency = try read.count("endpoint_concurrency", 1...10_000)
+        deliveryLease = try read.span("delivery_lease", from: .seconds(1), to: .seconds(600))
+        drainTimeout = try read.span("drain_timeout", from: .zero, to: .seconds(600))
+        retention = RetentionSpans(
+            outbox: try read.span("outbox_retention", from: .seconds(60), to: .seconds(2_592_000)),
+            closed: try read.span("closed_retention", from: .seconds(60), to: .seconds(31_536_000))
+        )
+        logLevel = try read.choice("log_level", Logger.Level.init(rawValue:))
+        logFormat =
+            configuration.values["log_format"] == nil
+            ? LogFormat.standard : try read.choice("log_format", LogFormat.init(rawValue:))
+
+        // A poll that outlived its lease would be repeated by somebody else and then refused.
+        guard lease >= pollTimeout + .seconds(1) else {
+            throw read.wrong("lease", "must be at least poll_timeout + 1s")
+        }
+        // The longest attempt is a webhook's 15 s or a mail's 30 s; a shorter lease would let
+        // another notifier send the same again (delivery FACTS §1, 4).
+        guard deliveryLease >= .seconds(45) else {
+            throw read.wrong("delivery_lease", "must be at least 45s, 15 s more than any attempt")
+        }
+    }
+}
+
+/// Reads single options; every refusal names the option in all its spellings.
+private struct OptionReader {
+    let values: [String: Configuration.Value]
+
+    func text(_ key: String) -> String? {
+        values[key]?.text
+    }
+
+    func wrong(_ key: String, _ what: String) -> ConfigurationError {
+        let option = Option.named(key)
+        let origin = values[key]?.origin.rawValue ?? "default"
+        return ConfigurationError(
+            "\(option.variable) (\(option.flag), from \(origin)) \(what)"
+        )
+    }
+
+    func parsed<Value>(
+        _ key: String,
+        _ parse: (String) throws(InvalidInput) -> Value
+    ) throws(ConfigurationError) -> Value? {
+        guard let text = text(key), !text.isEmpty else { return nil }
+        do throws(InvalidInput) {
+            return try parse(text)
+        } catch {
+            throw wrong(key, error.message)
+        }
+    }
+
+    func name(_ key: String) throws(ConfigurationError) -> String {
+        let name = text(key) ?? ""
+        guard (1...32).contains(name.utf8.count),
+            name.utf8.allSatisfy({ byte in
+                (byte | 0x20) >= UInt8(ascii: "a") && (byte | 0x20) <= UInt8(ascii: "z")
+                    || byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
+                    || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
+            })
+        else { throw wrong(key, "must be 1–32 letters, digits, '_' or '-'") }
+        return name
+    }
+
+    func bind(_ key: String) throws(ConfigurationError) -> ListenAddress {
+        do throws(InvalidInput) {
+            return try ListenAddress(text(key) ?? "", field: key)
+        } catch {
+            throw wrong(key, error.message)
+        }
+    }
+
+    func httpURL(_ key: String) throws(ConfigurationError) -> String {
+        var url = text(key) ?? ""
+        while url.hasSuffix("/") { url.removeLast() }
+        guard url.hasPrefix("https://") || url.hasPrefix("http://"), url.count > 8 else {
+            throw wrong(key, "must be an http:// or https:// URL")
+        }
+        return url
+    }
+
+    func count(_ key: String, _ range: ClosedRange<Int>) throws(ConfigurationError) -> Int {
+        guard let count = Int(text(key) ?? ""), range.contains(count) else {
+            throw wrong(
+                key,
+                "must be a whole number from \(range.lowerBound) to \(range.upperBound)"
+            )
+        }
+        return count
+    }
+
+    func span(
+        _ key: String,
+        from least: Duration,
+        to most: Duration
+    ) throws(ConfigurationError) -> Duration {
+        guard let span = Duration(text: text(key) ?? ""), span >= least, span <= most else {
+            throw wrong(key, "must be a span from \(least.text) to \(most.text), such as 90s or 5m")
+        }
+        return span
+    }
+
+    func choice<Value>(
+        _ key: String,
+        _ make: (String) -> Value?
+    ) throws(ConfigurationError) -> Value {
+        guard let value = make(text(key) ?? "") else {
+            throw wrong(key, "must be one of: \(Option.named(key).help)")
+        }
+        return value
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import Logging
+import Poller
+
+/// Writes one line an entry to standard error, as text or as a JSON object.
+///
+/// *Shape* (json): `{"time":"…Z","level":"info","message":"…","logger":"…","source":"src_…"}` with
+/// the metadata's names as members. By hand because swift-log's own handler knows no JSON.
+struct LineLogHandler: LogHandler {
+    var logLevel: Logger.Level
+    var metadata: Logger.Metadata = [:]
+    private let label: String
+    private let format: LogFormat
+
+    init(label: String, format: LogFormat, level: Logger.Level) {
+        self.label = label
+        self.format = format
+        logLevel = level
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let time = Timestamp(ms: Int64(Date().timeIntervalSince1970 * 1000))
+        let all = metadata.merging(event.metadata ?? [:]) { $1 }
+        let pairs = all.sorted { $0.key < $1.key }
+        let line: String
+        switch format {
+        case .json:
+            let members = pairs.map { ",\(RawJSON.literal($0.key)):\(RawJSON.literal("\($0.value)"))" }
+            line = """
+                {"time":"\(time)","level":"\(event.level)","logger":\(RawJSON.literal(label)),\
+                "message":\(RawJSON.literal("\(event.message)"))\(members.joined())}
+
+                """
+        case .text:
+            let members = pairs.map { " \($0.key)=\(Self.oneLine("\($0.value)"))" }.joined()
+            let level = "\(event.level)".uppercased().padding(
+                toLength: 8,
+                withPad: " ",
+                startingAt: 0
+            )
+            line = "\(time) \(level)\(event.message)\(members)\n"
+        }
+        // One write a line: lines of several tasks do not mix.
+        FileHandle.standardError.write(Data(line.utf8))
+    }
+
+    private static func oneLine(_ text: String) -> String {
+        text.contains(where: { $0.isNewline || $0 == " " }) ? RawJSON.literal(text) : text
+    }
+}

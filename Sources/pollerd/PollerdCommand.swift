@@ -1,0 +1,139 @@
+import ArgumentParser
+import Foundation
+
+/// `pollerd`: every role of the cluster in one program.
+@main
+struct PollerdCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pollerd",
+        abstract: "Watches payments until they settle, and tells everybody who asked.",
+        discussion: """
+            Every option can be a flag (--redis-url URL), an environment variable
+            (POLLER_REDIS_URL) or a key of a YAML file (redis_url, with --config FILE), in this
+            order of precedence. `pollerd check-config` lists them all.
+            """,
+        subcommands: [
+            RunAll.self, RunAPI.self, RunWorker.self, RunNotifier.self, CheckConfig.self,
+        ]
+    )
+
+    static func main() async {
+        let arguments = Flags.expand(Array(CommandLine.arguments.dropFirst()))
+        do {
+            var command = try parseAsRoot(arguments)
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch let error as ConfigurationError {
+            FileHandle.standardError.write(Data("pollerd: \(error)\n".utf8))
+            Foundation.exit(78)  // EX_CONFIG of sysexits.h
+        } catch {
+            exit(withError: error)
+        }
+    }
+}
+
+/// `pollerd all`: every role in one process.
+struct RunAll: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "all",
+        abstract: "Run API, worker and notifier in one process."
+    )
+
+    @ArgumentParser.Flag(help: "Also run a redis-server, and a stripe-sandbox unless a key is set.")
+    var embedded = false
+
+    @ArgumentParser.Option(
+        help: "Where the embedded Redis keeps its data; a temporary folder by default."
+    )
+    var dataDir: String?
+
+    @OptionGroup var flags: Flags
+
+    func run() async throws {
+        try await NodeProcess(
+            roles: Set(Role.allCases),
+            configuration: flags.configuration(),
+            isEmbedded: embedded,
+            dataFolder: dataDir
+        ).run()
+    }
+}
+
+/// `pollerd api`.
+struct RunAPI: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "api",
+        abstract: "Serve the HTTP API."
+    )
+
+    @OptionGroup var flags: Flags
+
+    func run() async throws {
+        try await NodeProcess(role: .api, configuration: flags.configuration()).run()
+    }
+}
+
+/// `pollerd worker`.
+struct RunWorker: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "worker",
+        abstract: "Poll sources."
+    )
+
+    @OptionGroup var flags: Flags
+
+    func run() async throws {
+        try await NodeProcess(role: .worker, configuration: flags.configuration()).run()
+    }
+}
+
+/// `pollerd notifier`.
+struct RunNotifier: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "notifier",
+        abstract: "Deliver events by webhook and mail, and serve the WebSocket gateway."
+    )
+
+    @OptionGroup var flags: Flags
+
+    func run() async throws {
+        try await NodeProcess(role: .notifier, configuration: flags.configuration()).run()
+    }
+}
+
+/// `pollerd check-config`: the effective configuration, and everything that is wrong with it.
+struct CheckConfig: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check-config",
+        abstract: "Print every option with its value and origin; exit 78 when one is wrong."
+    )
+
+    @OptionGroup var flags: Flags
+
+    func run() async throws {
+        let configuration = try flags.configuration()
+        print(configuration.report)
+        for name in configuration.unknown {
+            FileHandle.standardError.write(Data("pollerd: unknown option \(name)\n".utf8))
+        }
+        _ = try Settings(configuration)
+        if !configuration.unknown.isEmpty {
+            throw ConfigurationError("remove or correct the unknown options above")
+        }
+    }
+}
+
+extension NodeProcess {
+    /// A process of one role on a Redis that somebody else runs.
+    init(role: Role, configuration: Configuration) {
+        self.init(
+            roles: [role],
+            configuration: configuration,
+            isEmbedded: false,
+            dataFolder: nil
+        )
+    }
+}

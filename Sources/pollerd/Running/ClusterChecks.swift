@@ -1,0 +1,203 @@
+import Foundation
+import Poller
+import PollerAPI
+import PollerChannels
+import PollerRedis
+import PollerUpstreams
+import RedisClient
+import StripeAPI
+
+/// What `pollerctl doctor` asks this process; each answer says what to do.
+enum ClusterChecks {
+    /// Every check, in the order an operator wants to read them.
+    static func all(
+        _ cluster: Cluster,
+        accounts: StripeAccounts,
+        settings: Settings
+    ) -> [any HealthCheck] {
+        [
+            Check("redis version") { () throws(StoreError) in
+                try await version(cluster.client)
+            },
+            Check("redis eviction policy") { () throws(StoreError) in
+                try await eviction(cluster.client)
+            },
+            Check("redis persistence") { () throws(StoreError) in
+                try await persistence(cluster.client)
+            },
+            Check("redis clock") { () throws(StoreError) in
+                try await clock(cluster.client)
+            },
+            Check("redis scripts") { () throws(StoreError) in
+                try await scripts(cluster.client)
+            },
+            Check("stripe api key") { await stripeKey(accounts) },
+            Check("smtp relay") { await smtp(settings) },
+        ]
+    }
+
+    private static func version(_ client: RedisClient) async throws(StoreError) -> HealthResult {
+        let version = try await RedisRequirements.version(client)
+        let major = Int(version.prefix { $0 != "." }) ?? 0
+        return major >= RedisRequirements.majorVersionMin
+            ? HealthResult(.ok, version)
+            : HealthResult(.failed, version, action: "upgrade Redis to 7.0 or newer")
+    }
+
+    private static func eviction(_ client: RedisClient) async throws(StoreError) -> HealthResult {
+        switch try await RedisRequirements.evictionPolicy(client) {
+        case "noeviction": HealthResult(.ok, "noeviction")
+        case nil:
+            HealthResult(
+                .warning,
+                "cannot be read",
+                action: "allow CONFIG GET to this Redis user, or make sure it is noeviction"
+            )
+        case .some(let policy):
+            HealthResult(
+                .failed,
+                "\(policy): Redis may drop watches",
+                action: "CONFIG SET maxmemory-policy noeviction, and write it to redis.conf"
+            )
+        }
+    }
+
+    private static func persistence(
+        _ client: RedisClient
+    ) async throws(StoreError) -> HealthResult {
+        let facts = try await RedisRequirements.info(client, "persistence")
+        guard facts["aof_enabled"] == "1" else {
+            return HealthResult(
+                .warning,
+                "no append-only file: a restart loses what was accepted since the last snapshot",
+                action: "CONFIG SET appendonly yes, and write it to redis.conf"
+            )
+        }
+        guard facts["aof_last_write_status"] == "ok" else {
+            return HealthResult(
+                .failed,
+                "the last append failed",
+                action: "look at the disk of Redis: full or read-only?"
+            )
+        }
+        return HealthResult(.ok, "append-only file")
+    }
+
+    private static func clock(_ client: RedisClient) async throws(StoreError) -> HealthResult {
+        let time: [Int]
+        do throws(RedisError) {
+            time = try await client.send(RedisCommand("TIME")).array?.compactMap(\.int) ?? []
+        } catch {
+            throw StoreError(error)
+        }
+        guard time.count == 2 else { return HealthResult(.failed, "TIME answered nonsense") }
+        let skew = Date().timeIntervalSince1970 - Double(time[0]) - Double(time[1]) / 1e6
+        let text = "\(Int((skew * 1000).rounded())) ms away from this machine's"
+        return abs(skew) < 1
+            ? HealthResult(.ok, text)
+            : HealthResult(
+                .warning,
+                text,
+                action: "run NTP on both: due times follow Redis, signatures this machine"
+            )
+    }
+
+    private static func scripts(_ client: RedisClient) async throws(StoreError) -> HealthResult {
+        do throws(RedisError) {
+            for script in Scripts.live.all {
+                let loaded = try await client.send(
+                    RedisCommand("SCRIPT", ["LOAD", .string(script.source)])
+                )
+                guard loaded.string == script.sha1 else {
+                    return HealthResult(.failed, "Redis computed another digest for a script")
+                }
+            }
+            return HealthResult(.ok, "\(Scripts.live.all.count) loaded")
+        } catch .reply(let error) {
+            return HealthResult(
+                .failed,
+                "\(error)",
+                action: "allow EVALSHA and SCRIPT LOAD to this Redis user"
+            )
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    private static func stripeKey(_ accounts: StripeAccounts) async -> HealthResult {
+        guard let configuration = accounts.configuration(for: .main) else {
+            return HealthResult(
+                .failed,
+                "no key for the default account",
+                action: "set STRIPE_API_KEY; a restricted read-only key is enough"
+            )
+        }
+        guard configuration.key.kind != .publishable else {
+            return HealthResult(
+                .warning,
+                "a publishable key: every watch needs its client_secret",
+                action: "set STRIPE_API_KEY to a restricted key that may read sources"
+            )
+        }
+        do {
+            // Asks for an object that cannot exist: 404 proves that the key may read.
+            let response = try await StripeClient(configuration: configuration)
+                .get("/v1/sources/src_doctor", timeout: .seconds(10))
+            switch response.status {
+            case 401, 403:
+                return HealthResult(
+                    .failed,
+                    "\(response.failure)",
+                    action: "set STRIPE_API_KEY to a live key that may read sources"
+                )
+            case 500...: return HealthResult(.failed, "\(response.failure)", action: "try again")
+            default: return HealthResult(.ok, "\(configuration.key)")
+            }
+        } catch {
+            return HealthResult(
+                .failed,
+                "\(error)",
+                action: "can this machine reach POLLER_STRIPE_API_BASE?"
+            )
+        }
+    }
+
+    private static func smtp(_ settings: Settings) async -> HealthResult {
+        guard let mail = settings.mail else {
+            return HealthResult(
+                .warning,
+                "no mail is sent",
+                action: "set POLLER_SMTP_URL and POLLER_MAIL_FROM to notify mailto: endpoints"
+            )
+        }
+        do {
+            try await mail.relay.probe()
+            return HealthResult(.ok, "\(mail.relay)")
+        } catch {
+            return HealthResult(
+                .failed,
+                "\(mail.relay): \(error)",
+                action: "is POLLER_SMTP_URL right, and may this machine reach the relay?"
+            )
+        }
+    }
+}
+
+/// A named check; a store that cannot be reached fails it.
+private struct Check: HealthCheck {
+    let name: String
+    private let body: @Sendable () async throws(StoreError) -> HealthResult
+
+    init(_ name: String, _ body: @escaping @Sendable () async throws(StoreError) -> HealthResult) {
+        self.name = name
+        self.body = body
+    }
+
+    func run() async -> HealthResult {
+        do throws(StoreError) {
+            return try await body()
+        } catch {
+            return HealthResult(.failed, "\(error)", action: "is Redis up, and its URL right?")
+        }
+    }
+}

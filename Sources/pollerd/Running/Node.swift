@@ -1,0 +1,258 @@
+import AsyncHTTPClient
+import Foundation
+import Logging
+import Metrics
+import NIOCore
+import Poller
+import PollerAPI
+import PollerChannels
+import PollerRedis
+import PollerUpstreams
+import RedisClient
+import ServiceLifecycle
+import StripeAPI
+import Synchronization
+
+/// One pollerd process: the services of its roles, wired together.
+///
+/// The only place that knows every target. Started in the order of dependence and stopped in the
+/// opposite one: servers stop taking requests, loops drain, the connection to Redis goes last.
+struct Node: Sendable {
+    let roles: Set<Role>
+    let settings: Settings
+    let cluster: Cluster
+    let metrics: PrometheusRegistry
+    let logger: Logger
+
+    private let clock = ContinuousClock()
+    private let startup: Startup
+
+    /// A node that announces itself as ready when all its listeners are bound.
+    init(
+        roles: Set<Role>,
+        settings: Settings,
+        cluster: Cluster,
+        metrics: PrometheusRegistry,
+        logger: Logger
+    ) {
+        self.roles = roles
+        self.settings = settings
+        self.cluster = cluster
+        self.metrics = metrics
+        self.logger = logger
+        let listeners = 1 + (roles.contains(.api) ? 1 : 0) + (roles.contains(.notifier) ? 1 : 0)
+        startup = Startup(listeners: listeners)
+    }
+
+    /// The services, in the order in which they start.
+    func services() async throws -> [any Service] {
+        var services: [any Service] = []
+        let feed = LiveFeed(outbox: cluster.watches, clock: clock, logger: log("feed"))
+        let keys = try settings.apiKeysFile.map { path throws(InvalidInput) in
+            try APIKeys(contentsOfFile: path)
+        }
+        try refusePublicBindWithoutKeys(keys)
+
+        if roles.contains(.worker) { services.append(worker()) }
+        if roles.contains(.notifier) { services += try await notifier() }
+        if roles.contains(.api) || roles.contains(.notifier) { services.append(feed) }
+        if roles.contains(.notifier) {
+            services.append(try await gateway(feed: feed, keys: keys))
+        }
+        if roles.contains(.api) { services.append(api(feed: feed, keys: keys)) }
+        services.append(admin())
+        return services
+    }
+
+    private func worker() -> any Service {
+        let handler = PollHandler(
+            upstream: StripeUpstream(accounts: accounts),
+            timeout: settings.pollTimeout,
+            logger: log("worker")
+        )
+        return Reconciler(
+            name: "worker",
+            queue: cluster.watches,
+            handler: handler,
+            settings: ReconcilerSettings(
+                owner: cluster.owner,
+                concurrency: settings.workerConcurrency,
+                lease: settings.lease,
+                lane: settings.lane,
+                drainTimeout: settings.drainTimeout
+            ),
+            clock: clock,
+            logger: log("worker")
+        )
+    }
+
+    private func notifier() async throws -> [any Service] {
+        let secret = try await ClusterSecrets(cluster: cluster)
+            .webhook(configured: settings.webhookSecret)
+        var services: [any Service] = []
+        var channels: [any DeliveryChannel] = [
+            WebhookChannel(
+                secrets: { _ in [secret] },
+                guarding: AddressGuard(allowing: settings.allowedRanges),
+                wallClock: { Timestamp(ms: Int64(Date().timeIntervalSince1970 * 1000)) }
+            )
+        ]
+        if let mail = settings.mail {
+            let email = EmailChannel(relay: mail.relay, sender: mail.sender)
+            channels.append(email)
+            services.append(email)
+        }
+        services.append(
+            Reconciler(
+                name: "notifier",
+                queue: cluster.deliveries,
+                handler: DeliveryHandler(
+                    store: cluster.watches,
+                    channels: channels,
+                    logger: log("notifier")
+                ),
+                settings: ReconcilerSettings(
+                    owner: cluster.owner,
+                    concurrency: settings.deliveryConcurrency,
+                    lease: settings.deliveryLease,
+                    lane: LaneLimit(
+                        ratePerSecond: 0,
+                        burst: 1,
+                        inFlightMax: settings.endpointConcurrency
+                    ),
+                    drainTimeout: settings.drainTimeout
+                ),
+                clock: clock,
+                logger: log("notifier")
+            )
+        )
+        services.append(
+            OutboxReader(
+                outbox: cluster.watches,
+                deliveries: cluster.deliveries,
+                owner: cluster.owner,
+                clock: clock,
+                logger: log("outbox")
+            )
+        )
+        services.append(
+            Retention(
+                outbox: cluster.watches,
+                watches: cluster.watches,
+                deliveries: cluster.deliveries,
+                spans: settings.retention,
+                clock: clock,
+                logger: log("retention")
+            )
+        )
+        return services
+    }
+
+    private func gateway(
+        feed: LiveFeed<RedisWatchStore, ContinuousClock>,
+        keys: APIKeys?
+    ) async throws -> any Service {
+        let authenticator: any Authenticator =
+            keys.map(KeyAuthenticator.init(keys:)) ?? OpenAuthenticator()
+        return Gateway(
+            configuration: GatewayConfiguration(
+                host: settings.gatewayBind.host,
+                port: settings.gatewayBind.port,
+                cursorSecret: try await ClusterSecrets(cluster: cluster).cursor(),
+                drainTimeout: settings.drainTimeout
+            ),
+            outbox: cluster.watches,
+            watches: cluster.watches,
+            feed: feed,
+            authenticator: authenticator,
+            clock: clock,
+            logger: log("gateway"),
+            onListening: { address in
+                startup.bound(
+                    "gateway",
+                    ListenAddress(host: settings.gatewayBind.host, port: address.port ?? 0)
+                )
+            }
+        )
+    }
+
+    private func api(feed: LiveFeed<RedisWatchStore, ContinuousClock>, keys: APIKeys?) -> any Service {
+        APIServer(
+            bind: settings.apiBind,
+            backend: APIBackend(
+                watches: cluster.watches,
+                deliveries: cluster.deliveries,
+                outbox: cluster.watches,
+                feed: feed,
+                checks: ClusterChecks.all(cluster, accounts: accounts, settings: settings)
+            ),
+            keys: keys ?? .none,
+            clock: clock,
+            logger: log("api"),
+            onBound: { startup.bound("api", $0) }
+        )
+    }
+
+    private func admin() -> any Service {
+        AdminServer(
+            bind: settings.adminBind,
+            logger: log("admin"),
+            notReady: { [client = cluster.client] in
+                client.isConnected ? [] : ["redis: not connected"]
+            },
+            metrics: { [metrics] in metrics.text },
+            onBound: { startup.bound("admin", $0) }
+        )
+    }
+
+    private var accounts: StripeAccounts {
+        guard let key = settings.stripeAPIKey else { return StripeAccounts([:]) }
+        let configuration = StripeClientConfiguration(
+            key: StripeKey(key),
+            baseURL: settings.stripeAPIBase
+        )
+        return StripeAccounts([.main: configuration])
+    }
+
+    private func log(_ part: String) -> Logger {
+        var logger = logger
+        logger[metadataKey: "part"] = "\(part)"
+        return logger
+    }
+
+    private func refusePublicBindWithoutKeys(_ keys: APIKeys?) throws {
+        var binds: [(String, ListenAddress)] = []
+        if roles.contains(.api) { binds.append(("POLLER_API_BIND", settings.apiBind)) }
+        if roles.contains(.notifier) {
+            binds.append(("POLLER_GATEWAY_BIND", settings.gatewayBind))
+        }
+        guard keys == nil else { return }
+        for (variable, address) in binds where !address.isLoopback {
+            throw ConfigurationError(
+                "\(variable)=\(address) is public, but there are no API keys: set "
+                    + "POLLER_API_KEYS_FILE, or bind a loopback address"
+            )
+        }
+        if !binds.isEmpty {
+            logger.notice("no API keys: serving this machine only, to everybody on it")
+        }
+    }
+}
+
+/// Counts listeners in and announces the node when the last one is bound.
+private final class Startup: Sendable {
+    private let missing: Mutex<Int>
+
+    init(listeners: Int) {
+        missing = Mutex(listeners)
+    }
+
+    func bound(_ what: String, _ address: ListenAddress) {
+        let isComplete = missing.withLock { missing in
+            Announcer.listening(what, at: "http://\(address)")
+            missing -= 1
+            return missing == 0
+        }
+        if isComplete { Announcer.ready() }
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import Logging
+import Metrics
+import Poller
+import PollerAPI
+import RedisClient
+import ServiceLifecycle
+import StripeSandbox
+import Synchronization
+import UnixSignals
+
+/// The life of a pollerd process: what it needs first, its services, and its end.
+///
+/// The first SIGTERM or SIGINT drains; a second one ends at once and leaves leases to expire.
+struct NodeProcess {
+    let roles: Set<Role>
+    let configuration: Configuration
+    /// Runs a redis-server of its own, and a sandbox unless there is a Stripe key.
+    let isEmbedded: Bool
+    let dataFolder: String?
+
+    /// Runs until a signal, or until something cannot go on.
+    func run() async throws {
+        var settings = try Settings(configuration)
+        let logger = bootstrap(settings)
+        let metrics = PrometheusRegistry()
+        MetricsSystem.bootstrap(metrics)
+        for name in configuration.unknown {
+            logger.warning("unknown option ignored", metadata: ["option": "\(name)"])
+        }
+
+        let redis = isEmbedded ? try EmbeddedRedis(dataFolder: dataFolder) : nil
+        defer { redis?.stop() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            if let redis {
+                Announcer.listening("redis", at: redis.url)
+                settings.redisURL = try RedisURL(redis.url)
+            }
+            if isEmbedded, settings.stripeAPIKey == nil {
+                let port = try await startSandbox(in: &group)
+                Announcer.listening("sandbox", at: "http://127.0.0.1:\(port)")
+                settings.stripeAPIKey = "sk_test_embedded"
+                settings.stripeAPIBase = "http://127.0.0.1:\(port)"
+            }
+            let client = RedisClient(url: settings.redisURL, logger: logger)
+            group.addTask { try await client.run() }
+            let cluster = try await Cluster.join(
+                client,
+                namespace: settings.namespace,
+                logger: logger
+            )
+            let node = Node(
+                roles: roles,
+                settings: settings,
+                cluster: cluster,
+                metrics: metrics,
+                logger: logger
+            )
+            try await serve(node, settings, logger)
+            group.cancelAll()
+        }
+    }
+
+    /// Runs the node's services until a signal has drained them.
+    private func serve(_ node: Node, _ settings: Settings, _ logger: Logger) async throws {
+        var group = ServiceGroupConfiguration(
+            services: try await node.services().map { .init(service: $0) },
+            logger: logger
+        )
+        // The loops keep to the drain timeout themselves; this is for a service that does not.
+        group.maximumGracefulShutdownDuration = settings.drainTimeout + .seconds(5)
+        group.maximumCancellationDuration = .seconds(5)
+        let services = ServiceGroup(configuration: group)
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask {
+                var isDraining = false
+                for await signal in signals {
+                    guard !isDraining else {
+                        logger.warning("second signal: ends at once")
+                        // Leases expire by themselves; waiting is what the operator refused.
+                        _exit(1)
+                    }
+                    isDraining = true
+                    logger.notice("signal received, draining", metadata: ["signal": "\(signal)"])
+                    await services.triggerGracefulShutdown()
+                }
+            }
+            try await services.run()
+            tasks.cancelAll()
+        }
+        logger.notice("drained")
+    }
+
+    private func bootstrap(_ settings: Settings) -> Logger {
+        let (format, level) = (settings.logFormat, settings.logLevel)
+        LoggingSystem.bootstrap { label in
+            LineLogHandler(label: label, format: format, level: level)
+        }
+        return Logger(label: "pollerd")
+    }
+
+    /// Starts a sandbox on a free port and returns the port when it listens.
+    private func startSandbox(
+        in group: inout ThrowingTaskGroup<Void, any Error>
+    ) async throws -> Int {
+        let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
+        var logger = Logger(label: "stripe-sandbox")
+        logger.logLevel = .warning
+        let sandbox = Sandbox(
+            configuration: SandboxConfiguration(host: "127.0.0.1", port: 0),
+            logger: logger
+        ) { port in
+            continuation.yield(port)
+            continuation.finish()
+        }
+        group.addTask { try await sandbox.run() }
+        for await port in ports { return port }
+        throw ConfigurationError("the embedded sandbox did not start")
+    }
+}

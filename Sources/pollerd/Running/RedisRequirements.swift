@@ -1,0 +1,66 @@
+import Logging
+import Poller
+import PollerRedis
+import RedisClient
+
+/// What a Redis must be for this system to keep its promises.
+enum RedisRequirements {
+    /// Streams, `ZRANGE BYSCORE` and script flags as used here came with 7.0.
+    static let majorVersionMin = 7
+
+    /// Refuses a Redis that is too old or may evict keys.
+    static func check(_ client: RedisClient, logger: Logger) async throws {
+        let version = try await self.version(client)
+        guard let major = Int(version.prefix { $0 != "." }), major >= majorVersionMin else {
+            throw ConfigurationError(
+                "Redis \(version) is too old: version \(majorVersionMin).0 or newer is needed"
+            )
+        }
+        switch try await evictionPolicy(client) {
+        case "noeviction": break
+        case nil:
+            logger.warning("CONFIG is not allowed: cannot check maxmemory-policy")
+        case .some(let policy):
+            throw ConfigurationError(
+                "Redis has maxmemory-policy \(policy) and would drop payments when memory is "
+                    + "short: run CONFIG SET maxmemory-policy noeviction (and write it to "
+                    + "redis.conf), then start again"
+            )
+        }
+    }
+
+    /// `7.0.15`.
+    static func version(_ client: RedisClient) async throws(StoreError) -> String {
+        try await info(client, "server")["redis_version"] ?? "of unknown version"
+    }
+
+    /// The eviction policy, nil when we may not ask.
+    static func evictionPolicy(_ client: RedisClient) async throws(StoreError) -> String? {
+        do throws(RedisError) {
+            return try await client.send(RedisCommand("CONFIG", ["GET", "maxmemory-policy"]))
+                .array?.last?.string
+        } catch .reply {
+            return nil
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// A section of INFO.
+    static func info(
+        _ client: RedisClient,
+        _ section: String
+    ) async throws(StoreError) -> [String: String] {
+        do throws(RedisError) {
+            let text = try await client.send(RedisCommand("INFO", [.string(section)])).string ?? ""
+            var facts: [String: String] = [:]
+            for line in text.split(whereSeparator: \.isNewline) {
+                let parts = line.split(separator: ":", maxSplits: 1)
+                if parts.count == 2 { facts[String(parts[0])] = String(parts[1]) }
+            }
+            return facts
+        } catch {
+            throw StoreError(error)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import ArgumentParser
+import Foundation
+import Logging
+import ServiceLifecycle
+import StripeSandbox
+import UnixSignals
+
+/// `stripe-sandbox --bind 127.0.0.1:12111`: Stripe's API on this machine, for tests and demonstrations.
+@main
+struct StripeSandboxCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stripe-sandbox",
+        abstract: "A stateful look-alike of Stripe's API, to run everything offline.",
+        discussion: "Prints `stripe-sandbox listening on http://HOST:PORT` when it is ready."
+    )
+
+    @Option(help: "Address to listen on; port 0 picks a free one.")
+    var bind = "127.0.0.1:12111"
+
+    @Option(help: "Post every event to this address; needs --webhook-secret.")
+    var webhook: String?
+
+    @Option(help: "Sign webhooks with this secret.")
+    var webhookSecret: String?
+
+    @Option(help: "Make ids repeatable.")
+    var seed: UInt64?
+
+    @Option(help: "Seconds until what settles by itself does so.")
+    var autoDelay = 1.0
+
+    @Option(help: "Address written into redirect URLs; by default the one the client used.")
+    var publicURL: String?
+
+    func validate() throws {
+        _ = try address()
+        guard (webhook == nil) == (webhookSecret == nil) else {
+            throw ValidationError("--webhook and --webhook-secret belong together; give both.")
+        }
+        guard (0...86_400).contains(autoDelay) else {
+            throw ValidationError("--auto-delay is 0 to 86400 seconds.")
+        }
+    }
+
+    func run() async throws {
+        let (host, port) = try address()
+        var configuration = SandboxConfiguration(
+            host: host,
+            port: port,
+            publicURL: publicURL,
+            seed: seed,
+            autoDelay: .seconds(autoDelay)
+        )
+        if let webhook, let webhookSecret {
+            configuration.webhook = .init(url: webhook, secret: webhookSecret)
+        }
+        var logger = Logger(label: "stripe-sandbox")
+        logger.logLevel = .warning
+        let shown = host.contains(":") ? "[\(host)]" : host
+        let sandbox = Sandbox(configuration: configuration, logger: logger) { port in
+            // Written past any buffer: other programs wait for this line.
+            FileHandle.standardOutput.write(
+                Data("stripe-sandbox listening on http://\(shown):\(port)\n".utf8)
+            )
+        }
+        var services = ServiceGroupConfiguration(
+            services: [.init(service: sandbox)],
+            gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: logger
+        )
+        // A held request must not hold the exit.
+        services.maximumGracefulShutdownDuration = .milliseconds(300)
+        services.maximumCancellationDuration = .seconds(2)
+        try await ServiceGroup(configuration: services).run()
+    }
+
+    private func address() throws -> (host: String, port: Int) {
+        guard let colon = bind.lastIndex(of: ":"),
+            let port = Int(bind[bind.index(after: colon)...]),
+            (0...65535).contains(port)
+        else { throw ValidationError("--bind is HOST:PORT, for example 127.0.0.1:12111.") }
+        var host = bind[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        guard !host.isEmpty else {
+            throw ValidationError("--bind needs a host, such as 127.0.0.1.")
+        }
+        return (String(host), port)
+    }
+}

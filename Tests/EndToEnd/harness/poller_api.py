@@ -1,0 +1,51 @@
+"""A client of our HTTP API that knows only what INTERFACE.md says."""
+
+import requests
+
+
+class PollerAPI:
+    """Thin on purpose: tests look at answers as they come."""
+
+    def __init__(self, url: str, key: str | None = None):
+        self.url = url
+        self.http = requests.Session()
+        self.http.trust_env = False
+        if key:
+            self.http.headers["Authorization"] = f"Bearer {key}"
+
+    def request(self, method: str, path: str, **options) -> requests.Response:
+        options.setdefault("timeout", 30)
+        return self.http.request(method, self.url + path, **options)
+
+    def get(self, path: str) -> dict:
+        response = self.request("GET", path)
+        assert response.ok, f"GET {path}: {response.status_code} {response.text[:500]}"
+        return response.json()
+
+    def enqueue(self, source: str, **fields) -> requests.Response:
+        return self.request("POST", "/v1/watches", json={"source": source} | fields)
+
+    def watch(self, source: str) -> dict:
+        return self.get(f"/v1/watches/{source}")
+
+    def events(self, source: str) -> list[dict]:
+        """Everything recorded about one source, oldest first."""
+        found: list[dict] = []
+        while True:
+            after = found[-1]["seq"] if found else 0
+            page = self.get(f"/v1/watches/{source}/events?after_seq={after}")
+            found += page["data"]
+            if not page["has_more"]:
+                return found
+
+    def watches(self, most: int = 10_000) -> list[dict]:
+        """Every watch; fails rather than follow cursors for ever."""
+        found: list[dict] = []
+        path = "/v1/watches?limit=500"
+        while len(found) < most:
+            page = self.get(path)
+            found += page["data"]
+            if not page["has_more"]:
+                return found
+            path = f"/v1/watches?limit=500&cursor={page['next']}"
+        raise AssertionError(f"more than {most} watches")

@@ -1,0 +1,146 @@
+"""One real process under test."""
+
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+from .waiting import wait_until
+
+
+class Process:
+    """A child in a session of its own, its output in files: no full pipe can stall it."""
+
+    def __init__(
+        self, name: str, command: list[str], logs: Path, env: dict[str, str] | None = None
+    ):
+        self.name = name
+        self.command = command
+        self.logs = logs
+        self.env = env or {}
+        self.starts = 0
+        self._child: subprocess.Popen | None = None
+        self._sessions: list[int] = []
+
+    def start(self) -> "Process":
+        """Starts it, or starts it again with the same command and environment."""
+        assert not self.running, f"{self.name} is running already"
+        self.starts += 1
+        self.out = self.logs / f"{self.name}.{self.starts}.out"
+        self.err = self.logs / f"{self.name}.{self.starts}.err"
+        # Nothing of the caller's configuration may reach the process under test.
+        inherited = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith(("POLLER_", "STRIPE_"))
+        }
+        with open(self.out, "wb") as out, open(self.err, "wb") as err:
+            self._child = subprocess.Popen(
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env=inherited | self.env,
+                start_new_session=True,
+            )
+        self._sessions.append(self._child.pid)
+        return self
+
+    @property
+    def pid(self) -> int:
+        assert self._child is not None, f"{self.name} was never started"
+        return self._child.pid
+
+    @property
+    def running(self) -> bool:
+        return self._child is not None and self._child.poll() is None
+
+    @property
+    def exit_status(self) -> int | None:
+        """Nil while it runs; -N when signal N ended it."""
+        return None if self._child is None else self._child.poll()
+
+    def line(self, pattern: str, timeout_s: float = 20) -> re.Match:
+        """Waits for a line on stdout that the pattern matches; fails if the process ends."""
+
+        def look() -> re.Match | None:
+            ended = not self.running
+            found = re.search(pattern, self.stdout(), re.MULTILINE)
+            if not found and ended:
+                raise AssertionError(
+                    f"{self.name} ended with {self.exit_status} before printing /{pattern}/\n"
+                    + self.tail()
+                )
+            return found
+
+        return wait_until(look, timeout_s, f"{self.name} prints /{pattern}/")
+
+    def stdout(self) -> str:
+        return self.out.read_text(errors="replace")
+
+    def stderr(self) -> str:
+        return self.err.read_text(errors="replace")
+
+    def tail(self, lines: int = 40) -> str:
+        """The end of what it has said, for a person who reads a failure."""
+        parts = []
+        for path in sorted(self.logs.glob(f"{self.name}.*.*")):
+            text = path.read_text(errors="replace").splitlines()
+            if text:
+                cut = [f"… {len(text) - lines} lines before"] if len(text) > lines else []
+                parts.append("\n".join([f"--- {path.name}", *cut, *text[-lines:]]))
+        return "\n".join(parts)
+
+    def signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    def kill9(self) -> None:
+        """Ends it as a power cut would, and waits until the system has taken it down."""
+        self.signal(signal.SIGKILL)
+        self._child.wait(10)
+
+    def freeze(self) -> None:
+        """SIGSTOP: as a long garbage collection, a swap storm or a paused machine looks."""
+        self.signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self.signal(signal.SIGCONT)
+
+    def terminate(self, timeout_s: float = 30) -> int:
+        """SIGTERM and a wait for the drain; gives the exit status."""
+        self.signal(signal.SIGTERM)
+        return self._child.wait(timeout_s)
+
+    def end(self, grace_s: float = 5) -> None:
+        """Ends it and whatever it started, however it is doing."""
+        if self.running:
+            self.thaw()
+            self.signal(signal.SIGTERM)
+            try:
+                self._child.wait(grace_s)
+            except subprocess.TimeoutExpired:
+                pass
+        for pid in self.leftovers():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        if self._child is not None:
+            self._child.wait(5)
+
+    def leftovers(self) -> list[int]:
+        """Every process that it or a child of it has started and that is still there.
+
+        By session, which nobody here leaves: a child in a process group of its own is found too.
+        """
+        listed = subprocess.run(["ps", "-eo", "pid=,stat="], capture_output=True, text=True).stdout
+        found = []
+        for line in listed.splitlines():
+            pid, state = line.split()[:2]
+            try:
+                if not state.startswith("Z") and os.getsid(int(pid)) in self._sessions:
+                    found.append(int(pid))
+            except (ProcessLookupError, PermissionError):
+                continue
+        return found

@@ -1,0 +1,83 @@
+"""Stripe's side: a client of the sandbox's API, pages and controls."""
+
+import requests
+
+
+class Sandbox:
+    """What a shop, its customer and the bank do, and the record of what really happened."""
+
+    KEY = "sk_test_demo"
+
+    def __init__(self, url: str):
+        self.url = url
+        self._http = requests.Session()
+        self._http.trust_env = False
+
+    def _call(self, method: str, path: str, **options) -> dict:
+        response = self._http.request(method, self.url + path, timeout=20, **options)
+        assert response.ok, f"{method} {path}: {response.status_code} {response.text[:500]}"
+        return response.json()
+
+    def _stripe(self, method: str, path: str, form: dict | None = None) -> dict:
+        return self._call(method, path, data=form, auth=(self.KEY, ""))
+
+    def create_source(self, type: str = "ideal", amount: int = 1099) -> str:
+        form = {"type": type, "amount": amount, "currency": "eur"}
+        form["redirect[return_url]"] = "http://127.0.0.1/thanks"
+        return self._stripe("POST", "/v1/sources", form)["id"]
+
+    def create_sources(self, count: int) -> list[str]:
+        return self._call("POST", "/_sandbox/bulk", json={"count": count, "type": "ideal"})["ids"]
+
+    def authorise(self, source: str) -> None:
+        """The customer clicks the button on the bank's page."""
+        response = self._http.post(
+            f"{self.url}/redirect/{source}/authorize", allow_redirects=False, timeout=10
+        )
+        assert response.status_code == 303, f"authorize: {response.status_code} {response.text}"
+
+    def charge(self, source: str, amount: int = 1099) -> dict:
+        form = {"source": source, "amount": amount, "currency": "eur"}
+        return self._stripe("POST", "/v1/charges", form)
+
+    def create_intent(self, amount: int = 2000) -> str:
+        form = {
+            "amount": amount,
+            "currency": "eur",
+            "payment_method_types[]": "ideal",
+            "payment_method_data[type]": "ideal",
+            "confirm": "true",
+            "return_url": "http://127.0.0.1/thanks",
+        }
+        return self._stripe("POST", "/v1/payment_intents", form)["id"]
+
+    def set_status(self, source: str, status: str) -> None:
+        """Changes a source or an intent as the bank would, without anybody's click."""
+        family = "payment_intents" if source.startswith("pi_") else "sources"
+        self._call("POST", f"/_sandbox/{family}/{source}/status", json={"status": status})
+
+    def fault(self, mode: str, match: str = "/v1/", **plan) -> str:
+        """Puts a fault in force for paths that begin with `match`; gives its id."""
+        plan |= {"match": match, "mode": mode}
+        return self._call("POST", "/_sandbox/faults", json=plan)["id"]
+
+    def clear_fault(self, fault: str) -> None:
+        self._call("DELETE", f"/_sandbox/faults/{fault}")
+
+    def polls(self, source: str) -> list[dict]:
+        """The GETs of one source or intent, oldest first: `{seq, path, at_ms, status, …}`."""
+        family = "payment_intents" if source.startswith("pi_") else "sources"
+        listed = self._call("GET", f"/_sandbox/requests?path=/v1/{family}/{source}")
+        return [request for request in listed["data"] if request["method"] == "GET"]
+
+    def history(self) -> dict[str, list[dict]]:
+        """What happened to each object, oldest first: `{source, previous, status, at_ms}`."""
+        grouped: dict[str, list[dict]] = {}
+        since = 0
+        while True:
+            page = self._call("GET", f"/_sandbox/history?since={since}&limit=50000")
+            for change in page["data"]:
+                grouped.setdefault(change["source"], []).append(change)
+            if not page["has_more"]:
+                return grouped
+            since = page["next"]

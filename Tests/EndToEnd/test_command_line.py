@@ -1,0 +1,197 @@
+"""The programs' own manners: exit codes, configuration, hostile files."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.cluster import Cluster, program
+from harness.poller_api import PollerAPI
+from harness.redis_server import RedisServer
+
+# Nobody listens on port 1 of a machine that runs tests.
+NOWHERE = "http://127.0.0.1:1"
+KEY = "a-key-only-this-test-knows-0001"
+
+
+def run(name: str, *arguments: str, env: dict | None = None, **options):
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("POLLER_", "STRIPE_"))}
+    return subprocess.run(
+        [program(name), *arguments],
+        env=inherited | (env or {}),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        **options,
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("enqueue",),
+        ("enqueue", "src_1", "--polizy", "standard"),
+        ("enqueue", "src_1", "--timeout"),
+        ("frobnicate",),
+        ("wait",),
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_ends_with_64_and_says_what_is_right(arguments):
+    done = run("pollerctl", *arguments, env={"POLLER_URL": NOWHERE})
+    assert done.returncode == 64, done.stderr
+    assert "usage" in done.stderr.lower() or "--help" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["enqueue", "get", "poll", "cancel", "events", "wait"])
+def test_an_unreachable_server_ends_with_69_and_names_it(command):
+    done = run("pollerctl", command, "src_1", env={"POLLER_URL": NOWHERE})
+    assert done.returncode == 69, f"{done.returncode} {done.stderr}"
+    assert "127.0.0.1:1" in done.stderr
+
+
+def test_a_refused_request_ends_with_1_and_says_why(calm: Cluster):
+    for arguments in (
+        ("enqueue", "src_1", "--timeout", "-5s"),
+        ("enqueue", "src_\n1"),
+        ("enqueue", "src_1", "--notify", "ftp://example.com"),
+        ("get", "src_nobody"),
+    ):
+        done = run("pollerctl", *arguments, env={"POLLER_URL": calm.api.url})
+        # What the program sees by itself is wrong usage; what only the server knows, a refusal.
+        assert done.returncode in (1, 64), f"{arguments}: {done.returncode} {done.stderr}"
+        assert done.stderr.strip(), f"{arguments} says nothing"
+        assert "Fatal error" not in done.stderr
+
+
+def test_the_wrong_key_or_none_ends_with_77(chaos, tmp_path: Path):
+    keys = tmp_path / "keys"
+    keys.write_text(f"# for one test\n{KEY}\n")
+    cluster = chaos(workers=0, notifiers=0, listen=False, env={"POLLER_API_KEYS_FILE": str(keys)})
+    url = {"POLLER_URL": cluster.api.url}
+    assert run("pollerctl", "list", env=url).returncode == 77
+    wrong = run("pollerctl", "list", env=url | {"POLLER_API_KEY": KEY + "x"})
+    assert wrong.returncode == 77
+    assert KEY not in wrong.stderr
+    right = run("pollerctl", "list", env=url | {"POLLER_API_KEY": KEY})
+    assert right.returncode == 0, right.stderr
+
+    assert cluster.api.request("GET", "/v1/watches").status_code == 401
+    assert PollerAPI(cluster.api.url, KEY).request("GET", "/v1/watches").ok
+    # Probes carry no key.
+    assert cluster.api_process.admin("/readyz").status_code == 200
+
+
+def test_a_hundred_thousand_ids_with_duplicates_become_one_watch_each(chaos, tmp_path: Path):
+    cluster = chaos(workers=0, notifiers=0, listen=False)
+    ids = [f"src_{n % 60_000:08d}" for n in range(100_000)]
+    listed = tmp_path / "ids.txt"
+    listed.write_text("\n".join(ids) + "\n")
+    done = run("pollerctl", "enqueue", "--file", str(listed), env={"POLLER_URL": cluster.api.url})
+    assert done.returncode == 0, done.stderr[-2000:]
+    # Counted in Redis itself: one hash a watch.
+    keys = sum(1 for _ in cluster.redis.client().scan_iter("poller:w{*", count=10_000))
+    assert keys == 60_000
+    assert cluster.api_process.running
+
+
+def test_ids_from_standard_input_and_the_bad_one_is_named(chaos, tmp_path: Path):
+    cluster = chaos(workers=0, notifiers=0, listen=False)
+    env = {"POLLER_URL": cluster.api.url}
+    good = run("pollerctl", "enqueue", "--file", "-", env=env, input="src_1\n\nsrc_2\r\n")
+    assert good.returncode == 0, good.stderr
+    bad = run("pollerctl", "enqueue", "--file", "-", env=env, input="src_3\nsrc 4\n")
+    assert bad.returncode in (1, 64)
+    assert "2" in bad.stderr or "src 4" in bad.stderr, "it names neither line nor id"
+    missing = run("pollerctl", "enqueue", "--file", str(tmp_path / "none"), env=env)
+    assert missing.returncode in (1, 64, 66)
+    assert str(tmp_path / "none") in missing.stderr
+
+
+def test_tables_and_colours_stay_on_terminals(calm: Cluster):
+    done = run("pollerctl", "list", env={"POLLER_URL": calm.api.url})
+    assert done.returncode == 0
+    assert "\033[" not in done.stdout
+
+
+def test_check_config_names_unknown_keys_and_origins_and_hides_secrets(tmp_path: Path):
+    secrets = {
+        "STRIPE_API_KEY": "sk_test_canary1",
+        "POLLER_SMTP_URL": "smtps://user:canary2@mail.example.com:465",
+        "POLLER_MAIL_FROM": "shop@example.com",
+        "POLLER_WEBHOOK_SECRET": "whsec_Y2FuYXJ5M2NhbmFyeTNjYW5hcnkzY2FuYXJ5Mw==",
+        "POLLER_REDIS_URL": "redis://user:canary4@127.0.0.1:6379/0",
+    }
+    file = tmp_path / "poller.yaml"
+    file.write_text("namespace: fromfile\nlease: 20s\nlaese: 5s\n")
+    done = run(
+        "pollerd",
+        "check-config",
+        "--config",
+        str(file),
+        "--lease",
+        "30s",
+        env=secrets | {"POLLER_LAESE": "5s", "POLLER_DRAIN_TIMEOUT": "7s"},
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode != 0, "unknown keys must fail the check"
+    assert "POLLER_LAESE" in said and "laese" in said
+    assert "POLLER_LEASE" in said.replace("POLLER_LAESE", ""), "no suggestion"
+    for canary in ("canary1", "canary2", "canary4", "Y2FuYXJ5"):
+        assert canary not in said
+    # Flag before environment before file before default.
+    for pattern in (
+        r"lease\s+flag.*30s",
+        r"drain_timeout\s+environment.*7s",
+        r"namespace\s+file.*fromfile",
+    ):
+        assert re.search(pattern, done.stdout), f"{pattern}\n{done.stdout}"
+
+
+def test_check_config_accepts_what_is_right():
+    done = run("pollerd", "check-config", env={"POLLER_LEASE": "15s"})
+    assert done.returncode == 0, done.stderr
+    assert "POLLER_LEASE=15s" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "variable, value",
+    [
+        ("POLLER_LEASE", "-5s"),
+        ("POLLER_LEASE", "soon"),
+        ("POLLER_LEASE", "1s"),
+        ("POLLER_REDIS_URL", "http://127.0.0.1"),
+        ("POLLER_API_BIND", "127.0.0.1:99999"),
+        ("POLLER_WORKER_CONCURRENCY", "0"),
+        ("POLLER_NAMESPACE", "a b"),
+        ("POLLER_ALLOW_CIDRS", "10.0.0.0/33"),
+        ("POLLER_WEBHOOK_SECRET", "not-a-secret"),
+        ("POLLER_LOG_LEVEL", "loud"),
+    ],
+)
+def test_a_wrong_value_is_refused_by_name(variable: str, value: str):
+    done = run("pollerd", "check-config", env={variable: value})
+    assert done.returncode != 0
+    assert variable in done.stderr + done.stdout
+    assert "Fatal error" not in done.stderr
+
+
+def test_a_public_api_without_keys_refuses_to_start(tmp_path: Path):
+    redis = RedisServer(tmp_path, tmp_path / "data").start()
+    try:
+        env = {"POLLER_API_BIND": "0.0.0.0:0", "POLLER_REDIS_URL": redis.url}
+        done = run("pollerd", "api", env=env)
+    finally:
+        redis.end()
+    assert done.returncode != 0
+    assert "POLLER_API_KEYS_FILE" in done.stderr
+
+
+def test_a_redis_that_evicts_is_refused(chaos):
+    cluster = chaos(workers=0, notifiers=0, listen=False)
+    cluster.redis.client().config_set("maxmemory-policy", "allkeys-lru")
+    done = run("pollerd", "worker", env=cluster.env)
+    assert done.returncode != 0
+    assert "noeviction" in done.stderr

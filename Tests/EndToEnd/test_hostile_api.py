@@ -1,0 +1,179 @@
+"""Out-of-range and hostile input at the API: clear errors, no crash, nothing half-done."""
+
+import json
+import socket
+
+import pytest
+
+from harness.cluster import Cluster
+
+LONG = "src_" + "a" * 252
+SEVENTEEN = [f"https://h{n}.example" for n in range(17)]
+
+# What is sent, and what the problem's text must name for somebody to mend it.
+BODIES = [
+    ("an empty id", {"source": ""}, "source"),
+    ("an id with NUL", {"source": "src_\u0000"}, "source"),
+    ("an id with a newline", {"source": "src_1\nSet-Cookie: a=b"}, "source"),
+    ("an id that climbs", {"source": "../../etc/passwd"}, "source"),
+    ("an id with a slash", {"source": "src_1/../charges"}, "source"),
+    ("an id with a query", {"source": "src_1?expand[]=x"}, "source"),
+    ("an id that is too long", {"source": LONG}, "source"),
+    ("an id that is a number", {"source": 7}, "source"),
+    ("an id of no known kind", {"source": "foo_1"}, "kind"),
+    ("no id", {}, "source"),
+    ("an unknown key", {"source": "src_1", "polizy": "standard"}, "polizy"),
+    ("an unknown policy", {"source": "src_1", "policy": "hourly"}, "policy"),
+    ("a negative timeout", {"source": "src_1", "timeout": "-5s"}, "timeout"),
+    ("a timeout of nothing", {"source": "src_1", "timeout": "0s"}, "timeout"),
+    ("a timeout of a century", {"source": "src_1", "timeout": "99999999h"}, "timeout"),
+    ("a timeout that overflows", {"source": "src_1", "timeout": "9223372036854775807d"}, "timeout"),
+    ("a timeout without a unit", {"source": "src_1", "timeout": "90"}, "timeout"),
+    ("a timeout that is a list", {"source": "src_1", "timeout": [1]}, "timeout"),
+    ("a notify that is no URL", {"source": "src_1", "notify": ["nowhere"]}, "notify"),
+    ("a notify by file", {"source": "src_1", "notify": ["file:///etc/passwd"]}, "notify"),
+    ("a notify with a password", {"source": "src_1", "notify": ["https://u:p@h/"]}, "notify"),
+    ("a mail to two", {"source": "src_1", "notify": ["mailto:a@b.c\r\nRCPT TO:<d@e.f>"]}, "notify"),
+    ("a mail with a header", {"source": "src_1", "notify": ["mailto:a@b.c?bcc=d@e.f"]}, "notify"),
+    ("too many endpoints", {"source": "src_1", "notify": SEVENTEEN}, "notify"),
+    ("metadata beyond its limit", {"source": "src_1", "metadata": {"k": "v" * 5000}}, "metadata"),
+    ("metadata that is text", {"source": "src_1", "metadata": "k=v"}, "metadata"),
+    ("an account with a slash", {"source": "src_1", "account": "a/b"}, "account"),
+]
+
+RAW = [
+    ("no JSON", b"source=src_1"),
+    ("half of JSON", b'{"source": "src_1"'),
+    ("nothing", b""),
+    ("a key twice", b'{"source": "src_1", "source": "src_2"}'),
+    ("bytes that are no UTF-8", b'{"source": "src_\xff\xfe"}'),
+    ("half a surrogate", b'{"source": "src_\\ud800"}'),
+    ("a raw NUL", b'{"source": "src_1\x00"}'),
+    ("two values", b'{"source": "src_1"} {"source": "src_2"}'),
+    ("a hundred thousand brackets", b"[" * 100_000),
+    ("a number", b"1e999999"),
+    ("null", b"null"),
+]
+
+
+def assert_problem(response, statuses=(400, 422), names: str | None = None) -> dict:
+    """An RFC 9457 problem that says what is wrong."""
+    assert response.status_code in statuses, f"{response.status_code} {response.text[:300]}"
+    assert response.headers["content-type"].startswith("application/problem+json")
+    problem = response.json()
+    assert problem["status"] == response.status_code
+    assert problem["code"] and problem["title"]
+    if names:
+        assert names in json.dumps(problem), problem
+    return problem
+
+
+@pytest.fixture
+def unchanged(calm: Cluster):
+    """Nothing that was refused may have left a watch behind."""
+    before = len(calm.api.watches())
+    yield calm
+    assert len(calm.api.watches()) == before
+    assert calm.api_process.admin("/readyz").status_code == 200
+
+
+@pytest.mark.parametrize("body, names", [case[1:] for case in BODIES], ids=[c[0] for c in BODIES])
+def test_a_wrong_field_is_named(unchanged: Cluster, body: dict, names: str):
+    response = unchanged.api.request("POST", "/v1/watches", json=body)
+    assert_problem(response, names=names)
+
+
+@pytest.mark.parametrize("body", [case[1] for case in RAW], ids=[case[0] for case in RAW])
+def test_what_is_no_watch_is_refused(unchanged: Cluster, body: bytes):
+    response = unchanged.api.request(
+        "POST", "/v1/watches", data=body, headers={"Content-Type": "application/json"}
+    )
+    assert_problem(response)
+
+
+def test_a_body_of_ten_megabytes_is_refused(unchanged: Cluster):
+    body = b'{"source": "src_1", "metadata": {"k": "' + b"v" * 10_000_000 + b'"}}'
+    address = unchanged.api.url.removeprefix("http://").rsplit(":", 1)
+    # By hand: the server may answer and close before it has read everything, which is right.
+    with socket.create_connection((address[0], int(address[1])), timeout=20) as client:
+        head = (
+            f"POST /v1/watches HTTP/1.1\r\nHost: {address[0]}:{address[1]}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        try:
+            client.sendall(head.encode() + body)
+        except OSError:
+            pass
+        try:
+            answer = client.recv(65536).decode(errors="replace")
+        except ConnectionResetError:
+            answer = ""
+    # A reset may swallow the answer on its way; a success it must never be.
+    assert answer == "" or " 413 " in answer.splitlines()[0], answer[:200]
+
+
+def test_a_chunked_body_without_end_is_cut_at_the_limit(unchanged: Cluster):
+    def chunks():
+        yield b'{"source": "src_1", "metadata": {"k": "'
+        for _ in range(160):
+            yield b"v" * 65_536
+
+    try:
+        response = unchanged.api.request(
+            "POST", "/v1/watches", data=chunks(), headers={"Content-Type": "application/json"}
+        )
+    except OSError:
+        return  # Cut off while it was still sending: refused too; `unchanged` looks at the rest.
+    assert_problem(response, statuses=(413,))
+
+
+def test_one_wrong_item_and_nothing_of_the_batch_is_done(unchanged: Cluster):
+    batch = [{"source": f"src_batch{n}"} for n in range(50)] + [{"source": "src_\n"}]
+    response = unchanged.api.request("POST", "/v1/watches/batch", json=batch)
+    assert_problem(response)
+
+
+def test_paths_and_queries_are_checked_too(unchanged: Cluster):
+    for path in (
+        "/v1/watches/src_%00",
+        "/v1/watches/src_1%0d%0aX: y",
+        "/v1/watches/" + LONG,
+        "/v1/watches?cursor=%ff%00",
+        "/v1/watches?limit=-1",
+        "/v1/watches?limit=99999999999999999999",
+        "/v1/watches?state=sleepy",
+        "/v1/watches?unknown=1",
+        "/v1/events?cursor=../..",
+        "/v1/watches/src_1?wait=9999h",
+        "/v1/watches/src_1?after_seq=minus",
+    ):
+        assert_problem(unchanged.api.request("GET", path), statuses=(400, 404, 422))
+
+
+def test_unknown_routes_and_methods_are_problems_too(unchanged: Cluster):
+    assert_problem(unchanged.api.request("GET", "/v2/watches"), statuses=(404,))
+    assert_problem(unchanged.api.request("PATCH", "/v1/watches"), statuses=(405,))
+    assert_problem(unchanged.api.request("GET", "/v1/watches/src_nobody"), statuses=(404,))
+
+
+def test_a_page_in_a_browser_cannot_use_a_keyless_api(unchanged: Cluster):
+    """DNS rebinding: the browser connects to 127.0.0.1, but for a foreign name."""
+    response = unchanged.api.request(
+        "POST", "/v1/watches", json={"source": "src_1"}, headers={"Host": "evil.example"}
+    )
+    assert_problem(response, statuses=(403,))
+
+
+def test_half_a_request_does_not_hold_up_others(unchanged: Cluster):
+    address = unchanged.api.url.removeprefix("http://").rsplit(":", 1)
+    opened = []
+    try:
+        for _ in range(100):
+            client = socket.create_connection((address[0], int(address[1])), timeout=5)
+            head = b"POST /v1/watches HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 999\r\n\r\n"
+            client.sendall(head + b"{")
+            opened.append(client)
+        assert unchanged.api.request("GET", "/v1/stats", timeout=3).ok
+    finally:
+        for client in opened:
+            client.close()

@@ -1,0 +1,70 @@
+"""Notifiers that die between the record of an event and its delivery."""
+
+from harness.cluster import Cluster
+from harness.waiting import wait_until
+
+
+def test_events_recorded_while_no_notifier_lives_are_delivered_when_one_does(chaos):
+    cluster: Cluster = chaos(listen=False)
+    cluster.notifiers[0].kill9()
+    source = cluster.sandbox.create_source()
+    cluster.enqueue(source)
+    cluster.wait_status(source, "pending")
+    cluster.sandbox.authorise(source)
+    cluster.wait_status(source, "chargeable")
+    cluster.sandbox.charge(source)
+    cluster.wait_status(source, "consumed")
+    assert cluster.webhook.attempts == [] and cluster.mail.receipts.all() == []
+
+    cluster.notifiers[0].start().wait_ready()
+    cluster.verify([source])
+
+
+def test_a_notifier_killed_in_mid_attempt_is_followed_by_the_same_event_again(chaos):
+    cluster: Cluster = chaos(
+        # As short as an attempt can be held, so that the test sees the end of it.
+        env={"POLLER_DELIVERY_LEASE": "5s"},
+        listen=False,
+    )
+    cluster.webhook.hold()
+    source = cluster.sandbox.create_source()
+    cluster.enqueue(source)
+    wait_until(lambda: cluster.webhook.attempts, 15, "the first attempt")
+    cluster.notifiers[0].kill9()
+    cluster.webhook.release()
+    cluster.sandbox.authorise(source)
+    cluster.wait_status(source, "chargeable")
+    cluster.sandbox.charge(source)
+    cluster.wait_status(source, "consumed")
+
+    cluster.notifiers[0].start().wait_ready()
+    # At least once: the customer may have got the first one twice, under the same id.
+    cluster.verify([source], doubles=("webhook",))
+    first = cluster.api.events(source)[0]["id"]
+    assert cluster.webhook.attempts.count(first) >= 2
+
+
+def test_with_two_notifiers_nobody_is_told_twice(chaos):
+    cluster: Cluster = chaos(notifiers=2)
+    sources = cluster.sandbox.create_sources(40)
+    for source in sources:
+        cluster.enqueue(source)
+    for source in sources:
+        cluster.wait_status(source, "pending")
+        cluster.sandbox.set_status(source, "failed")
+    for source in sources:
+        cluster.wait_status(source, "failed")
+    cluster.verify(sources)
+
+
+def test_a_second_sigterm_ends_a_drain_at_once(chaos):
+    cluster: Cluster = chaos(listen=False)
+    cluster.webhook.hold()
+    source = cluster.sandbox.create_source()
+    cluster.enqueue(source)
+    wait_until(lambda: cluster.webhook.attempts, 15, "the attempt that is held")
+    notifier = cluster.notifiers[0]
+    notifier.signal(15)
+    wait_until(lambda: "drain" in notifier.stderr().lower(), 5, "it says that it drains")
+    assert notifier.running
+    assert notifier.terminate(timeout_s=2) is not None

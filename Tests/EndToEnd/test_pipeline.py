@@ -1,0 +1,191 @@
+"""Sources settle through real processes, and every channel tells it once and in order."""
+
+import json
+import os
+import subprocess
+
+from harness.cluster import Cluster, program
+from harness.waiting import wait_until
+
+
+def settle(calm: Cluster, source: str) -> None:
+    """Plays a payment slowly enough that each status is seen."""
+    calm.wait_status(source, "pending")
+    calm.sandbox.authorise(source)
+    calm.wait_status(source, "chargeable")
+    calm.sandbox.charge(source)
+    calm.wait_status(source, "consumed")
+
+
+def pollerctl(calm: Cluster, *arguments: str, **options) -> subprocess.CompletedProcess:
+    env = os.environ | {"POLLER_URL": calm.api.url}
+    return subprocess.run(
+        [program("pollerctl"), *arguments],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        **options,
+    )
+
+
+def test_a_source_settles_and_every_channel_tells_each_change_once_and_in_order(calm: Cluster):
+    source = calm.sandbox.create_source()
+    calm.enqueue(source)
+    settle(calm, source)
+
+    events = calm.api.events(source)
+    assert [event["status"] for event in events] == ["pending", "chargeable", "consumed"]
+    assert [event["type"] for event in events] == [
+        "source.pending",
+        "source.chargeable",
+        "source.consumed",
+    ]
+    watch = calm.api.watch(source)
+    assert (watch["state"], watch["closed_reason"], watch["final"]) == ("closed", "settled", True)
+    calm.verify([source])
+
+
+def test_a_payment_intent_settles_likewise(calm: Cluster):
+    intent = calm.sandbox.create_intent()
+    calm.enqueue(intent)
+    calm.wait_status(intent, "requires_action")
+    calm.sandbox.authorise(intent)
+    calm.wait_status(intent, "succeeded")
+
+    assert [event["type"] for event in calm.api.events(intent)] == [
+        "payment_intent.requires_action",
+        "payment_intent.succeeded",
+    ]
+    calm.verify([intent])
+
+
+def test_a_payment_the_customer_refuses_is_told_as_failed(calm: Cluster):
+    source = calm.sandbox.create_source()
+    calm.enqueue(source)
+    calm.wait_status(source, "pending")
+    calm.sandbox.set_status(source, "failed")
+    calm.wait_status(source, "failed")
+    calm.verify([source])
+
+
+def test_a_hundred_sources_at_once_keep_their_stories_apart(calm: Cluster):
+    sources = calm.sandbox.create_sources(100)
+    batch = [{"source": s, "policy": "interactive", "notify": calm.notify} for s in sources]
+    response = calm.api.request("POST", "/v1/watches/batch", json=batch)
+    assert response.ok, response.text
+    for source in sources:
+        calm.wait_status(source, "pending")
+    for source in sources:
+        calm.sandbox.set_status(source, "chargeable")
+    for source in sources:
+        calm.wait_status(source, "chargeable")
+    for source in sources:
+        calm.sandbox.set_status(source, "consumed")
+    for source in sources:
+        calm.wait_status(source, "consumed")
+    calm.verify(sources)
+
+
+def test_enqueueing_twice_joins_the_open_watch(calm: Cluster):
+    source = calm.sandbox.create_source()
+    first = calm.api.enqueue(source, policy="interactive")
+    second = calm.api.enqueue(source, policy="interactive", notify=[calm.webhook.url])
+    assert (first.status_code, second.status_code) == (201, 200)
+    assert first.json()["id"] == second.json()["id"]
+    settle(calm, source)
+    wait_until(
+        lambda: len(calm.webhook.receipts.of(source)) == len(calm.api.events(source)),
+        20,
+        "the joined endpoint is told everything",
+    )
+
+
+def test_a_refused_webhook_is_retried_and_the_order_holds(calm: Cluster):
+    source = calm.sandbox.create_source()
+    calm.webhook.refuse(1)
+    calm.enqueue(source)
+    # The others do not wait for the one that is slow.
+    settle(calm, source)
+    assert calm.webhook.receipts.of(source) == []
+    calm.verify([source])
+    assert len(calm.webhook.attempts) > len(calm.webhook.receipts.all())
+
+
+def test_a_cancelled_watch_says_so_and_is_polled_no_more(calm: Cluster):
+    source = calm.sandbox.create_source()
+    calm.enqueue(source)
+    calm.wait_status(source, "pending")
+    assert calm.api.request("DELETE", f"/v1/watches/{source}").ok
+    wait_until(lambda: calm.api.watch(source)["state"] == "closed", 10, "closed")
+    calm.wait_delivered([source])
+    assert calm.webhook.receipts.of(source)[-1].type == "watch.cancelled"
+    polls = len(calm.sandbox.polls(source))
+    calm.sandbox.set_status(source, "chargeable")
+    # Another source's whole life is the time in which a poll too many would come.
+    other = calm.sandbox.create_source()
+    calm.enqueue(other)
+    settle(calm, other)
+    assert len(calm.sandbox.polls(source)) == polls
+
+
+def test_the_deadline_brings_a_last_look_on_time(calm: Cluster):
+    source = calm.sandbox.create_source()
+    watch = calm.enqueue(source, timeout="3s", policy="patient")
+    wait_until(lambda: calm.api.watch(source)["state"] == "closed", 10, "expired")
+    assert calm.api.watch(source)["closed_reason"] == "expired"
+    events = calm.api.events(source)
+    assert [event["type"] for event in events] == ["source.pending", "watch.expired"]
+    assert events[-1]["observed"]["lag_ms"] < 1000, watch
+    calm.verify([source])
+
+
+def test_no_client_secret_leaves_the_system(calm: Cluster):
+    source = calm.sandbox.create_source()
+    calm.enqueue(source)
+    settle(calm, source)
+    calm.wait_delivered([source])
+    told = json.dumps([receipt.body for receipt in calm.webhook.receipts.of(source)])
+    assert "client_secret" not in told
+    logs = "".join(path.read_text() for path in calm.logs.iterdir() if path.name != "sandbox.1.out")
+    assert "src_client_secret" not in logs
+    assert calm.env["POLLER_WEBHOOK_SECRET"] not in logs
+
+
+def test_pollerctl_enqueues_waits_and_shows(calm: Cluster):
+    source = calm.sandbox.create_source()
+    done = pollerctl(
+        calm, "enqueue", source, "--policy", "interactive", "--notify", calm.webhook.url
+    )
+    assert done.returncode == 0, done.stderr
+    calm.wait_status(source, "pending")
+    waiting = subprocess.Popen(
+        [program("pollerctl"), "wait", source, "--until", "final", "--timeout", "30s"],
+        env=os.environ | {"POLLER_URL": calm.api.url},
+        stdout=subprocess.DEVNULL,
+    )
+    settle(calm, source)
+    assert waiting.wait(10) == 0
+
+    shown = pollerctl(calm, "get", source, "--json")
+    assert json.loads(shown.stdout)["status"] == "consumed"
+    listed = pollerctl(calm, "events", source, "--json")
+    assert listed.returncode == 0
+    for event in calm.api.events(source):
+        assert event["id"] in listed.stdout
+
+
+def test_pollerctl_wait_tells_a_timeout_from_a_failed_payment(calm: Cluster):
+    source = calm.sandbox.create_source()
+    calm.enqueue(source)
+    calm.wait_status(source, "pending")
+    assert pollerctl(calm, "wait", source, "--timeout", "1s").returncode == 3
+    calm.sandbox.set_status(source, "failed")
+    calm.wait_status(source, "failed")
+    ended = pollerctl(calm, "wait", source, "--until", "chargeable", "--timeout", "10s")
+    assert ended.returncode == 2
+
+
+def test_doctor_finds_nothing_wrong_with_a_healthy_cluster(calm: Cluster):
+    done = pollerctl(calm, "doctor")
+    assert done.returncode == 0, done.stdout + done.stderr

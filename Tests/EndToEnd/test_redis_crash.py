@@ -1,0 +1,82 @@
+"""Redis dies under load and comes back with its append-only file."""
+
+import threading
+import time
+
+import requests
+
+from harness.cluster import Cluster
+from harness.waiting import wait_until
+
+SOURCES = 300
+# Mails to all of them would measure the mail sink.
+MAILED = 30
+
+
+def enqueue_until_accepted(cluster: Cluster, source: str, mailed: bool) -> None:
+    """As a shop does it: an answer that is no success is followed by another try."""
+    notify = cluster.notify if mailed else [cluster.webhook.url]
+
+    def accepted() -> bool:
+        try:
+            response = cluster.api.enqueue(source, policy="interactive", notify=notify)
+        except requests.RequestException:
+            return False
+        assert response.status_code in (200, 201, 503), response.text
+        return response.ok
+
+    wait_until(accepted, 30, f"{source} accepted", pause_s=0.1)
+
+
+def test_nothing_accepted_is_lost_and_nobody_exits_when_redis_is_killed_twice(chaos):
+    cluster: Cluster = chaos()
+    sources = cluster.sandbox.create_sources(SOURCES)
+    moved = threading.Event()
+
+    def bank() -> None:
+        """Every source becomes chargeable and then consumed, whatever Redis does meanwhile."""
+        for status in ("chargeable", "consumed"):
+            for source in sources:
+                cluster.sandbox.set_status(source, status)
+                time.sleep(0.008)
+        moved.set()
+
+    def kill_redis() -> None:
+        cluster.redis.kill9()
+        # Long enough that every process has noticed and failed to reconnect at least once.
+        time.sleep(1.5)
+        cluster.redis.start()
+
+    for number, source in enumerate(sources[: SOURCES // 2]):
+        enqueue_until_accepted(cluster, source, mailed=number < MAILED)
+    bank_thread = threading.Thread(target=bank)
+    bank_thread.start()
+    killer = threading.Thread(target=kill_redis)
+    killer.start()
+    for source in sources[SOURCES // 2 :]:
+        enqueue_until_accepted(cluster, source, mailed=False)
+    killer.join()
+    wait_until(lambda: len(cluster.webhook.receipts.all()) > SOURCES // 3, 60, "work goes on")
+    kill_redis()
+    bank_thread.join()
+    assert moved.is_set()
+
+    roles = [cluster.api_process, *cluster.workers, *cluster.notifiers]
+    for source in sources:
+        cluster.wait_status(source, "consumed", timeout_s=60)
+    ended = [role.name for role in roles if not role.running or role.starts != 1]
+    assert not ended, f"ended because Redis did: {ended}"
+    cluster.wait_delivered(sources, timeout_s=90, mail=False)
+    cluster.wait_delivered(sources[:MAILED], timeout_s=60)
+
+    recorded = {source: cluster.api.events(source) for source in sources}
+    history = cluster.history(recorded)
+    # An attempt whose outcome Redis could not take down is made again, under the same id.
+    history.channel("webhook", cluster.webhook.receipts, doubles=True)
+    history.channel("websocket", cluster.stream.receipts)
+    # Pub/sub is lossy by nature; what arrives must still be true and in order.
+    history.channel("redis", cluster.pubsub.receipts, gaps=True)
+    mailed = cluster.history({source: recorded[source] for source in sources[:MAILED]})
+    mailed.channel("email", cluster.mail.receipts, doubles=True)
+    history.violations += mailed.violations
+    history.verdict()

@@ -1,0 +1,119 @@
+"""Workers that die, stall or leave in the middle of a poll."""
+
+from harness.cluster import LEASE_S, Cluster, Role
+from harness.waiting import wait_until
+
+# What the requests' times at the sandbox may differ by from the leases' at Redis: scheduling of two
+# cores that run ten processes. The promise itself is lease + 1 s.
+MARGIN_MS = 150
+
+
+def polled_by_first(cluster: Cluster, fault: str, **plan) -> tuple[str, Role, Role]:
+    """A source whose first poll misbehaves, in the hands of the first worker alone."""
+    first, second = cluster.workers
+    second.freeze()
+    source = cluster.sandbox.create_source()
+    cluster.sandbox.fault(fault, match=f"/v1/sources/{source}", times=1, **plan)
+    cluster.enqueue(source)
+    wait_until(lambda: cluster.sandbox.polls(source), 15, "the first worker polls")
+    return source, first, second
+
+
+def settle_and_verify(cluster: Cluster, source: str) -> None:
+    cluster.wait_status(source, "pending", timeout_s=30)
+    cluster.sandbox.authorise(source)
+    cluster.wait_status(source, "chargeable", timeout_s=30)
+    cluster.sandbox.charge(source)
+    cluster.wait_status(source, "consumed", timeout_s=30)
+    cluster.verify([source])
+
+
+def test_a_killed_worker_s_source_is_polled_again_within_lease_plus_one_second(chaos):
+    cluster = chaos()
+    source, first, second = polled_by_first(cluster, "hang")
+    second.thaw()
+    first.kill9()
+
+    polls = wait_until(
+        lambda: (seen := cluster.sandbox.polls(source)) and len(seen) >= 2 and seen,
+        LEASE_S + 10,
+        "polled again",
+    )
+    gap_ms = polls[1]["at_ms"] - polls[0]["at_ms"]
+    assert gap_ms <= (LEASE_S + 1) * 1000 + MARGIN_MS
+    settle_and_verify(cluster, source)
+    assert second.running and first.exit_status == -9
+
+
+def test_a_worker_that_slept_past_its_lease_cannot_commit(chaos):
+    cluster = chaos()
+    # Its answer, `pending`, waits in the socket while it sleeps.
+    source, first, second = polled_by_first(cluster, "delay", delay_ms=500)
+    first.freeze()
+    second.thaw()
+    cluster.wait_status(source, "pending", timeout_s=LEASE_S + 10)
+    cluster.sandbox.authorise(source)
+    cluster.wait_status(source, "chargeable")
+    recorded = cluster.api.events(source)
+
+    first.thaw()
+    wait_until(
+        lambda: first.metric("poller_leases_lost_total") >= 1, 15, "the first worker's lost lease"
+    )
+    assert cluster.api.events(source) == recorded, "a result under a lost lease was recorded"
+    assert cluster.api.watch(source)["status"] == "chargeable"
+    cluster.sandbox.charge(source)
+    cluster.wait_status(source, "consumed")
+    cluster.verify([source])
+    # It has not given up: it works on.
+    assert first.running and first.admin("/readyz").status_code == 200
+
+
+def test_sigterm_lets_a_running_poll_finish_and_ends_with_zero(chaos):
+    cluster = chaos()
+    source, first, second = polled_by_first(cluster, "delay", delay_ms=1200)
+    assert first.terminate(timeout_s=12) == 0
+    # The second one still sleeps: only the leaving worker can have recorded it.
+    assert [event["status"] for event in cluster.api.events(source)] == ["pending"]
+    second.thaw()
+    settle_and_verify(cluster, source)
+
+
+def test_what_a_leaving_worker_had_not_begun_is_polled_at_once_by_another(chaos):
+    cluster = chaos(listen=False, env={"POLLER_WORKER_CONCURRENCY": "1"})
+    first, second = cluster.workers
+    second.freeze()
+    sources = cluster.sandbox.create_sources(5)
+    fault = cluster.sandbox.fault("delay", delay_ms=1500)
+    for source in sources:
+        cluster.enqueue(source)
+    wait_until(lambda: any(cluster.sandbox.polls(s) for s in sources), 15, "the first poll")
+    assert first.terminate(timeout_s=12) == 0
+    cluster.sandbox.clear_fault(fault)
+    second.thaw()
+    for source in sources:
+        cluster.wait_status(source, "pending", timeout_s=LEASE_S + 5)
+    for source in sources:
+        seen = cluster.sandbox.polls(source)
+        assert seen[0]["status"] == 200
+
+
+def test_workers_come_and_go_and_nothing_is_lost(chaos):
+    cluster = chaos()
+    sources = cluster.sandbox.create_sources(60)
+    for source in sources:
+        cluster.enqueue(source)
+    for worker in cluster.workers:
+        worker.kill9()
+        worker.start().wait_ready()
+    for source in sources:
+        cluster.sandbox.set_status(source, "chargeable")
+    cluster.workers[0].kill9()
+    for source in sources:
+        cluster.wait_status(source, "chargeable", timeout_s=30)
+    cluster.workers[0].start().wait_ready()
+    for source in sources:
+        cluster.sandbox.set_status(source, "consumed")
+    for source in sources:
+        cluster.wait_status(source, "consumed", timeout_s=30)
+    cluster.verify(sources)

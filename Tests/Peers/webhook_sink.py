@@ -1,0 +1,146 @@
+"""Receives webhooks and says, by the independent `standardwebhooks` library, whether they are genuine.
+
+Prints one JSON object a line: first {"port": N}, then one for each request:
+{"path", "headers", "body", "verified": {"as_sent", "id", "timestamp", "body"}}, where the last three say
+whether the library accepts the request with that part changed (it must not).
+
+The path decides the answer: /status/500, /redirect/307, /retry-after/503/VALUE, /drip (one byte a second,
+for ever), /huge (1 GiB), /hang (no answer), /reset (connection cut); anything else is answered 204.
+"""
+
+import argparse
+import json
+import os
+import socket
+import ssl
+import struct
+import sys
+import threading
+import time
+import urllib.parse
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from standardwebhooks.webhooks import Webhook, WebhookVerificationError
+
+
+def accepted(secrets, body, headers):
+    for secret in secrets:
+        try:
+            Webhook(secret).verify(body, headers)
+            return True
+        except WebhookVerificationError:
+            pass
+    return False
+
+
+def verdicts(secrets, body, headers):
+    def changed(name, value):
+        return {**headers, name: value}
+
+    timestamp = headers.get("webhook-timestamp", "0")
+    return {
+        "as_sent": accepted(secrets, body, headers),
+        "id": accepted(secrets, body, changed("webhook-id", headers.get("webhook-id", "") + "x")),
+        "timestamp": accepted(secrets, body, changed("webhook-timestamp", str(int(timestamp) + 1))),
+        "body": accepted(secrets, body.replace('"', "' ", 1), headers),
+    }
+
+
+class Sink(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    secrets = []
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.do_POST()
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        line = {
+            "method": self.command,
+            "path": self.path,
+            "peer_port": self.client_address[1],
+            "headers": headers,
+            "body": body,
+            "verified": verdicts(self.secrets, body, headers),
+        }
+        print(json.dumps(line), flush=True)
+        self.answer(self.path.split("?")[0].strip("/").split("/"))
+
+    def answer(self, parts):
+        kind = parts[0]
+        if kind == "status":
+            self.reply(int(parts[1]))
+        elif kind == "redirect":
+            self.reply(int(parts[1]), {"Location": "/redirected"})
+        elif kind == "retry-after":
+            self.reply(int(parts[1]), {"Retry-After": urllib.parse.unquote(parts[2])})
+        elif kind in ("drip", "huge"):
+            self.send_response(200)
+            self.send_header("Content-Length", str(1 << 30))
+            self.end_headers()
+            piece, pause = (b"x", 1) if kind == "drip" else (b"x" * 65536, 0)
+            try:
+                for _ in range((1 << 30) // len(piece)):
+                    self.wfile.write(piece)
+                    self.wfile.flush()
+                    time.sleep(pause)
+            except OSError:
+                print(json.dumps({"cut": kind}), flush=True)
+            self.close_connection = True
+        elif kind == "hang":
+            time.sleep(3600)
+        elif kind == "reset":
+            self.connection.setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+            )
+            self.close_connection = True
+            self.connection.close()
+        else:
+            self.reply(204)
+
+    def reply(self, status, headers=None):
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        if status != 204:
+            self.send_header("Content-Length", "2")
+        self.end_headers()
+        if status != 204:
+            self.wfile.write(b"ok")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--secret", action="append", default=[])
+    parser.add_argument("--cert")
+    parser.add_argument("--key")
+    parser.add_argument("--until-eof", action="store_true", help="end with standard input")
+    options = parser.parse_args()
+    if options.until_eof:
+        threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
+    Sink.secrets = options.secret
+    server = ThreadingHTTPServer(("127.0.0.1", options.port), Sink)
+    server.daemon_threads = True
+    if options.cert:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(options.cert, options.key)
+
+        def name_seen(_, name, __):
+            print(json.dumps({"sni": name}), flush=True)
+
+        context.sni_callback = name_seen
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    print(json.dumps({"port": server.server_address[1]}), flush=True)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (KeyboardInterrupt, BrokenPipeError):
+        sys.exit(0)

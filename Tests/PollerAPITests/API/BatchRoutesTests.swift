@@ -1,0 +1,125 @@
+import PollerTesting
+import Testing
+
+@testable import PollerAPI
+
+@Suite("Many watches in one request")
+struct BatchRoutesTests {
+    @Test("an array and lines of objects do the same")
+    func bothForms() async throws {
+        try await LiveAPI.run { api in
+            let array = try await api.post(
+                "/v1/watches/batch",
+                #"[{"source":"src_1"},{"source":"pi_2"}]"#
+            )
+            #expect(array.status == 200)
+            #expect(array.number("created") == 2)
+            let lines = try await api.post(
+                "/v1/watches/batch",
+                "{\"source\":\"src_1\"}\r\n\n{\"source\":\"src_3\"}",
+                type: "application/x-ndjson"
+            )
+            #expect(lines.number("created") == 1)
+            #expect(lines.number("joined") == 1)
+            #expect(lines.list("data").map { $0["source"] as? String } == ["src_1", "src_3"])
+        }
+    }
+
+    @Test("equal items count once and the answer says so; other options join")
+    func duplicates() async throws {
+        try await LiveAPI.run { api in
+            let answer = try await api.post(
+                "/v1/watches/batch",
+                """
+                [{"source":"src_1"},{"source":"src_1"},
+                 {"source":"src_1","notify":["https://b.example/"]},{"source":"src_1"}]
+                """
+            )
+            #expect(answer.number("created") == 1)
+            #expect(answer.number("joined") == 1)
+            #expect(answer.number("duplicates") == 2)
+            let watch = try await api.get("/v1/watches/src_1")
+            #expect(watch.json["notify"] as? [String] == ["https://b.example/"])
+        }
+    }
+
+    @Test("one wrong item refuses all, named by its index; nothing is enqueued")
+    func allOrNothing() async throws {
+        try await LiveAPI.run { api in
+            var items = (0..<50).map { #"{"source":"src_\#($0)"}"# }
+            items[7] = #"{"source":"src 7"}"#
+            items[30] = #"{"source":"src_30","timeout":"-5s"}"#
+            let answer = try await api.post(
+                "/v1/watches/batch",
+                "[\(items.joined(separator: ","))]"
+            )
+            #expect(answer.status == 422)
+            #expect(answer.code == "invalid_batch")
+            #expect(answer.list("errors").map { $0["index"] as? Int } == [7, 30])
+            #expect(answer.list("errors").map { $0["field"] as? String } == ["source", "timeout"])
+            #expect(answer.number("errors_total") == 2)
+            #expect(try await api.get("/v1/watches").list("data").isEmpty)
+        }
+    }
+
+    @Test("errors are listed up to twenty and counted beyond")
+    func errorsAreBounded() async throws {
+        try await LiveAPI.run { api in
+            let items = (0..<500).map { _ in #"{"source":""}"# }.joined(separator: ",")
+            let answer = try await api.post("/v1/watches/batch", "[\(items)]")
+            #expect(answer.list("errors").count == 20)
+            #expect(answer.number("errors_total") == 500)
+        }
+    }
+
+    @Test("ten thousand items pass, one more is refused")
+    func countIsBounded() async throws {
+        try await LiveAPI.run { api in
+            let items = (0..<10_001).map { #"{"source":"src_\#($0)"}"# }
+            let tooMany = try await api.post(
+                "/v1/watches/batch",
+                "[\(items.joined(separator: ","))]"
+            )
+            #expect(tooMany.status == 422)
+            let full = try await api.post(
+                "/v1/watches/batch",
+                items.dropLast().joined(separator: "\n"),
+                type: "application/x-ndjson"
+            )
+            #expect(full.number("created") == 10_000)
+        }
+    }
+
+    @Test(
+        "what is no batch is refused",
+        arguments: ["", "[]", "{}", "7", #"[{"source":"src_1"}"#, "[7]", "[null]", "[[]]"]
+    )
+    func noBatch(body: String) async throws {
+        try await LiveAPI.run { api in
+            let answer = try await api.post("/v1/watches/batch", body)
+            #expect([400, 422].contains(answer.status))
+            #expect(try await api.get("/v1/watches").list("data").isEmpty)
+        }
+    }
+
+    @Test("a store that fails midway says that repeating is safe, and it is")
+    func storeFailsMidway() async throws {
+        try await LiveAPI.run { api in
+            let items = (0..<2500).map { #"{"source":"src_\#($0)"}"# }.joined(separator: "\n")
+            api.plan.fail(.other, [.answerLost])
+            let failed = try await api.post(
+                "/v1/watches/batch",
+                items,
+                type: "application/x-ndjson"
+            )
+            #expect(failed.status == 503)
+            let again = try await api.post(
+                "/v1/watches/batch",
+                items,
+                type: "application/x-ndjson"
+            )
+            #expect(again.number("joined") == 1000)
+            #expect(again.number("created") == 1500)
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import PollerTesting
+import Testing
+
+@testable import PollerAPI
+
+@Suite("Waiting for news")
+struct LongPollTests {
+    @Test("a watch with a newer seq answers at once, one without 304")
+    func atOnce() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            try await api.see("src_1", "pending")
+            #expect(try await api.get("/v1/watches/src_1?after_seq=0&wait=30s").number("seq") == 1)
+            let none = try await api.get("/v1/watches/src_1?after_seq=1")
+            #expect(none.status == 304)
+            #expect(none.text.isEmpty)
+            #expect(try await api.get("/v1/watches/src_1?after_seq=1&wait=20ms").status == 304)
+        }
+    }
+
+    @Test("a waiting request is answered by the change itself, and not by another source's")
+    func wokenByChange() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            try await api.enqueue("src_2")
+            async let waiting = api.get("/v1/watches/src_1?after_seq=0&wait=15s")
+            try await api.see("src_2", "chargeable")
+            try await api.see("src_1", "chargeable")
+            let answer = try await waiting
+            #expect(answer.status == 200)
+            #expect(answer["status"] == "chargeable")
+        }
+    }
+
+    @Test("many waiting requests are all answered")
+    func many() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<50 {
+                    group.addTask {
+                        try await api.get("/v1/watches/src_1?after_seq=0&wait=15s").status
+                    }
+                }
+                try await api.see("src_1", "pending")
+                for try await status in group { #expect(status == 200) }
+            }
+        }
+    }
+
+    @Test("a graceful shutdown answers those who wait instead of holding them")
+    func shutdown() async throws {
+        let clock = ContinuousClock()
+        let start = clock.now
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            try await LiveAPI.run { api in
+                try await api.enqueue("src_1")
+                group.addTask {
+                    try await api.get("/v1/watches/src_1?after_seq=0&wait=60s").status
+                }
+                // In progress once the server has counted it, which nothing outside shows; the
+                // answer must come either way.
+                _ = try await api.get("/v1/watches/src_1")
+            }
+            for try await status in group { #expect(status == 304 || status == 200) }
+        }
+        #expect(start.duration(to: clock.now) < .seconds(20))
+    }
+
+    @Test(
+        "waits that cannot be are refused",
+        arguments: ["wait=61s", "wait=-1s", "wait=5", "wait=1h", "wait=5s&after_seq=-1"]
+    )
+    func badWaits(query: String) async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            let separator = query.contains("after_seq") ? "" : "&after_seq=0"
+            let answer = try await api.get("/v1/watches/src_1?\(query)\(separator)")
+            #expect(answer.status == 400)
+            #expect(answer.code == "invalid_parameter")
+        }
+    }
+
+    @Test("wait without after_seq says what is missing")
+    func waitAlone() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            let answer = try await api.get("/v1/watches/src_1?wait=5s")
+            #expect(answer.status == 400)
+            #expect(answer["detail"]?.contains("after_seq") == true)
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import Metrics
+import NIOHTTP1
+import PollerTesting
+import ServiceLifecycle
+import Testing
+
+@testable import PollerAPI
+
+@Suite("What operators ask")
+struct OperatorRoutesTests {
+    private struct Check: HealthCheck {
+        let name: String
+        let result: HealthResult
+
+        func run() async -> HealthResult { result }
+    }
+
+    @Test("the doctor shows every check in order, and is healthy only when none failed")
+    func doctor() async throws {
+        let warning = Check(
+            name: "redis.persistence",
+            result: HealthResult(.warning, "AOF is off", action: "Set appendonly yes.")
+        )
+        let failed = Check(name: "smtp", result: HealthResult(.failed, "refused", action: "Look."))
+        try await LiveAPI.run(checks: [warning]) { api in
+            let answer = try await api.get("/v1/doctor")
+            #expect(answer.json["healthy"] as? Bool == true)
+            #expect(answer.list("checks").first?["action"] as? String == "Set appendonly yes.")
+        }
+        try await LiveAPI.run(checks: [warning, failed]) { api in
+            let answer = try await api.get("/v1/doctor")
+            #expect(answer.status == 200)
+            #expect(answer.json["healthy"] as? Bool == false)
+            #expect(answer.list("checks").map { $0["name"] as? String } == [
+                "redis.persistence", "smtp",
+            ])
+        }
+    }
+
+    @Test("stats count both queues")
+    func stats() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            let answer = try await api.get("/v1/stats")
+            let watches = try #require(answer.json["watches"] as? [String: Int])
+            #expect(watches["pending"] == 1)
+            #expect((answer.json["deliveries"] as? [String: Int])?["pending"] == 0)
+        }
+    }
+
+    @Test("openapi.json describes exactly the routes and codes there are")
+    func openAPI() async throws {
+        try await LiveAPI.run { api in
+            let document = try await api.get("/openapi.json").json
+            let paths = try #require(document["paths"] as? [String: [String: Any]])
+            var described: Set<String> = []
+            for (path, methods) in paths {
+                for method in methods.keys { described.insert("\(method.uppercased()) \(path)") }
+            }
+            #expect(described == Set(Route.allCases.map(\.rawValue)))
+            let components = try #require(document["components"] as? [String: Any])
+            let schemas = try #require(components["schemas"] as? [String: [String: Any]])
+            let problem = try #require(schemas["Problem"]?["properties"] as? [String: Any])
+            let code = try #require(problem["code"] as? [String: Any])
+            #expect(code["enum"] as? [String] == ProblemCode.allCases.map(\.rawValue))
+        }
+    }
+
+    @Test("the admin listener tells life, readiness with reasons, and metrics")
+    func admin() async throws {
+        let registry = PrometheusRegistry()
+        Counter(label: "poller_polls_total", factory: registry).increment(by: 3)
+        let (ports, bound) = AsyncStream.makeStream(of: Int.self)
+        let server = AdminServer(
+            bind: ListenAddress(host: "127.0.0.1", port: 0),
+            logger: LiveAPI.quiet,
+            notReady: { ["redis: not connected"] },
+            metrics: { registry.text },
+            onBound: { bound.yield($0.port) }
+        )
+        let group = ServiceGroup(services: [server], logger: LiveAPI.quiet)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            var iterator = ports.makeAsyncIterator()
+            let port = try #require(await iterator.next())
+            let api = LiveAPI(
+                store: MemoryStore(time: ClockTime(ContinuousClock())),
+                plan: FaultPlan(),
+                port: port
+            )
+            #expect(try await api.get("/livez").text == "ok\n")
+            let ready = try await api.get("/readyz")
+            #expect(ready.status == 503)
+            #expect(ready.text == "redis: not connected\n")
+            let metrics = try await api.get("/metrics")
+            #expect(metrics.text.contains("poller_polls_total 3\n"))
+            #expect(
+                metrics.headers.first(name: "Content-Type")?.contains("version=0.0.4") == true
+            )
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import Foundation
+import NIOHTTP1
+import PollerTesting
+import Testing
+
+@testable import PollerAPI
+
+@Suite("One watch at a time")
+struct WatchRoutesTests {
+    @Test("a new source answers 201 with the whole watch, the same again 200 and joins")
+    func createAndJoin() async throws {
+        try await LiveAPI.run { api in
+            let body = """
+                {"source":"src_1","policy":"interactive","timeout":"5m",
+                 "notify":["https://shop.example/hook","https://shop.example/hook"],
+                 "metadata":{"order":"4711 \\u00fc"}}
+                """
+            let created = try await api.post("/v1/watches", body)
+            #expect(created.status == 201)
+            #expect(created["outcome"] == "created")
+            #expect(created["kind"] == "source")
+            #expect(created["account"] == "default")
+            #expect(created["state"] == "open")
+            #expect(created["policy"] == "interactive")
+            #expect(created.json["status"] is NSNull)
+            #expect(created.json["final"] as? Bool == false)
+            #expect(created.number("seq") == 0)
+            #expect(created.number("run") == 1)
+            #expect(created.json["notify"] as? [String] == ["https://shop.example/hook"])
+            #expect(created.json["metadata"] as? [String: String] == ["order": "4711 ü"])
+            #expect(created["created_at"]?.wholeMatch(of: /\d{4}-..-..T..:..:..\.\d{3}Z/) != nil)
+            #expect(created.headers.first(name: "X-Request-Id")?.isEmpty == false)
+
+            let joined = try await api.post("/v1/watches", #"{"source":"src_1"}"#)
+            #expect(joined.status == 200)
+            #expect(joined["outcome"] == "joined")
+        }
+    }
+
+    @Test("a closed source is watched again with run 2 and 201")
+    func restart() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            try await api.see("src_1", "consumed", final: true)
+            let again = try await api.post("/v1/watches", #"{"source":"src_1"}"#)
+            #expect(again.status == 201)
+            #expect(again["outcome"] == "restarted")
+            #expect(again.number("run") == 2)
+        }
+    }
+
+    @Test("reading shows the last object byte for byte, and what is final")
+    func readsObject() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            try await api.see("src_1", "chargeable")
+            let open = try await api.get("/v1/watches/src_1")
+            #expect(open.status == 200)
+            #expect(open["status"] == "chargeable")
+            #expect(
+                open.text.contains(
+                    #""object":{"id":"src_1","amount":1.50,"nested":{"object":"}"}}"#
+                )
+            )
+            try await api.see("src_1", "consumed", final: true)
+            let closed = try await api.get("/v1/watches/src_1")
+            #expect(closed["state"] == "closed")
+            #expect(closed["closed_reason"] == "settled")
+            #expect(closed.json["final"] as? Bool == true)
+            #expect(closed.number("seq") == 2)
+        }
+    }
+
+    @Test("the client secret never comes back")
+    func secretStaysInside() async throws {
+        try await LiveAPI.run { api in
+            let body = #"{"source":"src_1","client_secret":"src_client_secret_canary"}"#
+            let created = try await api.post("/v1/watches", body)
+            #expect(created.status == 201)
+            #expect(!created.text.contains("canary"))
+            #expect(try await !api.get("/v1/watches").text.contains("canary"))
+        }
+    }
+
+    @Test("ids of unknown prefix need a kind, in body and query")
+    func kinds() async throws {
+        try await LiveAPI.run { api in
+            let missing = try await api.post("/v1/watches", #"{"source":"foo_1"}"#)
+            #expect(missing.status == 400)
+            #expect(missing.code == "missing_field")
+            #expect(missing["field"] == "kind")
+            let named = try await api.post(
+                "/v1/watches",
+                #"{"source":"foo_1","kind":"payment_intent"}"#
+            )
+            #expect(named.status == 201)
+            #expect(try await api.get("/v1/watches/foo_1").code == "invalid_parameter")
+            #expect(try await api.get("/v1/watches/foo_1?kind=payment_intent").status == 200)
+        }
+    }
+
+    @Test("poll now answers 202, and 409 once the watch is closed")
+    func pollNow() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            #expect(try await api.post("/v1/watches/src_1/poll").status == 202)
+            try await api.see("src_1", "consumed", final: true)
+            let closed = try await api.post("/v1/watches/src_1/poll")
+            #expect(closed.status == 409)
+            #expect(closed.code == "watch_closed")
+            #expect(try await api.post("/v1/watches/src_2/poll").code == "watch_not_found")
+        }
+    }
+
+    @Test("cancelling closes, repeats succeed, a settled watch is 409")
+    func cancel() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            let first = try await api.request(.DELETE, "/v1/watches/src_1")
+            #expect(first.status == 200)
+            #expect(first["closed_reason"] == "cancelled")
+            #expect(try await api.request(.DELETE, "/v1/watches/src_1").status == 200)
+            try await api.enqueue("src_2")
+            try await api.see("src_2", "failed", final: true)
+            #expect(try await api.request(.DELETE, "/v1/watches/src_2").code == "watch_closed")
+            #expect(try await api.request(.DELETE, "/v1/watches/src_3").status == 404)
+        }
+    }
+
+    @Test("the same source under two accounts is two watches")
+    func accounts() async throws {
+        try await LiveAPI.run { api in
+            for account in ["acct_a", "acct_b"] {
+                let body = #"{"source":"src_1","account":"\#(account)"}"#
+                #expect(try await api.post("/v1/watches", body).status == 201)
+            }
+            _ = try await api.request(.DELETE, "/v1/watches/src_1?account=acct_a")
+            #expect(try await api.get("/v1/watches/src_1?account=acct_a")["state"] == "closed")
+            #expect(try await api.get("/v1/watches/src_1?account=acct_b")["state"] == "open")
+            #expect(try await api.get("/v1/watches/src_1").status == 404)
+        }
+    }
+
+    @Test("a list is paged to its end without loss or repeats, and filtered")
+    func lists() async throws {
+        try await LiveAPI.run { api in
+            for number in 0..<25 { try await api.enqueue("src_\(number)") }
+            try await api.see("src_3", "consumed", final: true)
+            var seen: [String] = []
+            var cursor = ""
+            repeat {
+                let page = try await api.get("/v1/watches?limit=10\(cursor)")
+                #expect(page.status == 200)
+                seen += page.list("data").compactMap { $0["source"] as? String }
+                cursor = page["next"].map { "&cursor=\($0)" } ?? ""
+                #expect(page.json["has_more"] as? Bool == !cursor.isEmpty)
+            } while !cursor.isEmpty
+            #expect(Set(seen).count == 25)
+            #expect(seen.count == 25)
+            #expect(seen.last == "src_3")
+            let closed = try await api.get("/v1/watches?state=closed&status=consumed")
+            #expect(closed.list("data").count == 1)
+        }
+    }
+
+    @Test("a store without answer is 503 with Retry-After, and the next request works")
+    func storeDown() async throws {
+        try await LiveAPI.run { api in
+            api.plan.setDown(true)
+            let down = try await api.post("/v1/watches", #"{"source":"src_1"}"#)
+            #expect(down.status == 503)
+            #expect(down.code == "store_unavailable")
+            #expect(down.headers.first(name: "Retry-After") == "1")
+            api.plan.setDown(false)
+            #expect(try await api.post("/v1/watches", #"{"source":"src_1"}"#).status == 201)
+        }
+    }
+}

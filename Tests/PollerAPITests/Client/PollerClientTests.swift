@@ -1,0 +1,182 @@
+import Foundation
+import PollerTesting
+import Testing
+
+@testable import PollerAPI
+@testable import PollerClient
+
+@Suite("The client library")
+struct PollerClientTests {
+    @Test("enqueues, reads, lists, polls and cancels")
+    func everyDay() async throws {
+        try await LiveAPI.run { api in
+            let client = try api.client()
+            let watch = try await client.enqueue(
+                WatchRequest(
+                    "src_1",
+                    policy: "patient",
+                    timeout: .seconds(90),
+                    notify: ["mailto:shop@example.com"],
+                    metadata: ["order": "ü\"4711"]
+                )
+            )
+            #expect(watch.outcome == "created")
+            #expect(watch.metadata == ["order": "ü\"4711"])
+            #expect(watch.deadlineAt.timeIntervalSince(watch.createdAt) == 90)
+            #expect(try await client.poll("src_1").isOpen)
+            #expect(try await client.list(state: "open").items.map(\.source) == ["src_1"])
+            #expect(try await client.cancel("src_1").closedReason == "cancelled")
+            #expect(try await client.stats().watches.closed == 1)
+            #expect(try await client.health().healthy)
+        }
+    }
+
+    @Test("problems carry the server's code and field; a missing server is unreachable")
+    func errors() async throws {
+        try await LiveAPI.run { api in
+            let client = try api.client()
+            let problem = await #expect(throws: PollerError.self) {
+                try await client.enqueue(WatchRequest("src_1", policy: "hourly"))
+            }
+            guard case .problem(let detail) = problem else {
+                throw UnexpectedAnswer(text: "\(String(describing: problem))")
+            }
+            #expect(detail.code == "invalid_value")
+            #expect(detail.field == "policy")
+            #expect(detail.requestID?.isEmpty == false)
+        }
+        let nowhere = await #expect(throws: PollerError.self) {
+            try await PollerClient.withClient(url: "http://127.0.0.1:1") { try await $0.stats() }
+        }
+        #expect(nowhere?.isTransient == true)
+        #expect(nowhere?.description.contains("127.0.0.1:1") == true)
+    }
+
+    @Test(
+        "URLs that are none are refused",
+        arguments: ["", "127.0.0.1:8080", "ftp://h", "http://", "http://:80", "http://h/?q", "http://a b"]
+    )
+    func badURLs(url: String) {
+        #expect(throws: PollerError.self) { try PollerClient(url: url) }
+    }
+
+    @Test("many requests go out in parts; errors count from the first of all")
+    func parts() async throws {
+        try await LiveAPI.run { api in
+            let client = try api.client()
+            var requests = (0..<4500).map { WatchRequest(WatchName("src_\($0 % 4400)")) }
+            let result = try await client.enqueue(requests)
+            #expect(result.created == 4400)
+            // Equal requests of two parts meet in the store.
+            #expect(result.joined + result.duplicates == 100)
+            requests[4321] = WatchRequest("src 4321")
+            let error = await #expect(throws: PollerError.self) {
+                try await client.enqueue(requests)
+            }
+            guard case .problem(let problem) = error else { return }
+            #expect(problem.items.first?.index == 4321)
+        }
+    }
+
+    @Test("a part whose answer got lost is sent again and counts once")
+    func lostAnswer() async throws {
+        try await LiveAPI.run { api in
+            api.plan.fail(.other, [.answerLost])
+            let result = try await api.client().enqueue([WatchRequest("src_1")])
+            #expect(result.joined == 1)
+            #expect(try await api.client().list().items.count == 1)
+        }
+    }
+
+    @Test("following tells history and news of named watches once each, in order")
+    func followNamed() async throws {
+        try await LiveAPI.run { api in
+            let client = try api.client()
+            try await api.enqueue("src_1")
+            try await api.enqueue("src_2")
+            try await api.see("src_1", "pending")
+            let followed = Task {
+                var seen: [String] = []
+                for try await item in client.follow(["src_1"]) {
+                    guard case .event(let event) = item else { continue }
+                    seen.append("\(event.seq) \(event.type)")
+                    if event.isFinal { return seen }
+                }
+                return seen
+            }
+            try await api.see("src_2", "pending")
+            try await api.see("src_1", "chargeable")
+            try await api.see("src_1", "consumed", final: true)
+            #expect(
+                try await followed.value == [
+                    "1 source.pending", "2 source.chargeable", "3 source.consumed",
+                ]
+            )
+        }
+    }
+
+    @Test("a follower outlives a store that fails and loses nothing")
+    func followThroughFailure() async throws {
+        try await LiveAPI.run { api in
+            let client = try api.client()
+            for number in 0..<4 { try await api.enqueue("src_\(number)") }
+            var iterator = client.follow(from: .oldest).makeAsyncIterator()
+            try await api.see("src_0", "pending")
+            _ = try await iterator.next()
+            api.plan.fail(.read, [.refused, .refused, .answerLost])
+            for number in 1..<4 { try await api.see("src_\(number)", "pending") }
+            var sources: Set<String> = []
+            for _ in 1..<4 {
+                if case .event(let event) = try await iterator.next() {
+                    sources.insert(event.source)
+                }
+            }
+            #expect(sources == ["src_1", "src_2", "src_3"])
+            #expect(api.plan.failures == 3)
+        }
+    }
+
+    @Test("waiting ends when the status comes, came already, or cannot come any more")
+    func waiting() async throws {
+        try await LiveAPI.run { api in
+            let client = try api.client()
+            try await api.enqueue("src_1")
+            async let chargeable = client.wait(
+                for: "src_1",
+                until: .status("chargeable"),
+                timeout: .seconds(20)
+            )
+            try await api.see("src_1", "chargeable")
+            guard case .reached = try await chargeable else {
+                throw UnexpectedAnswer(text: "not reached")
+            }
+            let late = try await client.wait(for: "src_1", until: .final, timeout: .milliseconds(50))
+            guard case .timedOut = late else { throw UnexpectedAnswer(text: "\(late)") }
+            try await api.see("src_1", "consumed", final: true)
+            let before = try await client.wait(
+                for: "src_1",
+                until: .status("chargeable"),
+                timeout: .seconds(5)
+            )
+            guard case .reached = before else { throw UnexpectedAnswer(text: "\(before)") }
+            let never = try await client.wait(
+                for: "src_1",
+                until: .status("failed"),
+                timeout: .seconds(5)
+            )
+            guard case .closed = never else { throw UnexpectedAnswer(text: "\(never)") }
+        }
+    }
+
+    @Test("items are cut out of a page byte for byte")
+    func slices() {
+        let text = #"{"x":["no"],"data":[ {"a":[1,2],"data":["n"]} ,{"b":"],}\""}], "next":null}"#
+        #expect(
+            JSONSlices.elements(ofMember: "data", in: Array(text.utf8)) == [
+                #"{"a":[1,2],"data":["n"]}"#, #"{"b":"],}\""}"#,
+            ]
+        )
+        #expect(JSONSlices.elements(ofMember: "data", in: Array(#"{"data":[]}"#.utf8)).isEmpty)
+        #expect(JSONSlices.elements(ofMember: "data", in: Array(#"{"data":7}"#.utf8)).isEmpty)
+    }
+}

@@ -1,0 +1,70 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+
+/// An answer as a test looks at it.
+struct Answer {
+    let status: Int
+    let headers: HTTPHeaders
+    let text: String
+
+    /// The body as a JSON object; empty when it is none.
+    var json: [String: Any] {
+        (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: Any] ?? [:]
+    }
+
+    var code: String? { json["code"] as? String }
+
+    subscript(_ name: String) -> String? { json[name] as? String }
+
+    func number(_ name: String) -> Int? { json[name] as? Int }
+
+    /// The objects of an array.
+    func list(_ name: String) -> [[String: Any]] { json[name] as? [[String: Any]] ?? [] }
+}
+
+extension LiveAPI {
+    /// Sends one request.
+    func request(
+        _ method: HTTPMethod,
+        _ path: String,
+        body: String? = nil,
+        headers: [String: String] = [:]
+    ) async throws -> Answer {
+        var request = HTTPClientRequest(url: url + path)
+        request.method = method
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
+        if let body { request.body = .bytes(ByteBuffer(string: body)) }
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(20))
+        let bytes = try await response.body.collect(upTo: 32 * 1_048_576)
+        return Answer(
+            status: Int(response.status.code),
+            headers: response.headers,
+            text: String(buffer: bytes)
+        )
+    }
+
+    func get(_ path: String, headers: [String: String] = [:]) async throws -> Answer {
+        try await request(.GET, path, headers: headers)
+    }
+
+    func post(_ path: String, _ body: String? = nil, type: String = "application/json") async throws
+        -> Answer
+    {
+        try await request(.POST, path, body: body, headers: ["Content-Type": type])
+    }
+
+    /// Watches a source, which must succeed.
+    func enqueue(_ source: String) async throws {
+        let answer = try await post("/v1/watches", #"{"source":"\#(source)"}"#)
+        guard answer.status == 201 || answer.status == 200 else {
+            throw UnexpectedAnswer(text: answer.text)
+        }
+    }
+}
+
+/// An answer that ends a test.
+struct UnexpectedAnswer: Error {
+    let text: String
+}

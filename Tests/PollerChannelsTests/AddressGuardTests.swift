@@ -1,0 +1,90 @@
+import NIOCore
+import Poller
+import Testing
+
+@testable import PollerChannels
+
+@Suite("The address guard")
+struct AddressGuardTests {
+    private func verdict(
+        _ text: String,
+        _ guarding: AddressGuard = AddressGuard()
+    ) throws
+        -> AddressGuard.Verdict
+    {
+        guarding.judge(try SocketAddress(ipAddress: text, port: 443))
+    }
+
+    @Test(
+        "blocks everything that is not the public internet",
+        arguments: [
+            "0.0.0.0", "10.1.2.3", "100.64.0.1", "127.0.0.1", "127.255.255.255",
+            "169.254.169.254", "172.16.0.1", "172.31.255.255", "192.0.0.8", "192.0.2.1",
+            "192.88.99.1", "192.168.0.1", "198.18.0.1", "198.51.100.1", "203.0.113.1",
+            "224.0.0.1", "240.0.0.1", "255.255.255.255", "168.63.129.16", "::", "::1",
+            "::7f00:1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1",
+            "64:ff9b::a9fe:a9fe", "64:ff9b:1::1", "2002:7f00:1::", "2002:c0a8:1::1",
+            "2001:0:7f00:1::1", "2001:0:4136:e378:8000:63bf:80ff:fffe", "100::1", "2001:2::1",
+            "2001:10::1", "2001:20::1", "2001:db8::1", "3fff::1", "5f00::1", "fc00::1",
+            "fd00:ec2::254", "fe80::1", "fec0::1", "ff02::1",
+        ]
+    )
+    func blocks(address: String) throws {
+        #expect(try verdict(address) == .blocked)
+    }
+
+    @Test(
+        "lets the public internet pass",
+        arguments: [
+            "1.1.1.1", "93.184.216.34", "172.32.0.1", "172.15.255.255", "100.128.0.1",
+            "192.0.1.1", "2606:4700::1111", "2a00:1450:4001::1", "64:ff9b::101:101",
+            "2002:101:101::1",
+        ]
+    )
+    func passes(address: String) throws {
+        #expect(try verdict(address) == .open)
+    }
+
+    @Test("the operator's ranges are opened, and only those")
+    func allowList() throws {
+        let guarding = AddressGuard(allowing: try AddressRange.list("10.1.0.0/16, ::1 127.0.0.1"))
+        #expect(try verdict("10.1.255.1", guarding) == .allowed)
+        #expect(try verdict("::ffff:10.1.0.1", guarding) == .allowed)
+        #expect(try verdict("64:ff9b::a01:1", guarding) == .open)
+        #expect(try verdict("10.2.0.1", guarding) == .blocked)
+        #expect(try verdict("127.0.0.1", guarding) == .allowed)
+        #expect(try verdict("127.0.0.2", guarding) == .blocked)
+        #expect(try verdict("::1", guarding) == .allowed)
+    }
+
+    @Test("our own listeners are blocked inside an allowed range")
+    func ownListeners() throws {
+        let guarding = AddressGuard(
+            allowing: try AddressRange.list("127.0.0.0/8"),
+            ownListeners: [try SocketAddress(ipAddress: "0.0.0.0", port: 443)]
+        )
+        #expect(try verdict("127.0.0.1", guarding) == .blocked)
+        let beside = try SocketAddress(ipAddress: "127.0.0.1", port: 444)
+        #expect(guarding.judge(beside) == .allowed)
+    }
+
+    @Test(
+        "ranges that are none are refused with what to write instead",
+        arguments: [
+            "10.0.0.0/33", "10.0.0/8", "10.0.0.0/", "10.0.0.0/-1", "x", "::/129", "fe80::1%1",
+        ]
+    )
+    func badRanges(text: String) {
+        #expect(throws: InvalidInput.self) { try AddressRange.list(text) }
+    }
+
+    @Test("the system's resolver sees through every spelling of loopback")
+    func spellings() async throws {
+        for host in ["127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0x7f.1", "0", "localhost"]
+        {
+            let addresses = try await SystemResolver().addresses(host: host, port: 443)
+            #expect(!addresses.isEmpty)
+            for address in addresses { #expect(AddressGuard().judge(address) == .blocked) }
+        }
+    }
+}

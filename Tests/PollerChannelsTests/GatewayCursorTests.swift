@@ -1,0 +1,51 @@
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerChannels
+
+@Suite("A live cursor")
+struct GatewayCursorTests {
+    private let cursor = GatewayCursor(secret: [UInt8](repeating: 1, count: 32))
+    private let main = Principal(name: "a", account: .main)
+
+    @Test("comes back as it was, whatever the positions")
+    func roundTrip() {
+        var chance = SeededGenerator(seed: 42)
+        for count in [1, 4, 16, 64] {
+            for _ in 0..<50 {
+                let positions = (0..<count).map { _ in
+                    Bool.random(using: &chance)
+                        ? OutboxPosition.start
+                        : OutboxPosition(
+                            ms: UInt64.random(in: 0...1_900_000_000_000, using: &chance),
+                            n: UInt64.random(in: 0...5000, using: &chance)
+                        )
+                }
+                let text = cursor.encode(positions, for: main)
+                #expect(cursor.decode(text, partitions: count, for: main) == positions)
+            }
+        }
+    }
+
+    @Test("is good for its account, its store and its secret only, and cannot be altered")
+    func forgery() {
+        let positions = [OutboxPosition(ms: 1_795_165_200_125, n: 3), .start]
+        let text = cursor.encode(positions, for: main)
+        let other = Principal(name: "a", account: AccountID(unchecked: "acct_2"))
+        #expect(cursor.decode(text, partitions: 2, for: other) == nil)
+        #expect(cursor.decode(text, partitions: 2, for: Principal(name: "a", account: nil)) == nil)
+        #expect(cursor.decode(text, partitions: 4, for: main) == nil)
+        let stranger = GatewayCursor(secret: [UInt8](repeating: 2, count: 32))
+        #expect(stranger.decode(text, partitions: 2, for: main) == nil)
+        for index in text.indices {
+            var altered = text
+            let replacement: Character = text[index] == "A" ? "B" : "A"
+            altered.replaceSubrange(index...index, with: [replacement])
+            #expect(cursor.decode(altered, partitions: 2, for: main) == nil)
+        }
+        for bad in ["", "A", "====", text + "A", String(repeating: "A", count: 100_000)] {
+            #expect(cursor.decode(bad, partitions: 2, for: main) == nil)
+        }
+    }
+}

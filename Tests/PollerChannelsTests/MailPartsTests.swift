@@ -1,0 +1,89 @@
+import Poller
+import Testing
+
+@testable import PollerChannels
+
+@Suite("The parts of a mail")
+struct MailPartsTests {
+    @Test(
+        "an address that could become a second SMTP command is refused",
+        arguments: [
+            "mailto:a%0d%0aRCPT%20TO%3a%3cb%3e@c.d", "mailto:a%00@b.c", "mailto:a%20b@c.d",
+            "mailto:%3Ca@b.c", "mailto:a@b%0ac", "mailto:a%zz@b.c", "mailto:.a@b.c",
+            "mailto:a..b@c.d", "mailto:a@-b.c", "mailto:a@b..c", "mailto:a%40b@c.d",
+        ]
+    )
+    func badAddresses(url: String) throws {
+        let notify = try NotifyURL(url)
+        #expect(throws: InvalidInput.self) { try MailAddress(notify) }
+    }
+
+    @Test("a relay on this machine is plain, every other one speaks TLS unless the URL says off")
+    func relays() throws {
+        #expect(try SMTPRelay("smtp://127.0.0.1:2525").protection == .none)
+        #expect(try SMTPRelay("smtp://[::1]:25").protection == .none)
+        #expect(try SMTPRelay("smtp://localhost").port == 25)
+        #expect(try SMTPRelay("smtp://mail.example").protection == .startTLS)
+        #expect(try SMTPRelay("smtp://mail.example:25?tls=off").protection == .none)
+        #expect(try SMTPRelay("smtps://mail.example").port == 465)
+        let full = try SMTPRelay("smtp://us%40er:p%3Aw@mail.example")
+        #expect(full.user == "us@er" && full.password == "p:w" && full.port == 587)
+        #expect(full.description == "smtp://mail.example:587")
+    }
+
+    @Test(
+        "a relay URL with a mistake is refused without being quoted",
+        arguments: [
+            "", "mail.example", "http://x", "smtp://", "smtp://u@h", "smtp://u:secretpw@h:99999",
+            "smtp://u:secretpw@h ost", "smtps://h?tls=off", "smtp://h?x=1", "smtp://u:p%0a@h",
+        ]
+    )
+    func badRelays(text: String) {
+        do {
+            _ = try SMTPRelay(text)
+            Issue.record("accepted \(text)")
+        } catch {
+            #expect(!"\(error)".contains("secretpw"))
+        }
+    }
+
+    @Test("quoted-printable keeps lines short and line ends CRLF")
+    func quotedPrintable() {
+        #expect(QuotedPrintable.encode("a\nb\r\nc\rd") == "a\r\nb\r\nc\r\nd")
+        #expect(QuotedPrintable.encode("ü=") == "=C3=BC=3D")
+        #expect(QuotedPrintable.encode("x \ny") == "x=20\r\ny")
+        let long = QuotedPrintable.encode(String(repeating: "é", count: 500))
+        #expect(long.components(separatedBy: "\r\n").allSatisfy { $0.utf8.count <= 76 })
+    }
+
+    @Test("a header cannot be broken into two")
+    func headers() throws {
+        #expect(!MailHeader.encode("a\r\nBcc: x@y").contains("\n"))
+        let long = MailHeader.encode(String(repeating: "ü", count: 100))
+        let words = long.components(separatedBy: "\r\n ")
+        #expect(words.count > 1 && words.allSatisfy { $0.utf8.count <= 75 })
+        let sender = try MailSender("\"A\r\nBcc: x\" <a@b.c>")
+        #expect(!MailHeader.mailbox(sender).contains("\n"))
+    }
+
+    @Test("text in HTML cannot become markup")
+    func html() {
+        #expect(MailMessage.escape("<a href='x'>&\"") == "&lt;a href=&#39;x&#39;&gt;&amp;&quot;")
+    }
+
+    @Test("customers are told what they can act on")
+    func wanted() throws {
+        let channel = EmailChannel(
+            relay: try SMTPRelay("smtp://localhost"),
+            sender: try MailSender("a@b.c")
+        )
+        #expect(!channel.wants(Samples.event("src_1", "pending", previous: nil)))
+        #expect(!channel.wants(Samples.event("pi_1", "requires_payment_method", previous: nil)))
+        #expect(
+            channel.wants(Samples.event("pi_1", "requires_payment_method", previous: "processing"))
+        )
+        #expect(channel.wants(Samples.event("src_1", "chargeable")))
+        #expect(channel.wants(Samples.event("src_1", "pending", final: true, closed: .expired)))
+        #expect(channel.wants(Samples.event("src_1", "consumed", final: true)))
+    }
+}

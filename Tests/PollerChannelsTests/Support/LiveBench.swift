@@ -1,0 +1,191 @@
+import Logging
+import NIOCore
+import Poller
+import PollerTesting
+import ServiceLifecycle
+import Synchronization
+
+@testable import PollerChannels
+
+/// A gateway on a free port over an in-memory store, with a short hand for recording events.
+struct LiveBench: Sendable {
+    /// A key that sees every account, and one that sees one.
+    struct Keys: Authenticator {
+        let anonymous: Principal? = nil
+
+        func principal(token: String) async -> Principal? {
+            switch token {
+            case "key-all": Principal(name: "all", account: nil)
+            case "key-main": Principal(name: "main", account: .main)
+            case "key-other":
+                Principal(name: "other", account: AccountID(unchecked: "acct_other"))
+            default: nil
+            }
+        }
+    }
+
+    static let cursorSecret = [UInt8](repeating: 7, count: 32)
+
+    let store: MemoryStore
+    let port: Int
+    let log: LogRecorder
+    private let group: ServiceGroup
+
+    /// Runs a gateway while `body` works with it, then shuts it down.
+    static func run(
+        limits: GatewayLimits = GatewayLimits(),
+        authenticator: any Authenticator = Keys(),
+        allowedOrigins: Set<String> = [],
+        drainTimeout: Duration = .seconds(7),
+        store: MemoryStore? = nil,
+        _ body: (LiveBench) async throws -> Void
+    ) async throws {
+        let clock = ContinuousClock()
+        let store = store ?? MemoryStore(time: ClockTime(clock))
+        let log = LogRecorder()
+        let logger = log.logger
+        let feed = LiveFeed(outbox: store, clock: clock, logger: logger)
+        let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
+        let gateway = Gateway(
+            configuration: GatewayConfiguration(
+                host: "127.0.0.1",
+                port: 0,
+                cursorSecret: cursorSecret,
+                allowedOrigins: allowedOrigins,
+                limits: limits,
+                drainTimeout: drainTimeout
+            ),
+            outbox: store,
+            watches: store,
+            feed: feed,
+            authenticator: authenticator,
+            clock: clock,
+            logger: logger,
+            onListening: { continuation.yield($0.port ?? 0) }
+        )
+        let group = ServiceGroup(services: [feed, gateway], logger: logger)
+        async let running: Void = group.run()
+        var iterator = ports.makeAsyncIterator()
+        let port = await iterator.next() ?? 0
+        let bench = LiveBench(store: store, port: port, log: log, group: group)
+        do {
+            try await body(bench)
+        } catch {
+            await group.triggerGracefulShutdown()
+            try await running
+            throw error
+        }
+        await group.triggerGracefulShutdown()
+        try await running
+    }
+
+    /// Begins to drain, as SIGTERM does.
+    func drain() async {
+        await group.triggerGracefulShutdown()
+    }
+
+    /// Records a status of a source, as a worker does.
+    func record(
+        _ source: String,
+        _ status: String,
+        final: Bool = false,
+        account: AccountID = .main,
+        object: String = "{}"
+    ) async throws {
+        try await Self.record(source, status, final: final, account: account, object: object, store)
+    }
+
+    /// Records into a store that no gateway serves at the moment.
+    static func record(
+        _ source: String,
+        _ status: String,
+        final: Bool = false,
+        account: AccountID = .main,
+        object: String = "{}",
+        _ store: MemoryStore
+    ) async throws {
+        let id = SourceID(unchecked: source)
+        let key = WatchKey(
+            account: account,
+            source: id,
+            kind: SourceKind(inferredFrom: id) ?? .source
+        )
+        _ = try await store.enqueue([try NewWatch(key: key)])
+        let claim = try await store.claim(
+            ClaimRequest(
+                partition: store.partition(of: key.lane),
+                limit: 1000,
+                owner: OwnerID(unchecked: "AAAAAAAAAAA"),
+                lease: .seconds(10),
+                lane: .unlimited
+            )
+        )
+        for lease in claim.leases {
+            guard lease.item.key == key else {
+                _ = try await store.release([lease.ref])
+                continue
+            }
+            var state = lease.item.state
+            let event = Event(
+                watch: lease.item,
+                status: SourceStatus(unchecked: status),
+                final: final,
+                object: RawJSON(unchecked: object),
+                polledAt: lease.claimedAt,
+                lag: .zero
+            )
+            state.status = SourceStatus(unchecked: status)
+            _ = try await store.commit([
+                Commit(
+                    ref: lease.ref,
+                    verdict: final ? .close(.settled) : .next(after: .seconds(600)),
+                    change: WatchChange(state: state, event: event)
+                )
+            ])
+        }
+    }
+
+    /// Connects the independent client.
+    func client(_ arguments: [String] = ["--token", "key-all"]) async throws -> PythonPeer {
+        let client = try PythonPeer("ws_client.py", [url] + arguments)
+        try await client.line("connected", within: .seconds(20)) {
+            $0["opened"] != nil || $0["refused"] != nil
+        }
+        return client
+    }
+
+    var url: String { "ws://127.0.0.1:\(port)/v1/stream" }
+}
+
+extension PythonPeer {
+    /// The messages received so far.
+    var received: [JSONLine] { lines.compactMap { $0["received"] } }
+
+    /// Waits for a message with this `op` that `matches`.
+    @discardableResult
+    func message(
+        _ op: String,
+        within limit: Duration = .seconds(10),
+        _ matches: (JSONLine) -> Bool = { _ in true }
+    ) async throws -> JSONLine {
+        let line = try await line("a message \(op)", within: limit) { line in
+            line["received"].map { $0["op"]?.string == op && matches($0) } ?? false
+        }
+        return line["received"] ?? line
+    }
+
+    /// The `source:status` of the events received so far, in order.
+    var events: [String] {
+        received.compactMap { message in
+            guard let event = message["event"], let source = event["source"]?.string,
+                let status = event["status"]?.string
+            else { return nil }
+            return "\(source):\(status)"
+        }
+    }
+
+    /// Waits for the close code.
+    func closeCode(within limit: Duration = .seconds(15)) async throws -> Int? {
+        try await line("closed", within: limit) { $0["closed"] != nil }["closed"]?.int
+    }
+}

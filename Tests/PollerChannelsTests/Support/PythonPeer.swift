@@ -1,0 +1,88 @@
+import Foundation
+import PollerTesting
+import Synchronization
+import Testing
+
+/// A script of `Tests/Peers` that runs while a test needs it, and what it prints.
+///
+/// A class because it owns a process; losing the last reference kills it.
+final class PythonPeer: Sendable {
+    /// The interpreter: `POLLER_TEST_PYTHON`, or `python3` from the path.
+    static let python = ProcessInfo.processInfo.environment["POLLER_TEST_PYTHON"] ?? "python3"
+
+    /// Whether a module can be imported; tests that need it are skipped when not.
+    static func has(_ module: String) -> Bool {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [python, "-c", "import \(module)"]
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }
+
+    private let process: Process
+    private let input: Pipe
+    private let output: Mutex<Data>
+
+    /// Starts a script.
+    init(_ script: String, _ arguments: [String] = []) throws {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments =
+            [Self.python, folder.appendingPathComponent("Peers/\(script)").path] + arguments
+            // A test process that is killed leaves nothing behind.
+            + ["--until-eof"]
+        input = Pipe()
+        let printed = Pipe()
+        process.standardInput = input
+        process.standardOutput = printed
+        output = Mutex(Data())
+        printed.fileHandleForReading.readabilityHandler = { [weak self] handle in
+            let data = handle.availableData
+            if data.isEmpty { handle.readabilityHandler = nil }
+            self?.output.withLock { $0.append(data) }
+        }
+        try process.run()
+    }
+
+    deinit {
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        process.waitUntilExit()
+    }
+
+    /// What it has printed so far, one JSON object a line.
+    var lines: [JSONLine] {
+        let text = output.withLock { String(decoding: $0, as: UTF8.self) }
+        return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+            .compactMap { JSONLine(String($0)) }
+    }
+
+    /// Waits for a line that `matches`.
+    @discardableResult
+    func line(
+        _ fact: String,
+        within limit: Duration = .seconds(10),
+        _ matches: (JSONLine) -> Bool
+    ) async throws -> JSONLine {
+        var found: JSONLine?
+        try await eventually(fact, within: limit) {
+            found = lines.first(where: matches)
+            return found != nil
+        }
+        return try #require(found)
+    }
+
+    /// The port it listens on.
+    func port() async throws -> Int {
+        let line = try await line("the peer listens", within: .seconds(20)) { $0["port"] != nil }
+        return line["port"]?.int ?? 0
+    }
+
+    /// Writes a line to its standard input.
+    func send(_ line: String) throws {
+        try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
+    }
+}

@@ -1,0 +1,40 @@
+import Poller
+
+/// Events as a worker records them.
+enum Samples {
+    static let start = Timestamp(ms: 1_795_165_200_125)
+
+    /// The event of a source that goes from `previous` to `status`.
+    static func event(
+        _ source: String = "src_1",
+        _ status: String = "chargeable",
+        previous: String? = "pending",
+        final: Bool = false,
+        closed: ClosedReason? = nil,
+        account: AccountID = .main,
+        object: String = #"{"id":"src_1","note":"Gr\u00fc\u00dfe \ud83d\ude00"}"#
+    ) -> Event {
+        let watch = Watch(
+            key: WatchKey(
+                account: account,
+                source: SourceID(unchecked: source),
+                kind: .source
+            ),
+            policy: .standard,
+            createdAt: start,
+            deadline: start + .seconds(600),
+            run: 1,
+            seq: 1,
+            state: WatchState(status: previous.map(SourceStatus.init(unchecked:)))
+        )
+        return Event(
+            watch: watch,
+            status: SourceStatus(unchecked: status),
+            final: final,
+            closed: closed,
+            object: RawJSON(unchecked: object),
+            polledAt: start,
+            lag: .milliseconds(3)
+        )
+    }
+}

@@ -1,0 +1,34 @@
+import Foundation
+
+/// A certificate for one name that only itself vouches for, made by `openssl`.
+struct SelfSigned {
+    private let folder: URL
+    let certificate: String
+    let key: String
+
+    init(name: String) throws {
+        folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("cert-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        certificate = folder.appendingPathComponent("cert.pem").path
+        key = folder.appendingPathComponent("key.pem").path
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+            "-nodes", "-days", "2", "-subj", "/CN=\(name)", "-addext",
+            "subjectAltName=DNS:\(name)", "-keyout", key, "-out", certificate,
+        ]
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw CocoaError(.executableLoad)
+        }
+    }
+
+    /// Removes the files; a temporary folder may stay behind.
+    func remove() {
+        try? FileManager.default.removeItem(at: folder)
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Logging
+import Poller
+import PollerRedis
+import PollerTesting
+import RedisClient
+import Testing
+
+/// The real scripts on a real redis-server, with the clock in a key that tests move.
+///
+/// One server serves a whole suite; each harness has a namespace of its own.
+struct RedisHarness: StoreHarness {
+    static let partitionCount = 4
+
+    let client: RedisClient
+    let store: RedisWatchStore
+    let queue: RedisDeliveryQueue
+    let layout: StoreLayout
+    private let clockKey: String
+
+    var watches: any WatchStore & Outbox { store }
+    var deliveries: any DeliveryQueue { queue }
+
+    init(client: RedisClient) async throws {
+        self.client = client
+        let namespace = "t\(UUID().uuidString.prefix(8))"
+        layout = try await StoreLayout.agreed(
+            on: client,
+            namespace: namespace,
+            partitions: Self.partitionCount
+        )
+        clockKey = "\(namespace):clock"
+        let scripts = Scripts.virtual(clockKey: clockKey)
+        var logger = Logger(label: "conformance")
+        logger.logLevel = .error
+        store = RedisWatchStore(client: client, layout: layout, scripts: scripts, logger: logger)
+        queue = RedisDeliveryQueue(client: client, layout: layout, scripts: scripts, logger: logger)
+        // The outbox's ids are real time, so virtual time begins there.
+        try await set(Int(Date().timeIntervalSince1970 * 1000))
+    }
+
+    func advance(by duration: Duration) async throws {
+        let commands = (0..<Self.partitionCount).map { partition in
+            RedisCommand("INCRBY", ["\(clockKey){\(partition)}", RedisArgument(duration.ms)])
+        }
+        _ = try await client.pipeline(commands)
+    }
+
+    func partition(of lane: LaneID) -> Int {
+        layout.watchKeys.partition(of: lane.description)
+    }
+
+    private func set(_ ms: Int) async throws {
+        let commands = (0..<Self.partitionCount).map { partition in
+            RedisCommand("SET", ["\(clockKey){\(partition)}", RedisArgument(ms)])
+        }
+        _ = try await client.pipeline(commands)
+    }
+}
+
+/// Runs `body` with a client of a fresh redis-server.
+func withRedis(_ body: (RedisClient) async throws -> Void) async throws {
+    let server = try RedisServerProcess()
+    defer { server.stop() }
+    var logger = Logger(label: "redis")
+    logger.logLevel = .error
+    let client = RedisClient(url: try RedisURL(server.url), logger: logger)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await client.run() }
+        do {
+            try await client.waitUntilConnected(timeout: .seconds(10))
+            try await body(client)
+        } catch {
+            group.cancelAll()
+            throw error
+        }
+        group.cancelAll()
+    }
+}

@@ -1,0 +1,206 @@
+import Poller
+import PollerTesting
+import Testing
+
+@Suite("DeliveryHandler", .timeLimit(.minutes(1)))
+struct DeliveryHandlerTests {
+    let store = MemoryStore(time: VirtualTime())
+    let key = Sample.key()
+
+    func record(_ statuses: [String]) async throws {
+        _ = try await store.enqueue([try NewWatch(key: key)])
+        for status in statuses {
+            let lease = try #require(try await claim())
+            let event = Event(
+                watch: lease.item,
+                status: SourceStatus(unchecked: status),
+                final: false,
+                object: nil,
+                polledAt: lease.claimedAt,
+                lag: .zero
+            )
+            let change = WatchChange(state: WatchState(status: event.status), event: event)
+            _ = try await store.commit([
+                Commit(ref: lease.ref, verdict: .next(after: .zero), change: change)
+            ])
+        }
+    }
+
+    func claim() async throws -> Lease<Watch>? {
+        try await store.claim(
+            ClaimRequest(
+                partition: store.partition(of: key.lane),
+                limit: 1,
+                owner: Sample.owner,
+                lease: .seconds(10),
+                lane: .unlimited
+            )
+        ).leases.first
+    }
+
+    func reconcile(
+        _ channel: RecordingChannel,
+        _ state: DeliveryState = DeliveryState(),
+        url: String = "https://a.example/hook"
+    ) async throws -> Reconciled<DeliveryChange>? {
+        let handler = DeliveryHandler(store: store, channels: [channel], logger: Sample.quiet)
+        return await handler.reconcile(try held(state, url: url))
+    }
+
+    func held(_ state: DeliveryState, url: String) throws -> Held<Delivery> {
+        let url = try NotifyURL(url)
+        let endpoint = EndpointID(account: key.account, url: url.description)
+        let now = VirtualTime.start
+        return Held(
+            lease: Lease(
+                ref: LeaseRef(
+                    id: Delivery.id(endpoint: endpoint, watch: key),
+                    partition: 0,
+                    token: 1,
+                    owner: Sample.owner
+                ),
+                item: Delivery(endpoint: endpoint, url: url, watch: key, state: state),
+                lane: LaneID(endpoint: endpoint),
+                due: now,
+                claimedAt: now,
+                endsAt: now + .seconds(30)
+            ),
+            elapsed: { .zero }
+        )
+    }
+
+    @Test("tells the one event after the cursor and moves the cursor behind it")
+    func next() async throws {
+        try await record(["a", "b", "c"])
+        let channel = RecordingChannel()
+        let state = DeliveryState(cursor: 1, failures: 2, attempts: 5)
+        let done = try #require(try await reconcile(channel, state))
+        #expect(channel.attempts.map(\.event.seq) == [2])
+        #expect(channel.attempts.map(\.number) == [3])
+        #expect(done.change.state == DeliveryState(cursor: 2, failures: 0, attempts: 6))
+        #expect(done.verdict == .next(after: .zero))
+        let last = try #require(try await reconcile(channel, done.change.state))
+        #expect(last.change.state.cursor == 3)
+        #expect(last.verdict == .rest)
+    }
+
+    @Test("with nothing to tell it rests")
+    func nothing() async throws {
+        try await record(["a"])
+        let channel = RecordingChannel()
+        let done = try #require(try await reconcile(channel, DeliveryState(cursor: 1)))
+        #expect(done.verdict == .rest)
+        #expect(done.change.state == DeliveryState(cursor: 1))
+        #expect(channel.attempts.isEmpty)
+    }
+
+    @Test("a failed attempt is repeated by the channel's schedule")
+    func fails() async throws {
+        try await record(["a"])
+        let channel = RecordingChannel(
+            schedule: RetrySchedule(waits: [.seconds(10), .seconds(60)])
+        )
+        channel.script([.failed("503", after: nil)])
+        let done = try #require(try await reconcile(channel))
+        #expect(done.change.state == DeliveryState(cursor: 0, failures: 1, attempts: 1))
+        #expect(done.change.lastError == "503")
+        guard case .next(let wait) = done.verdict else {
+            Issue.record("\(done.verdict)")
+            return
+        }
+        #expect(wait >= .seconds(8) && wait <= .seconds(12))
+    }
+
+    @Test(
+        "the receiver may ask for a longer wait, up to an hour",
+        arguments: [
+            (Duration.seconds(300), Duration.seconds(300)), (.seconds(9999), .seconds(3600)),
+        ]
+    )
+    func wish(_ wish: Duration, _ wanted: Duration) async throws {
+        try await record(["a"])
+        let channel = RecordingChannel(schedule: RetrySchedule(waits: [.seconds(10)]))
+        channel.script([.failed("429", after: wish)])
+        #expect(try await reconcile(channel)?.verdict == .next(after: wanted))
+    }
+
+    @Test("when no attempt is left the event is given up and the next one is told")
+    func givesUp() async throws {
+        try await record(["a", "b"])
+        let channel = RecordingChannel(schedule: RetrySchedule(waits: [.seconds(1)]))
+        channel.script([.failed("500", after: nil)])
+        let state = DeliveryState(cursor: 0, failures: 1, attempts: 1)
+        let done = try #require(try await reconcile(channel, state))
+        #expect(done.change.state == DeliveryState(cursor: 1, failures: 0, attempts: 2))
+        #expect(done.verdict == .next(after: .zero))
+        #expect(done.change.lastError == "500")
+    }
+
+    @Test("a refused event is not tried again")
+    func rejected() async throws {
+        try await record(["a"])
+        let channel = RecordingChannel()
+        channel.script([.rejected("410")])
+        let done = try #require(try await reconcile(channel))
+        #expect(done.change.state.cursor == 1)
+        #expect(done.verdict == .rest)
+        #expect(done.change.lastError == "410")
+    }
+
+    @Test("events the channel does not want are passed over in one turn")
+    func unwanted() async throws {
+        try await record((1...40).map { $0 == 40 ? "chargeable" : "s\($0)" })
+        let channel = RecordingChannel { $0.status?.description == "chargeable" }
+        let first = try #require(try await reconcile(channel))
+        #expect(first.change.state == DeliveryState(cursor: 32))
+        #expect(first.verdict == .next(after: .zero))
+        let second = try #require(try await reconcile(channel, first.change.state))
+        #expect(channel.attempts.map(\.event.seq) == [40])
+        #expect(second.change.state.cursor == 40)
+        #expect(second.verdict == .rest)
+    }
+
+    @Test("without a channel for the scheme nothing is lost and it is tried again later")
+    func noChannel() async throws {
+        try await record(["a"])
+        let done = try #require(
+            try await reconcile(RecordingChannel(), url: "mailto:a@b.example")
+        )
+        #expect(done.verdict == .next(after: .seconds(60)))
+        #expect(done.change.state == DeliveryState())
+        #expect(done.change.lastError?.contains("mailto") == true)
+    }
+
+    @Test("a log that cannot be read is tried again in a second")
+    func unreadable() async throws {
+        let plan = FaultPlan()
+        plan.setDown(true)
+        let handler = DeliveryHandler(
+            store: FaultyStore(store, plan: plan),
+            channels: [RecordingChannel()],
+            logger: Sample.quiet
+        )
+        let done = await handler.reconcile(try held(DeliveryState(cursor: 3), url: "https://a.b/"))
+        #expect(done?.verdict == .next(after: .seconds(1)))
+        #expect(done?.change.state == DeliveryState(cursor: 3))
+    }
+
+    @Test("an attempt that was cut off counts only if it was accepted")
+    func cutOff() async throws {
+        try await record(["a"])
+        for (answer, isKept) in [
+            (AttemptResult.failed("cut", after: nil), false), (.delivered, true),
+        ] {
+            let channel = RecordingChannel()
+            channel.script([answer])
+            let task = Task {
+                while !Task.isCancelled { await Task.yield() }
+                return try await reconcile(channel)
+            }
+            task.cancel()
+            let done = try await task.value
+            #expect((done != nil) == isKept)
+            #expect(channel.attempts.count == 1)
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import Poller
+import PollerTesting
+import Testing
+
+@Suite("Event")
+struct EventTests {
+    struct Wire: Decodable {
+        struct Observed: Decodable {
+            let polledAt: String
+            let lagMs: Int
+        }
+
+        let id: String
+        let type: String
+        let account: String
+        let source: String
+        let kind: String
+        let seq: Int
+        let run: Int
+        let previousStatus: String?
+        let status: String?
+        let final: Bool
+        let object: [String: String]?
+        let observed: Observed
+    }
+
+    func wire(_ event: Event) throws -> Wire {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return try decoder.decode(Wire.self, from: Data(event.json.utf8))
+    }
+
+    func event(
+        _ object: String?,
+        status: String? = "chargeable",
+        closed: ClosedReason? = nil
+    )
+        -> Event
+    {
+        Event(
+            watch: Sample.watch(status: "pending", seq: 1),
+            status: status.map(SourceStatus.init(unchecked:)),
+            final: false,
+            closed: closed,
+            object: object.map(RawJSON.init(unchecked:)),
+            polledAt: VirtualTime.start,
+            lag: .milliseconds(3)
+        )
+    }
+
+    @Test("is JSON of the documented shape, without the source's secret")
+    func shape() throws {
+        let event = event(#"{"id":"src_1","client_secret":"src_client_secret_x","note":"a\"b"}"#)
+        let wire = try wire(event)
+        #expect(wire.id == event.id.description && wire.id.hasPrefix("evt_") && wire.id.count == 28)
+        #expect(wire.type == "source.chargeable")
+        #expect(wire.account == "acct_a")
+        #expect(wire.source == "src_1")
+        #expect(wire.kind == "source")
+        #expect(wire.seq == 2 && wire.run == 1)
+        #expect(wire.previousStatus == "pending" && wire.status == "chargeable")
+        #expect(!wire.final)
+        #expect(wire.object == ["id": "src_1", "note": "a\"b"])
+        #expect(wire.observed.polledAt == "2026-11-20T09:00:00.000Z")
+        #expect(wire.observed.lagMs == 3)
+        #expect(!event.json.contains("client_secret"))
+    }
+
+    @Test("an object beyond the limit is left out, one at the limit is not")
+    func large() throws {
+        let frame = #"{"a":""}"#.utf8.count
+        for (extra, isKept) in [(0, true), (1, false)] {
+            let filler = String(repeating: "x", count: Event.objectBytesMax - frame + extra)
+            let event = event(#"{"a":"\#(filler)"}"#)
+            let wire = try wire(event)
+            #expect((wire.object != nil) == isKept)
+        }
+    }
+
+    @Test("a watch that ends without a final status says why")
+    func closed() throws {
+        for reason in ClosedReason.allCases {
+            #expect(event(nil, closed: reason).type == "watch.\(reason.rawValue)")
+        }
+        let unknown = event(nil, status: nil, closed: .cancelled)
+        let wire = try wire(unknown)
+        #expect(wire.status == nil && wire.object == nil)
+    }
+
+    @Test("reads back from its bytes")
+    func roundTrip() {
+        for event in [event(nil), event(#"{"id":"1"}"#), event(nil, status: nil, closed: .gone)] {
+            #expect(Event(json: event.json) == event)
+        }
+        for text in ["", "{}", "null", "[]", event(nil).json + "x"] {
+            #expect(Event(json: text) == nil)
+        }
+    }
+
+    @Test("its id depends on account, source, run, seq and type alone, and stays what it was")
+    func id() {
+        let key = Sample.key()
+        let id = EventID(key: key, run: 1, seq: 2, type: "source.chargeable")
+        #expect(event(nil).id == id)
+        #expect(event(#"{"a":"1"}"#).id == id)
+        let others = [
+            EventID(key: Sample.key("src_2"), run: 1, seq: 2, type: "source.chargeable"),
+            EventID(key: Sample.key(account: "acct_b"), run: 1, seq: 2, type: "source.chargeable"),
+            EventID(key: key, run: 2, seq: 2, type: "source.chargeable"),
+            EventID(key: key, run: 1, seq: 3, type: "source.chargeable"),
+            EventID(key: key, run: 1, seq: 2, type: "source.failed"),
+        ]
+        #expect(Set(others + [id]).count == 6)
+        // SHA-256("acct_a\0src_1\01\02\0source.chargeable"), the first 18 bytes: consumers
+        // dedupe by it, so no release may change it.
+        #expect(id.description == "evt_fdcYbIk3YDxJAhY7LE83CiPx")
+    }
+}

@@ -1,0 +1,126 @@
+import Poller
+import PollerTesting
+import Testing
+
+@Suite("LiveFeed", .timeLimit(.minutes(1)))
+struct LiveFeedTests {
+    let clock = ManualClock()
+    let store: MemoryStore
+    let feed: LiveFeed<MemoryStore, ManualClock>
+
+    init() {
+        store = MemoryStore(time: ClockTime(clock))
+        feed = LiveFeed(outbox: store, clock: clock, logger: Sample.quiet)
+    }
+
+    /// Records two events of a source: one change by restart and cancellation each time.
+    func record(_ source: String, times: Int = 1) async throws {
+        let key = Sample.key(source)
+        for _ in 0..<times {
+            _ = try await store.enqueue([try NewWatch(key: key)])
+            _ = try await store.cancel(key)
+        }
+    }
+
+    func seqs(_ items: [FeedItem]) -> [Int] {
+        items.compactMap { if case .entry(let entry) = $0 { entry.event.seq } else { nil } }
+    }
+
+    @Test("tells what is recorded from now on, in order, without any time passing")
+    func order() async throws {
+        try await record("src_1", times: 3)
+        let stream = feed.listen(bufferMax: 1000) { _ in true }
+        try await running(feed.run) {
+            await clock.waitForSleepers(1)
+            try await record("src_1", times: 200)
+            var items: [FeedItem] = []
+            for await item in stream {
+                items.append(item)
+                if items.count == 200 { break }
+            }
+            #expect(seqs(items) == Array(4...203))
+        }
+        #expect(clock.now == .init(offset: .zero))
+    }
+
+    @Test("each listener gets what matches")
+    func matching() async throws {
+        let one = feed.listen(bufferMax: 10) { $0.event.key == Sample.key("src_1") }
+        let two = feed.listen(bufferMax: 10) { $0.event.key == Sample.key("src_2") }
+        try await running(feed.run) {
+            await clock.waitForSleepers(1)
+            for source in ["src_2", "src_1", "src_2", "src_1"] { try await record(source) }
+            for (stream, source) in [(one, "src_1"), (two, "src_2")] {
+                var items: [OutboxEntry] = []
+                for await case .entry(let entry) in stream {
+                    items.append(entry)
+                    if items.count == 2 { break }
+                }
+                #expect(items.map(\.event.key) == [Sample.key(source), Sample.key(source)])
+                #expect(items.map(\.event.seq) == [1, 2])
+            }
+        }
+    }
+
+    @Test("a slow listener is told that it missed something, and the others miss nothing")
+    func overflow() async throws {
+        let slow = feed.listen(bufferMax: 5) { _ in true }
+        let fast = feed.listen(bufferMax: 100) { _ in true }
+        try await running(feed.run) {
+            await clock.waitForSleepers(1)
+            try await record("src_1", times: 20)
+            var all: [FeedItem] = []
+            for await item in fast {
+                all.append(item)
+                if all.count == 20 { break }
+            }
+            #expect(seqs(all) == Array(1...20))
+            var items: [FeedItem] = []
+            for await item in slow { items.append(item) }
+            #expect(seqs(items) == [1, 2, 3, 4, 5])
+            #expect(items.last == .overflowed)
+        }
+    }
+
+    @Test("every stream ends when the feed does, and those that come later end at once")
+    func ends() async throws {
+        let early = feed.listen(bufferMax: 5) { _ in true }
+        try await running(feed.run) { await clock.waitForSleepers(1) }
+        for await item in early { Issue.record("\(item)") }
+        let late = feed.listen(bufferMax: 5) { _ in true }
+        for await item in late { Issue.record("\(item)") }
+    }
+
+    @Test("a store that is away delays the feed but loses nothing")
+    func outage() async throws {
+        let plan = FaultPlan()
+        let feed = LiveFeed(
+            outbox: FaultyStore(store, plan: plan),
+            clock: clock,
+            logger: Sample.quiet
+        )
+        let stream = feed.listen(bufferMax: 100) { _ in true }
+        try await running(feed.run) {
+            await clock.waitForSleepers(1)
+            plan.setDown(true)
+            try await record("src_1", times: 10)
+            try await eventually("the outage is felt") { plan.failures > 0 }
+            plan.setDown(false)
+            let received = Shared(0)
+            let listener = Task {
+                var items: [FeedItem] = []
+                for await item in stream {
+                    items.append(item)
+                    received.change { $0 = items.count }
+                    if items.count == 10 { break }
+                }
+                return items
+            }
+            try await eventually("everything came") {
+                clock.advance(by: .milliseconds(200))
+                return received.value == 10
+            }
+            #expect(seqs(await listener.value) == Array(1...10))
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import Poller
+import PollerTesting
+import Testing
+
+@Suite("from a recorded change to its customers", .timeLimit(.minutes(1)))
+struct NotifierTests {
+    let rig = WorkerRig()
+
+    @Test("each endpoint is told every change once, in order, though attempts fail")
+    func wholePath() async throws {
+        let clock = rig.clock
+        let deliveries = MemoryDeliveryQueue(time: ClockTime(clock))
+        let channel = RecordingChannel(schedule: RetrySchedule(waits: [.seconds(1), .seconds(2)]))
+        channel.script([.failed("503", after: nil), .failed("503", after: nil)])
+        let plan = FaultPlan()
+        plan.fail(.mark, [.refused, .answerLost])
+        plan.fail(.acknowledge, [.refused])
+        let reader = OutboxReader(
+            outbox: FaultyStore(rig.store, plan: plan),
+            deliveries: FaultyDeliveryQueue(deliveries, plan: plan),
+            owner: Sample.owner,
+            clock: clock,
+            logger: Sample.quiet
+        )
+        let notifier = Reconciler(
+            name: "notifier",
+            queue: deliveries,
+            handler: DeliveryHandler(store: rig.store, channels: [channel], logger: Sample.quiet),
+            settings: ReconcilerSettings(
+                owner: Sample.owner,
+                concurrency: 8,
+                lease: .seconds(30),
+                lane: .unlimited,
+                drainTimeout: .seconds(5)
+            ),
+            clock: clock,
+            logger: Sample.quiet
+        )
+        let urls = try ["https://a.example/", "https://b.example/"].map { try NotifyURL($0) }
+        let keys = (0..<6).map { Sample.key("src_\($0)") }
+        for key in keys {
+            rig.upstream.script(
+                key.source,
+                [.pending, .status("chargeable"), .status("consumed", final: true)]
+            )
+        }
+        _ = try await rig.store.enqueue(keys.map { try NewWatch(key: $0, notify: urls) })
+        let worker = rig.worker()
+        try await running(worker.run) {
+            try await running(reader.run) {
+                try await running(notifier.run) {
+                    try await rig.timePasses(until: "everything is told") {
+                        let store = try await rig.store.stats()
+                        let told = try await deliveries.stats().closed
+                        return told == 12 && store.undelivered == 0 && store.closed == 6
+                    }
+                }
+            }
+        }
+        for url in urls {
+            for key in keys {
+                let told = channel.attempts.filter { $0.url == url && $0.event.key == key }
+                var seqs = told.map(\.event.seq)
+                // A repeated attempt is of the same event.
+                seqs = seqs.enumerated().filter {
+                    $0.offset == 0 || seqs[$0.offset - 1] != $0.element
+                }
+                .map(\.element)
+                #expect(seqs == [1, 2, 3], "\(url) \(key.source)")
+            }
+        }
+        #expect(channel.attempts.count == 38)
+    }
+}

@@ -1,0 +1,63 @@
+import Poller
+import Testing
+
+@Suite("NotifyURL")
+struct NotifyURLTests {
+    @Test(
+        "takes plain web and mail addresses as they are",
+        arguments: [
+            ("https://a.example/hook?x=1#f", "https"), ("http://127.0.0.1:8080/", "http"),
+            ("HTTPS://A.EXAMPLE", "https"), ("https://[::1]:8443/x", "https"),
+            ("mailto:orders+1@shop.example", "mailto"), ("https://a.example/p@th", "https"),
+        ]
+    )
+    func accepts(_ text: String, _ scheme: String) throws {
+        let url = try NotifyURL(text)
+        #expect(url.description == text)
+        #expect(url.scheme == scheme)
+    }
+
+    @Test(
+        "refuses everything else",
+        arguments: [
+            "", ":", "https", "https:", "https:/", "https://", "https:///path", "https://?q",
+            "https://#f", "https://:443/", "https:a.example", "https://user@a.example/",
+            "https://user:pw@a.example/", "https://@a.example/", "ftp://a.example/",
+            "file:///etc/passwd", "javascript:alert(1)", "//a.example/", " https://a.example/",
+            "https://a.example/ ", "https://a.example/\r\nX: y", "https://a.example/\u{0}",
+            "https://a.example\\@b.example/", "https://bücher.example/", "https://a.example/\u{7f}",
+            "mailto:", "mailto:a", "mailto:@b.example", "mailto:a@", "mailto:a@b@c.example",
+            "mailto:a@b.example,c@d.example", "mailto:a@b.example?bcc=x", "mailto:<a@b.example>",
+            "mailto:\"a b\"@c.example", "mailto:a;b@c.example", "mailto://a@b.example:25",
+            "mailto:a@b.example\nBcc: c@d.example",
+        ]
+    )
+    func refuses(_ text: String) {
+        #expect(throws: InvalidInput.self) { try NotifyURL(text) }
+    }
+
+    @Test("may be 2,048 characters long, no more")
+    func length() throws {
+        let start = "https://a.example/"
+        let rest = String(repeating: "x", count: 2048 - start.count)
+        #expect(try NotifyURL(start + rest).description.count == 2048)
+        #expect(throws: InvalidInput.self) { try NotifyURL(start + rest + "x") }
+    }
+
+    @Test("a mail address may be 254 characters long, no more")
+    func mailLength() throws {
+        let host = "@b.example"
+        let name = String(repeating: "x", count: 254 - host.count)
+        #expect(try NotifyURL("mailto:" + name + host).scheme == "mailto")
+        #expect(throws: InvalidInput.self) { try NotifyURL("mailto:x" + name + host) }
+    }
+
+    @Test("an error names the field")
+    func field() throws {
+        let error = try #require(throws: InvalidInput.self) {
+            try NotifyURL("ftp://x", field: "notify[2]")
+        }
+        #expect(error.field == "notify[2]")
+        #expect(error.description.contains("https://"))
+    }
+}

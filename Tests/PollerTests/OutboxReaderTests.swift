@@ -1,0 +1,113 @@
+import Poller
+import PollerTesting
+import Testing
+
+@Suite("OutboxReader", .timeLimit(.minutes(1)))
+struct OutboxReaderTests {
+    let rig = WorkerRig()
+    let plan = FaultPlan()
+    let deliveries: MemoryDeliveryQueue
+
+    init() {
+        deliveries = MemoryDeliveryQueue(time: ClockTime(rig.clock))
+    }
+
+    func reader(_ name: String = "reader-a") -> some Runnable {
+        OutboxReader(
+            outbox: FaultyStore(rig.store, plan: plan),
+            deliveries: FaultyDeliveryQueue(deliveries, plan: plan),
+            owner: OwnerID(unchecked: name),
+            clock: rig.clock,
+            logger: Sample.quiet
+        )
+    }
+
+    /// Records a cancellation for each watch, which is told to two endpoints.
+    func record(_ count: Int) async throws {
+        let urls = try ["https://a.example/", "https://b.example/"].map { try NotifyURL($0) }
+        for number in 0..<count {
+            let key = Sample.key("src_\(number)", account: "acct_\(number % 4)")
+            _ = try await rig.store.enqueue([try NewWatch(key: key, notify: urls)])
+            _ = try await rig.store.cancel(key)
+        }
+    }
+
+    @Test("marks a delivery for each endpoint and acknowledges")
+    func marks() async throws {
+        try await record(10)
+        let reader = reader()
+        try await running(reader.run) {
+            try await eventually("all is marked") { try await deliveries.stats().pending == 20 }
+            try await eventually("all is acknowledged") {
+                try await rig.store.stats().undelivered == 0
+            }
+        }
+        #expect(rig.clock.now == .init(offset: .zero))
+    }
+
+    @Test("what is recorded later is marked without any time passing")
+    func arrival() async throws {
+        let reader = reader()
+        try await running(reader.run) {
+            await rig.clock.waitForSleepers(1)
+            try await record(1)
+            try await eventually("it is marked") { try await deliveries.stats().pending == 2 }
+        }
+        #expect(rig.clock.now == .init(offset: .zero))
+    }
+
+    @Test("more than a batch is read on at once")
+    func batches() async throws {
+        try await record(600)
+        let reader = reader()
+        try await running(reader.run) {
+            try await eventually("all is marked") { try await deliveries.stats().pending == 1200 }
+        }
+        #expect(rig.clock.now == .init(offset: .zero))
+    }
+
+    @Test("entries whose marks were not stored are not acknowledged, and come again")
+    func retries() async throws {
+        plan.fail(.mark, Array(repeating: .refused, count: 8))
+        try await record(8)
+        let reader = reader()
+        try await running(reader.run) {
+            try await rig.timePasses(until: "all is marked") {
+                let marked = try await deliveries.stats().pending
+                return try await rig.store.stats().undelivered == 0 && marked == 16
+            }
+        }
+        #expect(rig.clock.now >= .init(offset: .seconds(5)))
+    }
+
+    @Test("a reader that dies between marking and acknowledging loses nothing")
+    func dies() async throws {
+        plan.fail(.acknowledge, Array(repeating: .refused, count: 50))
+        try await record(8)
+        let dead = reader("reader-dead")
+        try await running(dead.run) {
+            try await eventually("all is marked") { try await deliveries.stats().pending == 16 }
+        }
+        #expect(try await rig.store.stats().undelivered == 8)
+        let alive = OutboxReader(
+            outbox: rig.store,
+            deliveries: deliveries,
+            owner: OwnerID(unchecked: "reader-alive"),
+            clock: rig.clock,
+            logger: Sample.quiet
+        )
+        try await running(alive.run) {
+            try await rig.timePasses(until: "all is acknowledged") {
+                try await rig.store.stats().undelivered == 0
+            }
+        }
+        #expect(try await deliveries.stats().pending == 16)
+    }
+}
+
+/// A loop.
+protocol Runnable: Sendable {
+    func run() async
+}
+
+extension OutboxReader: Runnable {}

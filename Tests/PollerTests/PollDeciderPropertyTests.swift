@@ -1,0 +1,87 @@
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+@Suite("PollDecider, whatever comes")
+struct PollDeciderPropertyTests {
+    struct Situation {
+        let watch: Watch
+        let result: PollResult
+        let polledAt: Timestamp
+        let now: Timestamp
+
+        init(using chance: inout some RandomNumberGenerator) {
+            let statuses = [nil, "pending", "chargeable", "failed"]
+            let timeout = Duration.milliseconds(
+                Int64.random(in: 1000...86_400_000, using: &chance)
+            )
+            watch = Sample.watch(
+                status: statuses.randomElement(using: &chance) ?? nil,
+                policy: PollPolicy.all.randomElement(using: &chance) ?? .standard,
+                timeout: timeout,
+                seq: Int.random(in: 0...50, using: &chance),
+                step: Int.random(in: 0...100, using: &chance),
+                failures: Int.random(in: 0...100, using: &chance),
+                hintedAt: Bool.random(using: &chance) ? VirtualTime.start : nil
+            )
+            let retryAfter: Duration? =
+                Bool.random(using: &chance)
+                ? .seconds(Int64.random(in: -10...100_000, using: &chance)) : nil
+            let results: [PollResult] = [
+                .pending, .status("chargeable"), .status("failed", final: true),
+                .rateLimited(retryAfter: retryAfter), .lockTimeout,
+                .unavailable("503", retryAfter: retryAfter), .unauthorized("401"), .gone,
+                .malformed("half"),
+            ]
+            result = results.randomElement(using: &chance) ?? .gone
+            let span = timeout.ms + timeout.ms / 5
+            polledAt =
+                VirtualTime.start
+                + .milliseconds(Int64.random(in: 0...span, using: &chance))
+            now = polledAt + .milliseconds(Int64.random(in: 0...8000, using: &chance))
+        }
+
+        var isAnswer: Bool { if case .observed = result { true } else { false } }
+    }
+
+    @Test("rules hold", arguments: 0..<40)
+    func rules(_ seed: Int) {
+        var chance = SeededGenerator(seed: UInt64(seed))
+        for _ in 0..<250 {
+            let situation = Situation(using: &chance)
+            let watch = situation.watch
+            let decision = PollDecider().decide(
+                watch,
+                situation.result,
+                due: situation.polledAt,
+                polledAt: situation.polledAt,
+                now: situation.now,
+                using: &chance
+            )
+            let state = decision.change.state
+            let context: Comment = "\(chance): \(situation)"
+            #expect(state.attempts == watch.state.attempts + 1, context)
+            if let hold = decision.laneHold { #expect(hold > .zero && hold <= .seconds(3600)) }
+            if let event = decision.change.event {
+                #expect(event.seq == watch.seq + 1, context)
+                #expect(event.status == state.status, context)
+            }
+            if !situation.isAnswer {
+                #expect(state.status == watch.state.status, context)
+                #expect(decision.change.event?.type.hasPrefix("watch.") ?? true, context)
+            }
+            switch decision.verdict {
+            case .next(let after):
+                let grace = PollDecider.grace(timeout: watch.deadline - watch.createdAt)
+                let latest =
+                    situation.now < watch.deadline
+                    ? watch.deadline : max(watch.deadline + grace, situation.now)
+                #expect(after >= .zero, context)
+                #expect(situation.now + after <= latest, context)
+            case .close: #expect(decision.change.event?.final == true, context)
+            case .rest: Issue.record("a watch never rests")
+            }
+        }
+    }
+}

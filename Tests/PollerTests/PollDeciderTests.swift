@@ -1,0 +1,207 @@
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+@Suite("PollDecider")
+struct PollDeciderTests {
+    let start = VirtualTime.start
+
+    func decide(
+        _ result: PollResult,
+        _ watch: Watch,
+        after: Duration = .seconds(10),
+        took: Duration = .zero
+    ) -> PollDecision {
+        var chance = SeededGenerator(seed: 7)
+        return PollDecider().decide(
+            watch,
+            result,
+            due: start + after,
+            polledAt: start + after,
+            now: start + after + took,
+            using: &chance
+        )
+    }
+
+    func wait(_ decision: PollDecision) throws -> Duration {
+        guard case .next(let after) = decision.verdict else {
+            throw Unexpected(verdict: decision.verdict)
+        }
+        return after
+    }
+
+    struct Unexpected: Error {
+        let verdict: Verdict
+    }
+
+    @Test("an unchanged source is looked at later each time and tells nothing")
+    func unchanged() throws {
+        let decision = decide(.pending, Sample.watch(status: "pending", step: 2, failures: 3))
+        #expect(decision.change.event == nil)
+        #expect(decision.change.state.step == 3)
+        #expect(decision.change.state.failures == 0)
+        #expect(decision.change.state.attempts == 1)
+        #expect(decision.change.state.lastPolledAt == start + .seconds(10))
+        #expect(decision.laneHold == nil)
+        let wait = try wait(decision)
+        #expect(wait >= .milliseconds(10_800) && wait <= .milliseconds(13_200))
+    }
+
+    @Test("a changed status is recorded and looked at again soon")
+    func changed() throws {
+        let watch = Sample.watch(status: "pending", seq: 4, step: 9, failures: 2)
+        let decision = decide(.status("chargeable"), watch)
+        let event = try #require(decision.change.event)
+        #expect(event.seq == 5)
+        #expect(event.type == "source.chargeable")
+        #expect(event.previousStatus?.description == "pending")
+        #expect(event.status?.description == "chargeable")
+        #expect(!event.final)
+        #expect(decision.change.state.status == event.status)
+        #expect(decision.change.state.step == 0)
+        #expect(decision.change.state.failures == 0)
+        let wait = try wait(decision)
+        #expect(wait >= .milliseconds(1350) && wait <= .milliseconds(1650))
+    }
+
+    @Test("the first status is a change")
+    func first() throws {
+        let event = try #require(decide(.pending, Sample.watch()).change.event)
+        #expect(event.previousStatus == nil)
+        #expect(event.seq == 1)
+    }
+
+    @Test("a final status closes the watch and is recorded")
+    func final() throws {
+        let decision = decide(.status("consumed", final: true), Sample.watch(status: "chargeable"))
+        #expect(decision.verdict == .close(.settled))
+        let event = try #require(decision.change.event)
+        #expect(event.final)
+        #expect(event.type == "source.consumed")
+    }
+
+    @Test("a final status is recorded as final even when it was seen before")
+    func finalAgain() throws {
+        let decision = decide(.status("failed", final: true), Sample.watch(status: "failed"))
+        #expect(decision.verdict == .close(.settled))
+        #expect(try #require(decision.change.event).final)
+    }
+
+    @Test("a final status closes even after the deadline")
+    func finalLate() {
+        let watch = Sample.watch(status: "pending", timeout: .seconds(5))
+        #expect(decide(.status("failed", final: true), watch).verdict == .close(.settled))
+    }
+
+    @Test("a rate limit holds the lane as long as it asks and is no failure")
+    func rateLimited() throws {
+        let watch = Sample.watch(status: "pending", step: 4, failures: 2)
+        let decision = decide(.rateLimited(retryAfter: .seconds(30)), watch)
+        #expect(decision.laneHold == .seconds(30))
+        #expect(decision.verdict == .next(after: .zero))
+        #expect(decision.change.event == nil)
+        #expect(decision.change.state.failures == 2)
+        #expect(decision.change.state.step == 4)
+        #expect(decision.change.lastError != nil)
+    }
+
+    @Test(
+        "a rate limit never holds the lane shorter than a moment or longer than an hour",
+        arguments: [nil, Duration.zero, .seconds(-5), .seconds(1_000_000)]
+    )
+    func rateLimitBounds(_ retryAfter: Duration?) throws {
+        let hold = try #require(
+            decide(.rateLimited(retryAfter: retryAfter), Sample.watch()).laneHold
+        )
+        #expect(hold >= .milliseconds(750) && hold <= .seconds(3600))
+    }
+
+    @Test("a locked object waits a moment by itself")
+    func lockTimeout() throws {
+        let decision = decide(.lockTimeout, Sample.watch(status: "pending", failures: 2))
+        #expect(decision.laneHold == nil)
+        #expect(decision.change.state.failures == 2)
+        #expect(decision.change.event == nil)
+        let wait = try wait(decision)
+        #expect(wait >= .milliseconds(750) && wait <= .milliseconds(1250))
+    }
+
+    @Test("an unavailable upstream is backed off from, capped at a minute", arguments: 0..<30)
+    func unavailable(_ failures: Int) throws {
+        let watch = Sample.watch(status: "pending", failures: failures)
+        let decision = decide(.unavailable("503", retryAfter: nil), watch)
+        #expect(decision.change.state.failures == failures + 1)
+        #expect(decision.change.lastError == "503")
+        #expect(decision.change.event == nil)
+        #expect(decision.laneHold == nil)
+        let ceiling = min(1 << min(failures + 1, 20), 60)
+        let wait = try wait(decision)
+        #expect(wait >= .milliseconds(100) && wait <= .seconds(ceiling))
+    }
+
+    @Test("an unavailable upstream is not asked before the time it names")
+    func retryAfter() throws {
+        let decision = decide(.unavailable("503", retryAfter: .seconds(45)), Sample.watch())
+        #expect(try wait(decision) >= .seconds(45))
+    }
+
+    @Test("refused credentials hold the lane for a minute and end nothing")
+    func unauthorized() {
+        let decision = decide(.unauthorized("401"), Sample.watch(status: "pending", failures: 1))
+        #expect(decision.laneHold == .seconds(60))
+        #expect(decision.verdict == .next(after: .zero))
+        #expect(decision.change.state.failures == 1)
+        #expect(decision.change.event == nil)
+        #expect(decision.change.lastError?.contains("401") == true)
+    }
+
+    @Test("a source the upstream does not know is gone, with the last status repeated")
+    func gone() throws {
+        let decision = decide(.gone, Sample.watch(status: "pending", seq: 1))
+        #expect(decision.verdict == .close(.gone))
+        let event = try #require(decision.change.event)
+        #expect(event.type == "watch.gone")
+        #expect(event.final)
+        #expect(event.status?.description == "pending")
+        #expect(decision.change.state.status?.description == "pending")
+    }
+
+    @Test("four answers nobody understands are tried again, the fifth is dead")
+    func malformed() throws {
+        for failures in 0..<4 {
+            let decision = decide(.malformed("HTML"), Sample.watch(failures: failures))
+            #expect(decision.change.event == nil)
+            #expect(try wait(decision) >= .milliseconds(100))
+        }
+        let decision = decide(.malformed("HTML"), Sample.watch(status: "pending", failures: 4))
+        #expect(decision.verdict == .close(.dead))
+        let event = try #require(decision.change.event)
+        #expect(event.type == "watch.dead")
+        #expect(event.status?.description == "pending")
+    }
+
+    @Test("after a hint a watch is looked at every second, for a minute")
+    func eager() throws {
+        let hinted = Sample.watch(status: "pending", step: 9, hintedAt: start)
+        #expect(try wait(decide(.pending, hinted, after: .seconds(59))) <= .milliseconds(1250))
+        #expect(try wait(decide(.pending, hinted, after: .seconds(60))) > .seconds(200))
+    }
+
+    @Test("the lag is the poll's against its due time and never negative")
+    func lag() throws {
+        var chance = SeededGenerator(seed: 1)
+        for (late, wanted) in [(1234, 1234), (-20, 0)] {
+            let decision = PollDecider().decide(
+                Sample.watch(),
+                .pending,
+                due: start,
+                polledAt: start + .milliseconds(late),
+                now: start + .seconds(2),
+                using: &chance
+            )
+            let event = try #require(decision.change.event)
+            #expect(event.json.contains(#""lag_ms":\#(wanted)}"#))
+        }
+    }
+}

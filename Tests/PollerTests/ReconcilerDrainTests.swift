@@ -1,0 +1,153 @@
+import Logging
+import Poller
+import PollerTesting
+import ServiceLifecycle
+import Testing
+
+@Suite("Reconciler draining", .timeLimit(.minutes(1)))
+struct ReconcilerDrainTests {
+    let rig = WorkerRig()
+
+    /// A queue that calls somebody right after each claim.
+    struct HookedQueue: WatchStoreForwarding {
+        let base: MemoryStore
+        let afterClaim: @Sendable () -> Void
+
+        func claim(_ request: ClaimRequest) async throws(StoreError) -> Claim<Watch> {
+            let claim = try await base.claim(request)
+            afterClaim()
+            return claim
+        }
+    }
+
+    @Test("items that no handler has started go back at their old due time")
+    func unstarted() async throws {
+        let keys = try await rig.enqueue(5)
+        let draining = Shared<(@Sendable () -> Void)?>(nil)
+        let queue = HookedQueue(base: rig.store) { draining.value?() }
+        let worker = Reconciler(
+            name: "worker",
+            queue: queue,
+            handler: PollHandler(
+                upstream: rig.upstream,
+                timeout: .seconds(8),
+                logger: Sample.quiet
+            ),
+            settings: ReconcilerSettings(
+                owner: Sample.owner,
+                concurrency: 16,
+                lease: .seconds(12),
+                lane: .unlimited,
+                drainTimeout: .seconds(5)
+            ),
+            clock: rig.clock,
+            logger: Sample.quiet
+        )
+        draining.change { $0 = { worker.drain() } }
+        await worker.run()
+        #expect(rig.upstream.calls.isEmpty)
+        #expect(try await rig.store.stats().leased == 0)
+        for key in keys {
+            let snapshot = try await rig.store.snapshot(of: key)
+            #expect(snapshot?.nextPollAt == VirtualTime.start)
+            #expect(snapshot?.watch.state == WatchState())
+        }
+    }
+
+    @Test("running polls finish and are recorded")
+    func running() async throws {
+        let key = try await rig.enqueue(1)[0]
+        rig.upstream.hold(key.source)
+        let worker = rig.worker()
+        let run = Task { await worker.run() }
+        try await eventually("the poll runs") { rig.upstream.calls.count == 1 }
+        worker.drain()
+        // The alarm for the drain's end is the only sleeper within its 5 s.
+        await rig.clock.waitForSleepers(1, within: .seconds(5))
+        rig.upstream.release(key.source)
+        await run.value
+        #expect(try await rig.statuses(of: key) == ["pending"])
+        #expect(rig.clock.now == .init(offset: .zero))
+    }
+
+    @Test("a hung poll is cut off at the drain timeout and its watch given back")
+    func hung() async throws {
+        let key = try await rig.enqueue(1)[0]
+        rig.upstream.hold(key.source)
+        let worker = rig.worker()
+        let run = Task { await worker.run() }
+        try await eventually("the poll runs") { rig.upstream.calls.count == 1 }
+        worker.drain()
+        try await rig.timePasses(by: .milliseconds(500), until: "the loop ends") {
+            worker.inFlight == 0
+        }
+        await run.value
+        #expect(rig.clock.now >= .init(offset: .seconds(5)))
+        let snapshot = try #require(try await rig.store.snapshot(of: key))
+        #expect(snapshot.nextPollAt == VirtualTime.start)
+        #expect(snapshot.watch.state.attempts == 0)
+        #expect(try await rig.store.stats().leased == 0)
+    }
+
+    @Test("an idle loop ends at once")
+    func idle() async {
+        let worker = rig.worker()
+        let run = Task { await worker.run() }
+        await rig.clock.waitForSleepers(1)
+        worker.drain()
+        await run.value
+        #expect(rig.clock.now == .init(offset: .zero))
+    }
+
+    @Test("a graceful shutdown of the service group drains")
+    func graceful() async throws {
+        let key = try await rig.enqueue(1)[0]
+        rig.upstream.hold(key.source)
+        let group = ServiceGroup(
+            configuration: .init(services: [.init(service: rig.worker())], logger: Sample.quiet)
+        )
+        let run = Task { try await group.run() }
+        try await eventually("the poll runs") { rig.upstream.calls.count == 1 }
+        await group.triggerGracefulShutdown()
+        await rig.clock.waitForSleepers(1, within: .seconds(5))
+        rig.upstream.release(key.source)
+        try await run.value
+        #expect(try await rig.statuses(of: key) == ["pending"])
+    }
+
+    @Test("cancelled, the loop ends at once")
+    func cancelled() async throws {
+        let key = try await rig.enqueue(1)[0]
+        rig.upstream.hold(key.source)
+        let worker = rig.worker()
+        let run = Task { await worker.run() }
+        try await eventually("the poll runs") { rig.upstream.calls.count == 1 }
+        run.cancel()
+        await run.value
+        #expect(try await rig.statuses(of: key) == [])
+        #expect(rig.clock.now == .init(offset: .zero))
+    }
+}
+
+/// A queue of watches that passes most of it on.
+protocol WatchStoreForwarding: LeaseQueue where Item == Watch, Change == WatchChange {
+    var base: MemoryStore { get }
+}
+
+extension WatchStoreForwarding {
+    var partitions: Int { base.partitions }
+
+    func commit(_ commits: [Commit<WatchChange>]) async throws(StoreError) -> [CommitResult] {
+        try await base.commit(commits)
+    }
+
+    func release(_ refs: [LeaseRef]) async throws(StoreError) -> [CommitResult] {
+        try await base.release(refs)
+    }
+
+    func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+        try await base.purge(partition: partition, retention: retention)
+    }
+
+    func wakes() -> AsyncStream<Int?> { base.wakes() }
+}

@@ -1,0 +1,184 @@
+import Poller
+import PollerTesting
+import Testing
+
+@Suite("Reconciler as a worker", .timeLimit(.minutes(1)))
+struct ReconcilerTests {
+    let rig = WorkerRig()
+
+    @Test("a source is followed until its status is final, each change recorded once")
+    func follows() async throws {
+        let key = try await rig.enqueue(1)[0]
+        rig.upstream.script(
+            key.source,
+            [.pending, .pending, .status("chargeable"), .status("consumed", final: true)]
+        )
+        let worker = rig.worker()
+        try await running(worker.run) {
+            try await rig.timePasses(until: "the watch is closed") { try await rig.isClosed(key) }
+        }
+        #expect(try await rig.statuses(of: key) == ["pending", "chargeable", "consumed"])
+        #expect(rig.upstream.calls.count == 4)
+        #expect(try await rig.store.snapshot(of: key)?.closed == .settled)
+    }
+
+    @Test("a new watch is polled without any time passing")
+    func wake() async throws {
+        let worker = rig.worker()
+        try await running(worker.run) {
+            await rig.clock.waitForSleepers(1)
+            let key = try await rig.enqueue(1)[0]
+            try await eventually("it is recorded") { try await rig.statuses(of: key).count == 1 }
+            #expect(try await rig.store.hint(key))
+            try await eventually("it is polled again") { rig.upstream.calls.count == 2 }
+        }
+        #expect(rig.clock.now == .init(offset: .zero))
+    }
+
+    @Test("the next poll happens at its due time, not before")
+    func dueTime() async throws {
+        let key = try await rig.enqueue(1)[0]
+        let worker = rig.worker()
+        try await running(worker.run) {
+            try await eventually("the first commit") {
+                try await rig.store.snapshot(of: key)?.nextPollAt != nil
+                    && rig.upstream.calls.count == 1
+            }
+            let next = try #require(try await rig.store.snapshot(of: key)?.nextPollAt)
+            let wait = next - VirtualTime.start
+            await rig.clock.waitForSleepers(1)
+            rig.clock.advance(by: wait - .milliseconds(1))
+            await rig.clock.waitForSleepers(1)
+            #expect(rig.upstream.calls.count == 1)
+            try await rig.timePasses(by: .milliseconds(1), until: "the second poll") {
+                rig.upstream.calls.count == 2
+            }
+        }
+    }
+
+    @Test("no more items are in flight than allowed, and all get their turn")
+    func concurrency() async throws {
+        let keys = try await rig.enqueue(20)
+        for key in keys { rig.upstream.hold(key.source) }
+        let worker = rig.worker(on: rig.store, concurrency: 3)
+        try await running(worker.run) {
+            try await eventually("three are in flight") { rig.upstream.calls.count == 3 }
+            await rig.clock.waitForSleepers(1, within: .seconds(3600))
+            #expect(worker.inFlight == 3)
+            #expect(try await rig.store.stats().leased == 3)
+            for key in keys { rig.upstream.release(key.source) }
+            try await rig.timePasses(by: .milliseconds(5), until: "all are polled") {
+                Set(rig.upstream.calls.map(\.watch.key)) == Set(keys)
+            }
+        }
+    }
+
+    @Test("a watch of a crashed worker is polled by another when its lease has ended")
+    func crash() async throws {
+        let key = try await rig.enqueue(1)[0]
+        let plan = FaultPlan()
+        let dead = rig.worker(on: FaultyStore(rig.store, plan: plan), name: "worker-dead")
+        rig.upstream.hold(key.source)
+        try await running(dead.run) {
+            try await eventually("the poll has begun") { rig.upstream.calls.count == 1 }
+            // From here on the store hears nothing more of this worker.
+            plan.setDown(true)
+        }
+        rig.upstream.release(key.source)
+        #expect(try await rig.store.stats().leased == 1)
+        let alive = rig.worker(on: rig.store, name: "worker-alive")
+        try await running(alive.run) {
+            for _ in 0..<11 {
+                await rig.clock.waitForSleepers(1)
+                rig.clock.advance(by: .seconds(1))
+            }
+            await rig.clock.waitForSleepers(1)
+            #expect(rig.upstream.calls.count == 1)
+            rig.clock.advance(by: .seconds(1))
+            try await eventually("it is polled again, time standing still") {
+                try await rig.statuses(of: key) == ["pending"]
+            }
+        }
+        #expect(rig.upstream.calls.count == 2)
+    }
+
+    @Test("what a stalled worker brings after its lease is dropped")
+    func zombie() async throws {
+        let key = try await rig.enqueue(1)[0]
+        let stalled = ScriptedUpstream(fallback: .status("failed", final: true))
+        stalled.hold(key.source)
+        // One slot, which its hung poll holds: it cannot claim the watch again itself.
+        let zombie = rig.worker(
+            on: rig.store,
+            name: "zombie",
+            upstream: stalled,
+            concurrency: 1
+        )
+        let alive = rig.worker(on: rig.store, name: "alive")
+        try await running(zombie.run) {
+            try await eventually("the zombie polls") { stalled.calls.count == 1 }
+            try await running(alive.run) {
+                try await rig.timePasses(by: .seconds(1), until: "the other has polled") {
+                    try await rig.statuses(of: key).count == 1
+                }
+                // The zombie claims nothing more, but brings what it has.
+                zombie.drain()
+                stalled.release(key.source)
+                try await eventually("the zombie is done") { zombie.inFlight == 0 }
+            }
+        }
+        #expect(try await rig.statuses(of: key) == ["pending"])
+        #expect(try await rig.isClosed(key) == false)
+    }
+
+    @Test("a store that is away for a while loses nothing and doubles nothing")
+    func outage() async throws {
+        let keys = try await rig.enqueue(30)
+        for key in keys {
+            rig.upstream.script(
+                key.source,
+                [.pending, .status("chargeable"), .status("consumed", final: true)]
+            )
+        }
+        let plan = FaultPlan()
+        plan.fail(.commit, [.answerLost, .refused, .answerLost])
+        plan.fail(.claim, [.refused, .answerLost])
+        let worker = rig.worker(on: FaultyStore(rig.store, plan: plan))
+        try await running(worker.run) {
+            try await rig.timePasses(until: "some are polled") { rig.upstream.calls.count > 10 }
+            plan.setDown(true)
+            let failures = plan.failures
+            try await rig.timePasses(until: "the outage is felt") { plan.failures > failures + 3 }
+            plan.setDown(false)
+            try await rig.timePasses(until: "all are settled") {
+                try await rig.store.stats().closed == 30
+            }
+        }
+        for key in keys {
+            let statuses = try await rig.statuses(of: key)
+            #expect(statuses.last == "consumed")
+            #expect(statuses == ["pending", "chargeable", "consumed"] || statuses.count < 3)
+            #expect(Set(statuses).count == statuses.count)
+        }
+        #expect(rig.store.violations() == [])
+    }
+
+    @Test("two workers share the work and record every change once")
+    func two() async throws {
+        let keys = try await rig.enqueue(40)
+        for key in keys {
+            rig.upstream.script(key.source, [.pending, .status("failed", final: true)])
+        }
+        let one = rig.worker(on: rig.store, name: "one", concurrency: 4)
+        let two = rig.worker(on: rig.store, name: "two", concurrency: 4)
+        try await running(one.run) {
+            try await running(two.run) {
+                try await rig.timePasses(by: .milliseconds(20), until: "all are settled") {
+                    try await rig.store.stats().closed == 40
+                }
+            }
+        }
+        #expect(try await rig.store.stats().outbox == 80)
+        #expect(rig.upstream.calls.count == 80)
+    }
+}

@@ -1,0 +1,48 @@
+import Poller
+import PollerTesting
+import Testing
+
+@Suite("Retention", .timeLimit(.minutes(1)))
+struct RetentionTests {
+    @Test("forgets what is old: acknowledged entries, closed watches, rested deliveries")
+    func forgets() async throws {
+        let clock = ManualClock()
+        let store = MemoryStore(time: ClockTime(clock))
+        let deliveries = MemoryDeliveryQueue(time: ClockTime(clock))
+        let plan = FaultPlan()
+        let retention = Retention(
+            outbox: FaultyStore(store, plan: plan),
+            watches: FaultyStore(store, plan: plan),
+            deliveries: FaultyDeliveryQueue(deliveries, plan: plan),
+            spans: RetentionSpans(outbox: .seconds(3600), closed: .seconds(7200)),
+            clock: clock,
+            logger: Sample.quiet
+        )
+        let keys = (0..<250).map { Sample.key("src_\($0)") }
+        _ = try await store.enqueue(keys.map { try NewWatch(key: $0) })
+        for key in keys.dropLast() { _ = try await store.cancel(key) }
+        let home = store.partition(of: keys[0].lane)
+        let entries = try await store.unacknowledged(
+            partition: home,
+            consumer: Sample.owner,
+            idle: .seconds(5),
+            limit: 1000
+        )
+        try await store.acknowledge(partition: home, entries.dropLast().map(\.id))
+
+        plan.fail(.other, [.refused])
+        try await running(retention.run) {
+            await clock.waitForSleepers(1)
+            #expect(try await store.stats().outbox == 249)
+            clock.advance(by: .seconds(3601))
+            try await eventually("old entries are gone, but for the unacknowledged") {
+                try await store.stats().outbox == 1
+            }
+            #expect(try await store.stats().closed == 249)
+            await clock.waitForSleepers(1)
+            clock.advance(by: .seconds(3601))
+            try await eventually("old watches are gone") { try await store.stats().closed == 0 }
+            #expect(try await store.stats().pending == 1)
+        }
+    }
+}

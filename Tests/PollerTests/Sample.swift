@@ -1,0 +1,61 @@
+import Logging
+import Poller
+import PollerTesting
+
+/// Values that tests begin with and change where it matters.
+enum Sample {
+    static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    static let owner = OwnerID(unchecked: "AAAAAAAAAAA")
+
+    static func key(_ source: String = "src_1", account: String = "acct_a") -> WatchKey {
+        WatchKey(
+            account: AccountID(unchecked: account),
+            source: SourceID(unchecked: source),
+            kind: .source
+        )
+    }
+
+    static func watch(
+        status: String? = nil,
+        policy: PollPolicy = .standard,
+        timeout: Duration = .seconds(3600),
+        createdAt: Timestamp = VirtualTime.start,
+        seq: Int = 0,
+        step: Int = 0,
+        failures: Int = 0,
+        hintedAt: Timestamp? = nil
+    ) -> Watch {
+        Watch(
+            key: key(),
+            policy: policy,
+            createdAt: createdAt,
+            deadline: createdAt + timeout,
+            run: 1,
+            seq: seq,
+            hintedAt: hintedAt,
+            state: WatchState(
+                status: status.map(SourceStatus.init(unchecked:)),
+                step: step,
+                failures: failures
+            )
+        )
+    }
+
+    static func event(_ key: WatchKey = key(), seq: Int, status: String = "pending") -> Event {
+        Event(
+            watch: Watch(
+                key: key,
+                policy: .standard,
+                createdAt: VirtualTime.start,
+                deadline: VirtualTime.start + .seconds(60),
+                run: 1,
+                seq: seq - 1
+            ),
+            status: SourceStatus(unchecked: status),
+            final: false,
+            object: nil,
+            polledAt: VirtualTime.start,
+            lag: .zero
+        )
+    }
+}

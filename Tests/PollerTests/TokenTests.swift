@@ -1,0 +1,98 @@
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+@Suite("ids from outside")
+struct TokenTests {
+    @Test("letters, digits, '_', '-' and '.' pass", arguments: ["a", "src_1-2.X", "...", "-"])
+    func passes(_ text: String) throws {
+        #expect(try Token.check(text, field: "f", lengthMax: 16) == text)
+    }
+
+    @Test(
+        "everything else is refused",
+        arguments: [
+            "", " ", "a b", "a/b", "../x", "a{b}", "a\nb", "a\r", "a\u{0}", "a|b", "é", "a%20",
+            "a:b", "日本", "a\u{200b}", "e\u{301}", "\u{7f}", "a*",
+        ]
+    )
+    func refuses(_ text: String) {
+        #expect(throws: InvalidInput.self) { try Token.check(text, field: "f", lengthMax: 64) }
+    }
+
+    @Test("each id has its longest length")
+    func lengths() throws {
+        let long = String(repeating: "x", count: 600)
+        for (length, make) in [
+            (64, { (text: String) throws in try AccountID(text).description }),
+            (255, { (text: String) throws in try SourceID(text).description }),
+            (64, { (text: String) throws in try SourceStatus(text).description }),
+            (512, { (text: String) throws in try ClientSecret(text).reveal }),
+        ] {
+            #expect(try make(String(long.prefix(length))).count == length)
+            #expect(throws: InvalidInput.self) { try make(String(long.prefix(length + 1))) }
+        }
+    }
+
+    @Test("a client secret is never printed")
+    func secret() throws {
+        let secret = try ClientSecret("src_1_secret_abc")
+        #expect(!"\(secret)".contains("abc"))
+        let watch = Watch(
+            key: Sample.key(),
+            policy: .standard,
+            createdAt: VirtualTime.start,
+            deadline: VirtualTime.start,
+            run: 1,
+            seq: 0,
+            clientSecret: secret
+        )
+        #expect(!"\(watch)".contains("abc"))
+    }
+
+    @Test("a status is compared without case")
+    func status() throws {
+        #expect(try SourceStatus("Requires_Action") == SourceStatus(unchecked: "requires_action"))
+    }
+
+    @Test("a kind is told by the id's prefix")
+    func kind() {
+        #expect(SourceKind(inferredFrom: SourceID(unchecked: "src_1")) == .source)
+        #expect(SourceKind(inferredFrom: SourceID(unchecked: "pi_1")) == .paymentIntent)
+        #expect(SourceKind(inferredFrom: SourceID(unchecked: "ch_1")) == nil)
+    }
+
+    @Test("owners of one generator differ and have eleven characters")
+    func owner() {
+        var chance = SeededGenerator(seed: 5)
+        let owners = (0..<1000).map { _ in OwnerID(using: &chance).description }
+        #expect(Set(owners).count == 1000)
+        #expect(owners.allSatisfy { $0.count == 11 })
+    }
+
+    @Test("base64url reads back what it wrote, and refuses foreign characters")
+    func base64() {
+        var chance = SeededGenerator(seed: 6)
+        for length in 0..<64 {
+            let bytes = (0..<length).map { _ in UInt8.random(in: .min ... .max, using: &chance) }
+            #expect(Base64URL.decode(Base64URL.encode(bytes)) == bytes)
+        }
+        #expect(Base64URL.encode([0xFB, 0xFF]) == "-_8")
+        #expect(Base64URL.decode("a+b/") == nil)
+    }
+
+    @Test("a new watch is checked as a whole")
+    func newWatch() throws {
+        let key = Sample.key()
+        #expect(try NewWatch(key: key, policy: .interactive).timeout == .seconds(600))
+        let urls = try (0..<17).map { try NotifyURL("https://a.example/\($0)") }
+        #expect(try NewWatch(key: key, notify: Array(urls.prefix(16))).notify.count == 16)
+        #expect(throws: InvalidInput.self) { try NewWatch(key: key, notify: urls) }
+        for timeout in [Duration.zero, .milliseconds(999), .seconds(-1), .seconds(7_776_001)] {
+            #expect(throws: InvalidInput.self) { try NewWatch(key: key, timeout: timeout) }
+        }
+        let metadata = String(repeating: "x", count: 4097)
+        #expect(throws: InvalidInput.self) { try NewWatch(key: key, metadata: metadata) }
+    }
+}

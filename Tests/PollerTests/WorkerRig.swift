@@ -1,0 +1,90 @@
+import Poller
+import PollerTesting
+
+/// A worker over an in-memory store whose time is the worker's own manual clock.
+struct WorkerRig: Sendable {
+    typealias Worker<Queue: WatchStore> = Reconciler<
+        Queue, PollHandler<ScriptedUpstream>, ManualClock
+    >
+
+    let clock = ManualClock()
+    let store: MemoryStore
+    let upstream = ScriptedUpstream()
+
+    init() {
+        store = MemoryStore(time: ClockTime(clock), partitions: 2)
+    }
+
+    func worker<Queue: WatchStore>(
+        on queue: Queue,
+        name: String = "worker-a",
+        upstream: ScriptedUpstream? = nil,
+        concurrency: Int = 16
+    ) -> Worker<Queue> {
+        Reconciler(
+            name: name,
+            queue: queue,
+            handler: PollHandler(
+                upstream: upstream ?? self.upstream,
+                timeout: .seconds(8),
+                logger: Sample.quiet
+            ),
+            settings: ReconcilerSettings(
+                owner: OwnerID(unchecked: name),
+                concurrency: concurrency,
+                lease: .seconds(12),
+                lane: .unlimited,
+                drainTimeout: .seconds(5)
+            ),
+            clock: clock,
+            logger: Sample.quiet
+        )
+    }
+
+    func worker() -> Worker<MemoryStore> { worker(on: store) }
+
+    @discardableResult
+    func enqueue(_ count: Int) async throws -> [WatchKey] {
+        let keys = (0..<count).map { Sample.key("src_\($0)", account: "acct_\($0 % 3)") }
+        _ = try await store.enqueue(keys.map { try NewWatch(key: $0) })
+        return keys
+    }
+
+    /// Moves time on in steps until a fact holds.
+    func timePasses(
+        by step: Duration = .milliseconds(50),
+        until fact: String,
+        _ holds: () async throws -> Bool
+    ) async throws {
+        try await eventually(fact, within: .seconds(20)) {
+            if try await holds() { return true }
+            clock.advance(by: step)
+            return false
+        }
+    }
+
+    func isClosed(_ key: WatchKey) async throws -> Bool {
+        try await store.snapshot(of: key)?.closed != nil
+    }
+
+    func statuses(of key: WatchKey) async throws -> [String?] {
+        try await store.events(of: key, after: 0, limit: 100).map { $0.status?.description }
+    }
+}
+
+/// Runs a loop while `body` does, and then ends it at once.
+func running(
+    _ loop: @escaping @Sendable () async -> Void,
+    _ body: () async throws -> Void
+) async throws {
+    let task = Task { await loop() }
+    do {
+        try await body()
+    } catch {
+        task.cancel()
+        await task.value
+        throw error
+    }
+    task.cancel()
+    await task.value
+}

@@ -1,0 +1,138 @@
+import Foundation
+import PollerTesting
+import RedisClient
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct RedisClientLoginTests {
+    @Test("an ACL user logs in, with database and connection name, over a Unix socket too")
+    func acl() async throws {
+        let server = try RedisServerProcess(arguments: [
+            "--user", "default", "off", "--user", "bob", "on", ">s:ec/ret", "~*", "&*", "+@all",
+        ])
+        var configuration = RedisConfiguration()
+        configuration.clientName = "worker-1"
+        for url in [
+            "redis://bob:s%3Aec%2Fret@127.0.0.1:\(server.port)/3",
+            "unix://bob:s%3Aec%2Fret@\(server.socketPath)?db=3",
+        ] {
+            try await LiveRedis.withClient(url, configuration: configuration) { client in
+                let info = try await client.send(RedisCommand("CLIENT", ["LIST"])).string ?? ""
+                #expect(info.contains("name=worker-1") && info.contains("db=3"))
+                #expect(info.contains("user=bob"))
+            }
+        }
+    }
+
+    @Test("a wrong password is logged with what to do, without the password, and tried again")
+    func wrongPassword() async throws {
+        let server = try RedisServerProcess()
+        let log = RecordedLog()
+        var configuration = RedisConfiguration()
+        configuration.reconnectCap = .milliseconds(50)
+        let url = "redis://bob:hunter2@127.0.0.1:\(server.port)"
+        try await LiveRedis.withClient(url, configuration: configuration, logger: log.logger) {
+            client in
+            try await LiveRedis.eventually("two attempts are logged") {
+                log.all.filter { $0.contains("WRONGPASS") }.count >= 2
+            }
+            let line = log.all.first { $0.contains("WRONGPASS") } ?? ""
+            #expect(line.hasPrefix("warning") && line.contains("correct the user name"))
+            await #expect(throws: RedisError.notConnected) {
+                try await client.waitUntilConnected(timeout: .milliseconds(1))
+            }
+            try await LiveRedis.withClient(server.url) { admin in
+                _ = try await admin.send(
+                    RedisCommand("ACL", ["SETUSER", "bob", "on", ">hunter2", "+@all"])
+                )
+            }
+            try await client.waitUntilConnected(timeout: .seconds(10))
+        }
+        #expect(!log.all.contains { $0.contains("hunter2") })
+        #expect(log.all.contains { $0.contains("redis://bob:***@") })
+    }
+
+    @Test("a missing login and a database that does not exist are explained")
+    func refused() async throws {
+        let server = try RedisServerProcess(arguments: ["--requirepass", "x", "--databases", "4"])
+        for (url, advice) in [
+            (server.url, "redis://user:password"),
+            ("redis://:x@127.0.0.1:\(server.port)/4", "raise `databases`"),
+        ] {
+            let log = RecordedLog()
+            try await LiveRedis.withClient(url, logger: log.logger) { _ in
+                try await LiveRedis.eventually("the advice is logged") {
+                    log.all.contains { $0.contains(advice) }
+                }
+            }
+        }
+    }
+
+    @Test("TLS verifies the server by authority, address and name")
+    func tls() async throws {
+        let certificates = try TestCertificates()
+        let server = try RedisServerProcess(tls: certificates.files)
+        var trusting = RedisConfiguration()
+        trusting.tls.trustRootsFile = certificates.files.authority.path
+        for host in ["127.0.0.1", "localhost"] {
+            try await LiveRedis.withClient(
+                "rediss://\(host):\(server.port)",
+                configuration: trusting
+            ) { client in
+                let reply = try await client.send(RedisCommand("PING"))
+                #expect(reply.string == "PONG")
+            }
+        }
+        var careless = RedisConfiguration()
+        careless.tls.verifiesServer = false
+        let url = "rediss://127.0.0.1:\(server.port)"
+        try await LiveRedis.withClient(url, configuration: careless) { client in
+            try await client.waitUntilConnected(timeout: .seconds(10))
+        }
+        let log = RecordedLog()
+        try await LiveRedis.withClient(url, logger: log.logger) { client in
+            try await LiveRedis.eventually("an unknown authority is refused") {
+                log.all.contains { $0.contains("CERTIFICATE_VERIFY_FAILED") }
+            }
+            #expect(!client.isConnected)
+        }
+    }
+
+    @Test("an unreadable trust file ends the run with an error")
+    func badTrustFile() async throws {
+        var configuration = RedisConfiguration()
+        configuration.tls.trustRootsFile = "/nonexistent/ca.pem"
+        await #expect(throws: (any Error).self) {
+            try await LiveRedis.withClient("rediss://127.0.0.1:1", configuration: configuration) {
+                _ in
+            }
+        }
+    }
+
+    @Test(
+        "what is no Redis server is named as such, and tried again",
+        arguments: [
+            ("HTTP/1.1 400 Bad Request\r\n\r\n", "not a valid reply"),
+            ("*1000000000\r\n", "too large"),
+            ("-DENIED Redis is running in protected mode\r\n", "protected mode"),
+            ("", "did not answer the login"),
+            ("+PONG\r\n+PONG\r\n", "not a valid reply"),
+        ]
+    )
+    func notRedis(greeting: String, explanation: String) async throws {
+        let log = RecordedLog()
+        var configuration = LiveRedis.impatient(.milliseconds(200))
+        configuration.reconnectCap = .milliseconds(20)
+        try await HostileServer.with(greeting: greeting) { port in
+            try await LiveRedis.withClient(
+                "redis://127.0.0.1:\(port)",
+                configuration: configuration,
+                logger: log.logger
+            ) { client in
+                // The last greeting passes as a login; the reply too many then betrays it.
+                try await LiveRedis.eventually("two attempts are explained") {
+                    log.all.filter { $0.contains(explanation) }.count >= 2
+                }
+            }
+        }
+    }
+}

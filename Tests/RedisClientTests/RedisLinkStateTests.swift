@@ -1,0 +1,148 @@
+import Testing
+
+@testable import RedisClient
+
+@Suite struct RedisLinkStateTests {
+    private let start = RedisInstant(uptimeNs: 1_000_000_000)
+    private var random = SeededGenerator(seed: 1)
+
+    private func state(_ url: String = "redis://h") throws -> RedisLinkState {
+        RedisLinkState(
+            handshake: RedisHandshake(url: try RedisURL(url), clientName: nil),
+            backoff: RedisBackoff(base: .milliseconds(50), cap: .seconds(5))
+        )
+    }
+
+    /// A link that is ready since `start`.
+    private func ready() throws -> RedisLinkState {
+        var state = try state()
+        #expect(state.start() == true)
+        #expect(state.connected()?.map(\.name) == ["PING"])
+        #expect(state.receiveLogin(.simpleString("PONG"), now: start) == .ready)
+        return state
+    }
+
+    @Test("the login says only what is needed, and always PING")
+    func handshake() throws {
+        let plain = RedisHandshake(url: try RedisURL("redis://h"), clientName: nil)
+        #expect(plain.commands == [RedisCommand("PING")])
+        let full = RedisHandshake(url: try RedisURL("redis://u:p@h/3"), clientName: "w1")
+        #expect(
+            full.commands == [
+                RedisCommand("AUTH", ["u", "p"]), RedisCommand("SELECT", [3]),
+                RedisCommand("CLIENT", ["SETNAME", "w1"]), RedisCommand("PING"),
+            ]
+        )
+        let legacy = RedisHandshake(url: try RedisURL("redis://:p@h"), clientName: nil)
+        #expect(legacy.commands.first == RedisCommand("AUTH", ["p"]))
+    }
+
+    @Test("a refused login says what to do; a refused name or right to PING does no harm")
+    func judgement() throws {
+        let handshake = RedisHandshake(url: try RedisURL("redis://u:p@h/3"), clientName: "w1")
+        func failure(_ line: String, _ index: Int) -> RedisLinkFailure? {
+            handshake.failure(of: .error(RedisReplyError(line: line)), at: index)
+        }
+        #expect(failure("WRONGPASS x", 0)?.remedy.contains("password") == true)
+        #expect(
+            failure("ERR AUTH called without any password", 0)?.remedy.contains("remove") == true
+        )
+        #expect(failure("ERR DB index is out of range", 1)?.remedy.contains("databases") == true)
+        #expect(failure("ERR no", 2) == nil)
+        #expect(failure("NOPERM no", 3) == nil)
+        #expect(failure("NOAUTH no", 3)?.remedy.contains("redis://user:password") == true)
+        #expect(failure("LOADING x", 3) != nil)
+        #expect(handshake.failure(of: .simpleString("OK"), at: 0) == nil)
+    }
+
+    @Test("it is ready only after the last reply of the login")
+    func login() throws {
+        var state = try state("redis://:p@h")
+        #expect(state.start() && !state.start())
+        #expect(state.connected()?.count == 2)
+        #expect(state.receiveLogin(.simpleString("OK"), now: start) == .wait)
+        #expect(!state.isReady)
+        #expect(state.receiveLogin(.simpleString("PONG"), now: start) == .ready)
+        #expect(state.isReady)
+    }
+
+    @Test("it reconnects for ever, with growing bounds and full jitter")
+    func reconnects() throws {
+        var random = random
+        var state = try state()
+        #expect(state.start() == true)
+        let backoff = RedisBackoff(base: .milliseconds(50), cap: .seconds(5))
+        for attempt in 1...10_000 {
+            guard case .reconnect(let delay, attempt) = state.lost(now: start, using: &random)
+            else {
+                Issue.record("gave up at attempt \(attempt)")
+                return
+            }
+            #expect(delay >= .zero && delay <= backoff.ceiling(attempt: attempt))
+            #expect(state.lost(now: start, using: &random) == .nothing, "reported twice")
+            #expect(state.retry() && !state.retry())
+        }
+        #expect(backoff.ceiling(attempt: 1) == .milliseconds(50))
+        #expect(backoff.ceiling(attempt: 7) == .milliseconds(3_200))
+        #expect(backoff.ceiling(attempt: 8) == .seconds(5))
+        #expect(backoff.ceiling(attempt: .max) == .seconds(5))
+    }
+
+    @Test("delays start over only after a connection has held")
+    func resets() throws {
+        var random = random
+        var state = try ready()
+        _ = state.lost(now: start + .seconds(1), using: &random)
+        #expect(state.attempt == 1)
+        #expect(state.retry() && state.connected() != nil)
+        _ = state.receiveLogin(.null, now: start)
+        _ = state.lost(now: start + .milliseconds(4_999), using: &random)
+        #expect(state.attempt == 2)
+        #expect(state.retry() && state.connected() != nil)
+        _ = state.receiveLogin(.null, now: start)
+        _ = state.lost(now: start + .seconds(5), using: &random)
+        #expect(state.attempt == 1)
+    }
+
+    @Test("a graceful stop drains first, another one closes at once, both finish")
+    func stop() throws {
+        var random = random
+        var state = try ready()
+        #expect(state.stop(graceful: true) == .drain)
+        #expect(!state.isReady)
+        #expect(state.stop(graceful: true) == .nothing)
+        #expect(state.stop(graceful: false) == .close)
+        #expect(state.lost(now: start, using: &random) == .finish)
+        #expect(state.stop(graceful: false) == .nothing)
+        #expect(!state.retry() && !state.start() && state.connected() == nil)
+    }
+
+    @Test("a stop while nothing is connected finishes at once")
+    func stopEarly() throws {
+        var random = random
+        var idle = try state()
+        #expect(idle.stop(graceful: true) == .finish)
+        #expect(idle.start() == false)
+        var connecting = try state()
+        _ = connecting.start()
+        #expect(connecting.stop(graceful: true) == .finish)
+        #expect(connecting.connected() == nil, "a late success is closed")
+        var waiting = try state()
+        _ = waiting.start()
+        _ = waiting.lost(now: start, using: &random)
+        #expect(waiting.stop(graceful: false) == .finish)
+        #expect(waiting.retry() == false)
+    }
+
+    @Test("a drained connection is replaced")
+    func drain() throws {
+        var random = random
+        var state = try ready()
+        state.drain()
+        #expect(state.phase == .draining)
+        guard case .reconnect = state.lost(now: start, using: &random) else {
+            Issue.record("not replaced")
+            return
+        }
+    }
+}

@@ -1,0 +1,185 @@
+import NIOCore
+import Testing
+
+@testable import RedisClient
+
+@Suite struct RedisPipelineStateTests {
+    private let start = RedisInstant(uptimeNs: 1_000_000_000)
+
+    private func state(commandsMax: Int = 10, bytesMax: Int = 100) -> RedisPipelineState<Int> {
+        RedisPipelineState(
+            commandsMax: commandsMax,
+            bytesMax: bytesMax,
+            timeout: .seconds(5)
+        )
+    }
+
+    private func wire(_ text: String) -> ByteBuffer { ByteBuffer(string: text) }
+
+    private func written(_ state: inout RedisPipelineState<Int>, at: RedisInstant) -> String {
+        var buffer = ByteBuffer()
+        state.write(into: &buffer, bytesMax: 1_000, now: at)
+        return String(buffer: buffer)
+    }
+
+    private func completion(_ reply: RedisPipelineState<Int>.Reply) -> (Int, [RedisValue])? {
+        guard case .complete(let waiter, let replies) = reply else { return nil }
+        return (waiter, replies)
+    }
+
+    @Test("replies go to the requests in the order they were written")
+    func order() {
+        var state = state()
+        for waiter in 1...3 {
+            _ = state.submit(waiter, wire: wire("\(waiter)"), commands: 1, now: start)
+        }
+        #expect(written(&state, at: start) == "123")
+        for waiter in 1...3 {
+            let done = completion(state.receive(.integer(Int64(waiter))))
+            #expect(done?.0 == waiter && done?.1 == [.integer(Int64(waiter))])
+        }
+        #expect(state.commands == 0 && state.bytes == 0 && state.nextExpiry == nil)
+    }
+
+    @Test("a pipeline completes with its last reply, errors in place")
+    func pipeline() {
+        var state = state()
+        _ = state.submit(1, wire: wire("ab"), commands: 2, now: start)
+        _ = written(&state, at: start)
+        let failure = RedisValue.error(RedisReplyError(code: "ERR", message: "x"))
+        #expect(completion(state.receive(failure)) == nil)
+        #expect(completion(state.receive(.null))?.1 == [failure, .null])
+    }
+
+    @Test("an abandoned slot swallows its replies, so the next request gets its own")
+    func abandoned() {
+        var state = state()
+        let first = state.submit(1, wire: wire("a"), commands: 2, now: start)
+        _ = state.submit(2, wire: wire("b"), commands: 1, now: start)
+        _ = written(&state, at: start)
+        #expect(state.cancel(first ?? 0) == 1)
+        #expect(state.cancel(first ?? 0) == nil, "only once")
+        #expect(state.commands == 3, "the slots are still taken")
+        #expect(completion(state.receive(.integer(1))) == nil)
+        #expect(completion(state.receive(.integer(1))) == nil)
+        #expect(completion(state.receive(.integer(2)))?.0 == 2)
+    }
+
+    @Test("a request cancelled before it was written is never written")
+    func cancelledWaiting() {
+        var state = state()
+        let first = state.submit(1, wire: wire("a"), commands: 1, now: start)
+        _ = state.submit(2, wire: wire("b"), commands: 1, now: start)
+        #expect(state.cancel(first ?? 0) == 1)
+        #expect(written(&state, at: start) == "b")
+        #expect(state.commands == 1 && state.bytes == 1)
+    }
+
+    @Test("time fails waiting requests as not sent and written ones as timed out")
+    func expiry() {
+        var state = state()
+        _ = state.submit(1, wire: wire("a"), commands: 1, now: start)
+        _ = written(&state, at: start)
+        _ = state.submit(2, wire: wire("b"), commands: 1, now: start)
+        #expect(state.nextExpiry == start + .seconds(5))
+        #expect(state.expire(now: start + .milliseconds(4_999)).failures.isEmpty)
+        let due = state.expire(now: start + .seconds(5))
+        #expect(due.failures.map(\.waiter) == [2, 1])
+        #expect(due.failures.map(\.error) == [.notConnected, .timedOut])
+        #expect(!due.isStalled)
+        #expect(state.nextExpiry == start + .seconds(10))
+        #expect(state.expire(now: start + .seconds(10)).isStalled)
+    }
+
+    @Test("a late reply keeps the connection and reaches nobody")
+    func lateReply() {
+        var state = state()
+        _ = state.submit(1, wire: wire("a"), commands: 1, now: start)
+        _ = written(&state, at: start)
+        _ = state.expire(now: start + .seconds(5))
+        #expect(completion(state.receive(.null)) == nil)
+        #expect(!state.expire(now: start + .seconds(20)).isStalled)
+    }
+
+    @Test("a lost connection fails what was written and keeps what was not")
+    func lost() {
+        var state = state()
+        let first = state.submit(1, wire: wire("a"), commands: 1, now: start)
+        _ = state.submit(2, wire: wire("b"), commands: 3, now: start)
+        _ = state.submit(3, wire: wire("c"), commands: 1, now: start)
+        _ = written(&state, at: start)
+        _ = state.cancel(first ?? 0)
+        _ = state.submit(4, wire: wire("d"), commands: 1, now: start)
+        let failures = state.connectionLost(first: .replyTooLarge("x"))
+        #expect(failures.map(\.waiter) == [2, 3])
+        #expect(
+            failures.map(\.error) == [
+                .connectionLost(maybeExecuted: true), .connectionLost(maybeExecuted: true),
+            ],
+            "the special error belonged to the abandoned one"
+        )
+        #expect(written(&state, at: start) == "d")
+        #expect(state.commands == 1)
+    }
+
+    @Test("the cause of a loss goes to the request whose reply it was")
+    func lostFirst() {
+        var state = state()
+        for waiter in 1...2 {
+            _ = state.submit(waiter, wire: wire("a"), commands: 1, now: start)
+        }
+        _ = written(&state, at: start)
+        let failures = state.connectionLost(first: .protocolError("x"))
+        #expect(
+            failures.map(\.error) == [.protocolError("x"), .connectionLost(maybeExecuted: true)]
+        )
+    }
+
+    @Test("commands and bytes are bounded")
+    func bounds() {
+        var state = state(commandsMax: 3, bytesMax: 5)
+        #expect(state.submit(1, wire: wire("aaaa"), commands: 1, now: start) != nil)
+        #expect(state.submit(2, wire: wire("bb"), commands: 1, now: start) == nil, "bytes")
+        #expect(state.submit(3, wire: wire("c"), commands: 3, now: start) == nil, "commands")
+        #expect(state.submit(4, wire: wire("d"), commands: 2, now: start) != nil)
+        #expect(state.submit(5, wire: wire(""), commands: 1, now: start) == nil, "full")
+        _ = written(&state, at: start)
+        _ = state.receive(.null)
+        #expect(state.submit(6, wire: wire("eeee"), commands: 1, now: start) != nil)
+    }
+
+    @Test("a reply to nothing is noticed")
+    func unexpected() {
+        var state = state()
+        guard case .unexpected = state.receive(.null) else {
+            Issue.record("accepted a reply that nothing asked for")
+            return
+        }
+    }
+
+    @Test("closing fails what waits; a write stops at its limit")
+    func closing() {
+        var state = state()
+        for waiter in 1...3 {
+            _ = state.submit(waiter, wire: wire("xx"), commands: 1, now: start)
+        }
+        var buffer = ByteBuffer()
+        state.write(into: &buffer, bytesMax: 3, now: start)
+        #expect(buffer.readableBytes == 4)
+        #expect(state.close().map(\.waiter) == [3])
+        #expect(state.hasWritten && !state.hasWaiting)
+    }
+
+    @Test("no sequence of events gives a reply to the wrong request or forgets one")
+    func randomSequences() throws {
+        let seed = SeededGenerator.newSeed()
+        var random = SeededGenerator(seed: seed)
+        for round in 0..<200 {
+            var model = PipelineModel(state: self.state(commandsMax: 50, bytesMax: 500), now: start)
+            for _ in 0..<300 { model.step(using: &random) }
+            model.finish()
+            try #require(model.problems.isEmpty, "TEST_SEED=\(seed) round \(round)")
+            try #require(model.answered > 0)
+        }
+    }
+}

@@ -1,0 +1,12 @@
+import Synchronization
+
+/// A count that many tasks increase.
+final class Tally: Sendable {
+    private let count = Atomic(0)
+
+    var value: Int { count.load(ordering: .relaxed) }
+
+    func add() {
+        count.add(1, ordering: .relaxed)
+    }
+}

@@ -1,0 +1,226 @@
+import Foundation
+import NIOHTTP1
+import StripeAPI
+import StripeSandbox
+import Testing
+
+@Suite struct SandboxControlTests {
+    private func get(
+        _ probe: SandboxProbe,
+        _ id: String,
+        timeout: Duration = .seconds(10)
+    ) async
+        -> StripeError?
+    {
+        do {
+            _ = try await probe.client(timeout: timeout).retrieveSource(id)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// What a client makes of a fault, and of the request after it.
+    private func strike(
+        _ fault: String,
+        timeout: Duration = .seconds(10)
+    ) async throws
+        -> StripeError?
+    {
+        try await SandboxProbe.run { probe in
+            let id = try await probe.makeSource().id
+            let body = #"{"match":"/v1/sources/\#(id)","times":1,\#(fault)}"#
+            #expect(try await probe.control(.POST, "faults", body).status == 201)
+            let error = await get(probe, id, timeout: timeout)
+            #expect(await get(probe, id) == nil, "the fault must be spent")
+            return error
+        }
+    }
+
+    @Test("a status fault answers what it was given, once")
+    func statusFault() async throws {
+        let error = try await strike(
+            #""mode":"status","status":429,"headers":{"Stripe-Rate-Limited-Reason":"global-rate","Retry-After":"2"}"#
+        )
+        guard case .api(let failure) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(failure.status == 429)
+        #expect(failure.error?.code == "rate_limit")
+        #expect(failure.headers.rateLimitedReason == "global-rate")
+        #expect(failure.headers.retryAfter == "2")
+    }
+
+    @Test("a body given for a status fault is sent as it is")
+    func statusBody() async throws {
+        let error = try await strike(
+            #""mode":"status","status":429,"body":{"error":{"type":"invalid_request_error","code":"lock_timeout"}}"#
+        )
+        guard case .api(let failure) = error else { return }
+        #expect(failure.error?.code == "lock_timeout")
+        #expect(failure.headers.rateLimitedReason == nil)
+    }
+
+    @Test(
+        "cut connections are resets for the client",
+        arguments: [#""mode":"reset""#, #""mode":"truncated""#]
+    )
+    func cut(fault: String) async throws {
+        guard case .transport(let failure) = try await strike(fault) else {
+            Issue.record("the request went through")
+            return
+        }
+        #expect(failure.kind == .reset)
+    }
+
+    @Test(
+        "half JSON, HTML, wrong types and wrong labels are malformed",
+        arguments: [
+            (#""mode":"half_json""#, nil), (#""mode":"html""#, nil),
+            (#""mode":"wrong_type""#, "id"), (#""mode":"wrong_content_type""#, nil),
+        ] as [(String, String?)]
+    )
+    func malformed(fault: String, field: String?) async throws {
+        let error = try await strike(fault)
+        guard case .malformed(let body) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(body.field == field)
+    }
+
+    @Test("a 1 GiB body ends at the client's bound, a slow one at its deadline")
+    func bodies() async throws {
+        #expect(try await strike(#""mode":"huge_body""#) == .bodyTooLarge(limitBytes: 1 << 20))
+        let slow = try await strike(
+            #""mode":"slow_body","delay_ms":50"#,
+            timeout: .milliseconds(250)
+        )
+        guard case .transport(let failure) = slow else {
+            Issue.record("\(String(describing: slow))")
+            return
+        }
+        #expect(failure.kind == .timeout)
+    }
+
+    @Test("a held request is seen at once and answered with the truth of its release")
+    func hang() async throws {
+        try await SandboxProbe.run { probe in
+            let id = try await probe.makeSource().id
+            let path = "/v1/sources/\(id)"
+            let (_, fault) = try await probe.control(
+                .POST,
+                "faults",
+                #"{"match":"\#(path)","mode":"hang"}"#
+            )
+            async let held = probe.client().retrieveSource(id)
+            _ = try await probe.eventually {
+                let (_, seen) = try await probe.control(.GET, "requests?path=\(path)")
+                guard case .array(let requests) = seen["data"], requests.count == 1 else {
+                    return nil as JSONValue?
+                }
+                #expect(requests[0]["status"] == .null)
+                return requests[0]
+            }
+            _ = try await probe.control(
+                .POST,
+                "sources/\(id)/status",
+                #"{"status":"chargeable"}"#
+            )
+            let name = try #require(fault["id"]?.string)
+            _ = try await probe.control(.DELETE, "faults/\(name)")
+            #expect(try await held.status == .chargeable)
+        }
+    }
+
+    @Test("a fault that strikes after the request leaves its effect behind")
+    func lostAnswer() async throws {
+        try await SandboxProbe.run { probe in
+            let body =
+                #"{"match":"/v1/sources","method":"POST","mode":"reset","after":true,"times":1}"#
+            _ = try await probe.control(.POST, "faults", body)
+            let form = [("type", "card")]
+            let lost = await #expect(throws: StripeError.self) {
+                try await probe.client().createSource(form, idempotencyKey: "once")
+            }
+            guard case .transport = lost else {
+                Issue.record("\(String(describing: lost))")
+                return
+            }
+            let again = try await probe.client()
+                .post("/v1/sources", form: form, idempotencyKey: "once")
+            #expect(again.headers.idempotentReplayed)
+        }
+    }
+
+    @Test("history lists every status change in order, with its time")
+    func history() async throws {
+        try await SandboxProbe.run(SandboxConfiguration(nowMs: { 1_700_000_000_123 })) { probe in
+            let id = try await probe.makeSource().id
+            for status in ["chargeable", "consumed"] {
+                _ = try await probe.control(
+                    .POST,
+                    "sources/\(id)/status",
+                    #"{"status":"\#(status)"}"#
+                )
+            }
+            let (_, body) = try await probe.control(.GET, "history?source=\(id)")
+            guard case .array(let changes) = body["data"] else {
+                Issue.record("\(body)")
+                return
+            }
+            #expect(changes.map { $0["status"]?.string } == ["pending", "chargeable", "consumed"])
+            #expect(changes.map { $0["previous"]?.string } == [nil, "pending", "chargeable"])
+            #expect(changes.map { $0["seq"] } == [.integer(1), .integer(2), .integer(3)])
+            #expect(changes[2]["at_ms"] == .integer(1_700_000_000_123))
+            let (_, rest) = try await probe.control(.GET, "history?since=2")
+            guard case .array(let last) = rest["data"] else { return }
+            #expect(last.count == 1)
+        }
+    }
+
+    @Test("a window beyond the newest entry is empty, however far", arguments: [1, 99, Int.max])
+    func farWindow(since: Int) async throws {
+        try await SandboxProbe.run { probe in
+            let (status, body) = try await probe.control(.GET, "requests?since=\(since)")
+            #expect(status == 200)
+            #expect(body["data"] == .array([]))
+            #expect(body["has_more"] == .bool(false))
+        }
+    }
+
+    @Test("bulk makes pending sources that read like any other")
+    func bulk() async throws {
+        try await SandboxProbe.run { probe in
+            let (status, body) = try await probe.control(
+                .POST,
+                "bulk",
+                #"{"count":1000,"type":"sofort"}"#
+            )
+            #expect(status == 201)
+            guard case .array(let ids) = body["ids"] else { return }
+            #expect(Set(ids).count == 1000)
+            let source = try await probe.client().retrieveSource(ids[999].string ?? "")
+            #expect(source.type == .sofort)
+            #expect(source.status == .pending)
+        }
+    }
+
+    @Test(
+        "bad controls are refused and change nothing",
+        arguments: [
+            ("sources/src_none/status", #"{"status":"chargeable"}"#, 404),
+            ("sources/src_none/status", #"{"status":"perfect"}"#, 400),
+            ("bulk", #"{"count":0}"#, 400), ("bulk", #"{"count":100000000}"#, 400),
+            ("bulk", "{", 400), ("faults", #"{"match":"/","mode":"explode"}"#, 400),
+            ("faults", #"{"match":"/","mode":"status","times":-1}"#, 400), ("nothing", "{}", 404),
+        ]
+    )
+    func badControls(path: String, body: String, expected: Int) async throws {
+        try await SandboxProbe.run { probe in
+            let answer = try await probe.control(.POST, path, body)
+            #expect(answer.status == expected)
+        }
+    }
+}

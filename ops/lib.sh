@@ -1,0 +1,187 @@
+# shellcheck shell=bash
+# Shared by the scripts in ops/: messages, system packages, the Python environment, the build.
+# Source it; it moves to the repository root. Works with bash 3.2, which macOS ships.
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$ROOT" || exit 1
+
+# The oldest Swift whose compiler takes Package.swift (its tools version and warning settings).
+SWIFT_MIN=6.2
+# The oldest Python the pinned packages support.
+PYTHON_MIN=3.10
+VENV="$ROOT/.venv"
+
+if [ -t 2 ] && [ -z "${NO_COLOR:-}" ] && [ "${TERM:-dumb}" != dumb ]; then
+    bold=$(printf '\033[1m') red=$(printf '\033[31m') plain=$(printf '\033[0m')
+else
+    bold='' red='' plain=''
+fi
+
+# What the scripts do is told on stderr; stdout carries results.
+step() { printf '%s%s%s\n' "$bold" "$*" "$plain" >&2; }
+note() { printf '  %s\n' "$*" >&2; }
+die() {
+    printf '%serror:%s %s\n' "$red" "$plain" "$*" >&2
+    exit 1
+}
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# version_at_least 6.3.1 6.2
+version_at_least() {
+    local have_major have_minor want_major want_minor
+    IFS=. read -r have_major have_minor _ <<<"$1"
+    IFS=. read -r want_major want_minor _ <<<"$2"
+    [ "$have_major" -gt "$want_major" ] ||
+        { [ "$have_major" -eq "$want_major" ] && [ "${have_minor:-0}" -ge "${want_minor:-0}" ]; }
+}
+
+# require_swift: ends with an explanation unless a new enough Swift is on PATH.
+require_swift() {
+    local version
+    have swift || die "swift is not on PATH. Install Swift $SWIFT_MIN or newer from https://www.swift.org/install and run this again."
+    version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' | head -n 1)
+    [ -n "$version" ] || die "'swift --version' does not name a version. Is this the Swift toolchain? See https://www.swift.org/install."
+    version_at_least "$version" "$SWIFT_MIN" ||
+        die "Swift $version is too old: $SWIFT_MIN or newer is needed. See https://www.swift.org/install (swiftly use latest)."
+}
+
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    else
+        have sudo || die "this needs root and there is no sudo. Run as root: $*"
+        sudo "$@"
+    fi
+}
+
+# require_packages PURPOSE…: installs what is missing. Purposes: build, serve, python, check.
+require_packages() {
+    local wanted='' missing='' package purpose
+    if have apt-get && have dpkg-query; then
+        for purpose in "$@"; do
+            case $purpose in
+            build) wanted="$wanted libhiredis-dev libcurl4-openssl-dev" ;;
+            serve) have redis-server || wanted="$wanted redis-server" ;;
+            tools) have curl || wanted="$wanted curl" ;;
+            python) python_ready || wanted="$wanted python3 python3-venv" ;;
+            check)
+                have shellcheck || wanted="$wanted shellcheck"
+                [ -n "$(luac_command)" ] || wanted="$wanted lua5.1"
+                ;;
+            esac
+        done
+        for package in $wanted; do
+            installed "$package" || missing="$missing $package"
+        done
+        [ -z "$missing" ] && return
+        step "Installing$missing"
+        # shellcheck disable=SC2086 # a list of package names
+        apt_install $missing
+    elif have brew; then
+        for purpose in "$@"; do
+            case $purpose in
+            build) wanted="$wanted hiredis" ;;
+            serve) have redis-server || wanted="$wanted redis" ;;
+            python) python_ready || wanted="$wanted python@3.13" ;;
+            check)
+                have shellcheck || wanted="$wanted shellcheck"
+                [ -n "$(luac_command)" ] || wanted="$wanted lua"
+                ;;
+            esac
+        done
+        for package in $wanted; do
+            brew list --versions "$package" >/dev/null 2>&1 || missing="$missing $package"
+        done
+        [ -z "$missing" ] && return
+        step "Installing$missing"
+        # shellcheck disable=SC2086 # a list of package names
+        brew install --quiet $missing >&2 || die "brew could not install:$missing"
+    else
+        for purpose in "$@"; do
+            case $purpose in
+            serve) have redis-server || missing="$missing redis-server" ;;
+            python) python_ready || missing="$missing python3(>=$PYTHON_MIN,with-venv)" ;;
+            check)
+                have shellcheck || missing="$missing shellcheck"
+                [ -n "$(luac_command)" ] || missing="$missing luac"
+                ;;
+            esac
+        done
+        [ -z "$missing" ] ||
+            die "missing:$missing. Neither apt-get nor brew is here: install them, with the development files of hiredis and libcurl, and run this again."
+    fi
+}
+
+installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+apt_install() {
+    local log
+    log=$(mktemp)
+    # A fresh image has no package lists yet, so a first failure is followed by an update.
+    if ! apt_try "$log" "$@"; then
+        as_root apt-get update -qq >>"$log" 2>&1 || true
+        if ! apt_try "$log" "$@"; then
+            tail -n 20 "$log" >&2
+            rm -f "$log"
+            die "apt-get could not install: $*"
+        fi
+    fi
+    rm -f "$log"
+}
+
+apt_try() {
+    local log=$1
+    shift
+    as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends "$@" >>"$log" 2>&1
+}
+
+# The Lua 5.1 compiler, which is Redis' dialect; any other luac finds syntax errors too.
+luac_command() {
+    local name
+    for name in luac5.1 luac-5.1 luac; do
+        have "$name" && printf '%s\n' "$name" && return
+    done
+    return 0
+}
+
+python_ready() {
+    python3 -c "
+import sys, venv, ensurepip
+sys.exit(sys.version_info < tuple(map(int, '$PYTHON_MIN'.split('.'))))" 2>/dev/null
+}
+
+# require_venv: the pinned Python packages in .venv, made again when the pins change.
+require_venv() {
+    local pins="$ROOT/Tests/EndToEnd/requirements.txt" stamp="$VENV/.pins"
+    cmp -s "$pins" "$stamp" && return
+    require_packages python
+    python_ready || die "python3 is older than $PYTHON_MIN or lacks the venv module: install a newer one and run this again."
+    step "Preparing the Python environment in .venv"
+    rm -rf "$VENV"
+    python3 -m venv "$VENV" || die "python3 -m venv failed: install python3-venv and run this again."
+    "$VENV/bin/pip" install --quiet --disable-pip-version-check -r "$pins" >&2 ||
+        die "pip could not install the packages of Tests/EndToEnd/requirements.txt: is PyPI reachable?"
+    cp "$pins" "$stamp"
+}
+
+# swift_build ARG…: builds, saying beforehand why it may take long. POLLER_BIN_DIR names ready
+# binaries instead; BIN_DIR is where the programs are afterwards.
+swift_build() {
+    if [ -n "${POLLER_BIN_DIR:-}" ]; then
+        BIN_DIR=$(cd "$POLLER_BIN_DIR" 2>/dev/null && pwd) || die "POLLER_BIN_DIR=$POLLER_BIN_DIR is not a directory"
+        [ -x "$BIN_DIR/pollerd" ] || die "there is no pollerd in POLLER_BIN_DIR=$POLLER_BIN_DIR"
+        note "using the programs in $BIN_DIR"
+        return
+    fi
+    require_swift
+    require_packages build
+    if [ -d .build ]; then
+        step "Building"
+    else
+        step "Building (the first time takes 6 to 15 minutes on two cores, then seconds)"
+    fi
+    swift build "$@" >&2 || die "the build failed; the compiler's message is above."
+    BIN_DIR=$(swift build "$@" --show-bin-path)
+}
