@@ -68,7 +68,7 @@ package final class RedisServerProcess: Sendable {
             watchdog.arguments = ["-c", "read -r line || kill -9 \(server.processIdentifier)"]
             watchdog.standardInput = lifeline
             watchdog.standardError = FileHandle.nullDevice
-            try watchdog.run()
+            try RedisServerProcess.run(watchdog)
         }
     }
 
@@ -191,7 +191,9 @@ package final class RedisServerProcess: Sendable {
     /// Foundation's own `waitUntilExit` spins for ever on Linux when another thread than the one
     /// that started the process calls it.
     private static func awaitExit(of process: Process) {
-        while process.isRunning { Thread.sleep(forTimeInterval: 0.002) }
+        let giveUp = Date(timeIntervalSinceNow: startTimeout)
+        while process.isRunning, Date() < giveUp { Thread.sleep(forTimeInterval: 0.002) }
+        if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
     }
 
     /// Starts the executable and waits until its log says that it accepts connections.
@@ -203,7 +205,7 @@ package final class RedisServerProcess: Sendable {
         process.arguments = ["redis-server"] + arguments
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
-        try process.run()
+        try run(process)
         let giveUp = Date(timeIntervalSinceNow: startTimeout)
         while process.isRunning, Date() < giveUp {
             if log(in: directory).contains("eady to accept connections") {
@@ -217,6 +219,19 @@ package final class RedisServerProcess: Sendable {
             description: "redis-server does not start with \(arguments): "
                 + String(log(in: directory).suffix(2_000))
         )
+    }
+
+    /// Starts a process that takes signals.
+    ///
+    /// A child inherits the signal mask of the thread that starts it, and on Linux the threads of
+    /// Swift's pool block SIGTERM: a server started from a task would never hear of ``stop()``.
+    private static func run(_ process: Process) throws {
+        var none = sigset_t()
+        var usual = sigset_t()
+        unsafe sigemptyset(&none)
+        unsafe pthread_sigmask(SIG_SETMASK, &none, &usual)
+        defer { unsafe pthread_sigmask(SIG_SETMASK, &usual, nil) }
+        try withUnblockedSignals { try process.run() }
     }
 
     private static func log(in directory: URL) -> String {

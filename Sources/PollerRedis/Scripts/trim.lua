@@ -20,15 +20,22 @@ local function earlier(a, b)
   return a_n < b_n
 end
 
+-- Without a group nobody has read anything yet.
+local groups = redis.call('XINFO', 'GROUPS', stream)
+if #groups == 0 then return 0 end
 local keep = int(math.max(clock() - tonumber(ARGV[1]), 0)) .. '-0'
-for _, group in ipairs(redis.call('XINFO', 'GROUPS', stream)) do
+for _, group in ipairs(groups) do
   local facts = {}
   for at = 1, #group, 2 do facts[group[at]] = group[at + 1] end
-  local needed = facts['last-delivered-id']
-  if facts['pending'] > 0 then needed = redis.call('XPENDING', stream, facts['name'])[2] end
+  local needed
+  if facts['pending'] > 0 then
+    needed = redis.call('XPENDING', stream, facts['name'])[2]
+  else
+    local ms, n = parts(facts['last-delivered-id'])
+    needed = int(ms) .. '-' .. int(n + 1)
+  end
   if earlier(needed, keep) then keep = needed end
 end
-if keep == '0-0' then return 0 end
 local newest = redis.call('XREVRANGE', stream, '(' .. keep, '-', 'COUNT', 1)[1]
 if not newest then return 0 end
 redis.call('HSET', KEYS[1], 'trimmed', newest[1])

@@ -53,7 +53,7 @@ final class EmbeddedRedis: Sendable {
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
-        try process.run()
+        try withUnblockedSignals { try process.run() }
         self.process = Mutex(process)
     }
 

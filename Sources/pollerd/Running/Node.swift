@@ -86,17 +86,17 @@ struct Node: Sendable {
         )
     }
 
+    /// The channels close after the loop that uses them: services stop in reverse order.
     private func notifier() async throws -> [any Service] {
         let secret = try await ClusterSecrets(cluster: cluster)
             .webhook(configured: settings.webhookSecret)
-        var services: [any Service] = []
-        var channels: [any DeliveryChannel] = [
-            WebhookChannel(
-                secrets: { _ in [secret] },
-                guarding: AddressGuard(allowing: settings.allowedRanges),
-                wallClock: { Timestamp(ms: Int64(Date().timeIntervalSince1970 * 1000)) }
-            )
-        ]
+        let webhook = WebhookChannel(
+            secrets: { _ in [secret] },
+            guarding: AddressGuard(allowing: settings.allowedRanges),
+            wallClock: { Timestamp(ms: Int64(Date().timeIntervalSince1970 * 1000)) }
+        )
+        var channels: [any DeliveryChannel] = [webhook]
+        var services: [any Service] = [webhook]
         if let mail = settings.mail {
             let email = EmailChannel(relay: mail.relay, sender: mail.sender)
             channels.append(email)

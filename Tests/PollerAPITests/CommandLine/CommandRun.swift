@@ -35,15 +35,19 @@ struct CommandRun {
         process.standardOutput = outputPipe
         process.standardError = errorPipe
         try process.run()
-        // Pipes block, so each is drained on a thread of its own.
-        async let output = read(outputPipe)
-        async let errors = read(errorPipe)
-        async let written: Void = write(input, to: inputPipe)
-        let texts = try await (output, errors)
-        // The program may end without reading all of it.
-        try? await written
-        process.waitUntilExit()
-        return CommandRun(status: process.terminationStatus, output: texts.0, errors: texts.1)
+        async let output = onThread { outputPipe.fileHandleForReading.text }
+        async let errors = onThread { errorPipe.fileHandleForReading.text }
+        async let status = onThread {
+            process.waitUntilExit()
+            return process.terminationStatus
+        }
+        let writer = inputPipe.fileHandleForWriting
+        await onThread {
+            // The program may end without reading all of it.
+            try? writer.write(contentsOf: Data(input.utf8))
+            try? writer.close()
+        }
+        return CommandRun(status: await status, output: await output, errors: await errors)
     }
 
     private static var program: URL {
@@ -51,14 +55,20 @@ struct CommandRun {
             .appendingPathComponent("pollerctl")
     }
 
-    @concurrent
-    private static func read(_ pipe: Pipe) async throws -> String {
-        String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    /// Runs what blocks on a thread of its own: the few of Swift's pool belong to the server that
+    /// the program talks to.
+    private static func onThread<Value: Sendable>(
+        _ body: @escaping @Sendable () -> Value
+    ) async -> Value {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: body()) }
+        }
     }
+}
 
-    @concurrent
-    private static func write(_ text: String, to pipe: Pipe) async throws {
-        try pipe.fileHandleForWriting.write(contentsOf: Data(text.utf8))
-        try pipe.fileHandleForWriting.close()
+extension FileHandle {
+    /// Everything up to the end; a broken pipe is an end too.
+    fileprivate var text: String {
+        String(decoding: (try? readToEnd()) ?? Data(), as: UTF8.self)
     }
 }

@@ -25,4 +25,21 @@ enum RawConnection {
         }
         return false
     }
+
+    /// Sends some bytes and gives the first that come back.
+    static func firstAnswer(port: Int, to bytes: String) async throws -> String {
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connect(host: "127.0.0.1", port: port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(
+                        wrappingChannelSynchronously: channel
+                    )
+                }
+            }
+        return try await channel.executeThenClose { inbound, outbound in
+            try await outbound.write(ByteBuffer(string: bytes))
+            for try await buffer in inbound { return String(buffer: buffer) }
+            return ""
+        }
+    }
 }

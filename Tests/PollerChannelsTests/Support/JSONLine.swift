@@ -31,7 +31,7 @@ struct JSONLine: Hashable, Sendable, CustomStringConvertible {
         case let text as String: value = .string(text)
         case let number as NSNumber:
             value =
-                String(cString: number.objCType) == "c"
+                unsafe String(cString: number.objCType) == "c"
                 ? .bool(number.boolValue) : .number(number.doubleValue)
         default: value = .null
         }
