@@ -33,6 +33,7 @@ let arguments = Target.Dependency.product(
     name: "ArgumentParser",
     package: "swift-argument-parser"
 )
+let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
 
 let package = Package(
@@ -51,6 +52,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(
@@ -73,7 +75,9 @@ let package = Package(
         .systemLibrary(name: "CHiredis"),
         .target(
             name: "RedisClient",
-            dependencies: ["CHiredis", logging, lifecycle, crypto, nioCore, nioPosix, nioSSL],
+            dependencies: [
+                "CHiredis", logging, lifecycle, crypto, nioCore, nioPosix, nioSSL, deque,
+            ],
             swiftSettings: settings
         ),
         // The seams over Redis: keys, scripts, records.
@@ -137,7 +141,8 @@ let package = Package(
             dependencies: [
                 "Poller", "PollerRedis", "PollerUpstreams", "PollerChannels", "PollerAPI",
                 "RedisClient", "StripeAPI", "StripeSandbox", logging, metrics, lifecycle, signals,
-                arguments, httpClient, histogram, nioCore, .product(name: "Yams", package: "Yams"),
+                arguments, httpClient, histogram, nioCore, nioHTTP1,
+                .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: settings
         ),

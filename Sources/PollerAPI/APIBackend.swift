@@ -10,7 +10,7 @@ package struct APIBackend: Sendable {
 
     /// Puts a backend together.
     ///
-    /// - Parameter feed: wakes long polls; when it does not run, they answer at their timeout.
+    /// `feed`: wakes long polls; when it does not run, they answer at their timeout.
     package init(
         watches: any WatchStore,
         deliveries: any DeliveryQueue,

@@ -5,8 +5,9 @@ import NIOCore
 /// What a request carries along: its id, its logger, and the connection it came on.
 struct APIContext: RequestContext {
     var coreContext: CoreRequestContextStorage
-    /// The id the logger carries. The framework's own `id` traps under a log handler that keeps
-    /// no metadata.
+    /// The id the logger carries.
+    ///
+    /// The framework's own `id` traps under a log handler that keeps no metadata.
     let requestID: String
     private let channel: any Channel
 

@@ -49,8 +49,10 @@ package struct APIKeys: Sendable, CustomStringConvertible {
         try self.init(text: text)
     }
 
-    /// Reads the text of such a file. A file without any key is refused: whoever names a file
-    /// wants the API closed, and an empty one would open it.
+    /// Reads the text of such a file.
+    ///
+    /// A file without any key is refused: whoever names a file wants the API closed, and an empty
+    /// one would open it.
     package init(text: String) throws(InvalidInput) {
         var digests: [[UInt8]] = []
         for (index, line) in text.split(
@@ -83,7 +85,9 @@ package struct APIKeys: Sendable, CustomStringConvertible {
     /// Whether there is no key.
     package var isEmpty: Bool { digests.isEmpty }
 
-    /// Whether somebody who shows `candidate` may use the API. With no keys nobody is verified.
+    /// Whether somebody who shows `candidate` may use the API.
+    ///
+    /// With no keys nobody is verified.
     package func verify(_ candidate: some StringProtocol) -> Bool {
         guard candidate.utf8.count <= 200 else { return false }
         let digest = Array(SHA256.hash(data: Array(candidate.utf8)))

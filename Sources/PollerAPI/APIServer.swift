@@ -22,11 +22,10 @@ package struct APIServer: Service {
 
     /// A server that listens once it runs.
     ///
-    /// - Parameters:
-    ///   - keys: with ``APIKeys/none`` everybody who reaches the port may do everything, so
-    ///     `bind` must be loopback; requests for other hosts are refused then.
-    ///   - clock: for long polls and slow bodies.
-    ///   - onBound: told the address with the real port, once.
+    /// - `keys`: with ``APIKeys/none`` everybody who reaches the port may do everything, so
+    ///   `bind` must be loopback; requests for other hosts are refused then.
+    /// - `clock`: for long polls and slow bodies.
+    /// - `onBound`: told the address with the real port, once.
     package init(
         bind: ListenAddress,
         backend: APIBackend,

@@ -5,7 +5,7 @@ struct Backoff {
 
     /// Sleeps after a failure.
     ///
-    /// - Parameter least: the server's own wish.
+    /// `least`: the server's own wish.
     mutating func sleep(atLeast least: Duration?) async throws {
         let ceiling = min(0.25 * Double(1 << min(failures, 10)), 10)
         failures += 1

@@ -2,7 +2,9 @@
 /// signature covers must not be written anew.
 enum JSONSlices {
     /// The elements of an array that is a member of the outermost object; none when there is no
-    /// such array. The text must be well formed.
+    /// such array.
+    ///
+    /// The text must be well formed.
     static func elements(ofMember name: String, in bytes: [UInt8]) -> [String] {
         let wanted = Array("\"\(name)\"".utf8)
         var scan = Scan(bytes: bytes)

@@ -12,7 +12,9 @@ public struct Page<Item: Hashable & Sendable>: Hashable, Sendable {
     public let hasMore: Bool
     /// The cursor of the next page; nil when this was the last.
     public let next: String?
-    /// Events before these are no longer kept: read the watches anew. Never for watches.
+    /// Events before these are no longer kept: read the watches anew.
+    ///
+    /// Never for watches.
     public let hasGap: Bool
     /// The page as the server sent it.
     public let json: String

@@ -20,7 +20,7 @@ extension PollerClient {
     /// whose items count from the first request given here; parts before it are enqueued then.
     /// A part without an answer is sent again, which is safe.
     ///
-    /// - Parameter progress: told how many requests have been accepted so far.
+    /// `progress`: told how many requests have been accepted so far.
     public func enqueue(
         _ requests: [WatchRequest],
         progress: @Sendable (Int) -> Void = { _ in }

@@ -3,7 +3,7 @@ import NIOHTTP1
 extension PollerClient {
     /// A page of one watch's events, by seq; the last 100 are kept.
     ///
-    /// - Parameter limit: 1–100.
+    /// `limit`: 1–100.
     public func events(
         of name: WatchName,
         after seq: Int = 0,
@@ -14,14 +14,15 @@ extension PollerClient {
         return try Page(answer, WatchEvent.init(json:))
     }
 
-    /// A page of all events. Its `next` is always there, for what will be recorded; with a
-    /// filter it may be empty although there is more.
+    /// A page of all events.
     ///
-    /// - Parameters:
-    ///   - sources: of these only, at most 50; empty for all.
-    ///   - types: of these only, such as `source.chargeable` or `source.*`, at most 20.
-    ///   - limit: 1–500, events looked at.
-    ///   - wait: how long to wait for the first event, at most a minute.
+    /// Its `next` is always there, for what will be recorded; with a filter it may be empty
+    /// although there is more.
+    ///
+    /// - `sources`: of these only, at most 50; empty for all.
+    /// - `types`: of these only, such as `source.chargeable` or `source.*`, at most 20.
+    /// - `limit`: 1–500, events looked at.
+    /// - `wait`: how long to wait for the first event, at most a minute.
     public func events(
         from start: EventStart,
         sources: [String] = [],
@@ -50,7 +51,7 @@ extension PollerClient {
     ///
     /// Nothing is lost over dropped connections and restarts of the server: the follower goes on
     /// behind the last event it gave.
-    /// - Parameter seq: begins behind this seq of each; 0 for the whole history that is kept.
+    /// `seq`: begins behind this seq of each; 0 for the whole history that is kept.
     public func follow(
         _ names: [WatchName],
         after seq: Int = 0,

@@ -35,7 +35,7 @@ extension PollerClient {
 
     /// Sends one request; every status but 2xx and 304 is thrown.
     ///
-    /// - Parameter wait: what the server may wait before it answers.
+    /// `wait`: what the server may wait before it answers.
     func send(
         _ method: HTTPMethod,
         _ path: String,

@@ -30,10 +30,9 @@ extension PollerClient {
 
     /// A page of watches.
     ///
-    /// - Parameters:
-    ///   - state: `open` or `closed`; nil for both, open ones first.
-    ///   - limit: 1–500.
-    ///   - cursor: ``Page/next`` of the page before.
+    /// - `state`: `open` or `closed`; nil for both, open ones first.
+    /// - `limit`: 1–500.
+    /// - `cursor`: ``Page/next`` of the page before.
     public func list(
         state: String? = nil,
         status: String? = nil,

@@ -27,10 +27,9 @@ public struct PollerClient: Sendable {
 
     /// A client of one server.
     ///
-    /// - Parameters:
-    ///   - url: `http://host:port` or `https://…`, with a path when a proxy adds one.
-    ///   - apiKey: one of the server's keys; nil for a server that has none.
-    ///   - http: makes the connections; the shared one by default.
+    /// - `url`: `http://host:port` or `https://…`, with a path when a proxy adds one.
+    /// - `apiKey`: one of the server's keys; nil for a server that has none.
+    /// - `http`: makes the connections; the shared one by default.
     public init(
         url: String,
         apiKey: String? = nil,

@@ -8,7 +8,7 @@ public import Foundation
 public struct WatchEvent: Hashable, Sendable {
     /// The same on every channel: dedupe by it.
     public let id: String
-    /// `source.chargeable`, `payment_intent.succeeded`, `watch.expired`, …
+    /// What happened: `source.chargeable`, `payment_intent.succeeded`, `watch.expired`.
     public let type: String
     /// The account at the upstream.
     public let account: String

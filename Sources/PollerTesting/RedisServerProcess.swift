@@ -231,7 +231,7 @@ package final class RedisServerProcess: Sendable {
         unsafe sigemptyset(&none)
         unsafe pthread_sigmask(SIG_SETMASK, &none, &usual)
         defer { unsafe pthread_sigmask(SIG_SETMASK, &usual, nil) }
-        try withUnblockedSignals { try process.run() }
+        try process.run()
     }
 
     private static func log(in directory: URL) -> String {

@@ -21,9 +21,8 @@ struct SourceList {
 
     /// Collects ids.
     ///
-    /// - Parameters:
-    ///   - files: one id a line, `#` begins a comment; `-` is the standard input.
-    ///   - needsPrefix: whether each id must tell its kind.
+    /// - `files`: one id a line, `#` begins a comment; `-` is the standard input.
+    /// - `needsPrefix`: whether each id must tell its kind.
     init(arguments: [String], files: [String], needsPrefix: Bool) throws {
         for id in arguments { add(id, from: "argument", needsPrefix: needsPrefix) }
         for file in files { try add(file: file, needsPrefix: needsPrefix) }
@@ -49,7 +48,9 @@ struct SourceList {
                 : try FileHandle(forReadingFrom: URL(fileURLWithPath: file))
             data = try handle.read(upToCount: Self.fileBytesMax + 1) ?? Data()
         } catch {
-            throw ValidationError("\(file) cannot be read: check that it exists and who may read it")
+            throw ValidationError(
+                "\(file) cannot be read: check that it exists and who may read it"
+            )
         }
         guard data.count <= Self.fileBytesMax else {
             throw ValidationError("\(file) is larger than 64 MiB; split it")

@@ -14,6 +14,7 @@ struct PollerdCommand: AsyncParsableCommand {
             """,
         subcommands: [
             RunAll.self, RunAPI.self, RunWorker.self, RunNotifier.self, CheckConfig.self,
+            Bench.self,
         ]
     )
 

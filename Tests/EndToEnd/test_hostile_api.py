@@ -50,7 +50,7 @@ RAW = [
     ("half a surrogate", b'{"source": "src_\\ud800"}'),
     ("a raw NUL", b'{"source": "src_1\x00"}'),
     ("two values", b'{"source": "src_1"} {"source": "src_2"}'),
-    ("a hundred thousand brackets", b"[" * 100_000),
+    ("sixty thousand brackets", b"[" * 60_000),
     ("a number", b"1e999999"),
     ("null", b"null"),
 ]

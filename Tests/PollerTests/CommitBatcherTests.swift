@@ -29,7 +29,12 @@ struct CommitBatcherTests {
         let batcher = CommitBatcher(queue: queue, clock: clock, logger: Sample.quiet)
         let run = Task { await batcher.run() }
         try await withThrowingTaskGroup(of: (Int, CommitResult).self) { group in
-            try await body(batcher, &group)
+            do {
+                try await body(batcher, &group)
+            } catch {
+                queue.open()
+                throw error
+            }
             for try await _ in group {}
         }
         batcher.finish()

@@ -56,7 +56,7 @@ struct WorkerRig: Sendable {
         until fact: String,
         _ holds: () async throws -> Bool
     ) async throws {
-        try await eventually(fact, within: .seconds(20)) {
+        try await eventually(fact) {
             if try await holds() { return true }
             clock.advance(by: step)
             return false

@@ -10,7 +10,7 @@ import Foundation
 /// ```
 /// `type` is `<kind>.<status>`, or `watch.<closed reason>` when the watch ended without a final
 /// status; then `status` repeats the last one seen (or null). `object` is the upstream's object
-/// without its `client_secret`; null when it is larger than ``objectBytesMax``.
+/// without any `client_secret`; null when it is larger than ``objectBytesMax``.
 package struct Event: Hashable, Sendable {
     /// An object beyond this is left out: it would sit in Redis once for every change.
     package static let objectBytesMax = 65_536
@@ -54,7 +54,7 @@ package struct Event: Hashable, Sendable {
             ?? "\(watch.key.kind.rawValue).\(status?.description ?? "unknown")"
         id = EventID(key: watch.key, run: watch.run, seq: watch.seq + 1, type: type)
         let kept = object.flatMap { $0.description.utf8.count > Self.objectBytesMax ? nil : $0 }
-        let shown = kept?.removing(member: "client_secret")
+        let shown = kept?.withoutClientSecrets()
         json = """
             {"id":"\(id)","type":\(RawJSON.literal(type)),"account":"\(key.account)",\
             "source":"\(key.source)","kind":"\(key.kind.rawValue)","seq":\(seq),"run":\(run),\

@@ -24,6 +24,32 @@ package struct RawJSON: Hashable, Sendable, CustomStringConvertible {
         return RawJSON(unchecked: String(decoding: bytes, as: UTF8.self))
     }
 
+    /// The object without its own `client_secret`, and with those in URLs inside it blanked:
+    /// Stripe's redirect and return URLs carry `?client_secret=…`.
+    package func withoutClientSecrets() -> RawJSON {
+        let name = Array("client_secret=".utf8)
+        let bytes = Array(removing(member: "client_secret").description.utf8)
+        var kept: [UInt8] = []
+        kept.reserveCapacity(bytes.count)
+        var position = 0
+        while position < bytes.count {
+            kept.append(bytes[position])
+            position += 1
+            if kept.count >= name.count, kept.suffix(name.count).elementsEqual(name) {
+                kept += Array("redacted".utf8)
+                while position < bytes.count, !Self.endsQueryValue(bytes[position]) {
+                    position += 1
+                }
+            }
+        }
+        return RawJSON(unchecked: String(decoding: kept, as: UTF8.self))
+    }
+
+    /// `"` ends the string, `&` and `#` the value; a backslash begins an escaped one of them.
+    private static func endsQueryValue(_ byte: UInt8) -> Bool {
+        [UInt8(ascii: "\""), UInt8(ascii: "&"), UInt8(ascii: "#"), UInt8(ascii: "\\")].contains(byte)
+    }
+
     /// A string as a JSON literal with its quotes, escaped as RFC 8259 §7 asks.
     package static func literal(_ text: some StringProtocol) -> String {
         var bytes: [UInt8] = [UInt8(ascii: "\"")]

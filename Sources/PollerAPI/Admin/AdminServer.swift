@@ -21,11 +21,10 @@ package struct AdminServer: Service {
 
     /// A listener that serves once it runs.
     ///
-    /// - Parameters:
-    ///   - notReady: why this process cannot do its work now, a sentence each; empty when it
-    ///     can. Must answer within a second: probes are impatient.
-    ///   - metrics: the metrics in Prometheus text format.
-    ///   - onBound: told the address with the real port, once.
+    /// - `notReady`: why this process cannot do its work now, a sentence each; empty when it
+    ///   can. Must answer within a second: probes are impatient.
+    /// - `metrics`: the metrics in Prometheus text format.
+    /// - `onBound`: told the address with the real port, once.
     package init(
         bind: ListenAddress,
         logger: Logger,

@@ -1,7 +1,9 @@
 import CoreMetrics
 import Synchronization
 
-/// How often values fell into fixed buckets. A class, as the metrics API asks.
+/// How often values fell into fixed buckets.
+///
+/// A class, as the metrics API asks.
 ///
 /// The buckets span 1 ms to 10 minutes in steps of 2 to 2.5: a due lag of some ms and a long
 /// poll of a minute both fall between two bounds, and a series costs 19 lines at most.

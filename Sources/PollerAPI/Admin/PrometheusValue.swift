@@ -1,7 +1,9 @@
 import CoreMetrics
 import Synchronization
 
-/// A number that is counted up or set: counter and gauge. A class, as the metrics API asks.
+/// A number that is counted up or set: counter and gauge.
+///
+/// A class, as the metrics API asks.
 final class PrometheusValue: CounterHandler, FloatingPointCounterHandler, MeterHandler,
     RecorderHandler
 {

@@ -1,4 +1,6 @@
-/// A value of a request's body. No request has a number, so a number is only known as one.
+/// A value of a request's body.
+///
+/// No request has a number, so a number is only known as one.
 enum JSONValue {
     case null
     case bool

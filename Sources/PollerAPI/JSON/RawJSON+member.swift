@@ -2,7 +2,9 @@ import Poller
 
 extension RawJSON {
     /// The value of one of an object's own members as it stands in the text; nil when there is
-    /// none. The text must be well formed, as everything this system wrote is.
+    /// none.
+    ///
+    /// The text must be well formed, as everything this system wrote is.
     func member(_ name: String) -> RawJSON? {
         let bytes = Array(description.utf8)
         let wanted = Array(name.utf8)

@@ -14,8 +14,10 @@ struct BatchRoutes {
         router.add(.enqueueBatch, enqueue)
     }
 
-    /// Checks everything first. When the store fails midway some are enqueued, and the client is
-    /// told to send the batch again: those are joined then.
+    /// Checks everything first.
+    ///
+    /// When the store fails midway some are enqueued, and the client is told to send the batch
+    /// again: those are joined then.
     @Sendable
     private func enqueue(_ request: Request, _ context: APIContext) async throws -> Response {
         _ = try QueryParameters(request, allowed: [])

@@ -6,9 +6,10 @@ struct OutboxReading: Sendable {
     let limit: Int
     let filter: EventFilter
 
-    /// What follows a cursor. At most `limit` entries are looked at, so a page with a filter may
-    /// be empty although there is more. Costs one look at the bounds and a read for each
-    /// partition that has something.
+    /// What follows a cursor.
+    ///
+    /// At most `limit` entries are looked at, so a page with a filter may be empty although there
+    /// is more. Costs one look at the bounds and a read for each partition that has something.
     func page(after start: OutboxCursor) async throws -> OutboxPage {
         var cursor = start
         var hasGap = false

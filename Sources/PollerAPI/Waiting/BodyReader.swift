@@ -44,8 +44,10 @@ struct BodyReader {
         return Array(buffer.readableBytesView)
     }
 
-    /// Refuses a body that is announced as something else. None is taken as JSON; a form's type
-    /// is refused, also because that is all another site's page could send.
+    /// Refuses a body that is announced as something else.
+    ///
+    /// None is taken as JSON; a form's type is refused, also because that is all another site's
+    /// page could send.
     static func checkType(_ request: Request, allowed: [String]) throws(Problem) {
         guard let header = request.headers[.contentType] else { return }
         let type = header.prefix { $0 != ";" }.lowercased().filter { $0 != " " }
@@ -57,8 +59,10 @@ struct BodyReader {
         }
     }
 
-    /// Checks the key of a repeatable request. It is not kept: enqueue, poll and cancel may be
-    /// repeated by nature, a repeat joins the watch the first one made.
+    /// Checks the key of a repeatable request.
+    ///
+    /// It is not kept: enqueue, poll and cancel may be repeated by nature, a repeat joins the watch
+    /// the first one made.
     static func checkIdempotencyKey(_ request: Request) throws(Problem) {
         guard let key = request.headers[.idempotencyKey] else { return }
         guard (1...255).contains(key.utf8.count),

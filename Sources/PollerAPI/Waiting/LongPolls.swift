@@ -2,11 +2,13 @@ import Poller
 import ServiceLifecycle
 import Synchronization
 
-/// Lets requests wait for something to be recorded. A class, because all requests share one
-/// count of those that wait.
+/// Lets requests wait for something to be recorded.
+///
+/// A class, because all requests share one count of those that wait.
 final class LongPolls: Sendable {
-    /// The longest wait: below the idle timeouts of usual proxies. A client that went away costs
-    /// its place no longer than this.
+    /// The longest wait: below the idle timeouts of usual proxies.
+    ///
+    /// A client that went away costs its place no longer than this.
     static let waitMax = Duration.seconds(60)
     /// Requests that may wait at once: each is matched against every event of the feed.
     static let waitersMax = 4096
@@ -23,7 +25,7 @@ final class LongPolls: Sendable {
     /// Reads until there is something, at most for `wait`; once when that is zero.
     ///
     /// The feed is listened to before the first read, so nothing slips between the two.
-    /// - Parameter matches: what makes it worth to read again.
+    /// `matches`: what makes it worth to read again.
     func first<Found: Sendable>(
         within wait: Duration,
         matching matches: @escaping @Sendable (OutboxEntry) -> Bool,

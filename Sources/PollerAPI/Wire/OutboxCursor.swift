@@ -1,6 +1,8 @@
 import Poller
 
-/// A position in the whole outbox: one in each partition. Opaque to clients.
+/// A position in the whole outbox: one in each partition.
+///
+/// Opaque to clients.
 ///
 /// *Shape*: base64url of `1:<ms>-<n>,<ms>-<n>,…`, some 25 characters for each partition. It
 /// names no source and grants nothing, so it needs no signature; a made-up one reads a page from

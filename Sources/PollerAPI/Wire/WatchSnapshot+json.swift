@@ -3,7 +3,7 @@ import Poller
 extension WatchSnapshot {
     /// The watch on the wire.
     ///
-    /// - Parameter outcome: what became of the enqueue this answers, when it answers one.
+    /// `outcome`: what became of the enqueue this answers, when it answers one.
     func json(outcome: EnqueueResult.Outcome? = nil) -> String {
         let state = watch.state
         var json = JSONObject()

@@ -42,6 +42,6 @@ extension MemoryPartition {
                 found.append("\(id): \(lane.inFlight) slots taken, \(leased[id] ?? 0) leases")
             }
         }
-        return found
+        return found.sorted()
     }
 }

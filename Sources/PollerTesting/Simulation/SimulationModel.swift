@@ -23,6 +23,8 @@ struct SimulationModel {
     }
 
     private(set) var items: [WatchKey: Item] = [:]
+    /// Watches that an operation named since this was emptied last.
+    var touched: Set<WatchKey> = []
     private var keys: [ItemID: WatchKey] = [:]
     private var claims: [LaneID: [Timestamp]] = [:]
     private var events = 0
@@ -42,6 +44,7 @@ struct SimulationModel {
         _ result: EnqueueResult?,
         _ now: Timestamp
     ) throws {
+        touched.insert(key)
         let outcome: EnqueueResult.Outcome
         if var item = items[key] {
             outcome = item.isOpen ? .joined : .restarted
@@ -79,7 +82,9 @@ struct SimulationModel {
         try require(claim.now == now, "the store's time is \(claim.now), not \(now)")
         try require(claim.leases.count <= limit, "\(claim.leases.count) leases, asked for \(limit)")
         for (key, item) in items where item.partition == partition {
-            if let lease = item.lease, lease.endsAt <= now { items[key]?.lease = nil }
+            guard let lease = item.lease, lease.endsAt <= now else { continue }
+            items[key]?.lease = nil
+            touched.insert(key)
         }
         for lease in claim.leases {
             guard let key = keys[lease.ref.id], var item = items[key] else {
@@ -91,6 +96,7 @@ struct SimulationModel {
             try require(lease.due == item.due, "\(key.source): due \(lease.due), not \(item.due)")
             try require(lease.item.seq == item.seq, "\(key.source): shown with another seq")
             try require(lease.item.run == item.run, "\(key.source): shown with another run")
+            touched.insert(key)
             item.lease = Held(ref: lease.ref, endsAt: lease.endsAt)
             item.ended = nil
             items[key] = item
@@ -107,6 +113,7 @@ struct SimulationModel {
         _ now: Timestamp
     ) throws {
         guard let key = keys[commit.ref.id], var item = items[key] else { return }
+        touched.insert(key)
         guard let lease = item.lease, lease.ref == commit.ref else {
             return try judgeEnded(item, commit.ref, result)
         }
@@ -127,6 +134,7 @@ struct SimulationModel {
 
     mutating func released(_ ref: LeaseRef, _ result: CommitResult?) throws {
         guard let key = keys[ref.id], var item = items[key] else { return }
+        touched.insert(key)
         guard item.lease?.ref == ref else { return try judgeEnded(item, ref, result) }
         try require(result == .done, "\(key.source): a valid release was refused")
         item.lease = nil
@@ -144,6 +152,7 @@ struct SimulationModel {
         let isOpen = items[key]?.isOpen ?? false
         try require(result == isOpen, "\(key.source): cancel answered \(result)")
         guard isOpen else { return }
+        touched.insert(key)
         items[key]?.isOpen = false
         items[key]?.lease = nil
         items[key]?.ended = nil
@@ -153,6 +162,7 @@ struct SimulationModel {
 
     private mutating func becomeDue(_ key: WatchKey, _ now: Timestamp) {
         guard var item = items[key] else { return }
+        touched.insert(key)
         if item.lease == nil { item.due = min(item.due, now) } else { item.lease?.isHinted = true }
         items[key] = item
     }

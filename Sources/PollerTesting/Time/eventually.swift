@@ -3,7 +3,7 @@
 /// For facts that other tasks or processes bring about; asked every few milliseconds.
 package func eventually(
     _ fact: String,
-    within limit: Duration = .seconds(10),
+    within limit: Duration = .seconds(30),
     _ holds: () async throws -> Bool
 ) async throws {
     let clock = ContinuousClock()

@@ -6,7 +6,6 @@ import PollerAPI
 import RedisClient
 import ServiceLifecycle
 import StripeSandbox
-import Synchronization
 import UnixSignals
 
 /// The life of a pollerd process: what it needs first, its services, and its end.
@@ -29,9 +28,12 @@ struct NodeProcess {
             logger.warning("unknown option ignored", metadata: ["option": "\(name)"])
         }
 
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         let redis = isEmbedded ? try EmbeddedRedis(dataFolder: dataFolder) : nil
         defer { redis?.stop() }
+        let shutdown = Shutdown(redis: redis, logger: logger)
         try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await shutdown.listen(to: signals) }
             if let redis {
                 Announcer.listening("redis", at: redis.url)
                 settings.redisURL = try RedisURL(redis.url)
@@ -56,13 +58,18 @@ struct NodeProcess {
                 metrics: metrics,
                 logger: logger
             )
-            try await serve(node, settings, logger)
+            try await serve(node, settings, shutdown, logger)
             group.cancelAll()
         }
     }
 
     /// Runs the node's services until a signal has drained them.
-    private func serve(_ node: Node, _ settings: Settings, _ logger: Logger) async throws {
+    private func serve(
+        _ node: Node,
+        _ settings: Settings,
+        _ shutdown: Shutdown,
+        _ logger: Logger
+    ) async throws {
         var group = ServiceGroupConfiguration(
             services: try await node.services().map { .init(service: $0) },
             logger: logger
@@ -71,24 +78,8 @@ struct NodeProcess {
         group.maximumGracefulShutdownDuration = settings.drainTimeout + .seconds(5)
         group.maximumCancellationDuration = .seconds(5)
         let services = ServiceGroup(configuration: group)
-        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask {
-                var isDraining = false
-                for await signal in signals {
-                    guard !isDraining else {
-                        logger.warning("second signal: ends at once")
-                        // Leases expire by themselves; waiting is what the operator refused.
-                        _exit(1)
-                    }
-                    isDraining = true
-                    logger.notice("signal received, draining", metadata: ["signal": "\(signal)"])
-                    await services.triggerGracefulShutdown()
-                }
-            }
-            try await services.run()
-            tasks.cancelAll()
-        }
+        shutdown.drains(services)
+        try await services.run()
         logger.notice("drained")
     }
 

@@ -24,7 +24,8 @@ struct JSONReaderTests {
         arguments: [
             "", " ", "{", "[", "[1,]", "{\"a\":1,}", "{a:1}", "{\"a\" 1}", "'a'", "01", "-", "1.",
             "1e", "tru", "nul", "NaN", "[1 2]", "\"", "\"\\", "\"\\x\"", "\"\\u12g4\"", "\"\\u12",
-            "\"\\udc00\"", "\"\\ud800\\u0041\"", "\"\n\"", "\u{FEFF}{}", "{}{}", "{\"a\":1,\"a\":2}",
+            "\"\\udc00\"", "\"\\ud800\\u0041\"", "\"\n\"", "\u{FEFF}{}", "{}{}",
+            "{\"a\":1,\"a\":2}",
         ]
     )
     func refuses(text: String) {
@@ -36,13 +37,17 @@ struct JSONReaderTests {
         #expect(throws: JSONReader.Failure.self) { try JSONReader.read([0x22, 0xFF, 0x22]) }
         let whole = Array(#"{"source":"src_\u00fc\ud83d\ude00","n":[1.5e3,true,null,{}]}"#.utf8)
         for length in 0..<whole.count {
-            #expect(throws: JSONReader.Failure.self) { try JSONReader.read(Array(whole[..<length])) }
+            #expect(throws: JSONReader.Failure.self) {
+                try JSONReader.read(Array(whole[..<length]))
+            }
         }
     }
 
     @Test("bounds depth, members and values")
     func bounds() {
-        #expect(throws: JSONReader.Failure.self) { try read(String(repeating: "[", count: 100_000)) }
+        #expect(throws: JSONReader.Failure.self) {
+            try read(String(repeating: "[", count: 100_000))
+        }
         let members = (0...64).map { "\"\($0)\":0" }.joined(separator: ",")
         #expect(throws: JSONReader.Failure.self) { try read("{\(members)}") }
         let values = String(repeating: "0,", count: JSONReader.valuesMax)
@@ -74,7 +79,9 @@ struct JSONReaderTests {
         #expect(OutboxCursor(cursor.text, partitions: 3) == cursor)
         #expect(OutboxCursor(cursor.text, partitions: 4) == nil)
         #expect(OutboxCursor("", partitions: 1) == nil)
-        for plain in ["1:", "1:1", "2:1-1", "1:1--1", "1:+1-1", "1:1-1,", "1:99999999999999999999-1"] {
+        for plain in [
+            "1:", "1:1", "2:1-1", "1:1--1", "1:+1-1", "1:1-1,", "1:99999999999999999999-1",
+        ] {
             #expect(OutboxCursor(Base64URL.encode(plain.utf8), partitions: 1) == nil)
         }
         #expect(OutboxCursor.Position(ms: 9, n: 0) < OutboxCursor.Position(ms: 10, n: 0))

@@ -16,7 +16,9 @@ struct KeyTests {
             #expect(none.status == 401)
             #expect(none.code == "unauthenticated")
             #expect(none.headers.first(name: "WWW-Authenticate") == "Bearer")
-            for wrong in ["Bearer \(Self.key)x", "Basic \(Self.key)", "Bearer", Self.key, "Bearer "] {
+            for wrong in [
+                "Bearer \(Self.key)x", "Basic \(Self.key)", "Bearer", Self.key, "Bearer ",
+            ] {
                 let answer = try await api.get("/v1/stats", headers: ["Authorization": wrong])
                 #expect(answer.status == 401)
                 #expect(!answer.text.contains(Self.key))

@@ -1,6 +1,7 @@
 import Foundation
 import Metrics
 import NIOHTTP1
+import Poller
 import PollerTesting
 import ServiceLifecycle
 import Testing
@@ -32,9 +33,11 @@ struct OperatorRoutesTests {
             let answer = try await api.get("/v1/doctor")
             #expect(answer.status == 200)
             #expect(answer.json["healthy"] as? Bool == false)
-            #expect(answer.list("checks").map { $0["name"] as? String } == [
-                "redis.persistence", "smtp",
-            ])
+            #expect(
+                answer.list("checks").map { $0["name"] as? String } == [
+                    "redis.persistence", "smtp",
+                ]
+            )
         }
     }
 
@@ -84,9 +87,12 @@ struct OperatorRoutesTests {
             tasks.addTask { try await group.run() }
             var iterator = ports.makeAsyncIterator()
             let port = try #require(await iterator.next())
+            let store = MemoryStore(time: ClockTime(ContinuousClock()))
+            let feed = LiveFeed(outbox: store, clock: ContinuousClock(), logger: LiveAPI.quiet)
             let api = LiveAPI(
-                store: MemoryStore(time: ClockTime(ContinuousClock())),
+                store: store,
                 plan: FaultPlan(),
+                feed: ObservedFeed(feed),
                 port: port
             )
             #expect(try await api.get("/livez").text == "ok\n")

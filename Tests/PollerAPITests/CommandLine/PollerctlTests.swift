@@ -11,8 +11,19 @@ struct PollerctlTests {
     func everyDay() async throws {
         try await LiveAPI.run { api in
             let enqueued = try await CommandRun.pollerctl(
-                "enqueue", "src_1", "pi_2", "src_1", "--policy", "interactive", "--timeout", "5m",
-                "--notify", "https://shop.example/h", "--metadata", "order=4711", "--json",
+                "enqueue",
+                "src_1",
+                "pi_2",
+                "src_1",
+                "--policy",
+                "interactive",
+                "--timeout",
+                "5m",
+                "--notify",
+                "https://shop.example/h",
+                "--metadata",
+                "order=4711",
+                "--json",
                 url: api.url
             )
             #expect(enqueued.status == 0, "\(enqueued.errors)")
@@ -62,7 +73,9 @@ struct PollerctlTests {
             lines[4998] = "src 4999"
             lines[4999] = "src_\0"
             let done = try await CommandRun.pollerctl(
-                "enqueue", "--file", "-",
+                "enqueue",
+                "--file",
+                "-",
                 url: api.url,
                 input: lines.joined(separator: "\n")
             )
@@ -87,7 +100,10 @@ struct PollerctlTests {
             let types = done.output.split(separator: "\n").map { $0.split(separator: "\t")[3] }
             #expect(types == ["source.pending", "source.chargeable", "source.consumed"])
             let again = try await CommandRun.pollerctl(
-                "follow", "src_1", "--after", "3",
+                "follow",
+                "src_1",
+                "--after",
+                "3",
                 url: api.url
             )
             #expect(again.status == 0)
@@ -100,7 +116,10 @@ struct PollerctlTests {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
             let late = try await CommandRun.pollerctl(
-                "wait", "src_1", "--timeout", "50ms",
+                "wait",
+                "src_1",
+                "--timeout",
+                "50ms",
                 url: api.url
             )
             #expect(late.status == 3)
@@ -108,7 +127,10 @@ struct PollerctlTests {
             try await api.see("src_1", "failed", final: true)
             #expect(try await waiting.status == 0)
             let never = try await CommandRun.pollerctl(
-                "wait", "src_1", "--until", "chargeable",
+                "wait",
+                "src_1",
+                "--until",
+                "chargeable",
                 url: api.url
             )
             #expect(never.status == 2)
@@ -148,7 +170,10 @@ struct PollerctlTests {
             #expect(done.status == 64, "\(usage): \(done.errors)")
         }
         let negative = try await CommandRun.pollerctl(
-            "enqueue", "src_1", "--timeout", "-5m",
+            "enqueue",
+            "src_1",
+            "--timeout",
+            "-5m",
             url: nowhere
         )
         #expect(negative.status == 64)

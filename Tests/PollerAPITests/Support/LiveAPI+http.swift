@@ -49,7 +49,11 @@ extension LiveAPI {
         try await request(.GET, path, headers: headers)
     }
 
-    func post(_ path: String, _ body: String? = nil, type: String = "application/json") async throws
+    func post(
+        _ path: String,
+        _ body: String? = nil,
+        type: String = "application/json"
+    ) async throws
         -> Answer
     {
         try await request(.POST, path, body: body, headers: ["Content-Type": type])

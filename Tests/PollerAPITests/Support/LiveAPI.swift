@@ -13,6 +13,7 @@ struct LiveAPI {
 
     let store: MemoryStore
     let plan: FaultPlan
+    let feed: ObservedFeed
     let port: Int
 
     var url: String { "http://127.0.0.1:\(port)" }
@@ -29,6 +30,7 @@ struct LiveAPI {
         let plan = FaultPlan()
         let faulty = FaultyStore(store, plan: plan)
         let feed = LiveFeed(outbox: faulty, clock: ContinuousClock(), logger: quiet)
+        let observed = ObservedFeed(feed)
         let (ports, bound) = AsyncStream.makeStream(of: Int.self)
         let server = APIServer(
             bind: ListenAddress(host: "127.0.0.1", port: 0),
@@ -36,7 +38,7 @@ struct LiveAPI {
                 watches: faulty,
                 deliveries: MemoryDeliveryQueue(time: time, partitions: partitions),
                 outbox: faulty,
-                feed: feed,
+                feed: observed,
                 checks: checks
             ),
             keys: keys,
@@ -49,7 +51,7 @@ struct LiveAPI {
             tasks.addTask { try await group.run() }
             var iterator = ports.makeAsyncIterator()
             let port = try #require(await iterator.next())
-            try await body(LiveAPI(store: store, plan: plan, port: port))
+            try await body(LiveAPI(store: store, plan: plan, feed: observed, port: port))
             await group.triggerGracefulShutdown()
             try await tasks.waitForAll()
         }

@@ -1,0 +1,70 @@
+import ArgumentParser
+import Foundation
+import Logging
+import RedisClient
+
+/// `pollerd bench`: measures engine, whole path and publication on this machine.
+struct Bench: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bench",
+        abstract: "Measure this machine: enqueue, polls, due lag, publication, memory, CPU.",
+        discussion: """
+            Runs its own redis-server (append-only file on) and its own stripe-sandbox process,
+            the load on both from this process. With POLLER_REDIS_URL set it uses that database
+            instead, if it is empty, and empties it afterwards. Build with -c release first.
+            """
+    )
+
+    @ArgumentParser.Flag(help: "Print one JSON object instead of a table.")
+    var json = false
+
+    @ArgumentParser.Option(help: "Seconds of each measurement.")
+    var seconds = 5
+
+    @ArgumentParser.Option(help: "Pending watches for enqueue rate and memory.")
+    var watches = 100_000
+
+    @ArgumentParser.Option(help: "Polls a second for due lag and publication latency.")
+    var rate = 500
+
+    @ArgumentParser.Option(help: "Polls in flight at once.")
+    var concurrency = 64
+
+    @OptionGroup var flags: Flags
+
+    func validate() throws {
+        guard (1...600).contains(seconds), (1...10_000_000).contains(watches),
+            (1...100_000).contains(rate), (1...10_000).contains(concurrency)
+        else { throw ValidationError("a number is out of range; see --help") }
+    }
+
+    func run() async throws {
+        let configuration = try flags.configuration()
+        let settings = try Settings(configuration)
+        LoggingSystem.bootstrap { label in
+            LineLogHandler(label: label, format: .text, level: .error)
+        }
+        let isGiven = configuration.values["redis_url"]?.origin != .standard
+        let redis = isGiven ? nil : try EmbeddedRedis(dataFolder: nil)
+        defer { redis?.stop() }
+        let sandbox = try await SandboxProcess()
+        defer { sandbox.stop() }
+
+        let url = try redis.map { try RedisURL($0.url) } ?? settings.redisURL
+        let run = BenchRun(
+            redisURL: url,
+            sandboxURL: sandbox.url,
+            plan: BenchPlan(
+                span: .seconds(seconds),
+                watches: watches,
+                rate: rate,
+                concurrency: concurrency
+            ),
+            progress: { text in
+                FileHandle.standardError.write(Data("bench: \(text)\n".utf8))
+            }
+        )
+        let report = try await run.measure()
+        print(json ? report.json : report.table)
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import Logging
+import ServiceLifecycle
+import Synchronization
+import UnixSignals
+
+/// What signals do to this process: the first drains it, the second ends it at once.
+///
+/// Before there is anything to drain, the first one ends it too. Either way an embedded Redis
+/// goes with it. A class, because the signal listener and the node share it.
+final class Shutdown: Sendable {
+    private let redis: EmbeddedRedis?
+    private let logger: Logger
+    private let services = Mutex<ServiceGroup?>(nil)
+
+    init(redis: EmbeddedRedis?, logger: Logger) {
+        self.redis = redis
+        self.logger = logger
+    }
+
+    /// From now on the first signal drains these services.
+    func drains(_ group: ServiceGroup) {
+        services.withLock { $0 = group }
+    }
+
+    /// Acts on signals until cancelled.
+    func listen(to signals: UnixSignalsSequence) async {
+        var isDraining = false
+        for await signal in signals {
+            guard !isDraining, let group = services.withLock({ $0 }) else {
+                logger.warning("ends at once", metadata: ["signal": "\(signal)"])
+                redis?.stop()
+                // Leases expire by themselves; waiting is what the operator refused.
+                _exit(isDraining ? 1 : 0)
+            }
+            isDraining = true
+            logger.notice("signal received, draining", metadata: ["signal": "\(signal)"])
+            await group.triggerGracefulShutdown()
+        }
+    }
+}
