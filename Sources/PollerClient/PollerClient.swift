@@ -29,7 +29,9 @@ public struct PollerClient: Sendable {
     ///
     /// - `url`: `http://host:port` or `https://…`, with a path when a proxy adds one.
     /// - `apiKey`: one of the server's keys; nil for a server that has none.
-    /// - `http`: makes the connections; the shared one by default.
+    /// - `http`: makes the connections; the shared one by default, which makes at most eight to
+    ///   one server. Each follower and each wait holds one, so with several of them give a client
+    ///   whose `connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit` is larger.
     public init(
         url: String,
         apiKey: String? = nil,

@@ -88,7 +88,7 @@ import Testing
         let head = Self.okHead + "Content-Length: 1073741824\r\n\r\n{"
         let (error, took) = try await failure(head, then: .silence)
         #expect(error == .bodyTooLarge(limitBytes: 1 << 20))
-        #expect(took < .seconds(3))
+        #expect(took < .seconds(20))
     }
 
     @Test("a body without end is cut off at the bound")
@@ -104,14 +104,14 @@ import Testing
         let (error, took) = try await failure(head, then: .drip, timeout: .milliseconds(300))
         #expect(kind(error) == .timeout)
         #expect(took >= .milliseconds(300))
-        #expect(took < .seconds(3))
+        #expect(took < .seconds(20))
     }
 
     @Test("silence ends at the deadline")
     func silence() async throws {
         let (error, took) = try await failure("", then: .silence, timeout: .milliseconds(200))
         #expect(kind(error) == .timeout)
-        #expect(took < .seconds(3))
+        #expect(took < .seconds(20))
     }
 
     @Test("a connection closed before or in the middle of the response is a reset")

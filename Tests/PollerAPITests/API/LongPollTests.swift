@@ -35,17 +35,18 @@ struct LongPollTests {
         }
     }
 
-    @Test("many waiting requests are all answered")
-    func many() async throws {
+    @Test("several waiting requests are all answered")
+    func several() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
             try await withThrowingTaskGroup(of: Int.self) { group in
-                for _ in 0..<50 {
+                // As many as the test's client makes connections to one server.
+                for _ in 0..<8 {
                     group.addTask {
                         try await api.get("/v1/watches/src_1?after_seq=0&wait=15s").status
                     }
                 }
-                try await eventually("all wait") { api.feed.listened == 50 }
+                try await eventually("all wait") { api.feed.listened == 8 }
                 try await api.see("src_1", "pending")
                 for try await status in group { #expect(status == 200) }
             }

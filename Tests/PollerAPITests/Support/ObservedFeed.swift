@@ -3,8 +3,9 @@ import Synchronization
 
 @testable import PollerAPI
 
-/// A feed that tells how many requests have begun to listen. A class, because server and test
-/// share it.
+/// A feed that tells how many requests have begun to listen.
+///
+/// A class, because server and test share it.
 final class ObservedFeed: EventFeed {
     private let base: any EventFeed
     private let count = Mutex(0)

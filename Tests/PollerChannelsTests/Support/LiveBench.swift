@@ -165,7 +165,7 @@ extension PythonPeer {
     @discardableResult
     func message(
         _ op: String,
-        within limit: Duration = .seconds(10),
+        within limit: Duration = .seconds(30),
         _ matches: (JSONLine) -> Bool = { _ in true }
     ) async throws -> JSONLine {
         let line = try await line("a message \(op)", within: limit) { line in

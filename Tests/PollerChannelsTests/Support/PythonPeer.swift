@@ -64,7 +64,7 @@ final class PythonPeer: Sendable {
     @discardableResult
     func line(
         _ fact: String,
-        within limit: Duration = .seconds(10),
+        within limit: Duration = .seconds(30),
         _ matches: (JSONLine) -> Bool
     ) async throws -> JSONLine {
         var found: JSONLine?
