@@ -179,6 +179,14 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "PollerUpstreamsTests",
+            dependencies: [
+                "Poller", "PollerUpstreams", "StripeAPI", "StripeSandbox", httpClient, nioCore,
+                nioHTTP1,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "StripeAPITests",
             dependencies: ["StripeAPI", nioCore, nioPosix],
             exclude: ["Fixtures"],

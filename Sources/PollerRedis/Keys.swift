@@ -44,7 +44,9 @@ package struct Keys: Hashable, Sendable {
     package func outbox(_ partition: Int) -> String { "\(namespace)e{\(partition)}" }
 
     /// The log of one item.
-    package func log(_ partition: Int, _ id: String) -> String { "\(namespace)l{\(partition)}\(id)" }
+    package func log(_ partition: Int, _ id: String) -> String {
+        "\(namespace)l{\(partition)}\(id)"
+    }
 
     /// Where workers are told that something became due earlier.
     package var wakeChannel: String { "\(namespace)wake" }

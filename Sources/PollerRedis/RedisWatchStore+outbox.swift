@@ -23,7 +23,10 @@ extension RedisWatchStore: Outbox {
             ),
             RedisCommand(
                 "XAUTOCLAIM",
-                [stream, Self.group, name, RedisArgument(idle.ms), "0", "COUNT", RedisArgument(limit)]
+                [
+                    stream, Self.group, name, RedisArgument(idle.ms), "0", "COUNT",
+                    RedisArgument(limit),
+                ]
             ),
         ])
         if replies.contains(where: { $0.error?.code == "NOGROUP" }) {

@@ -20,10 +20,9 @@ package struct Scripts: Sendable {
     /// Scripts on Redis' own clock.
     package static let live = Scripts(clock: nil)
 
-    /// Scripts with the clock of a test.
+    /// Scripts with the clock of a test: `key` holds the time in ms.
     ///
-    /// - Parameter key: holds the time in ms; the partition's hash tag is appended, so that the
-    ///   key is in the slot of each script.
+    /// The partition's hash tag is appended to it, so that the key is in the slot of each script.
     package static func virtual(clockKey key: String) -> Scripts {
         Scripts(
             clock: "local function clock() return tonumber(redis.call('GET', '\(key)' .. P)) end"

@@ -2,8 +2,9 @@ import Foundation
 
 /// The `Retry-After` header (RFC 9110 §10.2.3): seconds, or an HTTP date.
 enum RetryAfter {
-    /// The span from now; nil when there is no header or it makes no sense. Never negative; how
-    /// long is too long is decided by the ``PollDecider``.
+    /// The span from now; nil when there is no header or it makes no sense.
+    ///
+    /// Never negative; how long is too long is decided by the ``PollDecider``.
     static func span(_ header: String?) -> Duration? {
         guard let header = header?.trimmingCharacters(in: .whitespaces), !header.isEmpty else {
             return nil

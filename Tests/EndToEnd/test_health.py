@@ -21,7 +21,9 @@ def test_metrics_are_prometheus_text(calm: Cluster):
     source = calm.sandbox.create_source()
     calm.enqueue(source)
     calm.wait_status(source, "pending")
-    sample = re.compile(r"^[a-zA-Z_:][a-zA-Z0-9_:]*(\{([^"}]|"[^"]*")*\})? (NaN|[+-]?Inf|[-+0-9.eE]+)$")
+    sample = re.compile(
+        r"""^[a-zA-Z_:][a-zA-Z0-9_:]*(\{([^"}]|"[^"]*")*\})? (NaN|[+-]?Inf|[-+0-9.eE]+)$"""
+    )
     for role in roles(calm):
         answer = role.admin("/metrics")
         assert answer.status_code == 200

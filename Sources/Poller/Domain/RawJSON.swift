@@ -47,7 +47,9 @@ package struct RawJSON: Hashable, Sendable, CustomStringConvertible {
 
     /// `"` ends the string, `&` and `#` the value; a backslash begins an escaped one of them.
     private static func endsQueryValue(_ byte: UInt8) -> Bool {
-        [UInt8(ascii: "\""), UInt8(ascii: "&"), UInt8(ascii: "#"), UInt8(ascii: "\\")].contains(byte)
+        [UInt8(ascii: "\""), UInt8(ascii: "&"), UInt8(ascii: "#"), UInt8(ascii: "\\")].contains(
+            byte
+        )
     }
 
     /// A string as a JSON literal with its quotes, escaped as RFC 8259 §7 asks.

@@ -30,7 +30,9 @@ struct LineLogHandler: LogHandler {
         let line: String
         switch format {
         case .json:
-            let members = pairs.map { ",\(RawJSON.literal($0.key)):\(RawJSON.literal("\($0.value)"))" }
+            let members = pairs.map {
+                ",\(RawJSON.literal($0.key)):\(RawJSON.literal("\($0.value)"))"
+            }
             line = """
                 {"time":"\(time)","level":"\(event.level)","logger":\(RawJSON.literal(label)),\
                 "message":\(RawJSON.literal("\(event.message)"))\(members.joined())}

@@ -176,7 +176,10 @@ struct Node: Sendable {
         )
     }
 
-    private func api(feed: LiveFeed<RedisWatchStore, ContinuousClock>, keys: APIKeys?) -> any Service {
+    private func api(
+        feed: LiveFeed<RedisWatchStore, ContinuousClock>,
+        keys: APIKeys?
+    ) -> any Service {
         APIServer(
             bind: settings.apiBind,
             backend: APIBackend(

@@ -26,6 +26,9 @@ class Sandbox:
         form["redirect[return_url]"] = "http://127.0.0.1/thanks"
         return self._stripe("POST", "/v1/sources", form)["id"]
 
+    def source(self, source: str) -> dict:
+        return self._stripe("GET", f"/v1/sources/{source}")
+
     def create_sources(self, count: int) -> list[str]:
         return self._call("POST", "/_sandbox/bulk", json={"count": count, "type": "ideal"})["ids"]
 

@@ -1,0 +1,191 @@
+import Poller
+import PollerUpstreams
+import StripeAPI
+import Testing
+
+@Suite("Stripe as upstream: each answer has its class")
+struct StripeUpstreamTests {
+    @Test("a pending source is observed, with its object, and is not final")
+    func pending() async throws {
+        try await UpstreamRig.run { rig in
+            guard case .observed(let seen) = await rig.poll() else {
+                Issue.record("not observed")
+                return
+            }
+            #expect(seen.status.description == "pending")
+            #expect(!seen.final)
+            #expect(seen.object?.description.contains("\"amount\":1099") == true)
+        }
+    }
+
+    @Test(
+        "which statuses of a single-use source are final",
+        arguments: [
+            ("chargeable", false), ("consumed", true), ("failed", true), ("canceled", true),
+        ]
+    )
+    func finality(status: String, isFinal: Bool) async throws {
+        try await UpstreamRig.run { rig in
+            try await rig.set(status)
+            guard case .observed(let seen) = await rig.poll() else {
+                Issue.record("not observed")
+                return
+            }
+            #expect(seen.status.description == status)
+            #expect(seen.final == isFinal)
+        }
+    }
+
+    @Test("a reusable source that is chargeable has settled")
+    func reusable() async throws {
+        try await UpstreamRig.run { rig in
+            let body = "{\"id\":\"\(rig.source)\",\"status\":\"chargeable\",\"usage\":\"reusable\"}"
+            try await rig.fault("status", ",\"status\":200,\"body\":\(body)")
+            guard case .observed(let seen) = await rig.poll() else {
+                Issue.record("not observed")
+                return
+            }
+            #expect(seen.final)
+        }
+    }
+
+    @Test("a status nobody has heard of is observed and not final; missing fields do not matter")
+    func unknownStatus() async throws {
+        try await UpstreamRig.run { rig in
+            let body = "{\"id\":\"\(rig.source)\",\"status\":\"Under_Review\",\"new\":[1]}"
+            try await rig.fault("status", ",\"status\":200,\"body\":\(body)")
+            guard case .observed(let seen) = await rig.poll() else {
+                Issue.record("not observed")
+                return
+            }
+            #expect(seen.status.description == "under_review")
+            #expect(!seen.final)
+        }
+    }
+
+    @Test("a payment intent is asked at its own endpoint")
+    func intent() async throws {
+        try await UpstreamRig.run { rig in
+            let made = try await rig.sandbox.post(
+                "/v1/payment_intents",
+                form: [("amount", "500"), ("currency", "eur")]
+            )
+            struct Made: Decodable { let id: String }
+            let id = try made.decode(Made.self).id
+            guard case .observed(let seen) = await rig.poll(id, kind: .paymentIntent) else {
+                Issue.record("not observed")
+                return
+            }
+            #expect(seen.status.description == "requires_payment_method")
+        }
+    }
+
+    @Test("a publishable key asks with the client secret, and without one says what to do")
+    func publishable() async throws {
+        try await UpstreamRig.run { rig in
+            let known = await rig.poll(key: "pk_test_1", clientSecret: rig.clientSecret)
+            guard case .observed = known else {
+                Issue.record("\(known)")
+                return
+            }
+            guard case .malformed(let reason) = await rig.poll(key: "pk_test_1") else {
+                Issue.record("not malformed")
+                return
+            }
+            #expect(reason.contains("client_secret"))
+        }
+    }
+
+    @Test("404 is gone")
+    func gone() async throws {
+        try await UpstreamRig.run { rig in
+            #expect(await rig.poll("src_unknown") == .gone)
+        }
+    }
+
+    @Test("refused credentials are unauthorized, and the key is not in the reason")
+    func unauthorized() async throws {
+        try await UpstreamRig.run { rig in
+            let result = await rig.poll(key: "sk_live_secretsecret")
+            guard case .unauthorized(let reason) = result else {
+                Issue.record("\(result)")
+                return
+            }
+            #expect(!reason.contains("secretsecret"))
+            try await rig.fault("status", ",\"status\":403")
+            #expect(await rig.poll().name == "unauthorized")
+        }
+    }
+
+    @Test(
+        "429 slows the lane down, with the time it names",
+        arguments: [("7", 7), ("0", 0), ("-5", 0), ("soon", nil), ("1e12", nil)] as [(String, Int?)]
+    )
+    func rateLimited(header: String, seconds: Int?) async throws {
+        try await UpstreamRig.run { rig in
+            try await rig.fault(
+                "status",
+                ",\"status\":429,\"headers\":{\"Retry-After\":\"\(header)\"}"
+            )
+            #expect(await rig.poll() == .rateLimited(retryAfter: seconds.map { .seconds($0) }))
+        }
+    }
+
+    @Test("429 lock_timeout concerns this object alone")
+    func locked() async throws {
+        try await UpstreamRig.run { rig in
+            let body = #"{"error":{"type":"invalid_request_error","code":"lock_timeout"}}"#
+            try await rig.fault("status", ",\"status\":429,\"body\":\(body)")
+            #expect(await rig.poll() == .lockTimeout)
+        }
+    }
+
+    @Test("5xx and 409 are unavailable", arguments: [409, 500, 502, 503, 504])
+    func unavailable(status: Int) async throws {
+        try await UpstreamRig.run { rig in
+            try await rig.fault("status", ",\"status\":\(status)")
+            #expect(await rig.poll().name == "unavailable")
+        }
+    }
+
+    @Test("a lost connection, silence and a slow body are unavailable", arguments: [
+        "reset", "hang", "slow_body", "truncated",
+    ])
+    func broken(mode: String) async throws {
+        try await UpstreamRig.run { rig in
+            try await rig.fault(mode)
+            let result = await rig.poll(timeout: .milliseconds(500))
+            #expect(result.name == "unavailable", "\(result)")
+        }
+    }
+
+    @Test("what cannot be understood is malformed", arguments: [
+        "half_json", "html", "huge_body", "wrong_type", "wrong_content_type",
+    ])
+    func malformed(mode: String) async throws {
+        try await UpstreamRig.run { rig in
+            try await rig.fault(mode)
+            let result = await rig.poll()
+            #expect(result.name == "malformed", "\(result)")
+        }
+    }
+
+    @Test("an answer about another object is malformed")
+    func otherObject() async throws {
+        try await UpstreamRig.run { rig in
+            let body = #"{"id":"src_other","status":"chargeable"}"#
+            try await rig.fault("status", ",\"status\":200,\"body\":\(body)")
+            #expect(await rig.poll().name == "malformed")
+        }
+    }
+
+    @Test("an account nobody has configured is unauthorized; a connected one uses the platform's key")
+    func accounts() async throws {
+        let platform = StripeClientConfiguration(key: StripeKey("sk_test_1"), baseURL: "http://127.0.0.1:1")
+        let accounts = StripeAccounts([.main: platform])
+        #expect(accounts.configuration(for: AccountID(unchecked: "other")) == nil)
+        let connected = accounts.configuration(for: AccountID(unchecked: "acct_1"))
+        #expect(connected?.account == "acct_1")
+        #expect(accounts.configuration(for: .main)?.account == nil)
+    }
+}

@@ -1,0 +1,95 @@
+import Poller
+import PollerUpstreams
+import StripeAPI
+import StripeSandbox
+
+/// A sandbox with one source, and the upstream that asks it.
+struct UpstreamRig: Sendable {
+    let base: String
+    let sandbox: StripeClient
+    let source: String
+    let clientSecret: String
+
+    /// Runs `body` with a sandbox and a fresh iDEAL source in it.
+    static func run(_ body: @escaping @Sendable (UpstreamRig) async throws -> Void) async throws {
+        try await Sandbox.withRunning { base in
+            let client = StripeClient(
+                configuration: StripeClientConfiguration(key: StripeKey("sk_test_1"), baseURL: base)
+            )
+            let reply = try await client.post(
+                "/v1/sources",
+                form: [
+                    ("type", "ideal"), ("amount", "1099"), ("currency", "eur"),
+                    ("redirect[return_url]", "https://shop.example.com/thanks"),
+                ]
+            )
+            let made = try reply.decode(Made.self)
+            let rig = UpstreamRig(
+                base: base,
+                sandbox: client,
+                source: made.id,
+                clientSecret: made.clientSecret
+            )
+            try await body(rig)
+        }
+    }
+
+    /// Makes the next requests for the source misbehave; `members` go into the fault's JSON.
+    func fault(_ mode: String, _ members: String = "") async throws {
+        let body = "{\"match\":\"/v1/sources/\(source)\",\"mode\":\"\(mode)\"\(members)}"
+        let reply = try await Control(base: base).post("/_sandbox/faults", json: body)
+        guard reply == 201 else { throw RigFailure(description: "fault \(mode): \(reply)") }
+    }
+
+    /// Sets the source's status.
+    func set(_ status: String) async throws {
+        let path = "/_sandbox/sources/\(source)/status"
+        let reply = try await Control(base: base).post(path, json: "{\"status\":\"\(status)\"}")
+        guard reply == 200 else { throw RigFailure(description: "status \(status): \(reply)") }
+    }
+
+    /// Asks once, as a worker does.
+    func poll(
+        _ id: String? = nil,
+        kind: SourceKind = .source,
+        key: String = "sk_test_1",
+        clientSecret: String? = nil,
+        timeout: Duration = .seconds(8)
+    ) async -> PollResult {
+        let upstream = StripeUpstream(
+            accounts: StripeAccounts([
+                .main: StripeClientConfiguration(key: StripeKey(key), baseURL: base)
+            ])
+        )
+        let start = Timestamp(ms: 1_795_000_000_000)
+        let watch = Watch(
+            key: WatchKey(
+                account: .main,
+                source: SourceID(unchecked: id ?? source),
+                kind: kind
+            ),
+            policy: .standard,
+            createdAt: start,
+            deadline: start + .seconds(3600),
+            run: 1,
+            seq: 0,
+            clientSecret: clientSecret.map(Poller.ClientSecret.init(unchecked:))
+        )
+        return await upstream.poll(watch, timeout: timeout)
+    }
+
+    private struct Made: Decodable {
+        let id: String
+        let clientSecret: String
+
+        enum CodingKeys: String, CodingKey {
+            case id
+            case clientSecret = "client_secret"
+        }
+    }
+}
+
+/// Why a rig could not be set up.
+struct RigFailure: Error, CustomStringConvertible {
+    let description: String
+}
