@@ -1,5 +1,4 @@
 package import Logging
-import Metrics
 
 /// A worker's hand: asks the upstream once and lets the ``PollDecider`` say what follows.
 package struct PollHandler<Truth: Upstream>: Reconciling {
@@ -9,6 +8,7 @@ package struct PollHandler<Truth: Upstream>: Reconciling {
     private let upstream: Truth
     private let timeout: Duration
     private let decider = PollDecider()
+    private let metrics = PollMetrics()
     private let logger: Logger
 
     /// A hand whose polls take at most `timeout`, from the connection to the last byte.
@@ -52,9 +52,7 @@ package struct PollHandler<Truth: Upstream>: Reconciling {
         lag: Duration,
         took: Duration
     ) {
-        Counter(label: "poller_polls_total", dimensions: [("result", result.name)]).increment()
-        Timer(label: "poller_due_lag_seconds").recordMilliseconds(max(lag.ms, 0))
-        Timer(label: "poller_poll_duration_seconds").recordMilliseconds(took.ms)
+        metrics.count(result, lag: lag, took: took)
         var metadata: Logger.Metadata = [
             "source": "\(watch.key.source)", "account": "\(watch.key.account)",
             "attempt": "\(watch.state.attempts + 1)", "result": "\(result.name)",
@@ -74,6 +72,12 @@ package struct PollHandler<Truth: Upstream>: Reconciling {
 }
 
 extension PollResult {
+    /// Every ``name`` there is.
+    package static let names = [
+        "observed", "rate_limited", "lock_timeout", "unavailable", "unauthorized", "gone",
+        "malformed",
+    ]
+
     /// The class of the result, for logs and metrics.
     package var name: String {
         switch self {

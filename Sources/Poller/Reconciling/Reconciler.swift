@@ -29,6 +29,8 @@ where
     private let logger: Logger
     private let alarm: Alarm<C>
     private let batcher: CommitBatcher<Queue, C>
+    private let claims: Counter
+    private let leasesLost: Counter
     private let state: Mutex<State>
 
     private struct State: Sendable {
@@ -52,6 +54,8 @@ where
         self.settings = settings
         self.clock = clock
         self.logger = logger
+        claims = Counter(label: "poller_claims_total", dimensions: [("loop", name)])
+        leasesLost = Counter(label: "poller_leases_lost_total", dimensions: [("loop", name)])
         alarm = Alarm(clock: clock)
         batcher = CommitBatcher(queue: queue, clock: clock, logger: logger)
         let schedule = ClaimSchedule(
@@ -143,7 +147,7 @@ where
                     now: answered
                 )
             }
-            Counter(label: "poller_claims_total", dimensions: [("loop", name)]).increment()
+            claims.increment()
             return claim.leases.map { lease in
                 let held = Held(lease: lease) { [clock] in answered.duration(to: clock.now) }
                 return (held, asked.advanced(by: settings.lease))
@@ -184,7 +188,7 @@ where
                 "lease lost, result dropped",
                 metadata: ["loop": "\(name)", "item.id": "\(ref.id)", "token": "\(ref.token)"]
             )
-            Counter(label: "poller_leases_lost_total", dimensions: [("loop", name)]).increment()
+            leasesLost.increment()
         }
         state.withLock { state in
             state.inFlight -= 1

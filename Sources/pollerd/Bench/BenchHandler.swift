@@ -36,8 +36,12 @@ final class BenchHandler: Reconciling {
         var state = watch.state
         state.attempts += 1
         var event: Event?
-        if eventEvery > 0, state.attempts % eventEvery == 0 {
-            let status = SourceStatus(unchecked: state.attempts % 2 == 0 ? "pending" : "waiting")
+        let number = tally.withLock { tally in
+            tally.polls += 1
+            return tally.polls
+        }
+        if eventEvery > 0, number % eventEvery == 0 {
+            let status = SourceStatus(unchecked: watch.seq % 2 == 0 ? "pending" : "waiting")
             event = Event(
                 watch: watch,
                 status: status,
@@ -49,7 +53,6 @@ final class BenchHandler: Reconciling {
             state.status = status
         }
         tally.withLock { tally in
-            tally.polls += 1
             tally.failures += isAnswered ? 0 : 1
             tally.lagUs.record(UInt64(max(lag.ms, 0) * 1000))
             if let event { tally.sent[event.id.description] = .now }

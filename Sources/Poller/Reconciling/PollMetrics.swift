@@ -1,0 +1,22 @@
+import Metrics
+
+/// What a worker counts, made once: looking a metric up costs more than counting.
+struct PollMetrics: Sendable {
+    private let polls: [String: Counter]
+    private let dueLag = Timer(label: "poller_due_lag_seconds")
+    private let duration = Timer(label: "poller_poll_duration_seconds")
+
+    init() {
+        let pairs = PollResult.names.map { name in
+            (name, Counter(label: "poller_polls_total", dimensions: [("result", name)]))
+        }
+        polls = Dictionary(uniqueKeysWithValues: pairs)
+    }
+
+    /// Counts a poll by the class of its result, how late it was, and how long it took.
+    func count(_ result: PollResult, lag: Duration, took: Duration) {
+        polls[result.name]?.increment()
+        dueLag.recordMilliseconds(max(lag.ms, 0))
+        duration.recordMilliseconds(took.ms)
+    }
+}
