@@ -148,9 +148,12 @@ struct StripeUpstreamTests {
         }
     }
 
-    @Test("a lost connection, silence and a slow body are unavailable", arguments: [
-        "reset", "hang", "slow_body", "truncated",
-    ])
+    @Test(
+        "a lost connection, silence and a slow body are unavailable",
+        arguments: [
+            "reset", "hang", "slow_body", "truncated",
+        ]
+    )
     func broken(mode: String) async throws {
         try await UpstreamRig.run { rig in
             try await rig.fault(mode)
@@ -159,9 +162,12 @@ struct StripeUpstreamTests {
         }
     }
 
-    @Test("what cannot be understood is malformed", arguments: [
-        "half_json", "html", "huge_body", "wrong_type", "wrong_content_type",
-    ])
+    @Test(
+        "what cannot be understood is malformed",
+        arguments: [
+            "half_json", "html", "huge_body", "wrong_type", "wrong_content_type",
+        ]
+    )
     func malformed(mode: String) async throws {
         try await UpstreamRig.run { rig in
             try await rig.fault(mode)
@@ -179,9 +185,12 @@ struct StripeUpstreamTests {
         }
     }
 
-    @Test("an account nobody has configured is unauthorized; a connected one uses the platform's key")
+    @Test("an unknown account has no key; a connected one uses the platform's")
     func accounts() async throws {
-        let platform = StripeClientConfiguration(key: StripeKey("sk_test_1"), baseURL: "http://127.0.0.1:1")
+        let platform = StripeClientConfiguration(
+            key: StripeKey("sk_test_1"),
+            baseURL: "http://127.0.0.1:1"
+        )
         let accounts = StripeAccounts([.main: platform])
         #expect(accounts.configuration(for: AccountID(unchecked: "other")) == nil)
         let connected = accounts.configuration(for: AccountID(unchecked: "acct_1"))

@@ -7,7 +7,7 @@ struct BatchRoutes {
     private static let chunk = 1000
     private static let lineTypes = ["application/x-ndjson", "application/jsonl"]
 
-    let watches: any WatchStore
+    let intake: Intake
     let reader: BodyReader
 
     func add(to router: Router<APIContext>) {
@@ -32,7 +32,7 @@ struct BatchRoutes {
         for group in batch.groups {
             for start in stride(from: 0, to: group.count, by: Self.chunk) {
                 let end = min(start + Self.chunk, group.count)
-                results += try await watches.enqueue(Array(group[start..<end]))
+                results += try await intake.enqueue(Array(group[start..<end]))
             }
         }
         var json = JSONObject()

@@ -4,6 +4,7 @@ import Poller
 /// One watch at a time: create or join, list, read, wait, poll now, cancel.
 struct WatchRoutes {
     let watches: any WatchStore
+    let intake: Intake
     let reader: BodyReader
     let polls: LongPolls
 
@@ -28,7 +29,7 @@ struct WatchRoutes {
             throw Problem(.invalidJSON, "At \(error.place(in: bytes)): \(error.message).")
         }
         let new = try NewWatch(json: json)
-        let results = try await watches.enqueue([new])
+        let results = try await intake.enqueue([new])
         guard let result = results.first else {
             throw StoreError.corrupt("enqueue answered nothing")
         }

@@ -1,0 +1,53 @@
+import Poller
+import PollerTesting
+import Testing
+
+@Suite("Intake")
+struct IntakeTests {
+    private let time = VirtualTime()
+
+    @Test("an endpoint that joins a watch with a history is due at once; a first one is not")
+    func lateJoiner() async throws {
+        let store = MemoryStore(time: time)
+        let deliveries = MemoryDeliveryQueue(time: time)
+        let intake = Intake(watches: store, deliveries: deliveries)
+        let key = WatchKey(
+            account: .main,
+            source: SourceID(unchecked: "src_1"),
+            kind: .source
+        )
+        let first = try NewWatch(key: key, notify: [NotifyURL("https://a.example/")])
+        #expect(try await intake.enqueue([first]).map(\.outcome) == [.created])
+        #expect(try await deliveries.stats().pending == 0)
+
+        try await record("pending", of: key, in: store)
+        let second = try NewWatch(key: key, notify: [NotifyURL("https://b.example/")])
+        #expect(try await intake.enqueue([second]).map(\.outcome) == [.joined])
+        #expect(try await deliveries.stats().pending == 1)
+    }
+
+    private func record(_ status: String, of key: WatchKey, in store: MemoryStore) async throws {
+        let claim = try await store.claim(
+            ClaimRequest(
+                partition: store.partition(of: key.lane),
+                limit: 1,
+                owner: OwnerID(unchecked: "A"),
+                lease: .seconds(10),
+                lane: .unlimited
+            )
+        )
+        let lease = try #require(claim.leases.first)
+        let status = SourceStatus(unchecked: status)
+        let event = Event(
+            watch: lease.item,
+            status: status,
+            final: false,
+            object: nil,
+            polledAt: lease.claimedAt,
+            lag: .zero
+        )
+        let change = WatchChange(state: WatchState(status: status), event: event)
+        let commit = Commit(ref: lease.ref, verdict: .next(after: .seconds(60)), change: change)
+        #expect(try await store.commit([commit]) == [.done])
+    }
+}
