@@ -43,11 +43,6 @@ package struct Keys: Hashable, Sendable {
     /// The partition's outbox.
     package func outbox(_ partition: Int) -> String { "\(namespace)e{\(partition)}" }
 
-    /// The log of one item.
-    package func log(_ partition: Int, _ id: String) -> String {
-        "\(namespace)l{\(partition)}\(id)"
-    }
-
     /// Where workers are told that something became due earlier.
     package var wakeChannel: String { "\(namespace)wake" }
 

@@ -1,3 +1,4 @@
+import Logging
 package import Poller
 import RedisClient
 
@@ -43,7 +44,21 @@ extension RedisWatchStore: Outbox {
         }
         let fresh = replies[0].array?.first?.array?.last?.array ?? []
         let abandoned = replies[1].array.flatMap { $0.count > 1 ? $0[1].array : nil } ?? []
-        return (abandoned + fresh).compactMap { OutboxRecord.entry($0, partition: partition) }
+        var entries: [OutboxEntry] = []
+        var unreadable: [String] = []
+        for value in abandoned + fresh {
+            if let entry = OutboxRecord.entry(value, partition: partition) {
+                entries.append(entry)
+            } else if let id = value.array?.first?.string {
+                unreadable.append(id)
+            }
+        }
+        if !unreadable.isEmpty {
+            // Kept, they would come back for ever and hold up the trimming of all that follow.
+            queue.logger.error("outbox entries not understood", metadata: ["ids": "\(unreadable)"])
+            try await acknowledge(partition: partition, unreadable)
+        }
+        return entries
     }
 
     package func acknowledge(partition: Int, _ ids: [String]) async throws(StoreError) {

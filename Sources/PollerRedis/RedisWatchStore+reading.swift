@@ -1,3 +1,4 @@
+import Logging
 package import Poller
 import RedisClient
 
@@ -14,23 +15,12 @@ extension RedisWatchStore {
         after seq: Int,
         limit: Int
     ) async throws(StoreError) -> [Event] {
-        let log = RedisArgument.string(queue.keys.log(partition(of: key), "\(key.id)"))
-        do throws(RedisError) {
-            // The log is gapless and bounded, so the newest entry's seq tells where to start.
-            let newest = try await queue.client.send(RedisCommand("LINDEX", [log, -1]))
-            guard let last = newest.string.flatMap(Event.init(json:)), last.seq > seq else {
-                return []
-            }
-            let first = max(seq - last.seq, -100)
-            let replies = try await queue.client.send(
-                RedisCommand("LRANGE", [log, RedisArgument(first), -1])
-            )
-            // An event may have been added since the first look: filter by seq, not by position.
-            let events = (replies.array ?? []).compactMap { $0.string.flatMap(Event.init(json:)) }
-            return Array(events.filter { $0.seq > seq }.prefix(limit))
-        } catch {
-            throw StoreError(error)
-        }
+        let reply = try await queue.run(
+            queue.scripts.log,
+            partition: partition(of: key),
+            [.string("\(key.id)"), RedisArgument(max(seq, 0)), RedisArgument(max(limit, 1))]
+        )
+        return (reply.array ?? []).compactMap { $0.string.flatMap(Event.init(json:)) }
     }
 
     package func list(
@@ -54,8 +44,14 @@ extension RedisWatchStore {
                 throw .corrupt("list.lua answered \(reply)")
             }
             for id in ids {
-                let snapshot = try await snapshot(id: id.string ?? "", partition: at.partition)
-                if let snapshot, query.matches(snapshot) { items.append(snapshot) }
+                let id = id.string ?? ""
+                do throws(StoreError) {
+                    let snapshot = try await snapshot(id: id, partition: at.partition)
+                    if let snapshot, query.matches(snapshot) { items.append(snapshot) }
+                } catch .corrupt(let reason) {
+                    // One record of another release must not hide all the others.
+                    queue.logger.error("record not understood", metadata: ["error": "\(reason)"])
+                }
             }
             position = at.following(
                 parts.dropFirst().map { $0.string ?? "" },

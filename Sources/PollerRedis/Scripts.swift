@@ -13,6 +13,7 @@ package struct Scripts: Sendable {
     let cancel: RedisScript
     let read: RedisScript
     let list: RedisScript
+    let log: RedisScript
     let stats: RedisScript
     let trim: RedisScript
     let purge: RedisScript
@@ -32,7 +33,7 @@ package struct Scripts: Sendable {
     /// Every script, for loading and checking them all.
     package var all: [RedisScript] {
         [
-            enqueue, mark, claim, commit, release, hint, cancel, read, list, stats, trim, purge,
+            enqueue, mark, claim, commit, release, hint, cancel, read, list, log, stats, trim, purge,
         ]
     }
 
@@ -58,6 +59,7 @@ package struct Scripts: Sendable {
         cancel = script(PackageResources.cancel_lua)
         read = script(PackageResources.read_lua)
         list = script(PackageResources.list_lua)
+        log = script(PackageResources.log_lua)
         stats = script(PackageResources.stats_lua)
         trim = script(PackageResources.trim_lua)
         purge = script(PackageResources.purge_lua)

@@ -2,23 +2,21 @@ import Poller
 
 /// A watch in Redis.
 ///
-/// *Shape*: facts `kind|policy|account`, state `status|attempts|step|failures|last polled ms`
-/// (empty before the first poll), private value = client secret.
+/// *Shape*: facts = the policy's name, state `status|attempts|step|failures|last polled ms|malformed`
+/// (missing before the first poll), private value = client secret. Account and kind are told by
+/// the lane: written again they would cost a watch 48 bytes.
 enum WatchRecord: ItemRecord {
     static func facts(of watch: NewWatch) -> String {
-        Packed.join([
-            watch.key.kind.rawValue, watch.policy.name, watch.key.account.description,
-        ])
+        watch.policy.name
     }
 
     static func item(_ fields: ItemFields) -> Watch? {
-        let facts = Packed.split(fields.facts)
-        guard facts.count == 3, let kind = SourceKind(rawValue: facts[0]),
-            let policy = PollPolicy.all.first(where: { $0.name == facts[1] })
+        guard let (account, kind) = LaneID(unchecked: fields.lane).accountAndKind,
+            let policy = PollPolicy.all.first(where: { $0.name == fields.facts })
         else { return nil }
         return Watch(
             key: WatchKey(
-                account: AccountID(unchecked: facts[2]),
+                account: account,
                 source: SourceID(unchecked: fields.source),
                 kind: kind
             ),
@@ -40,6 +38,7 @@ enum WatchRecord: ItemRecord {
             state: Packed.join([
                 state.status?.description ?? "", String(state.attempts), String(state.step),
                 String(state.failures), state.lastPolledAt.map { String($0.ms) } ?? "",
+                String(state.malformed),
             ]),
             error: change.lastError ?? "",
             event: change.event
@@ -48,12 +47,13 @@ enum WatchRecord: ItemRecord {
 
     private static func state(_ text: String) -> WatchState {
         let parts = Packed.split(text)
-        guard parts.count == 5 else { return WatchState() }
+        guard parts.count == 6 else { return WatchState() }
         return WatchState(
             status: parts[0].isEmpty ? nil : SourceStatus(unchecked: parts[0]),
             attempts: Int(parts[1]) ?? 0,
             step: Int(parts[2]) ?? 0,
             failures: Int(parts[3]) ?? 0,
+            malformed: Int(parts[5]) ?? 0,
             lastPolledAt: Int64(parts[4]).map(Timestamp.init(ms:))
         )
     }

@@ -52,6 +52,7 @@ package struct PollDecider: Sendable {
         var state = watch.state
         state.attempts += 1
         state.lastPolledAt = polledAt
+        if case .malformed = result {} else { state.malformed = 0 }
         let lag = max(polledAt - due, .zero)
 
         switch result {
@@ -94,8 +95,9 @@ package struct PollDecider: Sendable {
 
         case .malformed(let reason):
             state.failures += 1
-            if state.failures >= Self.malformedMax {
-                let error = "not understood \(state.failures) times: \(reason)"
+            state.malformed += 1
+            if state.malformed >= Self.malformedMax {
+                let error = "not understood \(state.malformed) times: \(reason)"
                 return closed(watch, .dead, state, polledAt: polledAt, lag: lag, error: error)
             }
             let wait = backoff(failures: state.failures, atLeast: nil, &chance)

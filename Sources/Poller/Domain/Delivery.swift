@@ -18,6 +18,7 @@ package struct Delivery: Hashable, Sendable {
         ItemID(
             of: endpoint.description,
             watch.account.description,
+            watch.kind.rawValue,
             watch.source.description
         )
     }

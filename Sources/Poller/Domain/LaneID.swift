@@ -20,4 +20,14 @@ package struct LaneID: Hashable, Sendable, CustomStringConvertible {
     package init(unchecked text: String) {
         description = text
     }
+
+    /// What a lane of watches is made of; nil for a lane of deliveries.
+    package var accountAndKind: (account: AccountID, kind: SourceKind)? {
+        guard let slash = description.lastIndex(of: "/"),
+            let kind = SourceKind.allCases.first(where: {
+                $0.endpoint == description[description.index(after: slash)...]
+            })
+        else { return nil }
+        return (AccountID(unchecked: String(description[..<slash])), kind)
+    }
 }

@@ -1,4 +1,4 @@
-/// What names a watch: at most one is open for an (account, source).
+/// What names a watch: at most one is open for an (account, source) of a kind.
 package struct WatchKey: Hashable, Sendable {
     package let account: AccountID
     package let source: SourceID
@@ -12,7 +12,9 @@ package struct WatchKey: Hashable, Sendable {
     }
 
     /// The watch's short key in the queue.
-    package var id: ItemID { ItemID(of: account.description, source.description) }
+    package var id: ItemID {
+        ItemID(of: account.description, kind.rawValue, source.description)
+    }
 
     /// The limit it shares.
     package var lane: LaneID { LaneID(account: account, kind: kind) }

@@ -8,6 +8,8 @@ package struct WatchState: Hashable, Sendable {
     package var step: Int
     /// Failed polls in a row; a rate limit is not a failure.
     package var failures: Int
+    /// Answers in a row that nobody understood.
+    package var malformed: Int
     /// When the upstream was last asked.
     package var lastPolledAt: Timestamp?
 
@@ -17,12 +19,14 @@ package struct WatchState: Hashable, Sendable {
         attempts: Int = 0,
         step: Int = 0,
         failures: Int = 0,
+        malformed: Int = 0,
         lastPolledAt: Timestamp? = nil
     ) {
         self.status = status
         self.attempts = attempts
         self.step = step
         self.failures = failures
+        self.malformed = malformed
         self.lastPolledAt = lastPolledAt
     }
 }

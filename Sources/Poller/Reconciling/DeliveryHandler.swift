@@ -53,6 +53,8 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
             return Reconciled(verdict: verdict, change: DeliveryChange(state: state))
         }
         let event = events[index]
+        // After a stall somebody else may hold it before this attempt could end: give it back.
+        guard held.remaining > channel.timeout else { return nil }
         let outcome = await channel.deliver(
             event,
             to: delivery.url,

@@ -81,7 +81,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     private func readAll(_ partitions: Set<Int>) async {
         for partition in partitions where !Task.isCancelled {
             do {
-                while try await readBatch(partition) == batch {}
+                while try await readBatch(partition) >= batch {}
             } catch {
                 guard !Task.isCancelled else { return }
                 logger.warning(

@@ -55,7 +55,9 @@ package struct Retention<
                 try await outbox.trim(partition: partition, retention: spans.outbox)
             }
             for partition in 0..<watches.partitions {
-                while try await watches.purge(partition: partition, retention: spans.closed) {}
+                // A watch outlives every delivery that points into its log.
+                let span = spans.closed + RetentionSpans.deliveryMax
+                while try await watches.purge(partition: partition, retention: span) {}
             }
             for partition in 0..<deliveries.partitions {
                 while try await deliveries.purge(partition: partition, retention: spans.closed) {}
@@ -81,6 +83,9 @@ package struct RetentionSpans: Hashable, Sendable {
         outbox: .seconds(86_400),
         closed: .seconds(2_592_000)
     )
+
+    /// Longer than the longest schedule of a delivery with its jitter (91 h).
+    static let deliveryMax = Duration.seconds(4 * 86_400)
 
     /// Sets the spans.
     package init(outbox: Duration, closed: Duration) {

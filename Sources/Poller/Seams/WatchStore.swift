@@ -16,8 +16,8 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
     /// Reads one watch, open or closed; nil when there is none.
     func snapshot(of key: WatchKey) async throws(StoreError) -> WatchSnapshot?
 
-    /// A page of watches. Those that are polled while you page may show up twice; none that
-    /// stays open or closed throughout is missed.
+    /// A page of watches. A moving picture: a watch that is polled or hinted while you page
+    /// may show up twice or, rarely, not at all; while nothing moves each shows up once.
     func list(_ query: ListQuery) async throws(StoreError) -> ListPage<WatchSnapshot>
 
     /// The recorded events of a watch after `seq`, oldest first; bounded history (the last 100).

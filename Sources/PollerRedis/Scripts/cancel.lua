@@ -7,6 +7,7 @@
 -- ERRORS   BADSEQ: something was recorded meanwhile; read again and repeat
 -- COST     about 10 commands
 local now = clock()
+local before = head_of_partition()
 local id = ARGV[1]
 local item = key('w', id)
 local w = redis.call('HMGET', item, 's', 'c', 'o', 'l', 'q', 'g')
@@ -22,4 +23,5 @@ if redis.call('ZREM', key('r'), id) == 1 then give_back(w[4], 1) end
 redis.call('ZADD', key('h'), int(now), id)
 rescore(w[4])
 redis.call('PUBLISH', N .. 'recorded', string.match(P, '%d+'))
+wake_if_earlier(before)
 return 1

@@ -14,7 +14,7 @@ local before = head_of_partition()
 
 local results, held = {}, {}
 for at = 2, #ARGV, FIELDS do
-  local w = redis.call('HMGET', key('w', ARGV[at]), 'g', 'o', 'l', 'q', 'k', 'y')
+  local w = redis.call('HMGET', key('w', ARGV[at]), 'g', 'o', 'l', 'q', 'k', 'y', 'x')
   local result = 0
   if w[1] == ARGV[at + 1] then
     if w[2] == owner then
@@ -37,7 +37,10 @@ for at = 2, #ARGV, FIELDS do
   local w = held[at]
   if w then
     local id, lane, verdict, wait = ARGV[at], w[3], ARGV[at + 2], ARGV[at + 3]
-    if ARGV[at + 8] ~= '' then
+    -- Joined during the lease with a later deadline: the old one closes nothing. Look again.
+    local prolonged = verdict == 'close' and wait == 'expired' and w[5] and tonumber(w[7] or 0) > now
+    if prolonged then verdict, wait = 'next', '0' end
+    if ARGV[at + 8] ~= '' and not prolonged then
       record(id, ARGV[at + 7], ARGV[at + 8], ARGV[at + 9])
       told = true
     end

@@ -2,7 +2,7 @@
 -- Accepts watches: new ones begin, closed ones begin again, open ones are joined.
 --
 -- KEYS[1]  meta key of the partition all of them belong to
--- ARGV     for each watch eight values: id, source, facts (packed, see WatchRecord), lane,
+-- ARGV     for each watch eight values: id, source, facts (see WatchRecord), lane,
 --          timeout ms, notify (URLs by newline), private part (client secret or ''),
 --          metadata (JSON or empty)
 -- RETURNS  for each watch {outcome: created|restarted|joined, run, seq}
@@ -48,9 +48,9 @@ for at = 1, #ARGV, 8 do
     outcome = w[1] and 'restarted' or 'created'
     run = run + 1
     redis.call('HSET', item, 's', source, 'i', facts, 'l', lane, 'b', int(now),
-      'x', int(deadline), 'n', run, 'v', '')
+      'x', int(deadline), 'n', run)
     if w[1] then
-      redis.call('HDEL', item, 'c', 'h', 'k', 'e', 'y')
+      redis.call('HDEL', item, 'c', 'h', 'k', 'e', 'v', 'y')
       redis.call('DEL', key('o', id))
       redis.call('ZREM', key('h'), id)
     end
@@ -58,6 +58,8 @@ for at = 1, #ARGV, 8 do
     if metadata ~= '' then redis.call('HSET', key('o', id), 'm', metadata) end
     redis.call('ZADD', key('z', lane), int(now), id)
   else
+    -- It stays in the lane it is in, whatever this request calls it.
+    lane = w[7]
     if deadline > tonumber(w[6]) then redis.call('HSET', item, 'x', int(deadline)) end
     if notify ~= '' then
       redis.call('HSET', key('o', id), 'n', merged(redis.call('HGET', key('o', id), 'n'), notify))

@@ -10,6 +10,15 @@
 local limit, phase, lane, score, last = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local ids = {}
 
+-- Byte by byte, as a sorted set orders its members: Lua's own `<` follows the server's locale.
+local function before(a, b)
+  for at = 1, math.min(#a, #b) do
+    local x, y = string.byte(a, at), string.byte(b, at)
+    if x ~= y then return x < y end
+  end
+  return #a < #b
+end
+
 -- Appends members of a sorted set after (score, last); true when the set has no more.
 local function page(set)
   local start = 0
@@ -17,7 +26,7 @@ local function page(set)
   while true do
     local part = redis.call('ZRANGE', set, start, start + limit - 1, 'WITHSCORES')
     for at = 1, #part, 2 do
-      local isSeen = last ~= '' and tonumber(part[at + 1]) == tonumber(score) and part[at] <= last
+      local isSeen = last ~= '' and tonumber(part[at + 1]) == tonumber(score) and not before(last, part[at])
       if not isSeen then
         if #ids >= limit then return false end
         ids[#ids + 1], score, last = part[at], part[at + 1], part[at]
@@ -34,10 +43,10 @@ if phase == 'r' then
 end
 if phase == 'z' then
   local lanes = redis.call('ZRANGE', key('a'), 0, -1)
-  table.sort(lanes)
+  table.sort(lanes, before)
   for _, name in ipairs(lanes) do
-    if name >= lane then
-      if name > lane then lane, score, last = name, '', '' end
+    if not before(name, lane) then
+      if name ~= lane then lane, score, last = name, '', '' end
       if not page(key('z', lane)) then return { ids, 'z', lane, score, last } end
     end
   end

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- Marks deliveries: their watch has something the endpoint may not have been told.
 --
 -- KEYS[1]  meta key of the partition all of them belong to
@@ -14,7 +14,7 @@ for at = 1, #ARGV, 5 do
   local w = redis.call('HMGET', item, 's', 'c', 'o')
   if not w[1] then
     redis.call('HSET', item, 's', ARGV[at + 1], 'i', ARGV[at + 2], 'l', lane, 'b', int(now),
-      'n', 1, 'v', '', 'e', 1)
+      'n', 1, 'e', 1)
     redis.call('HSET', key('o', id), 'p', ARGV[at + 4])
   elseif w[2] then
     redis.call('HDEL', item, 'c')

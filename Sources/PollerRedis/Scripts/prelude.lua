@@ -25,10 +25,15 @@ end
 local function rescore(lane, floor)
   local head = redis.call('ZRANGE', key('z', lane), 0, 0, 'WITHSCORES')[2]
   if not head then
-    if tonumber(redis.call('HGET', key('c', lane), 'f') or 0) > 0 then
+    local c = redis.call('HMGET', key('c', lane), 'f', 't', 'u')
+    if tonumber(c[1] or 0) > 0 then
       redis.call('ZADD', key('a'), '+inf', lane)
     else
       redis.call('ZREM', key('a'), lane)
+      -- Nothing to remember either: no slot is taken, its rate has recovered, nobody holds it.
+      if math.max(tonumber(c[2] or 0), tonumber(c[3] or 0)) <= clock() then
+        redis.call('DEL', key('c', lane))
+      end
     end
     return
   end

@@ -28,6 +28,28 @@ extension QueueConformance {
             try bench.equal(try await bench.watches.hint(key), false, "a closed one")
             try bench.equal(try await bench.due(key), [], "due")
         },
+        ConformanceCase("a join with a later deadline survives the expiry decided before") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key, timeout: .seconds(5))
+            try await bench.advance(ms: 6000)
+            let lease = try await bench.take(key)
+            try await bench.enqueue(key, timeout: .seconds(3600))
+            let result = try await bench.commit(lease, .close(.expired), status: "pending")
+            try bench.equal(result, .done, "the commit")
+            let again = try await bench.take(key)
+            try bench.equal(again.item.seq, 0, "events recorded")
+        },
+        ConformanceCase("cancelling a leased watch gives its slot back and wakes") { bench in
+            let limit = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1)
+            let keys = [bench.key("1"), bench.key("2")]
+            for key in keys { try await bench.enqueue(key) }
+            let home = bench.partition(of: keys[0])
+            let first = try await bench.claim(in: home, lane: limit)
+            let held = try bench.some(first.leases.first, "a lease").item.key
+            try bench.equal(try await bench.watches.cancel(held), true, "cancel")
+            let second = try await bench.claim(in: home, lane: limit)
+            try bench.equal(second.leases.map(\.item.key), keys.filter { $0 != held }, "due")
+        },
         ConformanceCase("release after a hint leaves the watch due") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)

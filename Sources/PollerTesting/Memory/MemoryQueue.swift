@@ -89,6 +89,9 @@ struct MemoryQueue<Record: Sendable>: Sendable {
         }
     }
 
+    /// Whether there is a partition of this number.
+    func hasPartition(_ number: Int) -> Bool { partitions.indices.contains(number) }
+
     /// Gives items back at their old due time.
     mutating func release(_ refs: [LeaseRef], now: Timestamp) -> [CommitResult] {
         refs.map { ref in

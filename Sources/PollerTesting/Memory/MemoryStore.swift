@@ -15,6 +15,25 @@ package final class MemoryStore: WatchStore, Outbox {
         var outbox: [MemoryOutbox]
         /// Partitions that got an event in the operation that runs.
         var arrived: Set<Int> = []
+
+        /// A watch joined during the lease with a later deadline is not closed by the old one: the
+        /// commit then only asks for another look.
+        func prolonged(_ commit: Commit<WatchChange>, now: Timestamp) -> Commit<WatchChange> {
+            guard commit.verdict == .close(.expired),
+                queue.hasPartition(commit.ref.partition),
+                let item = queue[commit.ref.partition].items[commit.ref.id],
+                case .leased(let lease) = item.phase, lease.hinted, item.record.deadline > now
+            else { return commit }
+            return Commit(
+                ref: commit.ref,
+                verdict: .next(after: .zero),
+                change: WatchChange(
+                    state: commit.change.state,
+                    lastError: commit.change.lastError
+                ),
+                laneHold: commit.laneHold
+            )
+        }
     }
 
     /// Partitions 0 ..< `partitions` exist.
@@ -61,7 +80,7 @@ package final class MemoryStore: WatchStore, Outbox {
         return try attempting { state, now throws(StoreError) in
             var recorded: [(Event, [NotifyURL])] = []
             let results = try state.queue.commit(
-                commits,
+                commits.map { state.prolonged($0, now: now) },
                 now: now,
                 check: { record, change throws(StoreError) in
                     guard let event = change.event, event.seq != record.seq + 1 else { return }

@@ -78,7 +78,8 @@ struct Settings: Sendable {
         drainTimeout = try read.span("drain_timeout", from: .zero, to: .seconds(600))
         retention = RetentionSpans(
             outbox: try read.span("outbox_retention", from: .seconds(60), to: .seconds(2_592_000)),
-            closed: try read.span("closed_retention", from: .seconds(60), to: .seconds(31_536_000))
+            // More than the longest schedule of a delivery with its jitter, 91 h.
+            closed: try read.span("closed_retention", from: .seconds(4 * 86_400), to: .seconds(31_536_000))
         )
         logLevel = try read.choice("log_level", Logger.Level.init(rawValue:))
         logFormat =

@@ -24,6 +24,9 @@ struct Node: Sendable {
     let metrics: PrometheusRegistry
     let logger: Logger
 
+    /// What stops claiming the moment a drain begins.
+    let loops = DrainingLoops()
+
     private let clock = ContinuousClock()
     private let startup: Startup
 
@@ -70,7 +73,7 @@ struct Node: Sendable {
             timeout: settings.pollTimeout,
             logger: log("worker")
         )
-        return Reconciler(
+        let worker = Reconciler(
             name: "worker",
             queue: cluster.watches,
             handler: handler,
@@ -84,6 +87,8 @@ struct Node: Sendable {
             clock: clock,
             logger: log("worker")
         )
+        loops.add(worker.drain)
+        return worker
     }
 
     /// The channels close after the loop that uses them: services stop in reverse order.
@@ -102,30 +107,30 @@ struct Node: Sendable {
             channels.append(email)
             services.append(email)
         }
-        services.append(
-            Reconciler(
-                name: "notifier",
-                queue: cluster.deliveries,
-                handler: DeliveryHandler(
-                    store: cluster.watches,
-                    channels: channels,
-                    logger: log("notifier")
-                ),
-                settings: ReconcilerSettings(
-                    owner: cluster.owner,
-                    concurrency: settings.deliveryConcurrency,
-                    lease: settings.deliveryLease,
-                    lane: LaneLimit(
-                        ratePerSecond: 0,
-                        burst: 1,
-                        inFlightMax: settings.endpointConcurrency
-                    ),
-                    drainTimeout: settings.drainTimeout
-                ),
-                clock: clock,
+        let loop = Reconciler(
+            name: "notifier",
+            queue: cluster.deliveries,
+            handler: DeliveryHandler(
+                store: cluster.watches,
+                channels: channels,
                 logger: log("notifier")
-            )
+            ),
+            settings: ReconcilerSettings(
+                owner: cluster.owner,
+                concurrency: settings.deliveryConcurrency,
+                lease: settings.deliveryLease,
+                lane: LaneLimit(
+                    ratePerSecond: 0,
+                    burst: 1,
+                    inFlightMax: settings.endpointConcurrency
+                ),
+                drainTimeout: settings.drainTimeout
+            ),
+            clock: clock,
+            logger: log("notifier")
         )
+        loops.add(loop.drain)
+        services.append(loop)
         services.append(
             OutboxReader(
                 outbox: cluster.watches,

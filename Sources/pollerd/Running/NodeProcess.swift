@@ -45,7 +45,16 @@ struct NodeProcess {
                 settings.stripeAPIBase = "http://127.0.0.1:\(port)"
             }
             let client = RedisClient(url: settings.redisURL, logger: logger)
-            group.addTask { try await client.run() }
+            group.addTask {
+                do {
+                    try await client.run()
+                } catch {
+                    // Only what cannot be mended by trying again ends the client: unusable TLS files.
+                    logger.critical("Redis client unusable", metadata: ["error": "\(error)"])
+                    redis?.stop()
+                    _exit(78)
+                }
+            }
             let cluster = try await Cluster.join(
                 client,
                 namespace: settings.namespace,
@@ -71,14 +80,17 @@ struct NodeProcess {
         _ logger: Logger
     ) async throws {
         var group = ServiceGroupConfiguration(
-            services: try await node.services().map { .init(service: $0) },
+            services: try await node.services().map {
+                // A loop ends by itself once it has drained; the others go on until their turn.
+                .init(service: $0, successTerminationBehavior: .ignore)
+            },
             logger: logger
         )
         // The loops keep to the drain timeout themselves; this is for a service that does not.
         group.maximumGracefulShutdownDuration = settings.drainTimeout + .seconds(5)
         group.maximumCancellationDuration = .seconds(5)
         let services = ServiceGroup(configuration: group)
-        shutdown.drains(services)
+        shutdown.drains(services, loops: node.loops)
         try await services.run()
         logger.notice("drained")
     }
@@ -105,7 +117,10 @@ struct NodeProcess {
             continuation.yield(port)
             continuation.finish()
         }
-        group.addTask { try await sandbox.run() }
+        group.addTask {
+            defer { continuation.finish() }
+            try await sandbox.run()
+        }
         for await port in ports { return port }
         throw ConfigurationError("the embedded sandbox did not start")
     }

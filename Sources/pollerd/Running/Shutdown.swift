@@ -11,7 +11,7 @@ import UnixSignals
 final class Shutdown: Sendable {
     private let redis: EmbeddedRedis?
     private let logger: Logger
-    private let services = Mutex<ServiceGroup?>(nil)
+    private let services = Mutex<(group: ServiceGroup, loops: DrainingLoops)?>(nil)
 
     init(redis: EmbeddedRedis?, logger: Logger) {
         self.redis = redis
@@ -19,15 +19,18 @@ final class Shutdown: Sendable {
     }
 
     /// From now on the first signal drains these services.
-    func drains(_ group: ServiceGroup) {
-        services.withLock { $0 = group }
+    ///
+    /// The group stops them one after the other; the loops drain all at once before, so that
+    /// their drain timeouts do not add up.
+    func drains(_ group: ServiceGroup, loops: DrainingLoops) {
+        services.withLock { $0 = (group, loops) }
     }
 
     /// Acts on signals until cancelled.
     func listen(to signals: UnixSignalsSequence) async {
         var isDraining = false
         for await signal in signals {
-            guard !isDraining, let group = services.withLock({ $0 }) else {
+            guard !isDraining, let (group, loops) = services.withLock({ $0 }) else {
                 logger.warning("ends at once", metadata: ["signal": "\(signal)"])
                 redis?.stop()
                 // Leases expire by themselves; waiting is what the operator refused.
@@ -35,6 +38,7 @@ final class Shutdown: Sendable {
             }
             isDraining = true
             logger.notice("signal received, draining", metadata: ["signal": "\(signal)"])
+            loops.drain()
             await group.triggerGracefulShutdown()
         }
     }
