@@ -24,8 +24,12 @@ public struct WatchEvent: Hashable, Sendable {
     public let previousStatus: String?
     /// The status now.
     public let status: String?
-    /// No further event of this run will follow.
+    /// The status cannot change any more: the payment has come to its end.
     public let isFinal: Bool
+    /// Why the watch ended with this event; nil while it goes on.
+    ///
+    /// `settled`, `expired`, `cancelled`, `gone` or `dead`; no further event of this run follows.
+    public let closedReason: String?
     /// When the upstream was asked.
     public let polledAt: Date
     /// The event as it goes over every channel, the upstream's `object` included.
@@ -46,6 +50,7 @@ public struct WatchEvent: Hashable, Sendable {
         previousStatus = wire.previousStatus
         status = wire.status
         isFinal = wire.final
+        closedReason = wire.closedReason
         self.polledAt = polledAt
         self.json = json
     }
@@ -61,6 +66,7 @@ public struct WatchEvent: Hashable, Sendable {
         let previousStatus: String?
         let status: String?
         let final: Bool
+        let closedReason: String?
         let observed: Observed
 
         struct Observed: Decodable {
@@ -74,6 +80,7 @@ public struct WatchEvent: Hashable, Sendable {
         enum CodingKeys: String, CodingKey {
             case id, type, account, source, kind, seq, run, status, final, observed
             case previousStatus = "previous_status"
+            case closedReason = "closed_reason"
         }
     }
 }

@@ -3,7 +3,8 @@ import Poller
 /// A delivery in Redis.
 ///
 /// *Shape*: source = the watch's source, facts `kind|account`, lane = the endpoint, state
-/// `cursor|failures|attempts` (empty before the first attempt), private value = the URL.
+/// `cursor|failures|attempts|retry at ms`
+/// (missing before the first attempt), private value = the URL.
 enum DeliveryRecord: ItemRecord {
     static func facts(of watch: WatchKey) -> String {
         Packed.join([watch.kind.rawValue, watch.account.description])
@@ -31,6 +32,7 @@ enum DeliveryRecord: ItemRecord {
         return ItemWriting(
             state: Packed.join([
                 String(state.cursor), String(state.failures), String(state.attempts),
+                state.retryAt.map { String($0.ms) } ?? "",
             ]),
             error: change.lastError ?? "",
             event: nil
@@ -38,8 +40,13 @@ enum DeliveryRecord: ItemRecord {
     }
 
     private static func state(_ text: String) -> DeliveryState {
-        let parts = Packed.split(text).map { Int($0) ?? 0 }
-        guard parts.count == 3 else { return DeliveryState() }
-        return DeliveryState(cursor: parts[0], failures: parts[1], attempts: parts[2])
+        let parts = Packed.split(text)
+        guard parts.count == 4 else { return DeliveryState() }
+        return DeliveryState(
+            cursor: Int(parts[0]) ?? 0,
+            failures: Int(parts[1]) ?? 0,
+            attempts: Int(parts[2]) ?? 0,
+            retryAt: Int64(parts[3]).map(Timestamp.init(ms:))
+        )
     }
 }

@@ -27,6 +27,7 @@ extension RedisWatchStore {
         _ query: ListQuery
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
         var position = ListPosition(cursor: query.cursor, state: query.state)
+        if position == nil { throw .unknownCursor }
         var items: [WatchSnapshot] = []
         for _ in 0..<Self.roundsMax {
             guard let at = position, at.partition < partitions else {

@@ -33,7 +33,8 @@ package struct Scripts: Sendable {
     /// Every script, for loading and checking them all.
     package var all: [RedisScript] {
         [
-            enqueue, mark, claim, commit, release, hint, cancel, read, list, log, stats, trim, purge,
+            enqueue, mark, claim, commit, release, hint, cancel, read, list, log, stats, trim,
+            purge,
         ]
     }
 

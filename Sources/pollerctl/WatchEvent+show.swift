@@ -9,7 +9,7 @@ extension WatchEvent {
         let cells: [Table.Cell] = [
             .init(polledAt.shown, .faint), .init(source, .strong), .init("#\(seq)"),
             .init(type, Watch.colour(status, isFinal: isFinal)), .init(change),
-            .init(isFinal ? "final" : "", .faint),
+            .init(closedReason ?? "", .faint),
         ]
         guard Terminal.isInteractive else {
             return Terminal.printLine(cells.map(\.text).joined(separator: "\t"))

@@ -18,7 +18,9 @@ def story(*statuses: str) -> list[dict]:
     events, previous = [], None
     for seq, status in enumerate(statuses, 1):
         event = {"id": f"evt_{seq}", "source": "src_1", "seq": seq, "type": f"source.{status}"}
-        event |= {"previous_status": previous, "status": status, "final": seq == len(statuses)}
+        is_last = seq == len(statuses)
+        event |= {"previous_status": previous, "status": status, "final": is_last}
+        event["closed_reason"] = "settled" if is_last else None
         events.append(event)
         previous = status
     return events

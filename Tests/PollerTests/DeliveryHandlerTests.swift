@@ -94,6 +94,23 @@ struct DeliveryHandlerTests {
         #expect(channel.attempts.isEmpty)
     }
 
+    @Test("an extra attempt that fails uses nothing of the schedule")
+    func extraAttempt() async throws {
+        try await record(["a"])
+        let channel = RecordingChannel(schedule: RetrySchedule(waits: [.seconds(10)]))
+        channel.script([.failed("503", after: nil)])
+        let retryAt = VirtualTime.start + .seconds(3600)
+        let waiting = DeliveryState(failures: 1, attempts: 1, retryAt: retryAt)
+        let done = try #require(try await reconcile(channel, waiting))
+        // A regular second failure would have used up the schedule's only wait.
+        #expect(done.change.state == DeliveryState(failures: 1, attempts: 2, retryAt: retryAt))
+        guard case .next(let wait) = done.verdict else {
+            Issue.record("\(done.verdict)")
+            return
+        }
+        #expect(wait > .seconds(3500) && wait <= .seconds(3600))
+    }
+
     @Test("a failed attempt is repeated by the channel's schedule")
     func fails() async throws {
         try await record(["a"])
@@ -102,7 +119,8 @@ struct DeliveryHandlerTests {
         )
         channel.script([.failed("503", after: nil)])
         let done = try #require(try await reconcile(channel))
-        #expect(done.change.state == DeliveryState(cursor: 0, failures: 1, attempts: 1))
+        #expect(done.change.state.cursor == 0 && done.change.state.failures == 1)
+        #expect(done.change.state.retryAt != nil)
         #expect(done.change.lastError == "503")
         guard case .next(let wait) = done.verdict else {
             Issue.record("\(done.verdict)")

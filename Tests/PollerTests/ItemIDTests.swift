@@ -5,8 +5,8 @@ import Testing
 struct ItemIDTests {
     @Test("is twelve characters of SHA-256, and stays what it was")
     func stable() {
-        // SHA-256("acct_a\\0src_1"), the first 9 bytes: stored keys depend on it.
-        #expect(Sample.key().id.description == "_v6ficykVnT3")
+        // SHA-256("acct_a\\0source\\0src_1"), the first 9 bytes: stored keys depend on it.
+        #expect(Sample.key().id.description == "vhDUJdIsMklN")
     }
 
     @Test("the parts are told apart")

@@ -32,7 +32,7 @@ struct PollDeciderDeadlineTests {
         #expect(decision.verdict == .close(.expired))
         let event = try #require(decision.change.event)
         #expect(event.type == "watch.expired")
-        #expect(event.final)
+        #expect(event.closed == .expired && !event.final)
         #expect(event.status?.description == "pending")
     }
 

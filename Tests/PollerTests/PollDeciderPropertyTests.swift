@@ -79,7 +79,7 @@ struct PollDeciderPropertyTests {
                     ? watch.deadline : max(watch.deadline + grace, situation.now)
                 #expect(after >= .zero, context)
                 #expect(situation.now + after <= latest, context)
-            case .close: #expect(decision.change.event?.final == true, context)
+            case .close: #expect(decision.change.event?.closed != nil, context)
             case .rest: Issue.record("a watch never rests")
             }
         }

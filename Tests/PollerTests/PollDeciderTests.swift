@@ -162,19 +162,28 @@ struct PollDeciderTests {
         #expect(decision.verdict == .close(.gone))
         let event = try #require(decision.change.event)
         #expect(event.type == "watch.gone")
-        #expect(event.final)
+        // Not the payment's end, only ours: a consumer of `final` books nothing here.
+        #expect(!event.final && event.closed == .gone)
         #expect(event.status?.description == "pending")
         #expect(decision.change.state.status?.description == "pending")
     }
 
+    @Test("an outage before it does not make one misunderstood answer deadly")
+    func malformedAfterOutage() {
+        let watch = Sample.watch(failures: 12)
+        #expect(decide(.malformed("HTML"), watch).change.event == nil)
+        let decision = decide(.unavailable("503", retryAfter: nil), Sample.watch(malformed: 4))
+        #expect(decision.change.state.malformed == 0)
+    }
+
     @Test("four answers nobody understands are tried again, the fifth is dead")
     func malformed() throws {
-        for failures in 0..<4 {
-            let decision = decide(.malformed("HTML"), Sample.watch(failures: failures))
+        for malformed in 0..<4 {
+            let decision = decide(.malformed("HTML"), Sample.watch(malformed: malformed))
             #expect(decision.change.event == nil)
             #expect(try wait(decision) >= .milliseconds(100))
         }
-        let decision = decide(.malformed("HTML"), Sample.watch(status: "pending", failures: 4))
+        let decision = decide(.malformed("HTML"), Sample.watch(status: "pending", malformed: 4))
         #expect(decision.verdict == .close(.dead))
         let event = try #require(decision.change.event)
         #expect(event.type == "watch.dead")

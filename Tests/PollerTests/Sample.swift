@@ -23,6 +23,7 @@ enum Sample {
         seq: Int = 0,
         step: Int = 0,
         failures: Int = 0,
+        malformed: Int = 0,
         hintedAt: Timestamp? = nil
     ) -> Watch {
         Watch(
@@ -36,7 +37,8 @@ enum Sample {
             state: WatchState(
                 status: status.map(SourceStatus.init(unchecked:)),
                 step: step,
-                failures: failures
+                failures: failures,
+                malformed: malformed
             )
         )
     }

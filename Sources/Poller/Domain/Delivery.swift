@@ -32,11 +32,22 @@ package struct DeliveryState: Hashable, Sendable {
     package var failures: Int
     /// Attempts ever made.
     package var attempts: Int
+    /// When the schedule has the next attempt after a failure.
+    ///
+    /// One made earlier, because something new was recorded, uses nothing of the schedule when it
+    /// fails too.
+    package var retryAt: Timestamp?
 
     /// A state; by default that of a delivery nobody has tried.
-    package init(cursor: Int = 0, failures: Int = 0, attempts: Int = 0) {
+    package init(
+        cursor: Int = 0,
+        failures: Int = 0,
+        attempts: Int = 0,
+        retryAt: Timestamp? = nil
+    ) {
         self.cursor = cursor
         self.failures = failures
         self.attempts = attempts
+        self.retryAt = retryAt
     }
 }

@@ -6,10 +6,10 @@ import Foundation
 /// ```
 /// {"id":"evt_…","type":"source.chargeable","account":"default","source":"src_…","kind":"source",
 ///  "seq":2,"run":1,"previous_status":"pending","status":"chargeable","final":false,
-///  "object":{…},"observed":{"polled_at":"2026-11-20T09:30:00.125Z","lag_ms":3}}
+///  "closed_reason":null,"object":{…},"observed":{"polled_at":"2026-11-20T09:30:00.125Z","lag_ms":3}}
 /// ```
 /// `type` is `<kind>.<status>`, or `watch.<closed reason>` when the watch ended without a final
-/// status; then `status` repeats the last one seen (or null). `object` is the upstream's object
+/// status; then `final` is false and `status` repeats the last one seen (or null). `object` is the upstream's object
 /// without any `client_secret`; null when it is larger than ``objectBytesMax``.
 package struct Event: Hashable, Sendable {
     /// An object beyond this is left out: it would sit in Redis once for every change.
@@ -22,8 +22,13 @@ package struct Event: Hashable, Sendable {
     package let run: Int
     package let previousStatus: SourceStatus?
     package let status: SourceStatus?
-    /// No further event of this run will follow.
+    /// The status cannot change any more: the payment has come to its end.
     package let final: Bool
+    /// Why the watch ended with this event; nil while it goes on.
+    ///
+    /// `settled` for a final status, another reason when we stopped looking. No further event of
+    /// this run follows.
+    package let closed: ClosedReason?
     /// When the upstream was asked; for a cancellation, when that was asked for.
     package let polledAt: Timestamp
     /// The whole event as it goes over every wire.
@@ -47,10 +52,12 @@ package struct Event: Hashable, Sendable {
         run = watch.run
         previousStatus = watch.state.status
         self.status = status
-        self.final = final
+        let stopped = closed == .settled ? nil : closed
+        self.final = final && stopped == nil
+        self.closed = closed ?? (final ? .settled : nil)
         self.polledAt = polledAt
         type =
-            closed.map { "watch.\($0.rawValue)" }
+            stopped.map { "watch.\($0.rawValue)" }
             ?? "\(watch.key.kind.rawValue).\(status?.description ?? "unknown")"
         id = EventID(key: watch.key, run: watch.run, seq: watch.seq + 1, type: type)
         let kept = object.flatMap { $0.description.utf8.count > Self.objectBytesMax ? nil : $0 }
@@ -59,7 +66,9 @@ package struct Event: Hashable, Sendable {
             {"id":"\(id)","type":\(RawJSON.literal(type)),"account":"\(key.account)",\
             "source":"\(key.source)","kind":"\(key.kind.rawValue)","seq":\(seq),"run":\(run),\
             "previous_status":\(Self.literal(previousStatus)),"status":\(Self.literal(status)),\
-            "final":\(final),"object":\(shown?.description ?? "null"),\
+            "final":\(self.final),\
+            "closed_reason":\(self.closed.map { "\"\($0.rawValue)\"" } ?? "null"),\
+            "object":\(shown?.description ?? "null"),\
             "observed":{"polled_at":"\(polledAt)","lag_ms":\(lag.ms)}}
             """
     }
@@ -84,6 +93,7 @@ package struct Event: Hashable, Sendable {
         previousStatus = wire.previousStatus.map(SourceStatus.init(unchecked:))
         status = wire.status.map(SourceStatus.init(unchecked:))
         final = wire.final
+        closed = wire.closedReason.flatMap(ClosedReason.init(rawValue:))
         self.polledAt = polledAt
         self.json = json
     }
@@ -103,6 +113,7 @@ package struct Event: Hashable, Sendable {
         let previousStatus: String?
         let status: String?
         let final: Bool
+        let closedReason: String?
         let observed: Observed
 
         struct Observed: Decodable {
@@ -116,6 +127,7 @@ package struct Event: Hashable, Sendable {
         enum CodingKeys: String, CodingKey {
             case id, type, account, source, kind, seq, run, status, final, observed
             case previousStatus = "previous_status"
+            case closedReason = "closed_reason"
         }
     }
 }

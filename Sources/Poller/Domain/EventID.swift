@@ -12,7 +12,8 @@ package struct EventID: Hashable, Sendable, CustomStringConvertible {
             "evt_"
             + Digest.base64url(
                 of: [
-                    key.account.description, key.kind.rawValue, key.source.description, String(run), String(seq),
+                    key.account.description, key.kind.rawValue, key.source.description, String(run),
+                    String(seq),
                     type,
                 ],
                 bytes: 18

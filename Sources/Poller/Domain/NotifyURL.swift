@@ -48,6 +48,13 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
         description = text
     }
 
+    /// The host, for logs: paths and mail addresses may be personal.
+    package var host: Substring {
+        let rest = description.drop { $0 != ":" }.dropFirst()
+        if scheme == "mailto" { return rest.drop { $0 != "@" }.dropFirst() }
+        return rest.dropFirst(2).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+    }
+
     private static func unknownScheme(_ field: String) -> InvalidInput {
         InvalidInput(field: field, message: "must begin with https://, http:// or mailto:")
     }

@@ -66,7 +66,7 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
             event,
             outcome,
             more: index + 1 < events.count || events.count == Self.readAhead,
-            lag: held.now - event.polledAt
+            now: held.now
         )
     }
 
@@ -75,13 +75,16 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
         _ event: Event,
         _ outcome: AttemptResult,
         more: Bool,
-        lag: Duration,
+        now: Timestamp
     ) -> Reconciled<DeliveryChange> {
+        let lag = now - event.polledAt
         var state = delivery.state
         state.attempts += 1
+        state.retryAt = nil
         var metadata: Logger.Metadata = [
             "event.id": "\(event.id)", "source": "\(event.key.source)", "seq": "\(event.seq)",
-            "endpoint": "\(delivery.endpoint)", "attempt": "\(state.failures + 1)",
+            "endpoint": "\(delivery.endpoint)", "host": "\(delivery.url.host)",
+            "attempt": "\(state.failures + 1)",
         ]
         let following: Verdict = more ? .next(after: .zero) : .rest
         var error: String?
@@ -94,16 +97,25 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
             logger.info("delivered", metadata: metadata)
             Timer(label: "poller_delivery_lag_seconds").recordMilliseconds(max(lag.ms, 0))
         case .failed(let reason, let after):
+            error = reason
+            metadata["error"] = "\(reason)"
+            if let retryAt = delivery.state.retryAt, now < retryAt {
+                // An extra attempt, made because something new was recorded: the schedule stands.
+                state.retryAt = retryAt
+                verdict = .next(after: retryAt - now)
+                result = "failed"
+                logger.debug("extra attempt failed", metadata: metadata)
+                break
+            }
             state.failures += 1
             var chance = SystemRandomNumberGenerator()
             let schedule = channels[delivery.url.scheme]?.schedule
-            error = reason
-            metadata["error"] = "\(reason)"
             if let wait = schedule?.wait(failures: state.failures, using: &chance) {
                 let wait = max(wait, min(after ?? .zero, .seconds(3600)))
                 metadata["retry.ms"] = "\(wait.ms)"
                 logger.warning("delivery failed, will be tried again", metadata: metadata)
                 verdict = .next(after: wait)
+                state.retryAt = now + wait
                 result = "failed"
             } else {
                 (state.cursor, state.failures) = (event.seq, 0)

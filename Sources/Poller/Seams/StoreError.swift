@@ -6,6 +6,8 @@ package enum StoreError: Error, Hashable, Sendable {
     /// The store is out of memory and refuses new work; finishing work goes on. Tell the client
     /// to come back (503, `Retry-After`).
     case full
+    /// The cursor of a list is none of this store's: the client should start again without one.
+    case unknownCursor
     /// The store answered what this version does not understand; a person must look.
     case corrupt(String)
 }

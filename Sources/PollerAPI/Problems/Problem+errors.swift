@@ -42,6 +42,12 @@ extension Problem {
                 "Send the request again later; watches accepted before go on being polled.",
                 retryAfterSeconds: 10
             )
+        case .unknownCursor:
+            self.init(
+                .invalidValue,
+                "cursor is none of this list: send the next of a page, or none to start again",
+                field: "cursor"
+            )
         case .corrupt(let reason):
             logger.error("store corrupt", metadata: ["error": "\(reason)"])
             self.init(

@@ -53,7 +53,7 @@ package struct EmailChannel: DeliveryChannel, Service {
 
     package func wants(_ event: Event) -> Bool {
         switch event.status?.description {
-        case _ where event.final: true
+        case _ where event.closed != nil: true
         case "chargeable", "requires_capture": true
         case "requires_payment_method": event.previousStatus != nil
         default: false

@@ -180,7 +180,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     private func texts(_ event: Event, _ state: State) -> [String] {
         guard event.seq > state.known[event.key.id] ?? 0 else { return [] }
         let told = ServerMessage.event(event, sub: subscription.id, cursor: cursor(state))
-        return event.final
+        return event.closed != nil
             ? [told, ServerMessage.settled(event.key, sub: subscription.id)] : [told]
     }
 

@@ -31,6 +31,9 @@ struct Enqueue: AsyncParsableCommand {
     @Option(help: "NAME=VALUE to keep with the watch; may be repeated.")
     var metadata: [String] = []
 
+    @Option(help: "The source's client_secret, where the server polls with a publishable key.")
+    var clientSecret: String?
+
     @Flag(help: "Then show events until every source is closed.")
     var follow = false
 
@@ -55,6 +58,7 @@ struct Enqueue: AsyncParsableCommand {
                 policy: policy,
                 timeout: timeout?.duration,
                 notify: notify,
+                clientSecret: clientSecret,
                 metadata: metadata
             )
         }

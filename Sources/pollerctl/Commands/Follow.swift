@@ -89,7 +89,7 @@ struct Follow: AsyncParsableCommand {
             let name = runs.keys.first { $0.source == event.source }
             guard let name, event.run >= runs[name] ?? 0 else { continue }
             if matches(event.type, types) { event.show(json: json) }
-            guard event.isFinal else { continue }
+            guard event.closedReason != nil else { continue }
             // A final event of an earlier run is history of a watch that was opened again.
             if let watch = try await known(name, client), watch.isOpen || watch.seq > event.seq {
                 continue

@@ -18,7 +18,7 @@ struct Settings: Sendable {
     let mail: (relay: SMTPRelay, sender: MailSender)?
     /// Nil when the cluster's own secret, kept in Redis, is to be used.
     let webhookSecret: WebhookSecret?
-    let allowedRanges: [AddressRange]
+    var allowedRanges: [AddressRange]
     let workerConcurrency: Int
     let lease: Duration
     let pollTimeout: Duration
@@ -79,7 +79,11 @@ struct Settings: Sendable {
         retention = RetentionSpans(
             outbox: try read.span("outbox_retention", from: .seconds(60), to: .seconds(2_592_000)),
             // More than the longest schedule of a delivery with its jitter, 91 h.
-            closed: try read.span("closed_retention", from: .seconds(4 * 86_400), to: .seconds(31_536_000))
+            closed: try read.span(
+                "closed_retention",
+                from: .seconds(4 * 86_400),
+                to: .seconds(31_536_000)
+            )
         )
         logLevel = try read.choice("log_level", Logger.Level.init(rawValue:))
         logFormat =

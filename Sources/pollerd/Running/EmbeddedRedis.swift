@@ -55,6 +55,7 @@ final class EmbeddedRedis: Sendable {
         process.standardError = FileHandle.nullDevice
         try withUnblockedSignals { try process.run() }
         self.process = Mutex(process)
+        try awaitStart(log: folder + "/redis.log")
     }
 
     deinit {
@@ -63,6 +64,24 @@ final class EmbeddedRedis: Sendable {
 
     /// The URL of database 0.
     var url: String { "redis://127.0.0.1:\(port)/0" }
+
+    /// Waits until the server says that it accepts connections.
+    private func awaitStart(log path: String) throws {
+        let end = ContinuousClock.now + Self.startTimeout
+        while ContinuousClock.now < end, !hasDied {
+            // No file yet reads as nothing said yet.
+            let log = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+            if log.contains("eady to accept connections") { return }
+            usleep(5000)
+        }
+        stop()
+        throw ConfigurationError("redis-server did not start; it says why in \(path)")
+    }
+
+    /// Whether the server has ended without being told to.
+    var hasDied: Bool {
+        process.withLock { $0.map { !$0.isRunning } ?? false }
+    }
 
     /// Ends the server and removes what was temporary.
     func stop() {

@@ -88,7 +88,7 @@ struct Node: Sendable {
             logger: log("worker")
         )
         loops.add(worker.drain)
-        return worker
+        return DrainedLoop(loop: worker)
     }
 
     /// The channels close after the loop that uses them: services stop in reverse order.
@@ -130,7 +130,7 @@ struct Node: Sendable {
             logger: log("notifier")
         )
         loops.add(loop.drain)
-        services.append(loop)
+        services.append(DrainedLoop(loop: loop))
         services.append(
             OutboxReader(
                 outbox: cluster.watches,

@@ -3,6 +3,7 @@ import Logging
 import Metrics
 import Poller
 import PollerAPI
+import PollerChannels
 import RedisClient
 import ServiceLifecycle
 import StripeSandbox
@@ -37,6 +38,11 @@ struct NodeProcess {
             if let redis {
                 Announcer.listening("redis", at: redis.url)
                 settings.redisURL = try RedisURL(redis.url)
+                // On a laptop the receivers are on the laptop.
+                if settings.allowedRanges.isEmpty {
+                    settings.allowedRanges = try ["127.0.0.0/8", "::1/128"].map(AddressRange.init)
+                }
+                group.addTask { await watch(redis, logger) }
             }
             if isEmbedded, settings.stripeAPIKey == nil {
                 let port = try await startSandbox(in: &group)
@@ -80,10 +86,7 @@ struct NodeProcess {
         _ logger: Logger
     ) async throws {
         var group = ServiceGroupConfiguration(
-            services: try await node.services().map {
-                // A loop ends by itself once it has drained; the others go on until their turn.
-                .init(service: $0, successTerminationBehavior: .ignore)
-            },
+            services: try await node.services().map { .init(service: $0) },
             logger: logger
         )
         // The loops keep to the drain timeout themselves; this is for a service that does not.
@@ -93,6 +96,18 @@ struct NodeProcess {
         shutdown.drains(services, loops: node.loops)
         try await services.run()
         logger.notice("drained")
+    }
+
+    /// Ends this process when its own Redis is gone: without it nothing here can work.
+    private func watch(_ redis: EmbeddedRedis, _ logger: Logger) async {
+        while !Task.isCancelled {
+            // Cancelled: the loop's condition ends it.
+            try? await Task.sleep(for: .milliseconds(500))
+            if !Task.isCancelled, redis.hasDied {
+                logger.critical("the embedded redis-server has ended; start pollerd again")
+                _exit(70)  // EX_SOFTWARE of sysexits.h
+            }
+        }
     }
 
     private func bootstrap(_ settings: Settings) -> Logger {
@@ -109,7 +124,8 @@ struct NodeProcess {
     ) async throws -> Int {
         let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
         var logger = Logger(label: "stripe-sandbox")
-        logger.logLevel = .warning
+        // What it says at its end is about connections that were cut, which is what an end does.
+        logger.logLevel = .critical
         let sandbox = Sandbox(
             configuration: SandboxConfiguration(host: "127.0.0.1", port: 0),
             logger: logger

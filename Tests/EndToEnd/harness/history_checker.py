@@ -11,7 +11,7 @@ from .receipts import Receipts
 
 def is_mailed(event: dict) -> bool:
     """Whether a customer is told by mail: what is final, authorised, or to be tried again."""
-    if event["final"] or event["status"] in ("chargeable", "requires_capture"):
+    if event["closed_reason"] or event["status"] in ("chargeable", "requires_capture"):
         return True
     return event["status"] == "requires_payment_method" and event["previous_status"] is not None
 
@@ -60,8 +60,11 @@ class HistoryChecker:
                 self._say(source, f"seq {event['seq']} says {previous}, out of order: {statuses}")
         if previous != statuses[-1] and events[-1]["type"] != "watch.cancelled":
             self._say(source, f"last recorded {previous}, last happened {statuses[-1]}")
-        if [event["final"] for event in events] != [False] * (len(events) - 1) + [True]:
-            self._say(source, f"final is {[event['final'] for event in events]}")
+        closed = [event["closed_reason"] for event in events]
+        if any(closed[:-1]) or not closed[-1]:
+            self._say(source, f"closed_reason is {closed}")
+        if events[-1]["final"] != (closed[-1] == "settled"):
+            self._say(source, f"final is {events[-1]['final']} although it is {closed[-1]}")
 
     def channel(
         self, name: str, receipts: Receipts, doubles: bool = False, gaps: bool = False
