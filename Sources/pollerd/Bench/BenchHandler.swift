@@ -57,8 +57,11 @@ final class BenchHandler: Reconciling {
             tally.lagUs.record(UInt64(max(lag.ms, 0) * 1000))
             if let event { tally.sent[event.id.description] = .now }
         }
+        // All are enqueued at once: the first wait spreads them over the interval, as real ones are.
+        let isFirst = watch.state.attempts == 0
+        let wait = isFirst ? .milliseconds(Int64.random(in: 0...max(interval.ms, 0))) : interval
         return Reconciled(
-            verdict: .next(after: interval),
+            verdict: .next(after: wait),
             change: WatchChange(state: state, event: event)
         )
     }

@@ -157,8 +157,7 @@ struct BenchRun: Sendable {
         }
         defer { listener.cancel() }
         try await withWorker(cluster, handler, concurrency: plan.concurrency) {
-            // All are due at once at first; their jitter-free interval then keeps them spread as
-            // the first round spread them, so that round and the next are not counted.
+            // The rounds that enqueue and spread the watches are not counted.
             try await clock.sleep(for: .seconds(4))
             handler.tally.withLock { tally in
                 tally.polls = 0
