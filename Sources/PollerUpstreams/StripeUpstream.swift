@@ -14,10 +14,12 @@ import StripeAPI
 /// | anything else: other 4xx, 3xx, no JSON, a wrong type, a body beyond 1 MiB | `malformed` |
 package struct StripeUpstream: Upstream {
     private let accounts: StripeAccounts
+    private let wallClock: @Sendable () -> Timestamp
 
-    /// Asks with the credentials of each watch's account.
-    package init(accounts: StripeAccounts) {
+    /// Asks with the credentials of each watch's account; `wallClock` turns dates into waits.
+    package init(accounts: StripeAccounts, wallClock: @escaping @Sendable () -> Timestamp) {
         self.accounts = accounts
+        self.wallClock = wallClock
     }
 
     package func poll(_ watch: Watch, timeout: Duration) async -> PollResult {
@@ -55,14 +57,18 @@ package struct StripeUpstream: Upstream {
             let isLocked = response.failure.error?.code == "lock_timeout"
             return isLocked
                 ? .lockTimeout
-                : .rateLimited(retryAfter: RetryAfter.span(response.headers.retryAfter))
+                : .rateLimited(retryAfter: retryAfter(response))
         case 409, 500...:
             return .unavailable(
                 "\(response.failure)",
-                retryAfter: RetryAfter.span(response.headers.retryAfter)
+                retryAfter: retryAfter(response)
             )
         default: return .malformed("\(response.failure)")
         }
+    }
+
+    private func retryAfter(_ response: StripeResponse) -> Duration? {
+        response.headers.retryAfter.flatMap { RetryAfter.parse($0, now: wallClock()) }
     }
 
     private func observed(_ response: StripeResponse, _ watch: Watch) -> PollResult {

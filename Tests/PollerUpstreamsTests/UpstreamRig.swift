@@ -59,7 +59,8 @@ struct UpstreamRig: Sendable {
         let upstream = StripeUpstream(
             accounts: StripeAccounts([
                 .main: StripeClientConfiguration(key: StripeKey(key), baseURL: base)
-            ])
+            ]),
+            wallClock: { Timestamp(ms: 1_795_000_000_000) }
         )
         let start = Timestamp(ms: 1_795_000_000_000)
         let watch = Watch(

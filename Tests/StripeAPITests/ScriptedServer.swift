@@ -69,9 +69,18 @@ struct ScriptedServer {
             self.heard = heard
         }
 
+        /// Whether head and announced body are there; they may come in several reads.
+        private var isComplete: Bool {
+            guard let head = request.firstRange(of: "\r\n\r\n") else { return false }
+            let announced = request[..<head.lowerBound].split(separator: "\r\n")
+                .first { $0.lowercased().hasPrefix("content-length:") }
+                .flatMap { Int($0.drop { $0 != ":" }.dropFirst().drop { $0 == " " }) }
+            return request[head.upperBound...].utf8.count >= announced ?? 0
+        }
+
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             request += String(buffer: unwrapInboundIn(data))
-            guard !hasReplied, request.contains("\r\n\r\n") else { return }
+            guard !hasReplied, isComplete else { return }
             hasReplied = true
             heard?.text.withLock { $0 = request }
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: reply)), promise: nil)

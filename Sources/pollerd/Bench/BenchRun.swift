@@ -71,7 +71,8 @@ struct BenchRun: Sendable {
                     key: StripeKey("sk_test_bench"),
                     baseURL: sandboxURL
                 )
-            ])
+            ]),
+            wallClock: WallClock.now
         )
         try await fill(cluster, sources)
         report.whole = try await saturate(

@@ -24,7 +24,7 @@ struct LineLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        let time = Timestamp(ms: Int64(Date().timeIntervalSince1970 * 1000))
+        let time = WallClock.now()
         let all = metadata.merging(event.metadata ?? [:]) { $1 }
         let pairs = all.sorted { $0.key < $1.key }
         let line: String

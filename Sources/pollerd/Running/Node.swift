@@ -69,7 +69,7 @@ struct Node: Sendable {
 
     private func worker() -> any Service {
         let handler = PollHandler(
-            upstream: StripeUpstream(accounts: accounts),
+            upstream: StripeUpstream(accounts: accounts, wallClock: WallClock.now),
             timeout: settings.pollTimeout,
             logger: log("worker")
         )
@@ -98,7 +98,7 @@ struct Node: Sendable {
         let webhook = WebhookChannel(
             secrets: { _ in [secret] },
             guarding: AddressGuard(allowing: settings.allowedRanges),
-            wallClock: { Timestamp(ms: Int64(Date().timeIntervalSince1970 * 1000)) }
+            wallClock: WallClock.now
         )
         var channels: [any DeliveryChannel] = [webhook]
         var services: [any Service] = [webhook]

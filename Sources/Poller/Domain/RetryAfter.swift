@@ -1,12 +1,10 @@
-import Poller
-
 /// Reads a `Retry-After` header (RFC 9110 §10.2.3): seconds, or an HTTP-date.
-enum RetryAfter {
-    /// More is treated as this much: an endpoint that asks for longer is asked again in between.
-    static let longest = Duration.seconds(3600)
+package enum RetryAfter {
+    /// More is treated as this much: whoever asks for longer is asked again in between.
+    package static let longest = Duration.seconds(3600)
 
     /// The wait that is asked for, within 0 s and ``longest``; nil when nobody can tell.
-    static func parse(_ text: String, now: Timestamp) -> Duration? {
+    package static func parse(_ text: String, now: Timestamp) -> Duration? {
         let text = text.drop { $0 == " " }.prefix { $0 != ";" }
         let digits = text.hasPrefix("-") ? text.dropFirst() : text
         if !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
