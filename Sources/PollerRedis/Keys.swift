@@ -10,18 +10,28 @@
 /// | `<ns>o{p}<id>` | hash | its long values, only when it has some: `n` notify URLs by newline, `m` metadata, `p` client secret or endpoint URL, `y` last error |
 /// | `<ns>l{p}<id>` | list | the item's own log: its last 100 events |
 /// | `<ns>z{p}<lane>` | zset | the lane's wheel: item → due ms, for those not leased |
-/// | `<ns>a{p}` | zset | lane → ready ms |
+/// | `<ns>u{p}<lane>` | zset | the lane's urgent wheel, likewise |
+/// | `<ns>a{p}` | zset | lane → ready ms; `+inf` while it is parked or only in flight |
+/// | `<ns>b{p}` | zset | lane → ready ms of its urgent wheel |
 /// | `<ns>r{p}` | zset | leases: item → end ms |
-/// | `<ns>c{p}<lane>` | hash | lane: `t` GCRA arrival ms, `n` not before ms, `f` in flight, `u` held until ms, `p` parked for want of a slot |
+/// | `<ns>f{p}` | hash | leases: item → token, owner, due ms, wheel, marks, lane, by spaces |
+/// | `<ns>c{p}<lane>` | hash | lane, see below |
+/// | `<ns>k{p}` | set | lanes with settings of their own |
 /// | `<ns>h{p}` | zset | closed: item → closed ms |
+/// | `<ns>x{p}` | zset | of those, quarantined: item → closed ms |
 /// | `<ns>e{p}` | stream | outbox: `i` item, `e` event, `n` notify URLs; group `notifier` |
-/// | `<ns>m{p}` | hash | partition meta: `trimmed`, the newest outbox id ever dropped |
+/// | `<ns>p{0}` | hash | live processes: owner → end ms and what it says of itself |
+/// | `<ns>m{p}` | hash | partition meta: `trimmed`, the newest outbox id ever dropped; `turn`, counts claims, so that every fifth begins with the rest |
 /// | `poller:layout` | hash | `partitions`, fixed when the store is created |
 ///
 /// Fields of an item: `s` source · `i` facts, packed · `l` lane · `b` began ms · `x` deadline ms ·
-/// `n` run · `q` seq · `v` state, packed · `g` token · `o` owner, empty when free · `d` due ms while
-/// leased · `c` closed reason · `h` hinted ms · `k` marked while leased · `e` has a private value ·
-/// `y` has an error · `z` leases that ended by themselves.
+/// `n` run · `q` seq · `v` state, packed · `g` token · `c` closed reason · `h` hinted ms · `e` has a
+/// private value · `y` has an error · `z` leases in a row that ended by themselves.
+///
+/// Fields of a lane: `f` in flight · `t` GCRA arrival ms · `n` not before ms · `u` held until ms ·
+/// `s` failures in a row · `o` times the circuit opened · `r` factor after a slow · `v` when that
+/// begins to grow back, ms · `p` parked for want of a slot · its settings: `x` paused, `i` interval
+/// µs, `b` burst, `m` most in flight.
 ///
 /// Channels: `<ns>wake` (payload: partition), `<ns>recorded` (payload: partition),
 /// `<ns>events:<source>` (payload: the event).

@@ -6,7 +6,7 @@ import Poller
 /// a forged one only lists from elsewhere.
 struct ListPosition: Hashable {
     var partition: Int
-    /// `r` leased, `z` waiting, `h` closed.
+    /// `r` leased, `z` waiting, `h` closed, `x` quarantined.
     var phase: String
     var lane: String
     var score: String
@@ -21,7 +21,7 @@ struct ListPosition: Hashable {
         guard let bytes = Base64URL.decode(cursor) else { return nil }
         let parts = Packed.split(String(decoding: bytes, as: UTF8.self))
         guard parts.count == 5, let partition = Int(parts[0]), partition >= 0,
-            ["r", "z", "h"].contains(parts[1])
+            ["r", "z", "h", "x"].contains(parts[1])
         else { return nil }
         self.init(partition: partition, state: nil)
         (phase, lane, score, id) = (parts[1], parts[2], parts[3], parts[4])
@@ -29,7 +29,12 @@ struct ListPosition: Hashable {
 
     private init(partition: Int, state: ListQuery.State?) {
         self.partition = partition
-        phase = state == .closed ? "h" : "r"
+        phase =
+            switch state {
+            case .closed: "h"
+            case .quarantined: "x"
+            case .open, nil: "r"
+            }
         (lane, score, id) = ("", "", "")
     }
 
@@ -49,7 +54,7 @@ struct ListPosition: Hashable {
         var next = self
         (next.phase, next.lane, next.score, next.id) = (reply[0], reply[1], reply[2], reply[3])
         guard next.phase.isEmpty else { return next }
-        next.phase = phase == "h" ? "h" : "r"
+        next.phase = phase == "z" ? "r" : phase
         next.partition += 1
         if next.partition < partitions { return next }
         if state == nil, next.phase == "r" {

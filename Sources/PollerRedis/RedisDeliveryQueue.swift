@@ -5,7 +5,7 @@ package import RedisClient
 /// The queue of deliveries in Redis: the watches' mechanism in a namespace of its own, with the
 /// endpoint as lane.
 package struct RedisDeliveryQueue: DeliveryQueue {
-    private let queue: RedisQueue<DeliveryRecord>
+    let queue: RedisQueue<DeliveryRecord>
 
     /// The deliveries of a cluster.
     ///
@@ -38,6 +38,13 @@ package struct RedisDeliveryQueue: DeliveryQueue {
         _ commits: [Commit<DeliveryChange>]
     ) async throws(StoreError) -> [CommitResult] {
         try await queue.commit(commits)
+    }
+
+    package func commit(
+        _ commits: [Commit<DeliveryChange>],
+        then request: ClaimRequest
+    ) async throws(StoreError) -> (results: [CommitResult], claim: Claim<Delivery>) {
+        try await queue.commit(commits, then: request)
     }
 
     package func release(_ refs: [LeaseRef]) async throws(StoreError) -> [CommitResult] {

@@ -17,37 +17,74 @@ struct RedisQueue<Record: ItemRecord>: Sendable {
         let reply = try await run(
             scripts.claim,
             partition: request.partition,
-            [
-                .string(request.owner.description), RedisArgument(min(max(request.limit, 1), 1024)),
-                RedisArgument(request.lease.ms), RedisArgument(request.lane.intervalUs),
-                RedisArgument(request.lane.burst), RedisArgument(request.lane.inFlightMax),
-            ]
+            arguments(of: request)
         )
-        guard let parts = reply.array, parts.count >= 2, let now = parts[0].int,
-            let ready = parts[1].int
-        else { throw .corrupt("claim.lua answered \(reply)") }
-        let claimedAt = Timestamp(ms: Int64(now))
-        return Claim(
-            leases: parts.dropFirst(2).compactMap { lease($0, request, claimedAt) },
-            now: claimedAt,
-            nextReady: ready < 0 ? nil : Timestamp(ms: Int64(ready))
-        )
+        return try claim(request, reply)
     }
 
     func commit(_ commits: [Commit<Record.Change>]) async throws(StoreError) -> [CommitResult] {
         guard let first = commits.first else { return [] }
-        var arguments: [RedisArgument] = [.string(first.ref.owner.description)]
-        arguments.reserveCapacity(commits.count * 10 + 1)
+        let nothing: [RedisArgument] = [
+            .string(first.ref.owner.description), "0", "0", "0", "0", "0", "0",
+        ]
+        return try await commit(commits, partition: first.ref.partition, nothing).0
+    }
+
+    func commit(
+        _ commits: [Commit<Record.Change>],
+        then request: ClaimRequest
+    ) async throws(StoreError) -> (results: [CommitResult], claim: Claim<Record.Item>) {
+        let (results, reply) = try await commit(
+            commits,
+            partition: request.partition,
+            arguments(of: request)
+        )
+        return (results, try claim(request, reply))
+    }
+
+    private func commit(
+        _ commits: [Commit<Record.Change>],
+        partition: Int,
+        _ claim: [RedisArgument]
+    ) async throws(StoreError) -> ([CommitResult], RedisValue) {
+        var arguments = claim
+        arguments.reserveCapacity(claim.count + commits.count * 6)
         for commit in commits {
             precondition(
-                commit.ref.partition == first.ref.partition && commit.ref.owner == first.ref.owner,
+                commit.ref.partition == partition && commit.ref.owner == commits[0].ref.owner,
                 "commits of one call belong to one partition and one owner"
             )
             append(commit, to: &arguments)
         }
-        return try results(
-            await run(scripts.commit, partition: first.ref.partition, arguments),
-            count: commits.count
+        let reply = try await run(scripts.commit, partition: partition, arguments)
+        guard let parts = reply.array, parts.count == 2 else {
+            throw .corrupt("commit.lua answered \(reply)")
+        }
+        return (try results(parts[0], count: commits.count), parts[1])
+    }
+
+    private func arguments(of request: ClaimRequest) -> [RedisArgument] {
+        [
+            .string(request.owner.description), RedisArgument(min(max(request.limit, 1), 1024)),
+            RedisArgument(request.lease.ms), RedisArgument(request.lane.intervalUs),
+            RedisArgument(request.lane.burst), RedisArgument(request.lane.inFlightMax),
+            RedisArgument(request.ahead.ms),
+        ]
+    }
+
+    private func claim(
+        _ request: ClaimRequest,
+        _ reply: RedisValue
+    ) throws(StoreError) -> Claim<Record.Item> {
+        guard let parts = reply.array, parts.count >= 3, let now = parts[0].int,
+            let ready = parts[1].int, let recovered = parts[2].int
+        else { throw .corrupt("claim.lua answered \(reply)") }
+        let claimedAt = Timestamp(ms: Int64(now))
+        return Claim(
+            leases: parts.dropFirst(3).compactMap { lease($0, request, claimedAt) },
+            now: claimedAt,
+            nextReady: ready < 0 ? nil : Timestamp(ms: Int64(ready)),
+            recovered: recovered
         )
     }
 
@@ -71,25 +108,6 @@ struct RedisQueue<Record: ItemRecord>: Sendable {
             [RedisArgument(retention.ms), RedisArgument(Self.chunk)]
         )
         return reply.int == Self.chunk
-    }
-
-    func stats() async throws(StoreError) -> StoreStats {
-        var total = StoreStats()
-        for partition in 0..<keys.partitions {
-            let counts = try await run(scripts.stats, partition: partition, [])
-                .array?.compactMap(\.int)
-            guard let counts, counts.count == 7 else { throw .corrupt("stats.lua") }
-            total += StoreStats(
-                pending: counts[0],
-                overdue: counts[1],
-                leased: counts[2],
-                closed: counts[3],
-                outbox: counts[4],
-                undelivered: counts[5],
-                lanes: counts[6]
-            )
-        }
-        return total
     }
 
     /// Partitions named on a channel, nil when messages may have been lost.
@@ -134,24 +152,30 @@ struct RedisQueue<Record: ItemRecord>: Sendable {
         }
     }
 
+    /// Six values of a commit, and six more when it has anything but a new due time to tell.
     private func append(_ commit: Commit<Record.Change>, to arguments: inout [RedisArgument]) {
         let writing = Record.writing(commit.change)
+        let hasMore = writing.event != nil || !writing.error.isEmpty || commit.signal != .fine
         arguments.append(.string(commit.ref.id.description))
         arguments.append(RedisArgument(commit.ref.token))
         switch commit.verdict {
         case .next(let wait):
-            arguments.append("next")
+            arguments.append(hasMore ? "next+" : "next")
             arguments.append(RedisArgument(max(wait.ms, 0)))
         case .close(let reason):
-            arguments.append("close")
+            arguments.append(hasMore ? "close+" : "close")
             arguments.append(.string(reason.rawValue))
         case .rest:
-            arguments.append("rest")
+            arguments.append(hasMore ? "rest+" : "rest")
             arguments.append("")
         }
+        arguments.append(commit.isUrgent ? "u" : "z")
         arguments.append(.string(writing.state))
+        guard hasMore else { return }
         arguments.append(.string(writing.error))
-        arguments.append(RedisArgument(commit.laneHold?.ms ?? 0))
+        let (signal, span) = letter(of: commit.signal)
+        arguments.append(.string(signal))
+        arguments.append(RedisArgument(max(span.ms, 0)))
         if let event = writing.event {
             arguments.append(RedisArgument(event.seq))
             arguments.append(.string(event.json))
@@ -163,52 +187,62 @@ struct RedisQueue<Record: ItemRecord>: Sendable {
         }
     }
 
+    private func letter(of signal: LaneSignal) -> (String, Duration) {
+        switch signal {
+        case .fine: ("", .zero)
+        case .hold(let span): ("h", span)
+        case .slow(let span): ("s", span)
+        case .failing: ("f", .zero)
+        case .refused(let span): ("r", span)
+        }
+    }
+
+    /// Reads claim.lua's item: {id, token, due, start, lane, crashes, source, facts, state, seq,
+    /// run, began, deadline, hinted, private}.
     private func lease(
         _ value: RedisValue,
         _ request: ClaimRequest,
         _ now: Timestamp
     ) -> Lease<Record.Item>? {
-        guard let parts = value.array, parts.count == 13, let token = parts[1].int,
-            let due = parts[2].int,
-            let item = Record.item(fields(parts))
-        else {
+        guard let parts = value.array, parts.count == 15 else {
+            logger.error("record not understood", metadata: ["record": "\(value)"])
+            return nil
+        }
+        func text(_ index: Int) -> String { parts[index].string ?? "" }
+        func time(_ index: Int) -> Timestamp { Timestamp(ms: Int64(parts[index].int ?? 0)) }
+        let hinted = time(13)
+        let fields = ItemFields(
+            id: text(0),
+            lane: text(4),
+            source: text(6),
+            facts: text(7),
+            state: text(8),
+            seq: parts[9].int ?? 0,
+            run: parts[10].int ?? 1,
+            began: time(11),
+            deadline: time(12),
+            hinted: hinted.ms > 0 ? hinted : nil,
+            privateValue: text(14)
+        )
+        guard let token = parts[1].int, let item = Record.item(fields) else {
             // It stays leased until the lease ends and comes back: visible, and harmless to others.
             logger.error("record not understood", metadata: ["record": "\(value)"])
             return nil
         }
         return Lease(
             ref: LeaseRef(
-                id: ItemID(unchecked: parts[0].string ?? ""),
+                id: ItemID(unchecked: fields.id),
                 partition: request.partition,
                 token: token,
                 owner: request.owner
             ),
             item: item,
-            lane: LaneID(unchecked: parts[3].string ?? ""),
-            due: Timestamp(ms: Int64(due)),
+            lane: LaneID(unchecked: fields.lane),
+            due: time(2),
             claimedAt: now,
-            endsAt: now + request.lease
-        )
-    }
-
-    /// Reads claim.lua's item: {id, token, due, lane, source, facts, state, seq, run, began,
-    /// deadline, hinted, private}.
-    private func fields(_ parts: [RedisValue]) -> ItemFields {
-        func text(_ index: Int) -> String { parts[index].string ?? "" }
-        func time(_ index: Int) -> Timestamp { Timestamp(ms: Int64(parts[index].int ?? 0)) }
-        let hinted = time(11)
-        return ItemFields(
-            id: text(0),
-            lane: text(3),
-            source: text(4),
-            facts: text(5),
-            state: text(6),
-            seq: parts[7].int ?? 0,
-            run: parts[8].int ?? 1,
-            began: time(9),
-            deadline: time(10),
-            hinted: hinted.ms > 0 ? hinted : nil,
-            privateValue: text(12)
+            startsAt: time(3),
+            endsAt: now + request.lease,
+            crashes: parts[5].int ?? 0
         )
     }
 

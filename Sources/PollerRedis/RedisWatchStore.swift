@@ -39,6 +39,13 @@ package struct RedisWatchStore: WatchStore {
         try await queue.commit(commits)
     }
 
+    package func commit(
+        _ commits: [Commit<WatchChange>],
+        then request: ClaimRequest
+    ) async throws(StoreError) -> (results: [CommitResult], claim: Claim<Watch>) {
+        try await queue.commit(commits, then: request)
+    }
+
     package func release(_ refs: [LeaseRef]) async throws(StoreError) -> [CommitResult] {
         try await queue.release(refs)
     }

@@ -11,6 +11,12 @@ package struct Scripts: Sendable {
     let release: RedisScript
     let hint: RedisScript
     let cancel: RedisScript
+    let redrive: RedisScript
+    let lane: RedisScript
+    let control: RedisScript
+    let explain: RedisScript
+    let audit: RedisScript
+    let beat: RedisScript
     let read: RedisScript
     let list: RedisScript
     let log: RedisScript
@@ -33,8 +39,8 @@ package struct Scripts: Sendable {
     /// Every script, for loading and checking them all.
     package var all: [RedisScript] {
         [
-            enqueue, mark, claim, commit, release, hint, cancel, read, list, log, stats, trim,
-            purge,
+            enqueue, mark, claim, commit, release, hint, cancel, redrive, lane, control, explain,
+            audit, beat, read, list, log, stats, trim, purge,
         ]
     }
 
@@ -46,18 +52,27 @@ package struct Scripts: Sendable {
                 .map { $0.hasPrefix("local function clock()") ? clock : String($0) }
                 .joined(separator: "\n")
         }
-        func script(_ resource: [UInt8]) -> RedisScript {
+        let claiming = String(decoding: PackageResources.claiming_lua, as: UTF8.self)
+        func script(_ resource: [UInt8], after library: String = "") -> RedisScript {
             let text = String(decoding: resource, as: UTF8.self)
             let lineEnd = text.firstIndex(of: "\n") ?? text.endIndex
-            return RedisScript(source: "\(text[..<lineEnd])\n\(prelude)\(text[lineEnd...])")
+            return RedisScript(
+                source: "\(text[..<lineEnd])\n\(prelude)\(library)\(text[lineEnd...])"
+            )
         }
         enqueue = script(PackageResources.enqueue_lua)
         mark = script(PackageResources.mark_lua)
-        claim = script(PackageResources.claim_lua)
-        commit = script(PackageResources.commit_lua)
+        claim = script(PackageResources.claim_lua, after: claiming)
+        commit = script(PackageResources.commit_lua, after: claiming)
         release = script(PackageResources.release_lua)
         hint = script(PackageResources.hint_lua)
         cancel = script(PackageResources.cancel_lua)
+        redrive = script(PackageResources.redrive_lua)
+        lane = script(PackageResources.lane_lua)
+        control = script(PackageResources.control_lua)
+        explain = script(PackageResources.explain_lua)
+        audit = script(PackageResources.audit_lua)
+        beat = script(PackageResources.beat_lua)
         read = script(PackageResources.read_lua)
         list = script(PackageResources.list_lua)
         log = script(PackageResources.log_lua)

@@ -4,12 +4,13 @@ import Poller
 import PollerRedis
 import PollerTesting
 import RedisClient
+import Synchronization
 import Testing
 
 /// The real scripts on a real redis-server, with the clock in a key that tests move.
 ///
 /// One server serves a whole suite; each harness has a namespace of its own.
-struct RedisHarness: StoreHarness {
+final class RedisHarness: StoreHarness {
     static let partitionCount = 4
 
     let client: RedisClient
@@ -17,9 +18,14 @@ struct RedisHarness: StoreHarness {
     let queue: RedisDeliveryQueue
     let layout: StoreLayout
     private let clockKey: String
+    private let membership: RedisMembership
+    private let saved = Mutex<[(key: String, dump: RedisValue)]>([])
 
     var watches: any WatchStore & Outbox { store }
     var deliveries: any DeliveryQueue { queue }
+    var lanes: any LaneControl { store }
+    var members: any Membership { membership }
+    var canRewind: Bool { true }
 
     init(client: RedisClient) async throws {
         self.client = client
@@ -35,6 +41,7 @@ struct RedisHarness: StoreHarness {
         logger.logLevel = .error
         store = RedisWatchStore(client: client, layout: layout, scripts: scripts, logger: logger)
         queue = RedisDeliveryQueue(client: client, layout: layout, scripts: scripts, logger: logger)
+        membership = RedisMembership(client: client, layout: layout, scripts: scripts)
         // The outbox's ids are real time, so virtual time begins there.
         try await set(Int(Date().timeIntervalSince1970 * 1000))
     }
@@ -48,6 +55,39 @@ struct RedisHarness: StoreHarness {
 
     func partition(of lane: LaneID) -> Int {
         layout.watchKeys.partition(of: lane.description)
+    }
+
+    func audit() async throws -> [String] {
+        try await store.audit() + queue.audit()
+    }
+
+    func checkpoint() async throws {
+        var dumps: [(key: String, dump: RedisValue)] = []
+        for key in try await keys() {
+            let dump = try await client.send(RedisCommand("DUMP", [.string(key)]))
+            dumps.append((key, dump))
+        }
+        saved.withLock { $0 = dumps }
+    }
+
+    func rewind() async throws {
+        let dumps = saved.withLock(\.self)
+        for key in try await keys() {
+            _ = try await client.send(RedisCommand("DEL", [.string(key)]))
+        }
+        for (key, dump) in dumps {
+            guard let bytes = dump.bytes else { continue }
+            _ = try await client.send(RedisCommand("RESTORE", [.string(key), "0", .bytes(bytes)]))
+        }
+    }
+
+    /// The keys of the watches' queue: all of the namespace but the clock, the layout and the
+    /// deliveries.
+    private func keys() async throws -> [String] {
+        let all = try await client.send(RedisCommand("KEYS", [.string("\(layout.namespace):*")]))
+        return (all.array ?? []).compactMap(\.string).filter { key in
+            !["clock", "layout", "d:"].contains { key.hasPrefix("\(layout.namespace):\($0)") }
+        }
     }
 
     private func set(_ ms: Int) async throws {

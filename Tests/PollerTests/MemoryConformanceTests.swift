@@ -7,26 +7,26 @@ struct MemoryConformanceTests {
     func conforms(_ behaviour: ConformanceCase) async throws {
         let harness = MemoryHarness()
         try await behaviour.run(harness)
-        #expect(harness.violations() == [])
+        #expect(try await harness.audit() == [])
     }
 
     @Test("the suite finds a store that is wrong", arguments: QueueFlaw.allCases)
     func findsFlaw(_ flaw: QueueFlaw) async throws {
-        var failures = 0
+        // A wake that never comes is waited for in real time: too long for a mistake by design.
         for behaviour in QueueConformance.allCases where !behaviour.name.contains("a wake comes") {
             do {
                 try await behaviour.run(MemoryHarness(flaws: [flaw]))
             } catch {
-                failures += 1
+                return
             }
         }
-        #expect(failures > 0, "no case noticed \(flaw)")
+        Issue.record("no case noticed \(flaw)")
     }
 
     @Test("no two cases have the same name")
     func namesDiffer() {
         let names = QueueConformance.allCases.map(\.name)
         #expect(Set(names).count == names.count)
-        #expect(names.count > 80)
+        #expect(names.count > 180)
     }
 }

@@ -62,7 +62,11 @@ struct PollDeciderPropertyTests {
             let state = decision.change.state
             let context: Comment = "\(chance): \(situation)"
             #expect(state.attempts == watch.state.attempts + 1, context)
-            if let hold = decision.laneHold { #expect(hold > .zero && hold <= .seconds(3600)) }
+            switch decision.signal {
+            case .fine, .failing: break
+            case .hold(let hold), .slow(let hold), .refused(let hold):
+                #expect(hold > .zero && hold <= .seconds(3600), context)
+            }
             if let event = decision.change.event {
                 #expect(event.seq == watch.seq + 1, context)
                 #expect(event.status == state.status, context)

@@ -43,7 +43,7 @@ struct PollDeciderTests {
         #expect(decision.change.state.failures == 0)
         #expect(decision.change.state.attempts == 1)
         #expect(decision.change.state.lastPolledAt == start + .seconds(10))
-        #expect(decision.laneHold == nil)
+        #expect(decision.signal == .fine)
         let wait = try wait(decision)
         #expect(wait >= .milliseconds(10_800) && wait <= .milliseconds(13_200))
     }
@@ -94,11 +94,11 @@ struct PollDeciderTests {
         #expect(decide(.status("failed", final: true), watch).verdict == .close(.settled))
     }
 
-    @Test("a rate limit holds the lane as long as it asks and is no failure")
+    @Test("a rate limit slows the lane for as long as it asks and is no failure")
     func rateLimited() throws {
         let watch = Sample.watch(status: "pending", step: 4, failures: 2)
         let decision = decide(.rateLimited(retryAfter: .seconds(30)), watch)
-        #expect(decision.laneHold == .seconds(30))
+        #expect(decision.signal == .slow(.seconds(30)))
         #expect(decision.verdict == .next(after: .zero))
         #expect(decision.change.event == nil)
         #expect(decision.change.state.failures == 2)
@@ -111,16 +111,18 @@ struct PollDeciderTests {
         arguments: [nil, Duration.zero, .seconds(-5), .seconds(1_000_000)]
     )
     func rateLimitBounds(_ retryAfter: Duration?) throws {
-        let hold = try #require(
-            decide(.rateLimited(retryAfter: retryAfter), Sample.watch()).laneHold
-        )
+        let decision = decide(.rateLimited(retryAfter: retryAfter), Sample.watch())
+        guard case .slow(let hold) = decision.signal else {
+            Issue.record("signals \(decision.signal)")
+            return
+        }
         #expect(hold >= .milliseconds(750) && hold <= .seconds(3600))
     }
 
     @Test("a locked object waits a moment by itself")
     func lockTimeout() throws {
         let decision = decide(.lockTimeout, Sample.watch(status: "pending", failures: 2))
-        #expect(decision.laneHold == nil)
+        #expect(decision.signal == .fine)
         #expect(decision.change.state.failures == 2)
         #expect(decision.change.event == nil)
         let wait = try wait(decision)
@@ -134,7 +136,7 @@ struct PollDeciderTests {
         #expect(decision.change.state.failures == failures + 1)
         #expect(decision.change.lastError == "503")
         #expect(decision.change.event == nil)
-        #expect(decision.laneHold == nil)
+        #expect(decision.signal == .failing)
         let ceiling = min(1 << min(failures + 1, 20), 60)
         let wait = try wait(decision)
         #expect(wait >= .milliseconds(100) && wait <= .seconds(ceiling))
@@ -146,10 +148,10 @@ struct PollDeciderTests {
         #expect(try wait(decision) >= .seconds(45))
     }
 
-    @Test("refused credentials hold the lane for a minute and end nothing")
+    @Test("refused credentials open the lane's circuit for a minute and end nothing")
     func unauthorized() {
         let decision = decide(.unauthorized("401"), Sample.watch(status: "pending", failures: 1))
-        #expect(decision.laneHold == .seconds(60))
+        #expect(decision.signal == .refused(.seconds(60)))
         #expect(decision.verdict == .next(after: .zero))
         #expect(decision.change.state.failures == 1)
         #expect(decision.change.event == nil)

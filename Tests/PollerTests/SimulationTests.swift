@@ -9,9 +9,7 @@ struct SimulationTests {
     /// Runs one seed; a failure names it.
     static func run(_ seed: UInt64, flaws: Set<QueueFlaw> = []) async throws {
         let harness = MemoryHarness(flaws: flaws)
-        var simulation = try await QueueSimulation(seed: seed, harness: harness) {
-            harness.violations()
-        }
+        var simulation = try await QueueSimulation(seed: seed, harness: harness)
         try await simulation.run(steps: steps)
     }
 

@@ -3,10 +3,11 @@
 /// ```
 /// observed, status differs ─▶ event; final? close(settled) : look again soon
 /// observed, same status    ─▶ look again, each time later
-/// rate limited             ─▶ the lane waits; the watch has not failed
+/// rate limited             ─▶ the lane waits, then goes on at half its rate; the watch has not failed
 /// lock timeout             ─▶ this watch waits a moment
-/// unavailable, malformed   ─▶ full-jitter backoff; malformed five times in a row: close(dead)
-/// unauthorized             ─▶ the lane waits a minute and is tried again with one poll
+/// unavailable              ─▶ full-jitter backoff; enough in a row open the lane's circuit
+/// malformed                ─▶ full-jitter backoff; five times in a row: close(dead)
+/// unauthorized             ─▶ the lane's circuit opens: one poll a minute probes it
 /// gone                     ─▶ close(gone)
 /// deadline passed          ─▶ after an answer close(expired); without one a grace, then the same
 /// ```
@@ -76,7 +77,7 @@ package struct PollDecider: Sendable {
             // A `Retry-After: 0` must not make the lane spin.
             let hold = max(bounded(retryAfter) ?? .zero, jittered(Self.rateLimitHold, &chance))
             let error = "rate limited by the upstream"
-            return failed(watch, state, .zero, polledAt, lag, now, error: error, hold: hold)
+            return failed(watch, state, .zero, polledAt, lag, now, error: error, .slow(hold))
 
         case .lockTimeout:
             let wait = jittered(Self.eagerWait, &chance)
@@ -86,12 +87,12 @@ package struct PollDecider: Sendable {
         case .unauthorized(let reason):
             let error = "credentials refused: \(reason); the lane is tried again every minute"
             let hold = Self.unauthorizedHold
-            return failed(watch, state, .zero, polledAt, lag, now, error: error, hold: hold)
+            return failed(watch, state, .zero, polledAt, lag, now, error: error, .refused(hold))
 
         case .unavailable(let reason, let retryAfter):
             state.failures += 1
             let wait = backoff(failures: state.failures, atLeast: bounded(retryAfter), &chance)
-            return failed(watch, state, wait, polledAt, lag, now, error: reason)
+            return failed(watch, state, wait, polledAt, lag, now, error: reason, .failing)
 
         case .malformed(let reason):
             state.failures += 1
@@ -103,6 +104,14 @@ package struct PollDecider: Sendable {
             let wait = backoff(failures: state.failures, atLeast: nil, &chance)
             return failed(watch, state, wait, polledAt, lag, now, error: reason)
         }
+    }
+
+    /// Decides on a watch whose every holder died: it is not polled again before a person looks.
+    package func poisoned(_ watch: Watch, crashes: Int, now: Timestamp) -> PollDecision {
+        let error =
+            "\(crashes) workers in a row ended without a word while they polled it; it is not tried "
+            + "again before somebody redrives it"
+        return closed(watch, .dead, watch.state, polledAt: now, lag: .zero, error: error)
     }
 
     /// A status nobody has been told yet, or one that ends the watch.
@@ -136,7 +145,8 @@ package struct PollDecider: Sendable {
             ? Duration.zero : waitUntilNext(watch, state, now, &chance)
         return PollDecision(
             verdict: .next(after: wait),
-            change: WatchChange(state: state, event: event)
+            change: WatchChange(state: state, event: event),
+            isUrgent: isUrgent(watch, now, due: now + wait)
         )
     }
 
@@ -148,7 +158,7 @@ package struct PollDecider: Sendable {
         polledAt: Timestamp,
         lag: Duration,
         error: String?,
-        hold: Duration? = nil
+        signal: LaneSignal = .fine
     ) -> PollDecision {
         let event = Event(
             watch: watch,
@@ -160,7 +170,7 @@ package struct PollDecider: Sendable {
             lag: lag
         )
         let change = WatchChange(state: state, event: event, lastError: error)
-        return PollDecision(verdict: .close(reason), change: change, laneHold: hold)
+        return PollDecision(verdict: .close(reason), change: change, signal: signal)
     }
 
     /// Nothing new: look again, by the policy or eagerly, and on time for the deadline.
@@ -174,7 +184,8 @@ package struct PollDecider: Sendable {
         let wait = waitUntilNext(watch, state, now, &chance)
         return PollDecision(
             verdict: .next(after: wait),
-            change: WatchChange(state: state, lastError: error)
+            change: WatchChange(state: state, lastError: error),
+            isUrgent: isUrgent(watch, now, due: now + wait)
         )
     }
 
@@ -187,7 +198,7 @@ package struct PollDecider: Sendable {
         _ lag: Duration,
         _ now: Timestamp,
         error: String,
-        hold: Duration? = nil
+        _ signal: LaneSignal = .fine
     ) -> PollDecision {
         let end = watch.deadline + Self.grace(timeout: watch.deadline - watch.createdAt)
         if now >= end {
@@ -198,15 +209,23 @@ package struct PollDecider: Sendable {
                 polledAt: polledAt,
                 lag: lag,
                 error: error,
-                hold: hold
+                signal: signal
             )
         }
         let last = now < watch.deadline ? watch.deadline : end
         return PollDecision(
             verdict: .next(after: min(wait, last - now)),
             change: WatchChange(state: state, lastError: error),
-            laneHold: hold
+            signal: signal,
+            isUrgent: isUrgent(watch, now, due: now + min(wait, last - now))
         )
+    }
+
+    /// Whether somebody waits for this watch: a customer in front of a page, one who has just
+    /// come back, or the deadline.
+    private func isUrgent(_ watch: Watch, _ now: Timestamp, due: Timestamp) -> Bool {
+        let isEager = watch.hintedAt.map { now < $0 + Self.eagerness } ?? false
+        return isEager || watch.policy == .interactive || due >= watch.deadline
     }
 
     private func waitUntilNext(

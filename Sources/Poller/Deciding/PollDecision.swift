@@ -2,13 +2,21 @@
 package struct PollDecision: Hashable, Sendable {
     package let verdict: Verdict
     package let change: WatchChange
-    /// Keeps the whole lane closed for this span.
-    package let laneHold: Duration?
+    /// What the answer says about everybody in the lane.
+    package let signal: LaneSignal
+    /// Served before the others of its lane next time.
+    package let isUrgent: Bool
 
     /// Describes what follows.
-    package init(verdict: Verdict, change: WatchChange, laneHold: Duration? = nil) {
+    package init(
+        verdict: Verdict,
+        change: WatchChange,
+        signal: LaneSignal = .fine,
+        isUrgent: Bool = false
+    ) {
         self.verdict = verdict
         self.change = change
-        self.laneHold = laneHold
+        self.signal = signal
+        self.isUrgent = isUrgent
     }
 }

@@ -21,6 +21,7 @@ package struct PollHandler<Truth: Upstream>: Reconciling {
     package func reconcile(_ held: Held<Watch>) async -> Reconciled<WatchChange>? {
         let watch = held.item
         let polledAt = held.now
+        if held.lease.crashes >= Lease<Watch>.poisonAt { return quarantined(held) }
         let patience = min(timeout, held.remaining - Self.commitMargin)
         guard patience > .zero else { return nil }
 
@@ -41,8 +42,21 @@ package struct PollHandler<Truth: Upstream>: Reconciling {
         return Reconciled(
             verdict: decision.verdict,
             change: decision.change,
-            laneHold: decision.laneHold
+            signal: decision.signal,
+            isUrgent: decision.isUrgent,
+            // A lane that slows down must know before its next claim.
+            isNews: decision.change.event != nil || decision.signal != .fine
         )
+    }
+
+    private func quarantined(_ held: Held<Watch>) -> Reconciled<WatchChange> {
+        let crashes = held.lease.crashes
+        logger.error(
+            "quarantined: its workers died",
+            metadata: ["source": "\(held.item.key.source)", "crashes": "\(crashes)"]
+        )
+        let decision = decider.poisoned(held.item, crashes: crashes, now: held.now)
+        return Reconciled(verdict: decision.verdict, change: decision.change)
     }
 
     private func report(

@@ -6,7 +6,9 @@ import Synchronization
 /// Claims due items, hands each to a handler in a task of its own, and commits what it says.
 ///
 /// The one loop of this system: with a ``PollHandler`` it is a worker, with a
-/// ``DeliveryHandler`` a notifier.
+/// ``DeliveryHandler`` a notifier. Results and claims of a partition travel together: while one
+/// ``VisitSchedule/Visit`` is at the store the next gathers behind it. Items claimed ahead of
+/// their time start from a timer of ours, at their own millisecond.
 ///
 /// What a crash leaves at each point: before the claim, nothing; between claim and commit, a
 /// lease that ends by itself, so the item is looked at again; after the commit, the next due
@@ -22,22 +24,14 @@ where
     C.Instant: Sendable
 {
     private let name: String
-    private let queue: Queue
     private let handler: Handler
     private let settings: ReconcilerSettings
     private let clock: C
     private let logger: Logger
     private let alarm: Alarm<C>
-    private let batcher: CommitBatcher<Queue, C>
-    private let claims: Counter
-    private let leasesLost: Counter
-    private let state: Mutex<State>
-
-    private struct State: Sendable {
-        var schedule: ClaimSchedule<C.Instant>
-        var inFlight = 0
-        var draining = false
-    }
+    private let visitor: PartitionVisitor<Queue>
+    private let counters: ReconcilerCounters
+    private let hands: Mutex<Hands<Queue, C.Instant>>
 
     /// A loop over `queue`; `name` is `worker` or `notifier`, for logs and metrics.
     package init(
@@ -49,34 +43,34 @@ where
         logger: Logger
     ) {
         self.name = name
-        self.queue = queue
         self.handler = handler
         self.settings = settings
         self.clock = clock
         self.logger = logger
-        claims = Counter(label: "poller_claims_total", dimensions: [("loop", name)])
-        leasesLost = Counter(label: "poller_leases_lost_total", dimensions: [("loop", name)])
+        counters = ReconcilerCounters(loop: name)
         alarm = Alarm(clock: clock)
-        batcher = CommitBatcher(queue: queue, clock: clock, logger: logger)
-        let schedule = ClaimSchedule(
-            partitions: queue.partitions,
-            concurrency: settings.concurrency,
-            now: clock.now
+        visitor = PartitionVisitor(queue: queue, settings: settings, logger: logger)
+        hands = Mutex(
+            Hands(
+                schedule: VisitSchedule(
+                    partitions: queue.partitions,
+                    concurrency: settings.concurrency,
+                    ahead: settings.ahead,
+                    now: clock.now
+                )
+            )
         )
-        state = Mutex(State(schedule: schedule))
     }
 
-    /// Items being handled right now.
-    package var inFlight: Int { state.withLock { $0.inFlight } }
+    /// Items in our hands: to be started, being handled, or waiting to be recorded.
+    package var inFlight: Int { hands.withLock { $0.held } }
 
     /// Works until shut down gracefully (drains) or cancelled (leases are left to end).
     package func run() async {
         await withGracefulShutdownHandler {
             await withTaskGroup(of: Void.self) { group in
-                group.addTask { await self.batcher.run() }
                 group.addTask { await self.listen() }
-                await self.handleUntilDrained()
-                self.batcher.finish()
+                await self.work()
                 group.cancelAll()
             }
         } onGracefulShutdown: {
@@ -86,143 +80,106 @@ where
 
     /// Stops claiming and lets ``run()`` end when all that runs is done.
     package func drain() {
-        state.withLock { $0.draining = true }
+        hands.withLock { $0.drain(now: clock.now) }
+        alarm.ring()
+    }
+
+    /// These partitions are ours to claim from first; in the others we only help out.
+    package func own(_ partitions: Set<Int>) {
+        hands.withLock { $0.schedule.own(partitions, now: clock.now) }
         alarm.ring()
     }
 
     private func listen() async {
-        for await partition in queue.wakes() {
-            state.withLock { $0.schedule.wake(partition: partition, now: clock.now) }
+        for await partition in visitor.queue.wakes() {
+            hands.withLock { $0.schedule.wake(partition: partition, now: clock.now) }
             alarm.ring()
         }
     }
 
-    private func handleUntilDrained() async {
-        await withDiscardingTaskGroup { handlers in
-            while !isDraining {
-                let next = state.withLock { $0.schedule.due(now: clock.now) }
-                guard let next else {
-                    await alarm.sleep(until: nextClaim())
-                    continue
+    /// Visits go on after the handlers are cancelled: what those leave must be recorded.
+    private func work() async {
+        await withDiscardingTaskGroup { visits in
+            await withDiscardingTaskGroup { handlers in
+                var patience: C.Instant?
+                while !Task.isCancelled {
+                    let now = clock.now
+                    for work in hands.withLock({ $0.takeStarts(now: now) }) {
+                        handlers.addTask { await self.handle(work) }
+                    }
+                    while let visit = hands.withLock({ $0.takeVisit(now: now) }) {
+                        visits.addTask { await self.make(visit) }
+                    }
+                    let (isDraining, isDone, next) = hands.withLock { hands in
+                        (hands.isDraining, hands.isDone, hands.nextInstant)
+                    }
+                    if isDraining {
+                        if isDone { break }
+                        patience = patience ?? startDrain(now: now)
+                        if let end = patience, end <= now {
+                            handlers.cancelAll()
+                            patience = now.advanced(by: .seconds(1))
+                        }
+                    }
+                    let idle = now.advanced(by: .seconds(3600))
+                    await alarm.sleep(until: min(next ?? idle, patience ?? idle))
                 }
-                for work in await claim(partition: next.partition, limit: next.limit) {
-                    handlers.addTask { await self.handle(work) }
-                }
+                handlers.cancelAll()
             }
-            logger.info("drains", metadata: ["loop": "\(name)", "in.flight": "\(inFlight)"])
-            let end = clock.now.advanced(by: settings.drainTimeout)
-            while inFlight > 0, clock.now < end, !Task.isCancelled {
-                await alarm.sleep(until: end)
-            }
-            handlers.cancelAll()
         }
     }
 
-    private var isDraining: Bool { state.withLock { $0.draining } || Task.isCancelled }
-
-    private func nextClaim() -> C.Instant {
-        state.withLock { $0.schedule.nextInstant } ?? clock.now.advanced(by: .seconds(3600))
+    private func startDrain(now: C.Instant) -> C.Instant {
+        logger.info("drains", metadata: ["loop": "\(name)", "in.flight": "\(inFlight)"])
+        return now.advanced(by: settings.drainTimeout)
     }
 
-    /// One claim, with its effects on the schedule.
-    private func claim(partition: Int, limit: Int) async -> [(Held<Queue.Item>, C.Instant)] {
-        let request = ClaimRequest(
-            partition: partition,
-            limit: limit,
-            owner: settings.owner,
-            lease: settings.lease,
-            lane: settings.lane
-        )
-        // The lease is counted from before the request left: we give up before Redis does.
+    /// One visit, with its effects on what is in our hands.
+    private func make(_ visit: Hands<Queue, C.Instant>.Visit) async {
+        // Leases are counted from before the request left: we give up before Redis does.
         let asked = clock.now
-        do {
-            let claim = try await queue.claim(request)
-            let answered = clock.now
-            state.withLock { state in
-                state.inFlight += claim.leases.count
-                state.schedule.claimed(
-                    partition: partition,
-                    taken: claim.leases.count,
-                    nextReady: claim.nextReady.map { max($0 - claim.now, .zero) },
-                    now: answered
-                )
-            }
-            claims.increment()
-            return claim.leases.map { lease in
-                let held = Held(lease: lease) { [clock] in answered.duration(to: clock.now) }
-                return (held, asked.advanced(by: settings.lease))
-            }
-        } catch {
-            if !Task.isCancelled {
-                logger.warning(
-                    "claim failed",
-                    metadata: ["loop": "\(name)", "error": "\(error)"]
-                )
-            }
-            state.withLock {
-                $0.schedule.failed(partition: partition, pause: .seconds(1), now: clock.now)
-            }
-            return []
+        let outcome = await visitor.visit(visit.plan, visit.results.map(\.result))
+        let answered = clock.now
+        let lost = hands.withLock { hands in
+            hands.take(outcome, of: visit, asked: asked, answered: answered, settings)
         }
-    }
-
-    private func handle(_ work: (held: Held<Queue.Item>, endsAt: C.Instant)) async {
-        let ref = work.held.lease.ref
-        var reconciled: Reconciled<Queue.Change>?
-        if !isDraining { reconciled = await handler.reconcile(work.held) }
-
-        let result: CommitResult
-        if let reconciled {
-            let commit = Commit(
-                ref: ref,
-                verdict: reconciled.verdict,
-                change: reconciled.change,
-                laneHold: reconciled.laneHold
-            )
-            result = await batcher.commit(commit, endsAt: work.endsAt)
-        } else {
-            result = await batcher.release(ref, endsAt: work.endsAt)
-        }
-        if result == .leaseLost {
+        counters.count(outcome, visit.plan, late: lateness(outcome), lost: lost)
+        if lost > 0 {
             logger.warning(
-                "lease lost, result dropped",
-                metadata: ["loop": "\(name)", "item.id": "\(ref.id)", "token": "\(ref.token)"]
+                "leases lost, results dropped",
+                metadata: ["loop": "\(name)", "count": "\(lost)"]
             )
-            leasesLost.increment()
-        }
-        state.withLock { state in
-            state.inFlight -= 1
-            state.schedule.finished()
         }
         alarm.ring()
     }
-}
 
-/// How a ``Reconciler`` works.
-package struct ReconcilerSettings: Sendable {
-    /// This process; random for each start.
-    package let owner: OwnerID
-    /// Items in flight at once.
-    package let concurrency: Int
-    /// How long a claimed item is ours: longer than the handler's longest attempt.
-    package let lease: Duration
-    /// The limit of lanes that have none of their own.
-    package let lane: LaneLimit
-    /// How long running handlers may go on after a graceful shutdown began.
-    package let drainTimeout: Duration
+    /// How long the first item of a claim had been ready.
+    private func lateness(_ outcome: PartitionVisitor<Queue>.Outcome) -> Duration? {
+        guard let claim = outcome.claim else { return nil }
+        return claim.leases.map { claim.now - max($0.due, $0.startsAt) }.max()
+    }
 
-    /// Sets how a loop works.
-    package init(
-        owner: OwnerID,
-        concurrency: Int,
-        lease: Duration,
-        lane: LaneLimit,
-        drainTimeout: Duration
-    ) {
-        self.owner = owner
-        self.concurrency = concurrency
-        self.lease = lease
-        self.lane = lane
-        self.drainTimeout = drainTimeout
+    private func handle(_ work: Hands<Queue, C.Instant>.Work) async {
+        let lease = work.lease
+        let held = Held(lease: lease) { [clock] in work.answered.duration(to: clock.now) }
+        let isDraining = hands.withLock { $0.isDraining }
+        let reconciled = isDraining ? nil : await handler.reconcile(held)
+        let result =
+            if let reconciled {
+                PartitionVisitor<Queue>.Result.commit(
+                    Commit(
+                        ref: lease.ref,
+                        verdict: reconciled.verdict,
+                        change: reconciled.change,
+                        signal: reconciled.signal,
+                        isUrgent: reconciled.isUrgent
+                    ),
+                    isNews: reconciled.isNews
+                )
+            } else {
+                PartitionVisitor<Queue>.Result.release(lease.ref)
+            }
+        let now = clock.now
+        if hands.withLock({ $0.finish(result, endsAt: work.endsAt, now: now) }) { alarm.ring() }
     }
 }

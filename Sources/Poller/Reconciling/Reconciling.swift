@@ -35,12 +35,25 @@ package struct Held<Item: Sendable>: Sendable {
 package struct Reconciled<Change: Sendable>: Sendable {
     package let verdict: Verdict
     package let change: Change
-    package let laneHold: Duration?
+    /// What the attempt says about everybody in the lane.
+    package let signal: LaneSignal
+    /// Served before the others of its lane next time.
+    package let isUrgent: Bool
+    /// Somebody waits for it: it is recorded without waiting for others to go with it.
+    package let isNews: Bool
 
     /// Describes what to record.
-    package init(verdict: Verdict, change: Change, laneHold: Duration? = nil) {
+    package init(
+        verdict: Verdict,
+        change: Change,
+        signal: LaneSignal = .fine,
+        isUrgent: Bool = false,
+        isNews: Bool = true
+    ) {
         self.verdict = verdict
         self.change = change
-        self.laneHold = laneHold
+        self.signal = signal
+        self.isUrgent = isUrgent
+        self.isNews = isNews
     }
 }

@@ -8,14 +8,25 @@ package struct ClaimRequest: Hashable, Sendable {
     package let lease: Duration
     /// The limit of lanes that have none of their own.
     package let lane: LaneLimit
+    /// Items due within this span are taken too and start at their own millisecond, from the
+    /// taker's timer; 0–1 s.
+    package let ahead: Duration
 
     /// Asks for at most `limit` due items.
-    package init(partition: Int, limit: Int, owner: OwnerID, lease: Duration, lane: LaneLimit) {
+    package init(
+        partition: Int,
+        limit: Int,
+        owner: OwnerID,
+        lease: Duration,
+        lane: LaneLimit,
+        ahead: Duration = .zero
+    ) {
         self.partition = partition
         self.limit = limit
         self.owner = owner
         self.lease = lease
         self.lane = lane
+        self.ahead = min(max(ahead, .zero), .seconds(1))
     }
 }
 
@@ -28,11 +39,19 @@ package struct Claim<Item: Sendable>: Sendable {
     ///
     /// The earliest due time a lane allows, or the earliest end of a lease; nil when it is empty.
     package let nextReady: Timestamp?
+    /// Leases of others that had ended and were put back first.
+    package let recovered: Int
 
     /// Puts an answer together, as a store does.
-    package init(leases: [Lease<Item>], now: Timestamp, nextReady: Timestamp?) {
+    package init(
+        leases: [Lease<Item>],
+        now: Timestamp,
+        nextReady: Timestamp?,
+        recovered: Int = 0
+    ) {
         self.leases = leases
         self.now = now
         self.nextReady = nextReady
+        self.recovered = recovered
     }
 }

@@ -3,15 +3,24 @@ package struct Commit<Change: Sendable>: Sendable {
     package let ref: LeaseRef
     package let verdict: Verdict
     package let change: Change
-    /// Keeps the whole lane closed for this span: the upstream said that everybody should wait.
-    package let laneHold: Duration?
+    /// What this attempt says about its whole lane.
+    package let signal: LaneSignal
+    /// Serve it before the others of its lane: a customer waits, or its deadline is near.
+    package let isUrgent: Bool
 
     /// Asks for a change under a lease.
-    package init(ref: LeaseRef, verdict: Verdict, change: Change, laneHold: Duration? = nil) {
+    package init(
+        ref: LeaseRef,
+        verdict: Verdict,
+        change: Change,
+        signal: LaneSignal = .fine,
+        isUrgent: Bool = false
+    ) {
         self.ref = ref
         self.verdict = verdict
         self.change = change
-        self.laneHold = laneHold
+        self.signal = signal
+        self.isUrgent = isUrgent
     }
 }
 

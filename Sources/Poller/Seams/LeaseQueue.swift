@@ -19,6 +19,15 @@ package protocol LeaseQueue<Item, Change>: Sendable {
     /// All commits must belong to one partition.
     func commit(_ commits: [Commit<Change>]) async throws(StoreError) -> [CommitResult]
 
+    /// Records results and takes due items of the same partition in one operation.
+    ///
+    /// What it means is ``commit(_:)`` and then ``claim(_:)``; a store that can do both at once
+    /// saves a round trip and half of the bookkeeping.
+    func commit(
+        _ commits: [Commit<Change>],
+        then request: ClaimRequest
+    ) async throws(StoreError) -> (results: [CommitResult], claim: Claim<Item>)
+
     /// Gives items back untouched, at their old due time.
     func release(_ refs: [LeaseRef]) async throws(StoreError) -> [CommitResult]
 
@@ -29,4 +38,14 @@ package protocol LeaseQueue<Item, Change>: Sendable {
     /// A sequence that yields a partition whenever something in it became due earlier than the
     /// last claim was told, and nil when such news may have been lost. Lossy by design.
     func wakes() -> AsyncStream<Int?>
+}
+
+extension LeaseQueue {
+    package func commit(
+        _ commits: [Commit<Change>],
+        then request: ClaimRequest
+    ) async throws(StoreError) -> (results: [CommitResult], claim: Claim<Item>) {
+        let results = commits.isEmpty ? [] : try await commit(commits)
+        return (results, try await claim(request))
+    }
 }

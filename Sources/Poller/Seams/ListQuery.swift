@@ -4,6 +4,8 @@ package struct ListQuery: Hashable, Sendable {
     package enum State: String, Hashable, Sendable, CaseIterable {
         case open
         case closed
+        /// Of the closed ones, those a person must look at: closed as dead.
+        case quarantined
     }
 
     package let state: State?
@@ -35,7 +37,14 @@ package struct ListQuery: Hashable, Sendable {
     /// Whether a watch passes the filters.
     package func matches(_ snapshot: WatchSnapshot) -> Bool {
         let watch = snapshot.watch
-        return (state == nil || (state == .closed) == (snapshot.closed != nil))
+        let fits =
+            switch state {
+            case nil: true
+            case .open: snapshot.closed == nil
+            case .closed: snapshot.closed != nil
+            case .quarantined: snapshot.closed == .dead
+            }
+        return fits
             && (status == nil || status == watch.state.status)
             && (account == nil || account == watch.key.account)
             && (kind == nil || kind == watch.key.kind)

@@ -14,6 +14,16 @@ package struct StoreStats: Hashable, Sendable {
     package var undelivered: Int
     /// Lanes with something in them.
     package var lanes: Int
+    /// Of the closed ones, those a person must look at.
+    package var quarantined: Int
+    /// The earliest due time of all that wait; nil when nothing waits.
+    package var oldestDue: Timestamp?
+    /// Lanes that an operator has paused.
+    package var lanesPaused: Int
+    /// Lanes that nothing is claimed from for a while.
+    package var lanesHeld: Int
+    /// Lanes whose upstream does not answer.
+    package var circuitsOpen: Int
 
     /// Counts; all zero by default.
     package init(
@@ -23,7 +33,12 @@ package struct StoreStats: Hashable, Sendable {
         closed: Int = 0,
         outbox: Int = 0,
         undelivered: Int = 0,
-        lanes: Int = 0
+        lanes: Int = 0,
+        quarantined: Int = 0,
+        oldestDue: Timestamp? = nil,
+        lanesPaused: Int = 0,
+        lanesHeld: Int = 0,
+        circuitsOpen: Int = 0
     ) {
         self.pending = pending
         self.overdue = overdue
@@ -32,6 +47,11 @@ package struct StoreStats: Hashable, Sendable {
         self.outbox = outbox
         self.undelivered = undelivered
         self.lanes = lanes
+        self.quarantined = quarantined
+        self.oldestDue = oldestDue
+        self.lanesPaused = lanesPaused
+        self.lanesHeld = lanesHeld
+        self.circuitsOpen = circuitsOpen
     }
 
     /// Adds another partition's counts.
@@ -43,5 +63,10 @@ package struct StoreStats: Hashable, Sendable {
         lhs.outbox += rhs.outbox
         lhs.undelivered += rhs.undelivered
         lhs.lanes += rhs.lanes
+        lhs.quarantined += rhs.quarantined
+        lhs.oldestDue = [lhs.oldestDue, rhs.oldestDue].compactMap(\.self).min()
+        lhs.lanesPaused += rhs.lanesPaused
+        lhs.lanesHeld += rhs.lanesHeld
+        lhs.circuitsOpen += rhs.circuitsOpen
     }
 }

@@ -27,6 +27,18 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
         limit: Int
     ) async throws(StoreError) -> [Event]
 
+    /// When a watch is polled next and what it waits for; nil when there is none.
+    ///
+    /// `limit` is what holds for lanes without a limit of their own.
+    func explain(
+        _ key: WatchKey,
+        limit: LaneLimit
+    ) async throws(StoreError) -> Explanation?
+
+    /// Opens a quarantined watch (closed as dead) again, due now, with the span it had at first.
+    /// False when it is not in quarantine.
+    func redrive(_ key: WatchKey) async throws(StoreError) -> Bool
+
     /// Counts for operators, over all partitions.
     func stats() async throws(StoreError) -> StoreStats
 }

@@ -7,13 +7,13 @@
 --          metadata (JSON or empty)
 -- RETURNS  for each watch {outcome: created|restarted|joined, run, seq}
 -- ERRORS   IDCLASH: another source has this id; nothing of the batch is written then
--- COST     about 8 commands for a new watch; no write when joining one that is due already
+-- COST     one read and one write for a new watch, and two writes a lane
 local now = clock()
 local before = head_of_partition()
 local found = {}
 for at = 1, #ARGV, 8 do
   local id = ARGV[at]
-  local w = redis.call('HMGET', key('w', id), 's', 'c', 'n', 'q', 'o', 'x', 'l')
+  local w = redis.call('HMGET', key('w', id), 's', 'c', 'n', 'q', 'x', 'l')
   if w[1] and w[1] ~= ARGV[at + 1] then
     return redis.error_reply('IDCLASH ' .. id .. ' is the id of another source')
   end
@@ -32,7 +32,7 @@ local function merged(old, new)
   return table.concat(lines, '\n')
 end
 
-local lanes, replies, done = {}, {}, {}
+local replies, done, places = {}, {}, {}
 for at = 1, #ARGV, 8 do
   local id, source, facts, lane = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
   local deadline = now + tonumber(ARGV[at + 4])
@@ -40,44 +40,52 @@ for at = 1, #ARGV, 8 do
   local w = found[at]
   local item = key('w', id)
   -- The same source twice in one batch: the second joins the first.
-  if done[id] then w = redis.call('HMGET', item, 's', 'c', 'n', 'q', 'o', 'x', 'l') end
-  done[id] = true
+  if done[id] then w = redis.call('HMGET', item, 's', 'c', 'n', 'q', 'x', 'l') end
 
   local run, seq, outcome = tonumber(w[3] or 0), tonumber(w[4] or 0), 'joined'
   if not w[1] or w[2] then
     outcome = w[1] and 'restarted' or 'created'
     run = run + 1
-    redis.call('HSET', item, 's', source, 'i', facts, 'l', lane, 'b', int(now),
-      'x', int(deadline), 'n', run)
+    local values = { 's', source, 'i', facts, 'l', lane, 'b', int(now), 'x', int(deadline), 'n', run }
+    if secret ~= '' then
+      values[#values + 1] = 'e'
+      values[#values + 1] = 1
+    end
+    redis.call('HSET', item, unpack(values))
     if w[1] then
-      redis.call('HDEL', item, 'c', 'h', 'k', 'e', 'v', 'y')
+      redis.call('HDEL', item, 'c', 'h', 'v', 'y', 'z')
+      if secret == '' then redis.call('HDEL', item, 'e') end
       redis.call('DEL', key('o', id))
       redis.call('ZREM', key('h'), id)
+      redis.call('ZREM', key('x'), id)
     end
+    places[lane] = places[lane] or {}
+    local list = places[lane]
+    list[#list + 1] = int(now)
+    list[#list + 1] = id
     if notify ~= '' then redis.call('HSET', key('o', id), 'n', notify) end
-    if metadata ~= '' then redis.call('HSET', key('o', id), 'm', metadata) end
-    redis.call('ZADD', key('z', lane), int(now), id)
   else
     -- It stays in the lane it is in, whatever this request calls it.
-    lane = w[7]
-    if deadline > tonumber(w[6]) then redis.call('HSET', item, 'x', int(deadline)) end
+    lane = w[6]
+    if deadline > tonumber(w[5]) then redis.call('HSET', item, 'x', int(deadline)) end
     if notify ~= '' then
       redis.call('HSET', key('o', id), 'n', merged(redis.call('HGET', key('o', id), 'n'), notify))
     end
-    if metadata ~= '' then redis.call('HSET', key('o', id), 'm', metadata) end
-    if w[5] and w[5] ~= '' then
-      redis.call('HSET', item, 'k', 1)
-    else
-      redis.call('ZADD', key('z', lane), 'LT', int(now), id)
+    if secret ~= '' then redis.call('HSET', item, 'e', 1) end
+    local lease = redis.call('HGET', key('f'), id)
+    if lease then
+      mark_lease(id, lease)
+    elseif tonumber(redis.call('ZSCORE', key(REST, lane), id)
+      or redis.call('ZSCORE', key(URGENT, lane), id) or now) > now then
+      make_due(id, lane, now)
     end
   end
-  if secret ~= '' then
-    redis.call('HSET', key('o', id), 'p', secret)
-    redis.call('HSET', item, 'e', 1)
-  end
-  lanes[lane] = true
+  if metadata ~= '' then redis.call('HSET', key('o', id), 'm', metadata) end
+  if secret ~= '' then redis.call('HSET', key('o', id), 'p', secret) end
+  done[id] = true
   replies[#replies + 1] = { outcome, run, seq }
 end
-for lane in pairs(lanes) do rescore(lane) end
+for lane, list in pairs(places) do add_to_wheel(lane, URGENT, list) end
+save_lanes(now)
 wake_if_earlier(before)
 return replies

@@ -4,18 +4,19 @@
 -- KEYS[1]  meta key of the partition
 -- ARGV     id
 -- RETURNS  1, or 0 when no such item is open
--- COST     one HMGET, two writes
+-- COST     three reads, four writes
 local now = clock()
 local before = head_of_partition()
-local item = key('w', ARGV[1])
-local w = redis.call('HMGET', item, 's', 'c', 'o', 'l')
+local id = ARGV[1]
+local w = redis.call('HMGET', key('w', id), 's', 'c', 'l')
 if not w[1] or w[2] then return 0 end
-if w[3] and w[3] ~= '' then
-  redis.call('HSET', item, 'h', int(now), 'k', 1)
+redis.call('HSET', key('w', id), 'h', int(now))
+local lease = redis.call('HGET', key('f'), id)
+if lease then
+  mark_lease(id, lease)
 else
-  redis.call('HSET', item, 'h', int(now))
-  redis.call('ZADD', key('z', w[4]), 'LT', int(now), ARGV[1])
-  rescore(w[4])
+  make_due(id, w[3], now)
 end
+save_lanes(now)
 wake_if_earlier(before)
 return 1

@@ -2,10 +2,10 @@
 -- Pages through the ids of one partition: leased ones, then waiting ones lane by lane; or closed ones.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     most ids, phase (r|z|h), and the position in it: lane ('' outside z), score, id ('' at
---          the start)
+-- ARGV     most ids, phase (r|z|h|x), and the position in it: lane and wheel ('' outside z),
+--          score, id ('' at the start)
 -- RETURNS  {ids, phase, lane, score, id}: the position after the last id; phase '' when the
---          partition has no more. Leased (r) goes on to waiting (z) by itself
+--          partition has no more. Leased (r) goes on to waiting (z) by itself; x is quarantine
 -- COST     O(log n + page), plus the lanes of the partition once a page
 local limit, phase, lane, score, last = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local ids = {}
@@ -42,15 +42,26 @@ if phase == 'r' then
   phase, lane, score, last = 'z', '', '', ''
 end
 if phase == 'z' then
-  local lanes = redis.call('ZRANGE', key('a'), 0, -1)
-  table.sort(lanes, before)
-  for _, name in ipairs(lanes) do
-    if not before(name, lane) then
-      if name ~= lane then lane, score, last = name, '', '' end
-      if not page(key('z', lane)) then return { ids, 'z', lane, score, last } end
+  -- Both wheels of each lane that holds something; a place is the lane's name and the wheel.
+  local places, seen = {}, {}
+  for _, set in pairs(READY) do
+    for _, name in ipairs(redis.call('ZRANGE', key(set), 0, -1)) do
+      if not seen[name] then
+        seen[name] = true
+        places[#places + 1] = name .. URGENT
+        places[#places + 1] = name .. REST
+      end
+    end
+  end
+  table.sort(places, before)
+  for _, place in ipairs(places) do
+    if not before(place, lane) then
+      if place ~= lane then lane, score, last = place, '', '' end
+      local wheel = key(string.sub(place, -1), string.sub(place, 1, -2))
+      if not page(wheel) then return { ids, 'z', lane, score, last } end
     end
   end
   return { ids, '', '', '', '' }
 end
-if not page(key('h')) then return { ids, 'h', '', score, last } end
+if not page(key(phase)) then return { ids, phase, '', score, last } end
 return { ids, '', '', '', '' }

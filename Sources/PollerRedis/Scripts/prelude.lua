@@ -9,47 +9,120 @@ local function clock() local t = redis.call('TIME') return t[1] * 1000 + math.fl
 -- The key of a kind (see Keys.swift), of the partition or of one item or lane in it.
 local function key(kind, name) return N .. kind .. P .. (name or '') end
 
--- An integer as Redis wants it: Lua would write 1.7e+12.
+-- A number as Redis wants it: Lua would write 1.7e+12.
 local function int(x) return string.format('%.0f', x) end
+local function decimal(x) return x == math.floor(x) and int(x) or string.format('%.3f', x) end
+
+-- The two wheels of a lane, urgent items and the rest, and the set of ready lanes of each.
+local URGENT, REST = 'u', 'z'
+local READY = { u = 'b', z = 'a' }
+local FAILURES_MAX = 10
+
+-- A lease as the partition keeps it in `f`, packed: token, owner, due, the wheel it was taken
+-- from, marks (`k` hinted meanwhile, `y` has an error, `z` has crashed, `-` none), lane.
+local function pack_lease(token, owner, due, wheel, marks, lane)
+  return token .. ' ' .. owner .. ' ' .. due .. ' ' .. wheel .. ' ' .. marks .. ' ' .. lane
+end
+local function unpack_lease(text)
+  return string.match(text, '^(%d+) (%S+) (%-?%d+) (%S) (%S+) (.*)$')
+end
 
 -- The earliest ready time of any lane of the partition, or nil.
 local function head_of_partition()
-  local head = redis.call('ZRANGE', key('a'), 0, 0, 'WITHSCORES')
-  local score = tonumber(head[2] or '')
-  if score and score < math.huge then return score end
+  local earliest
+  for _, set in pairs(READY) do
+    local score = tonumber(redis.call('ZRANGE', key(set), 0, 0, 'WITHSCORES')[2] or '')
+    if score and score < math.huge and (not earliest or score < earliest) then earliest = score end
+  end
+  return earliest
 end
 
--- Stores when a lane is worth a claim: not before its earliest item is due, its limiter allows
--- one more, nor while it is held; never while all its slots are taken or nothing waits in it (a
--- commit or the end of a lease will tell). A lane with nothing at all leaves the set.
-local function rescore(lane, floor)
-  local head = redis.call('ZRANGE', key('z', lane), 0, 0, 'WITHSCORES')[2]
-  if not head then
-    local c = redis.call('HMGET', key('c', lane), 'f', 't', 'u')
-    if tonumber(c[1] or 0) > 0 then
-      redis.call('ZADD', key('a'), '+inf', lane)
-    else
-      redis.call('ZREM', key('a'), lane)
-      -- Nothing to remember either: no slot is taken, its rate has recovered, nobody holds it.
-      if math.max(tonumber(c[2] or 0), tonumber(c[3] or 0)) <= clock() then
-        redis.call('DEL', key('c', lane))
-      end
-    end
-    return
+-- Lanes are read once by a script, changed in memory and written once, by save_lanes.
+local lanes = {}
+local LANE = { 'f', 't', 'n', 'u', 's', 'o', 'r', 'v', 'p', 'x', 'i', 'b', 'm' }
+local function lane_of(name)
+  local lane = lanes[name]
+  if lane then return lane end
+  lane = { changed = {}, rescored = {}, score = {}, floor = {} }
+  local values = redis.call('HMGET', key('c', name), unpack(LANE))
+  for at, field in ipairs(LANE) do lane[field] = tonumber(values[at] or '') end
+  lanes[name] = lane
+  return lane
+end
+
+-- Sets a field of a lane, or (nil) forgets it.
+local function set(lane, field, value)
+  if lane[field] ~= value then
+    lane[field] = value
+    lane.changed[field] = true
   end
-  local limits = redis.call('HMGET', key('c', lane), 'n', 'u', 'p')
-  if limits[3] then
-    redis.call('ZADD', key('a'), '+inf', lane)
-    return
-  end
-  local ready = math.max(tonumber(head), tonumber(limits[1] or 0), tonumber(limits[2] or 0), floor or 0)
-  redis.call('ZADD', key('a'), string.format('%.3f', ready), lane)
+end
+
+local function rescore(lane) lane.rescored[URGENT], lane.rescored[REST] = true, true end
+
+-- Puts items, as {due, id, due, id, …}, into a wheel.
+local function add_to_wheel(name, wheel, places)
+  redis.call('ZADD', key(wheel, name), unpack(places))
+  lane_of(name).rescored[wheel] = true
 end
 
 -- Gives slots of a lane back; a lane parked for want of one may be claimed from again.
-local function give_back(lane, count)
-  redis.call('HINCRBY', key('c', lane), 'f', -count)
-  redis.call('HDEL', key('c', lane), 'p')
+local function give_back(name, count)
+  local lane = lane_of(name)
+  set(lane, 'f', math.max((lane.f or 0) - count, 0))
+  if lane.p then
+    set(lane, 'p', nil)
+    rescore(lane)
+  end
+  lane.rescored[REST] = true
+end
+
+-- What is left of a lane's limits after a `slow`, growing back by 5 % a second.
+local function factor_of(lane, now)
+  if not lane.r then return 1 end
+  return math.min(1, lane.r + 0.05 * math.max(0, now - lane.v) / 1000)
+end
+
+-- Stores when a lane is worth a claim: not before its earliest item is due, its limiter allows
+-- one more, nor while it is held; never while all its slots are taken or it is paused (a commit,
+-- the end of a lease or an operator will tell). A lane that holds nothing leaves its sets, and
+-- is forgotten when there is nothing to remember of it.
+local function save_lanes(now)
+  for name, lane in pairs(lanes) do
+    local isEmpty = {}
+    for wheel in pairs(lane.rescored) do
+      local head = tonumber(redis.call('ZRANGE', key(wheel, name), 0, 0, 'WITHSCORES')[2] or '')
+      isEmpty[wheel] = not head
+      if not head and (wheel == URGENT or (lane.f or 0) == 0) then
+        redis.call('ZREM', key(READY[wheel]), name)
+      elseif not head or lane.x or lane.p then
+        redis.call('ZADD', key(READY[wheel]), '+inf', name)
+      else
+        local ready = math.max(head, lane.n or 0, lane.u or 0, lane.floor[wheel] or 0)
+        redis.call('ZADD', key(READY[wheel]), decimal(ready), name)
+      end
+    end
+    local isIdle = isEmpty[REST] and (lane.f or 0) == 0 and not lane.i and not lane.x
+      and math.max(lane.t or 0, lane.u or 0) <= now and (lane.s or 0) == 0
+      and factor_of(lane, now) == 1
+    if isIdle and redis.call('EXISTS', key(URGENT, name)) == 0 then
+      redis.call('DEL', key('c', name))
+      lanes[name] = nil
+    else
+      local values, gone = {}, {}
+      for field in pairs(lane.changed) do
+        if lane[field] then
+          values[#values + 1] = field
+          values[#values + 1] = decimal(lane[field])
+        else
+          gone[#gone + 1] = field
+        end
+      end
+      if #values > 0 then redis.call('HSET', key('c', name), unpack(values)) end
+      if #gone > 0 then redis.call('HDEL', key('c', name), unpack(gone)) end
+      lane.changed, lane.rescored = {}, {}
+    end
+  end
 end
 
 -- Tells the workers that the partition has something earlier than they were told.
@@ -57,6 +130,27 @@ local function wake_if_earlier(before)
   local after = head_of_partition()
   if after and (not before or after < before) then
     redis.call('PUBLISH', N .. 'wake', string.match(P, '%d+'))
+  end
+end
+
+-- Makes a leased item due right after its lease, in the urgent wheel.
+local function mark_lease(id, lease)
+  local token, owner, due, wheel, marks, lane = unpack_lease(lease)
+  if not string.find(marks, 'k', 1, true) then
+    redis.call('HSET', key('f'), id, pack_lease(token, owner, due, wheel, 'k' .. marks, lane))
+  end
+end
+
+-- Makes a waiting item due now at the latest, in the urgent wheel.
+local function make_due(id, name, now)
+  local due = redis.call('ZSCORE', key(REST, name), id)
+  if due then
+    redis.call('ZREM', key(REST, name), id)
+    lane_of(name).rescored[REST] = true
+    add_to_wheel(name, URGENT, { int(math.min(now, tonumber(due))), id })
+  else
+    redis.call('ZADD', key(URGENT, name), 'LT', int(now), id)
+    lane_of(name).rescored[URGENT] = true
   end
 end
 

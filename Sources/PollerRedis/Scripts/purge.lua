@@ -16,4 +16,5 @@ for _, id in ipairs(ids) do
 end
 redis.call('UNLINK', unpack(keys))
 redis.call('ZREM', key('h'), unpack(ids))
+redis.call('ZREM', key('x'), unpack(ids))
 return #ids

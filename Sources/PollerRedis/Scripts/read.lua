@@ -5,7 +5,7 @@
 -- ARGV     id
 -- RETURNS  {} when there is none, else {hash, long values, newest event or '', due ms or ''};
 --          the first two are flat lists of field and value
--- COST     four reads
+-- COST     five reads
 local id = ARGV[1]
 local w = redis.call('HGETALL', key('w', id))
 if #w == 0 then return {} end
@@ -14,5 +14,5 @@ return {
   w,
   redis.call('HGETALL', key('o', id)),
   redis.call('LINDEX', key('l', id), -1) or '',
-  redis.call('ZSCORE', key('z', lane), id) or '',
+  redis.call('ZSCORE', key(URGENT, lane), id) or redis.call('ZSCORE', key(REST, lane), id) or '',
 }

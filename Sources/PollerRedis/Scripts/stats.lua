@@ -1,24 +1,57 @@
 #!lua flags=no-writes
--- Counts what a partition holds.
+-- Counts what a partition holds, some lanes at a time.
 --
 -- KEYS[1]  meta key of the partition
--- RETURNS  {waiting, overdue, leased, closed, entries in the outbox, not yet acknowledged, lanes}
--- COST     two reads a lane, and the groups of the outbox
+-- ARGV     rank of the first lane, most lanes
+-- RETURNS  {waiting, overdue, leased, closed, entries in the outbox, not yet acknowledged, lanes,
+--          quarantined, oldest due ms or -1, paused, held, circuits open, next rank or -1}; all but
+--          those of lanes are told with the first of them
+-- COST     five reads a lane, and the groups of the outbox
 local now = clock()
-local waiting, overdue = 0, 0
-local lanes = redis.call('ZRANGE', key('a'), 0, -1)
-for _, lane in ipairs(lanes) do
-  waiting = waiting + redis.call('ZCARD', key('z', lane))
-  overdue = overdue + redis.call('ZCOUNT', key('z', lane), '-inf', int(now))
-end
-local entries, open = redis.call('XLEN', key('e')), 0
-if entries > 0 then
-  open = entries
-  for _, group in ipairs(redis.call('XINFO', 'GROUPS', key('e'))) do
-    local facts = {}
-    for at = 1, #group, 2 do facts[group[at]] = group[at + 1] end
-    if facts['name'] == 'notifier' then open = (facts['lag'] or 0) + facts['pending'] end
+local first, count = tonumber(ARGV[1]), tonumber(ARGV[2])
+local waiting, overdue, oldest, paused, held, open = 0, 0, nil, 0, 0, 0
+local names, total = {}, 0
+local seen = {}
+for _, set in pairs(READY) do
+  for _, name in ipairs(redis.call('ZRANGE', key(set), 0, -1)) do
+    if not seen[name] then
+      seen[name] = true
+      total = total + 1
+      names[total] = name
+    end
   end
 end
-return { waiting, overdue, redis.call('ZCARD', key('r')), redis.call('ZCARD', key('h')), entries,
-  open, #lanes }
+for at = first + 1, math.min(first + count, total) do
+  local name = names[at]
+  local lane = lane_of(name)
+  for wheel in pairs(READY) do
+    local size = redis.call('ZCARD', key(wheel, name))
+    if size > 0 then
+      waiting = waiting + size
+      overdue = overdue + redis.call('ZCOUNT', key(wheel, name), '-inf', int(now))
+      local head = tonumber(redis.call('ZRANGE', key(wheel, name), 0, 0, 'WITHSCORES')[2])
+      if not oldest or head < oldest then oldest = head end
+    end
+  end
+  if lane.x then paused = paused + 1 end
+  if (lane.u or 0) > now then held = held + 1 end
+  if (lane.s or 0) >= FAILURES_MAX then open = open + 1 end
+end
+local following = first + count < total and first + count or -1
+local numbers = { 0, 0, 0, 0, 0 }
+if first == 0 then
+  local entries, behind = redis.call('XLEN', key('e')), 0
+  if entries > 0 then
+    behind = entries
+    for _, group in ipairs(redis.call('XINFO', 'GROUPS', key('e'))) do
+      local facts = {}
+      for at = 1, #group, 2 do facts[group[at]] = group[at + 1] end
+      if facts['name'] == 'notifier' then behind = (facts['lag'] or 0) + facts['pending'] end
+    end
+  end
+  numbers = { redis.call('ZCARD', key('r')), redis.call('ZCARD', key('h')), entries, behind,
+    redis.call('ZCARD', key('x')) }
+end
+return { waiting, overdue, numbers[1], numbers[2], numbers[3], numbers[4],
+  first == 0 and total or 0, numbers[5], oldest and int(oldest) or '-1', paused, held, open,
+  following }

@@ -82,7 +82,8 @@ struct ConformanceBench: Sendable {
         limit: Int = 100,
         owner: OwnerID = anna,
         lease: Duration = lease,
-        lane: LaneLimit = .unlimited
+        lane: LaneLimit = .unlimited,
+        ahead: Duration = .zero
     ) async throws -> Claim<Watch> {
         try await watches.claim(
             ClaimRequest(
@@ -90,7 +91,8 @@ struct ConformanceBench: Sendable {
                 limit: limit,
                 owner: owner,
                 lease: lease,
-                lane: lane
+                lane: lane,
+                ahead: ahead
             )
         )
     }
@@ -112,9 +114,17 @@ struct ConformanceBench: Sendable {
         _ verdict: Verdict,
         status: String? = nil,
         error: String? = nil,
-        hold: Duration? = nil
+        signal: LaneSignal = .fine,
+        isUrgent: Bool = false
     ) async throws -> CommitResult {
-        let commit = poll(lease, verdict, status: status, error: error, hold: hold)
+        let commit = poll(
+            lease,
+            verdict,
+            status: status,
+            error: error,
+            signal: signal,
+            isUrgent: isUrgent
+        )
         return try some(try await watches.commit([commit]).first, "a result of commit")
     }
 
@@ -124,7 +134,8 @@ struct ConformanceBench: Sendable {
         _ verdict: Verdict,
         status: String? = nil,
         error: String? = nil,
-        hold: Duration? = nil
+        signal: LaneSignal = .fine,
+        isUrgent: Bool = false
     ) -> Commit<WatchChange> {
         var state = lease.item.state
         state.attempts += 1
@@ -142,7 +153,13 @@ struct ConformanceBench: Sendable {
             )
         }
         let change = WatchChange(state: state, event: event, lastError: error)
-        return Commit(ref: lease.ref, verdict: verdict, change: change, laneHold: hold)
+        return Commit(
+            ref: lease.ref,
+            verdict: verdict,
+            change: change,
+            signal: signal,
+            isUrgent: isUrgent
+        )
     }
 
     func snapshot(_ key: WatchKey) async throws -> WatchSnapshot {

@@ -12,10 +12,14 @@ package struct ConformanceCase: Sendable, CustomStringConvertible {
         self.body = body
     }
 
-    /// Shows the behaviour on an empty store, or throws a ``ConformanceFailure`` or whatever the
-    /// store threw.
+    /// Shows the behaviour on an empty store and that the store is sound after it, or throws a
+    /// ``ConformanceFailure`` or whatever the store threw.
     package func run(_ harness: any StoreHarness) async throws {
         try await body(ConformanceBench(harness: harness))
+        let faults = try await harness.audit()
+        guard faults.isEmpty else {
+            throw ConformanceFailure(message: "audit: " + faults.joined(separator: "; "))
+        }
     }
 
     package var description: String { name }

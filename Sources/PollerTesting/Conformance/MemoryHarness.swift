@@ -17,6 +17,10 @@ package struct MemoryHarness: StoreHarness {
 
     package var deliveries: any DeliveryQueue { queue }
 
+    package var lanes: any LaneControl { store }
+
+    package var members: any Membership { store }
+
     package func advance(by duration: Duration) {
         time.advance(by: duration)
     }
@@ -25,8 +29,17 @@ package struct MemoryHarness: StoreHarness {
         store.partition(of: lane)
     }
 
-    /// What is wrong inside the stores; empty as long as they are sound.
-    package func violations() -> [String] {
-        store.violations() + queue.violations()
+    package func audit() async throws -> [String] {
+        try await store.audit() + queue.audit()
+    }
+
+    package var canRewind: Bool { true }
+
+    package func checkpoint() {
+        store.checkpoint()
+    }
+
+    package func rewind() {
+        store.rewind()
     }
 }

@@ -149,7 +149,7 @@ extension QueueConformance {
                 try await bench.claim(in: home, limit: 1).leases.first,
                 "a lease"
             )
-            _ = try await bench.commit(lease, .next(after: .zero), hold: .seconds(3))
+            _ = try await bench.commit(lease, .next(after: .zero), signal: .hold(.seconds(3)))
             let closed = try await bench.claim(in: home)
             try bench.equal(closed.leases.count, 0, "leases while held")
             try bench.equal(closed.nextReady, closed.now + .seconds(3), "next ready")
@@ -163,8 +163,8 @@ extension QueueConformance {
             let home = bench.partition(of: keys[0])
             for key in keys { try await bench.enqueue(key) }
             let leases = try await bench.claim(in: home).leases
-            _ = try await bench.commit(leases[0], .next(after: .zero), hold: .seconds(5))
-            _ = try await bench.commit(leases[1], .next(after: .zero), hold: .seconds(1))
+            _ = try await bench.commit(leases[0], .next(after: .zero), signal: .hold(.seconds(5)))
+            _ = try await bench.commit(leases[1], .next(after: .zero), signal: .hold(.seconds(1)))
             try await bench.advance(ms: 4999)
             try bench.equal(try await bench.claim(in: home).leases.count, 0, "within the first")
             try await bench.advance(ms: 1)
@@ -175,7 +175,7 @@ extension QueueConformance {
             try await bench.enqueue(key)
             let old = try await bench.take(key)
             _ = try await bench.watches.cancel(key)
-            _ = try await bench.commit(old, .next(after: .zero), hold: .seconds(60))
+            _ = try await bench.commit(old, .next(after: .zero), signal: .hold(.seconds(60)))
             try await bench.enqueue(key)
             _ = try await bench.take(key)
         },

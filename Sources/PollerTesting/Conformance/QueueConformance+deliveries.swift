@@ -126,11 +126,8 @@ extension QueueConformance {
                 DeliveryMark(url: url, watch: bench.key("1", account: $0))
             }
             try await bench.deliveries.mark(marks)
-            try bench.equal(
-                try await bench.deliveries.stats(),
-                StoreStats(pending: 2, overdue: 2, lanes: 2),
-                "counts"
-            )
+            let counts = try await bench.deliveries.stats()
+            try bench.equal([counts.pending, counts.overdue, counts.lanes], [2, 2, 2], "counts")
         },
         ConformanceCase("a delivery that rested for long is forgotten") { bench in
             let rested = try bench.mark("1")
@@ -146,7 +143,7 @@ extension QueueConformance {
                 ) {}
             }
             let stats = try await bench.deliveries.stats()
-            try bench.equal(stats, StoreStats(pending: 1, overdue: 1, lanes: 1), "counts")
+            try bench.equal([stats.pending, stats.overdue, stats.closed], [1, 1, 0], "counts")
         },
         ConformanceCase("a wake comes when a delivery is marked") { bench in
             let mark = try bench.mark("1")

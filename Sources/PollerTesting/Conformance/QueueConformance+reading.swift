@@ -149,7 +149,12 @@ extension QueueConformance {
             _ = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
             try bench.equal(
                 try await bench.watches.stats(),
-                StoreStats(pending: 10, overdue: 10, lanes: 5),
+                StoreStats(
+                    pending: 10,
+                    overdue: 10,
+                    lanes: 5,
+                    oldestDue: try await bench.snapshot(keys[0]).nextPollAt
+                ),
                 "after enqueue"
             )
             var leases: [Lease<Watch>] = []
@@ -177,10 +182,34 @@ extension QueueConformance {
                     closed: 2,
                     outbox: 3,
                     undelivered: 3,
-                    lanes: 5
+                    lanes: 5,
+                    oldestDue: byName[1].claimedAt
                 ),
                 "in the end"
             )
+        },
+        ConformanceCase("counts tell what needs a person: quarantine, pauses, holds, circuits") {
+            bench in
+            let accounts = ["acct_a", "acct_b", "acct_c", "acct_d"]
+            let dead = bench.key("dead", account: accounts[0])
+            try await bench.quarantine([dead])
+            let keys = accounts.map { bench.key("1", account: $0) }
+            try await bench.enqueue(keys)
+            try await bench.harness.lanes.pause(keys[1].lane)
+            let signals: [LaneSignal?] = [.hold(.seconds(5)), nil, .refused(.seconds(9)), nil]
+            for (key, signal) in zip(keys, signals) {
+                for lease in try await bench.claim(in: bench.partition(of: key)).leases {
+                    let own = lease.item.key == key ? signal : nil
+                    try await bench.signal(lease, own ?? .fine)
+                }
+            }
+            let counts = try await bench.watches.stats()
+            try bench.equal(counts.quarantined, 1, "in quarantine")
+            try bench.equal(counts.lanesPaused, 1, "paused")
+            try bench.equal(counts.lanesHeld, 2, "held")
+            try bench.equal(counts.circuitsOpen, 1, "circuits open")
+            try await bench.advance(ms: 6000)
+            try bench.equal(try await bench.watches.stats().lanesHeld, 1, "held later")
         },
     ]
 }

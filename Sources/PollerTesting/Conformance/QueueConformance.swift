@@ -3,5 +3,6 @@ package enum QueueConformance {
     /// All behaviours, by topic.
     package static let allCases: [ConformanceCase] =
         enqueueing + claiming + fencing + committing + hinting + lanes + outbox + reading
-        + deliveries
+        + deliveries + priorities + turns + ahead + control + slowing + circuits + poison
+        + quarantine + explaining + fusing + members
 }

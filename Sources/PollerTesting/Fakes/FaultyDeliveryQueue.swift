@@ -23,6 +23,15 @@ package struct FaultyDeliveryQueue<Base: DeliveryQueue>: DeliveryQueue {
         try await plan.run(.commit) { () throws(StoreError) in try await base.commit(commits) }
     }
 
+    package func commit(
+        _ commits: [Commit<DeliveryChange>],
+        then request: ClaimRequest
+    ) async throws(StoreError) -> (results: [CommitResult], claim: Claim<Delivery>) {
+        try await plan.run(.commit) { () throws(StoreError) in
+            try await base.commit(commits, then: request)
+        }
+    }
+
     package func release(_ refs: [LeaseRef]) async throws(StoreError) -> [CommitResult] {
         try await plan.run(.release) { () throws(StoreError) in try await base.release(refs) }
     }

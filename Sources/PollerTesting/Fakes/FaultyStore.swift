@@ -23,6 +23,15 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox {
         try await plan.run(.commit) { () throws(StoreError) in try await base.commit(commits) }
     }
 
+    package func commit(
+        _ commits: [Commit<WatchChange>],
+        then request: ClaimRequest
+    ) async throws(StoreError) -> (results: [CommitResult], claim: Claim<Watch>) {
+        try await plan.run(.commit) { () throws(StoreError) in
+            try await base.commit(commits, then: request)
+        }
+    }
+
     package func release(_ refs: [LeaseRef]) async throws(StoreError) -> [CommitResult] {
         try await plan.run(.release) { () throws(StoreError) in try await base.release(refs) }
     }
@@ -63,6 +72,19 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox {
         try await plan.run(.read) { () throws(StoreError) in
             try await base.events(of: key, after: seq, limit: limit)
         }
+    }
+
+    package func explain(
+        _ key: WatchKey,
+        limit: LaneLimit
+    ) async throws(StoreError) -> Explanation? {
+        try await plan.run(.read) { () throws(StoreError) in
+            try await base.explain(key, limit: limit)
+        }
+    }
+
+    package func redrive(_ key: WatchKey) async throws(StoreError) -> Bool {
+        try await plan.run(.other) { () throws(StoreError) in try await base.redrive(key) }
     }
 
     package func stats() async throws(StoreError) -> StoreStats {

@@ -9,7 +9,7 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
     package typealias Item = Delivery
     package typealias Change = DeliveryChange
 
-    private struct Record: Sendable {
+    struct Record: Sendable {
         var delivery: Delivery
         var lastError: String?
     }
@@ -34,7 +34,7 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
 
     /// What is wrong inside; empty as long as the queue is sound.
     package func violations() -> [String] {
-        queue.withLock { $0.partitions.flatMap { $0.violations() } }
+        queue.withLock { $0.partitions.flatMap { $0.faults() } }
     }
 
     package func claim(_ request: ClaimRequest) async throws(StoreError) -> Claim<Delivery> {
@@ -45,23 +45,45 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
         _ commits: [Commit<DeliveryChange>]
     ) async throws(StoreError) -> [CommitResult] {
         try attempting { queue, now throws(StoreError) in
-            try queue.commit(
-                commits,
-                now: now,
-                check: { (_, _) throws(StoreError) in },
-                apply: { record, change in
-                    record = Record(
-                        delivery: Delivery(
-                            endpoint: record.delivery.endpoint,
-                            url: record.delivery.url,
-                            watch: record.delivery.watch,
-                            state: change.state
-                        ),
-                        lastError: change.lastError
-                    )
-                }
-            )
+            try Self.commit(commits, to: &queue, now: now)
         }
+    }
+
+    package func commit(
+        _ commits: [Commit<DeliveryChange>],
+        then request: ClaimRequest
+    ) async throws(StoreError) -> (results: [CommitResult], claim: Claim<Delivery>) {
+        precondition(
+            commits.allSatisfy { $0.ref.partition == request.partition },
+            "commits and claim of one operation belong to one partition"
+        )
+        return try attempting { queue, now throws(StoreError) in
+            let results = try Self.commit(commits, to: &queue, now: now)
+            return (results, queue.claim(request, now: now, as: \.delivery))
+        }
+    }
+
+    private static func commit(
+        _ commits: [Commit<DeliveryChange>],
+        to queue: inout MemoryQueue<Record>,
+        now: Timestamp
+    ) throws(StoreError) -> [CommitResult] {
+        try queue.commit(
+            commits,
+            now: now,
+            check: { (_, _) throws(StoreError) in },
+            apply: { record, change in
+                record = Record(
+                    delivery: Delivery(
+                        endpoint: record.delivery.endpoint,
+                        url: record.delivery.url,
+                        watch: record.delivery.watch,
+                        state: change.state
+                    ),
+                    lastError: change.lastError
+                )
+            }
+        )
     }
 
     package func release(_ refs: [LeaseRef]) async throws(StoreError) -> [CommitResult] {
@@ -70,7 +92,7 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
 
     package func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
         changing { queue, now in
-            queue[partition].purge(closedBefore: Timestamp(ms: now.ms - retention.ms))
+            queue[partition].purge(closedAt: Timestamp(ms: now.ms - retention.ms))
         }
     }
 
@@ -104,22 +126,22 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
     }
 
     /// Runs one operation atomically, then tells who listens what it made ready.
-    private func attempting<Result: Sendable>(
+    func attempting<Result: Sendable>(
         _ operation: (inout MemoryQueue<Record>, Timestamp) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
         let (result, wakes) = try queue.withLock { queue throws(StoreError) in
-            (try operation(&queue, time.now), queue.takeNews())
+            (try operation(&queue, time.now), queue.takeNews(time.now))
         }
         wakeNews.send(wakes)
         return result
     }
 
     /// Runs one operation that cannot fail.
-    private func changing<Result: Sendable>(
+    func changing<Result: Sendable>(
         _ operation: (inout MemoryQueue<Record>, Timestamp) -> Result
     ) -> Result {
         let (result, wakes) = queue.withLock { queue in
-            (operation(&queue, time.now), queue.takeNews())
+            (operation(&queue, time.now), queue.takeNews(time.now))
         }
         wakeNews.send(wakes)
         return result

@@ -4,7 +4,7 @@ import Poller
 struct MemoryItem<Record: Sendable>: Sendable {
     /// Where the item is; always exactly one of these.
     enum Phase: Hashable, Sendable {
-        case waiting(due: Timestamp)
+        case waiting(due: Timestamp, isUrgent: Bool)
         case leased(MemoryLease)
         case closed(ClosedReason, at: Timestamp)
     }
@@ -13,6 +13,8 @@ struct MemoryItem<Record: Sendable>: Sendable {
     struct MemoryLease: Hashable, Sendable {
         let owner: OwnerID
         let due: Timestamp
+        /// The wheel it was taken from.
+        let isUrgent: Bool
         let endsAt: Timestamp
         /// A hint, a mark or a join came during the lease.
         var hinted = false
@@ -21,6 +23,8 @@ struct MemoryItem<Record: Sendable>: Sendable {
     let lane: LaneID
     /// Grows with each claim, each recovery and each cancellation; never reset.
     var token = 0
+    /// Leases in a row that ended without a word from their holder.
+    var crashes = 0
     var phase: Phase
     var record: Record
 

@@ -1,62 +1,123 @@
 import Poller
 
-/// One lane of an in-memory partition: its wheel of waiting items, its rate and its slots.
+/// One lane of an in-memory partition: its two wheels of waiting items, its limits and what its
+/// attempts have told.
 struct MemoryLane: Sendable {
-    /// An item's place in the wheel.
-    struct Place: Hashable, Comparable, Sendable {
-        let due: Timestamp
-        let id: ItemID
-
-        static func < (lhs: Place, rhs: Place) -> Bool {
-            (lhs.due, lhs.id.description) < (rhs.due, rhs.id.description)
-        }
+    /// When a lane was served last; one that is still overdue then goes behind the others.
+    struct Turn: Sendable {
+        var servedAt = Timestamp(ms: 0)
+        /// Orders lanes served in the same millisecond.
+        var number = 0
     }
 
-    /// Waiting items, the earliest first.
-    private(set) var wheel: [Place] = []
+    private let flaws: Set<QueueFlaw>
+    private(set) var urgent = MemoryWheel()
+    private(set) var rest = MemoryWheel()
     /// Items leased now.
     var inFlight = 0
-    /// Nothing is claimed before this instant.
-    var heldUntil = Timestamp(ms: 0)
-    /// When the lane was served last; one that is still overdue then goes behind the others.
-    var servedAt = Timestamp(ms: 0)
-    /// Orders lanes served in the same millisecond.
-    var turn = 0
+    /// The limit an operator has set; nil for the default.
+    var ownLimit: LaneLimit? {
+        // What the old limit has put off is free again; what is in flight still counts.
+        didSet { rate = LaneRate() }
+    }
+    var isPaused = false
+    var health: LaneHealth
     private var rate = LaneRate()
+    private var turns: [Bool: Turn] = [:]
 
-    /// When the next item may be claimed; nil when none waits or every slot is taken.
-    func ready(_ limit: LaneLimit) -> Timestamp? {
-        guard let head = wheel.first, inFlight < limit.inFlightMax else { return nil }
-        return max(head.due, heldUntil, rate.allows(limit))
+    /// An empty lane.
+    init(flaws: Set<QueueFlaw>) {
+        self.flaws = flaws
+        health = LaneHealth(flaws: flaws)
     }
 
-    /// Puts an item into the wheel.
-    mutating func insert(_ place: Place) {
-        wheel.insert(place, at: position(of: place))
+    /// Whether it holds something or has settings of its own.
+    var isKnown: Bool { waiting > 0 || inFlight > 0 || ownLimit != nil || isPaused }
+
+    /// How many items wait.
+    var waiting: Int { urgent.count + rest.count }
+
+    // MARK: Wheels
+
+    func wheel(isUrgent: Bool) -> MemoryWheel { isUrgent ? urgent : rest }
+
+    /// Puts an item into a wheel.
+    mutating func insert(_ place: MemoryWheel.Place, isUrgent: Bool) {
+        if isUrgent { urgent.insert(place) } else { rest.insert(place) }
     }
 
-    /// Takes an item out of the wheel.
-    mutating func remove(_ place: Place) {
-        let index = position(of: place)
-        guard index < wheel.count, wheel[index] == place else { return }
-        wheel.remove(at: index)
+    /// Takes an item out of a wheel.
+    mutating func remove(_ place: MemoryWheel.Place, isUrgent: Bool) {
+        if isUrgent { urgent.remove(place) } else { rest.remove(place) }
     }
 
-    /// Takes the earliest item if it may be claimed now.
-    mutating func takeHead(_ limit: LaneLimit, now: Timestamp) -> Place? {
-        guard let ready = ready(limit), ready <= now else { return nil }
-        rate.take(limit, now: now)
-        inFlight += 1
-        return wheel.removeFirst()
+    /// Empties both wheels.
+    mutating func removeAll() {
+        urgent = MemoryWheel()
+        rest = MemoryWheel()
     }
 
-    private func position(of place: Place) -> Int {
-        var low = 0
-        var high = wheel.count
-        while low < high {
-            let middle = (low + high) / 2
-            if wheel[middle] < place { low = middle + 1 } else { high = middle }
+    /// How many items are served before one that waits.
+    func ahead(of place: MemoryWheel.Place, isUrgent: Bool, now: Timestamp) -> Int {
+        isUrgent
+            ? urgent.count(before: place)
+            : rest.count(before: place) + urgent.count(dueAt: now)
+    }
+
+    // MARK: Limits
+
+    /// The limit that holds, given the default.
+    func limit(_ common: LaneLimit) -> LaneLimit {
+        flaws.contains(.ignoresOwnLimits) ? common : ownLimit ?? common
+    }
+
+    /// How many items may be leased at once.
+    func slots(_ common: LaneLimit, _ now: Timestamp) -> Int {
+        if health.isProbed {
+            if flaws.contains(.neverProbes) { return 0 }
+            if !flaws.contains(.probesWithEverything) { return 1 }
         }
-        return low
+        return max(1, Int(Double(limit(common).inFlightMax) * health.factor(now)))
+    }
+
+    /// When a wheel's earliest item may start; nil when none waits, every slot is taken, or the
+    /// lane is paused.
+    func start(isUrgent: Bool, _ common: LaneLimit, _ now: Timestamp) -> Timestamp? {
+        guard let head = wheel(isUrgent: isUrgent).head, inFlight < slots(common, now),
+            !isPaused || flaws.contains(.ignoresPauses)
+        else { return nil }
+        let allowed =
+            flaws.contains(.ignoresRates) ? Timestamp(ms: 0) : rate.allows(limit(common))
+        return max(head.due, health.heldUntil, allowed)
+    }
+
+    /// Takes a wheel's earliest item, which starts at an instant.
+    mutating func takeHead(
+        isUrgent: Bool,
+        _ common: LaneLimit,
+        startsAt: Timestamp,
+        _ now: Timestamp
+    ) {
+        let charged = flaws.contains(.chargesTheClaim) ? now : startsAt
+        rate.take(limit(common), factor: health.factor(now), at: charged)
+        inFlight += 1
+        if isUrgent { urgent.removeHead() } else { rest.removeHead() }
+    }
+
+    // MARK: Turns
+
+    /// When the lane was served last in one of the lists.
+    func turn(isUrgent: Bool) -> Turn { turns[isUrgent] ?? Turn() }
+
+    /// Puts the lane behind those that wait.
+    mutating func served(isUrgent: Bool, _ number: Int, _ now: Timestamp) {
+        if flaws.contains(.servesInNoTurns) { return }
+        turns[isUrgent] = Turn(servedAt: now, number: number)
+    }
+
+    /// Lets a stopped lane go on as if nothing had happened.
+    mutating func resume() {
+        isPaused = false
+        health = LaneHealth(flaws: flaws)
     }
 }

@@ -46,13 +46,15 @@ struct MemoryOutbox: Sendable {
     }
 
     private let partition: Int
+    private let flaws: Set<QueueFlaw>
     private var kept: [Kept] = []
     private var newest = Position(ms: 0, n: 0)
     private var trimmed = Position(ms: 0, n: 0)
 
     /// An empty stream.
-    init(partition: Int) {
+    init(partition: Int, flaws: Set<QueueFlaw>) {
         self.partition = partition
+        self.flaws = flaws
     }
 
     /// The number of entries kept.
@@ -114,9 +116,11 @@ struct MemoryOutbox: Sendable {
 
     /// Drops the oldest entries up to the first that is young or unacknowledged.
     mutating func trim(before instant: Timestamp) {
+        let sparesUnread = !flaws.contains(.trimsUnacknowledged)
         let count =
-            kept.firstIndex { $0.delivered != .acknowledged || $0.position.ms >= instant.ms }
-            ?? kept.count
+            kept.firstIndex {
+                $0.position.ms >= instant.ms || sparesUnread && $0.delivered != .acknowledged
+            } ?? kept.count
         guard count > 0 else { return }
         trimmed = kept[count - 1].position
         kept.removeFirst(count)

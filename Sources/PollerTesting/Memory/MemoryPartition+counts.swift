@@ -6,42 +6,129 @@ extension MemoryPartition {
         var stats = StoreStats()
         for item in items.values {
             switch item.phase {
-            case .waiting(let due):
+            case .waiting(let due, _):
                 stats.pending += 1
                 if due <= now { stats.overdue += 1 }
+                stats.oldestDue = min(stats.oldestDue ?? due, due)
             case .leased: stats.leased += 1
             case .closed: stats.closed += 1
             }
         }
-        stats.lanes = lanes.values.count { !$0.wheel.isEmpty || $0.inFlight > 0 }
+        for lane in lanes.values where lane.waiting > 0 || lane.inFlight > 0 {
+            stats.lanes += 1
+            if lane.isPaused { stats.lanesPaused += 1 }
+            if lane.health.heldUntil > now { stats.lanesHeld += 1 }
+            if lane.health.isProbed { stats.circuitsOpen += 1 }
+        }
+        stats.quarantined = quarantine.count
         return stats
     }
 
-    /// What is wrong inside; empty as long as the store is sound.
-    func violations() -> [String] {
+    /// How a lane stands; nil when it holds nothing and has no settings.
+    func report(_ id: LaneID, now: Timestamp) -> LaneReport? {
+        guard let lane = lanes[id], lane.isKnown else { return nil }
+        let health = lane.health
+        return LaneReport(
+            lane: id,
+            partition: number,
+            waiting: lane.waiting,
+            overdue: lane.urgent.count(dueAt: now) + lane.rest.count(dueAt: now),
+            oldestDue: [lane.urgent.head, lane.rest.head].compactMap { $0?.due }.min(),
+            inFlight: lane.inFlight,
+            limit: lane.ownLimit,
+            isPaused: lane.isPaused,
+            heldUntil: health.heldUntil > now ? health.heldUntil : nil,
+            factor: health.factor(now),
+            failures: health.failures,
+            now: now
+        )
+    }
+
+    /// All lanes that hold something or have settings, the longest overdue first.
+    func reports(now: Timestamp) -> [LaneReport] {
+        let never = Timestamp(ms: .max)
+        return lanes.keys.compactMap { report($0, now: now) }
+            .sorted {
+                ($0.oldestDue ?? never, $0.lane.description)
+                    < ($1.oldestDue ?? never, $1.lane.description)
+            }
+    }
+
+    /// What is wrong inside, one sentence each; empty as long as the store is sound.
+    func faults() -> [String] {
         var found: [String] = []
-        var waiting: [LaneID: Set<MemoryLane.Place>] = [:]
+        var dead: Set<ItemID> = []
         var leased: [LaneID: Int] = [:]
         for (id, item) in items {
             switch item.phase {
-            case .waiting(let due):
-                waiting[item.lane, default: []].insert(.init(due: due, id: id))
+            case .waiting: break
             case .leased(let lease):
                 leased[item.lane, default: 0] += 1
                 if leaseEnds[id] != lease.endsAt { found.append("\(id): lease without its end") }
-            case .closed: break
+            case .closed(let reason, _):
+                if reason == .dead { dead.insert(id) }
             }
         }
         let leases = leased.values.reduce(0, +)
         if leases != leaseEnds.count { found.append("\(leaseEnds.count) ends, \(leases) leases") }
+        let (urgent, rest) = waiting()
         for (id, lane) in lanes {
-            if Set(lane.wheel) != waiting[id] ?? [] || lane.wheel.count != waiting[id]?.count ?? 0 {
-                found.append("\(id): the wheel holds other items than those that wait")
+            if Set(lane.urgent.places) != urgent[id] ?? []
+                || Set(lane.rest.places) != rest[id] ?? []
+                || lane.waiting != (urgent[id]?.count ?? 0) + (rest[id]?.count ?? 0)
+            {
+                found.append("\(id): the wheels hold other items than those that wait")
             }
             if lane.inFlight != leased[id] ?? 0 {
                 found.append("\(id): \(lane.inFlight) slots taken, \(leased[id] ?? 0) leases")
             }
         }
+        if Set(quarantine) != dead || quarantine.count != dead.count {
+            found.append("\(quarantine.count) in quarantine, \(dead.count) closed as dead")
+        }
         return found.sorted()
+    }
+
+    /// Puts every item where its own record says it is, and counts the slots again.
+    mutating func repair() {
+        let (urgent, rest) = waiting()
+        for lane in lanes.keys {
+            self[lane].removeAll()
+            self[lane].inFlight = 0
+            for place in urgent[lane] ?? [] { self[lane].insert(place, isUrgent: true) }
+            for place in rest[lane] ?? [] { self[lane].insert(place, isUrgent: false) }
+        }
+        leaseEnds = [:]
+        var dead: [MemoryWheel.Place] = []
+        for (id, item) in items {
+            switch item.phase {
+            case .waiting: break
+            case .leased(let lease):
+                leaseEnds[id] = lease.endsAt
+                self[item.lane].inFlight += 1
+            case .closed(.dead, let at): dead.append(.init(due: at, id: id))
+            case .closed: break
+            }
+        }
+        quarantine = dead.sorted().map(\.id)
+    }
+
+    /// The places of waiting items as the items themselves tell them.
+    private func waiting() -> (
+        urgent: [LaneID: Set<MemoryWheel.Place>],
+        rest: [LaneID: Set<MemoryWheel.Place>]
+    ) {
+        var urgent: [LaneID: Set<MemoryWheel.Place>] = [:]
+        var rest: [LaneID: Set<MemoryWheel.Place>] = [:]
+        for (id, item) in items {
+            guard case .waiting(let due, let isUrgent) = item.phase else { continue }
+            let place = MemoryWheel.Place(due: due, id: id)
+            if isUrgent {
+                urgent[item.lane, default: []].insert(place)
+            } else {
+                rest[item.lane, default: []].insert(place)
+            }
+        }
+        return (urgent, rest)
     }
 }

@@ -2,8 +2,8 @@ import Poller
 
 /// One partition of an in-memory queue: the semantics of the seams, without any I/O.
 ///
-/// An item is in exactly one place: in its lane's wheel (waiting), among the leases, or closed.
-/// Every mutating function leaves it so; ``violations()`` checks it.
+/// An item is in exactly one place: in one of its lane's wheels (waiting), among the leases, or
+/// closed. Every mutating function leaves it so; ``faults()`` checks it.
 struct MemoryPartition<Record: Sendable>: Sendable {
     typealias Item = MemoryItem<Record>
 
@@ -12,14 +12,19 @@ struct MemoryPartition<Record: Sendable>: Sendable {
 
     let number: Int
     let flaws: Set<QueueFlaw>
-    private(set) var items: [ItemID: Item] = [:]
-    private(set) var lanes: [LaneID: MemoryLane] = [:]
-    private(set) var leaseEnds: [ItemID: Timestamp] = [:]
+    var items: [ItemID: Item] = [:]
+    var lanes: [LaneID: MemoryLane] = [:]
+    var leaseEnds: [ItemID: Timestamp] = [:]
+    /// Items closed as dead, in the order of closing.
+    var quarantine: [ItemID] = []
     /// The limit of the last claim, by which readiness is judged between claims.
-    private var limit = LaneLimit.unlimited
+    var limit = LaneLimit.unlimited
     /// What the last claim or wake told; nil when that was "empty".
-    private var told: Timestamp?
-    private var turns = 0
+    var told: Timestamp?
+    /// Counts the turns of lanes.
+    var turns = 0
+    /// Counts the claims that found both urgent items and others.
+    var contests = 0
 
     /// An empty partition.
     init(number: Int, flaws: Set<QueueFlaw>) {
@@ -27,102 +32,23 @@ struct MemoryPartition<Record: Sendable>: Sendable {
         self.flaws = flaws
     }
 
-    // MARK: Claiming
-
-    /// Puts ended leases back, then takes due items, lane by lane.
-    mutating func claim(_ request: ClaimRequest, now: Timestamp) -> Claim<ItemID> {
-        limit = flaws.contains(.ignoresRates) ? .unlimited : request.lane
-        recover(now)
-        var leases: [Lease<ItemID>] = []
-        let limitMax = min(max(request.limit, 1), 1024)
-        while leases.count < limitMax {
-            let ready = readyLanes(now)
-            if ready.isEmpty { break }
-            // A fair share of what is left for each lane that is ready; the rest in more rounds.
-            let share = max(1, (limitMax - leases.count) / ready.count)
-            for lane in ready where leases.count < limitMax {
-                let quota = min(share, limitMax - leases.count)
-                leases += serve(lane, quota: quota, request, now)
-            }
-        }
-        told = nextReady
-        return Claim(leases: leases, now: now, nextReady: told)
-    }
-
-    private mutating func recover(_ now: Timestamp) {
-        for (id, end) in leaseEnds where end <= now {
-            guard var item = items[id], case .leased(let lease) = item.phase else { continue }
-            leaseEnds[id] = nil
-            item.token += 1
-            if flaws.contains(.losesEndedLeases) {
-                items[id] = item
-                lanes[item.lane, default: MemoryLane()].insert(.init(due: lease.due, id: id))
-                continue
-            }
-            if !flaws.contains(.keepsSlotsOfEndedLeases) {
-                lanes[item.lane, default: MemoryLane()].inFlight -= 1
-            }
-            wait(id, item, due: lease.due)
-        }
-    }
-
-    /// Lanes that may be claimed from, the longest ready or longest unserved first.
-    private func readyLanes(_ now: Timestamp) -> [LaneID] {
-        lanes.compactMap { id, lane -> (LaneID, Timestamp, Int)? in
-            guard let ready = lane.ready(limit), ready <= now else { return nil }
-            return (id, max(ready, lane.servedAt), lane.turn)
-        }
-        .sorted { ($0.1, $0.2, $0.0.description) < ($1.1, $1.2, $1.0.description) }
-        .map(\.0)
-    }
-
-    private mutating func serve(
-        _ lane: LaneID,
-        quota: Int,
-        _ request: ClaimRequest,
-        _ now: Timestamp
-    ) -> [Lease<ItemID>] {
-        var leases: [Lease<ItemID>] = []
-        while leases.count < quota,
-            let place = lanes[lane]?.takeHead(limit, now: now)
-        {
-            guard var item = items[place.id] else { continue }
-            item.token += 1
-            let endsAt = now + request.lease
-            item.phase = .leased(.init(owner: request.owner, due: place.due, endsAt: endsAt))
-            items[place.id] = item
-            leaseEnds[place.id] = endsAt
-            leases.append(
-                Lease(
-                    ref: LeaseRef(
-                        id: place.id,
-                        partition: number,
-                        token: item.token,
-                        owner: request.owner
-                    ),
-                    item: place.id,
-                    lane: lane,
-                    due: place.due,
-                    claimedAt: now,
-                    endsAt: endsAt
-                )
-            )
-        }
-        turns += 1
-        lanes[lane]?.turn = turns
-        lanes[lane]?.servedAt = now
-        return leases
+    /// A lane, made when it is missing.
+    subscript(lane: LaneID) -> MemoryLane {
+        get { lanes[lane] ?? MemoryLane(flaws: flaws) }
+        _modify { yield &lanes[lane, default: MemoryLane(flaws: flaws)] }
     }
 
     /// The earliest instant a claim may find something, or nil when the partition is empty.
-    var nextReady: Timestamp? {
-        let ready = lanes.values.compactMap { $0.ready(limit) }.min()
-        return [ready, leaseEnds.values.min()].compactMap(\.self).min()
+    func nextReady(_ now: Timestamp) -> Timestamp? {
+        let starts = lanes.values.flatMap { lane in
+            [true, false].compactMap { lane.start(isUrgent: $0, limit, now) }
+        }
+        return [starts.min(), leaseEnds.values.min()].compactMap(\.self).min()
     }
 
     /// Whether something became ready earlier than anybody was told; says so once.
-    mutating func takeNews() -> Bool {
-        guard let ready = nextReady, told.map({ ready < $0 }) ?? true else { return false }
+    mutating func takeNews(_ now: Timestamp) -> Bool {
+        guard let ready = nextReady(now), told.map({ ready < $0 }) ?? true else { return false }
         told = ready
         return true
     }
@@ -137,35 +63,51 @@ struct MemoryPartition<Record: Sendable>: Sendable {
     }
 
     /// Ends a held lease with a verdict.
-    mutating func settle(_ id: ItemID, _ verdict: Verdict, hold: Duration?, now: Timestamp) {
-        guard let item = items[id], case .leased(let lease) = item.phase else { return }
+    mutating func settle(
+        _ id: ItemID,
+        _ verdict: Verdict,
+        _ signal: LaneSignal,
+        isUrgent: Bool,
+        now: Timestamp
+    ) {
+        guard var item = items[id], case .leased(let lease) = item.phase else { return }
         endLease(id, item)
-        if let hold {
-            let until = max(lanes[item.lane]?.heldUntil ?? now, now + hold)
-            lanes[item.lane, default: MemoryLane()].heldUntil = until
-        }
+        self[item.lane].health.apply(signal, now: now)
+        if !flaws.contains(.forgivesNoCrash) { item.crashes = 0 }
         switch verdict {
         case .next(let after):
-            wait(id, item, due: lease.hinted ? now : now + max(after, .zero))
-        case .rest where lease.hinted: wait(id, item, due: now)
+            let due = lease.hinted ? now : now + max(after, .zero)
+            wait(id, item, due: due, isUrgent: isUrgent || lease.hinted)
+        case .rest where lease.hinted: wait(id, item, due: now, isUrgent: true)
         case .rest: close(id, item, .settled, now)
         case .close(let reason): close(id, item, reason, now)
         }
+    }
+
+    /// Judges the circuits after a batch of commits.
+    mutating func endBatch(now: Timestamp) {
+        for lane in lanes.keys { self[lane].health.endBatch(now: now) }
     }
 
     /// Ends a held lease as if it had never been.
     mutating func giveBack(_ id: ItemID, now: Timestamp) {
         guard let item = items[id], case .leased(let lease) = item.phase else { return }
         endLease(id, item)
-        wait(id, item, due: lease.hinted ? min(lease.due, now) : lease.due)
+        putBack(id, item, lease, now: now)
+    }
+
+    /// Puts an item back into the wheel it came from, or among the urgent after a hint.
+    mutating func putBack(_ id: ItemID, _ item: Item, _ lease: Item.MemoryLease, now: Timestamp) {
+        let due = lease.hinted ? min(lease.due, now) : lease.due
+        wait(id, item, due: due, isUrgent: lease.isUrgent || lease.hinted)
     }
 
     // MARK: Changing items
 
     /// Adds an item that is due now.
     mutating func insert(_ id: ItemID, lane: LaneID, _ record: Record, now: Timestamp) {
-        let item = Item(lane: lane, phase: .waiting(due: now), record: record)
-        wait(id, item, due: now)
+        let item = Item(lane: lane, phase: .waiting(due: now, isUrgent: true), record: record)
+        wait(id, item, due: now, isUrgent: true)
     }
 
     /// Replaces what an item's owner keeps in it.
@@ -175,18 +117,21 @@ struct MemoryPartition<Record: Sendable>: Sendable {
         items[id] = item
     }
 
-    /// Makes an item due now, at once or after its lease; a closed one opens again.
+    /// Makes an item due now and urgent, at once or after its lease; a closed one opens again.
     mutating func makeDue(_ id: ItemID, now: Timestamp) {
         guard var item = items[id] else { return }
         switch item.phase {
-        case .waiting(let due):
-            lanes[item.lane]?.remove(.init(due: due, id: id))
-            wait(id, item, due: min(due, now))
+        case .waiting(let due, let isUrgent):
+            self[item.lane].remove(.init(due: due, id: id), isUrgent: isUrgent)
+            wait(id, item, due: min(due, now), isUrgent: true)
         case .leased(var lease):
             lease.hinted = !flaws.contains(.forgetsHintsWhileLeased)
             item.phase = .leased(lease)
             items[id] = item
-        case .closed: wait(id, item, due: now)
+        case .closed:
+            quarantine.removeAll { $0 == id }
+            item.crashes = 0
+            wait(id, item, due: now, isUrgent: true)
         }
     }
 
@@ -194,7 +139,8 @@ struct MemoryPartition<Record: Sendable>: Sendable {
     mutating func cancel(_ id: ItemID, _ reason: ClosedReason, now: Timestamp) {
         guard var item = items[id] else { return }
         switch item.phase {
-        case .waiting(let due): lanes[item.lane]?.remove(.init(due: due, id: id))
+        case .waiting(let due, let isUrgent):
+            self[item.lane].remove(.init(due: due, id: id), isUrgent: isUrgent)
         case .leased: endLease(id, item)
         case .closed: return
         }
@@ -202,20 +148,24 @@ struct MemoryPartition<Record: Sendable>: Sendable {
         close(id, item, reason, now)
     }
 
-    /// Forgets some items closed before an instant; true when there may be more.
-    mutating func purge(closedBefore instant: Timestamp) -> Bool {
+    /// Forgets some items closed at or before an instant; true when there may be more.
+    mutating func purge(closedAt instant: Timestamp) -> Bool {
+        if flaws.contains(.neverPurges) { return false }
         let old = items.filter {
-            if case .closed(_, let at) = $0.value.phase { at < instant } else { false }
+            if case .closed(_, let at) = $0.value.phase { at <= instant } else { false }
         }
-        for id in old.keys.prefix(purgeMax) { items[id] = nil }
+        let forgotten = Set(old.keys.prefix(purgeMax))
+        for id in forgotten { items[id] = nil }
+        quarantine.removeAll(where: forgotten.contains)
         return old.count > purgeMax
     }
 
-    private mutating func wait(_ id: ItemID, _ item: Item, due: Timestamp) {
+    private mutating func wait(_ id: ItemID, _ item: Item, due: Timestamp, isUrgent: Bool) {
+        let isUrgent = isUrgent && !flaws.contains(.ignoresPriorities)
         var item = item
-        item.phase = .waiting(due: due)
+        item.phase = .waiting(due: due, isUrgent: isUrgent)
         items[id] = item
-        lanes[item.lane, default: MemoryLane()].insert(.init(due: due, id: id))
+        self[item.lane].insert(.init(due: due, id: id), isUrgent: isUrgent)
     }
 
     private mutating func close(
@@ -227,10 +177,11 @@ struct MemoryPartition<Record: Sendable>: Sendable {
         var item = item
         item.phase = .closed(reason, at: now)
         items[id] = item
+        if reason == .dead, !flaws.contains(.forgetsQuarantine) { quarantine.append(id) }
     }
 
     private mutating func endLease(_ id: ItemID, _ item: Item) {
         leaseEnds[id] = nil
-        lanes[item.lane]?.inFlight -= 1
+        self[item.lane].inFlight -= 1
     }
 }

@@ -38,10 +38,17 @@ struct MemoryQueue<Record: Sendable>: Sendable {
                 lane: lease.lane,
                 due: lease.due,
                 claimedAt: lease.claimedAt,
-                endsAt: lease.endsAt
+                startsAt: lease.startsAt,
+                endsAt: lease.endsAt,
+                crashes: lease.crashes
             )
         }
-        return Claim(leases: leases, now: now, nextReady: claim.nextReady)
+        return Claim(
+            leases: leases,
+            now: now,
+            nextReady: claim.nextReady,
+            recovered: claim.recovered
+        )
     }
 
     /// Records results, all or (when `check` throws) none.
@@ -72,21 +79,24 @@ struct MemoryQueue<Record: Sendable>: Sendable {
                 try check(record, commit.change)
             }
         }
-        return zip(commits, standings).map { commit, standing in
+        let results = zip(commits, standings).map { commit, standing in
             switch standing {
-            case .lost: return .leaseLost
+            case .lost: return CommitResult.leaseLost
             case .ended: return .done
             case .held:
                 partitions[partition].update(commit.ref.id) { apply(&$0, commit.change) }
                 partitions[partition].settle(
                     commit.ref.id,
                     commit.verdict,
-                    hold: commit.laneHold,
+                    commit.signal,
+                    isUrgent: commit.isUrgent,
                     now: now
                 )
                 return .done
             }
         }
+        partitions[partition].endBatch(now: now)
+        return results
     }
 
     /// Whether there is a partition of this number.
@@ -107,8 +117,8 @@ struct MemoryQueue<Record: Sendable>: Sendable {
     }
 
     /// The partitions in which something became ready earlier than anybody was told.
-    mutating func takeNews() -> [Int] {
-        partitions.indices.filter { partitions[$0].takeNews() }
+    mutating func takeNews(_ now: Timestamp) -> [Int] {
+        partitions.indices.filter { partitions[$0].takeNews(now) }
     }
 
     /// Counts for operators, over all partitions.

@@ -27,7 +27,12 @@ extension MemoryStore {
             outcome = .restarted
             partition.update(id) { $0.restart(new, now: now) }
             partition.makeDue(id, now: now)
-        case .waiting, .leased:
+        case .waiting(let due, _):
+            outcome = .joined
+            partition.update(id) { $0.join(new, now: now) }
+            // One that is due already keeps its place.
+            if due > now { partition.makeDue(id, now: now) }
+        case .leased:
             outcome = .joined
             partition.update(id) { $0.join(new, now: now) }
             partition.makeDue(id, now: now)
@@ -80,17 +85,14 @@ extension MemoryStore {
         }
     }
 
-    /// A page in the order open before closed, partition, id; the cursor is the last one's place.
+    /// A page in the order open before closed, partition, id (in quarantine: order of closing);
+    /// the cursor is the last one's place.
     package func list(
         _ query: ListQuery
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
         let places = reading { state, _ in
-            state.queue.partitions.flatMap { partition in
-                partition.items.map { id, item in
-                    let snapshot = item.snapshot
-                    let group = snapshot.closed == nil ? "o" : "x"
-                    return (place: "\(group)\(partition.number):\(id)", snapshot: snapshot)
-                }
+            state.queue.partitions.flatMap {
+                query.state == .quarantined ? Self.quarantined($0) : Self.all($0)
             }
         }
         let matching =
@@ -100,6 +102,27 @@ extension MemoryStore {
         let page = matching.prefix(query.limit)
         let next = matching.count > page.count ? page.last?.place : nil
         return ListPage(items: page.map(\.snapshot), next: next)
+    }
+
+    private static func all(
+        _ partition: MemoryPartition<WatchRecord>
+    ) -> [(place: String, snapshot: WatchSnapshot)] {
+        partition.items.map { id, item in
+            let snapshot = item.snapshot
+            let group = snapshot.closed == nil ? "o" : "x"
+            return ("\(group)\(partition.number):\(id)", snapshot)
+        }
+    }
+
+    private static func quarantined(
+        _ partition: MemoryPartition<WatchRecord>
+    ) -> [(place: String, snapshot: WatchSnapshot)] {
+        partition.quarantine.compactMap { id in
+            guard let item = partition.items[id], case .closed(_, let at) = item.phase else {
+                return nil
+            }
+            return ("q\(partition.number):\(at):\(id)", item.snapshot)
+        }
     }
 
     package func events(
@@ -139,7 +162,7 @@ extension MemoryItem<WatchRecord> {
         var reason: ClosedReason?
         var next: Timestamp?
         switch phase {
-        case .waiting(let due): next = due
+        case .waiting(let due, _): next = due
         case .closed(let closed, _): reason = closed
         case .leased: break
         }

@@ -11,14 +11,45 @@ package final class MemoryStore: WatchStore, Outbox {
     package typealias Change = WatchChange
 
     struct State: Sendable {
+        let flaws: Set<QueueFlaw>
         var queue: MemoryQueue<WatchRecord>
         var outbox: [MemoryOutbox]
+        var members = MemoryMembers()
         /// Partitions that got an event in the operation that runs.
         var arrived: Set<Int> = []
 
+        /// Records results, and their events in log and outbox.
+        mutating func commit(
+            _ commits: [Commit<WatchChange>],
+            now: Timestamp
+        ) throws(StoreError) -> [CommitResult] {
+            let partition = commits.first?.ref.partition ?? 0
+            var recorded: [(Event, [NotifyURL])] = []
+            let results = try queue.commit(
+                commits.map { prolonged($0, now: now) },
+                now: now,
+                check: { record, change throws(StoreError) in
+                    guard let event = change.event, event.seq != record.seq + 1 else { return }
+                    throw .corrupt("event \(event.seq) follows \(record.seq) of \(record.key)")
+                },
+                apply: { record, change in
+                    record.apply(change)
+                    if let event = change.event { recorded.append((event, record.notify)) }
+                }
+            )
+            for (event, notify) in recorded {
+                outbox[partition].append(event, notify: notify, now: now)
+                arrived.insert(partition)
+            }
+            return results
+        }
+
         /// A watch joined during the lease with a later deadline is not closed by the old one: the
         /// commit then only asks for another look.
-        func prolonged(_ commit: Commit<WatchChange>, now: Timestamp) -> Commit<WatchChange> {
+        private func prolonged(
+            _ commit: Commit<WatchChange>,
+            now: Timestamp
+        ) -> Commit<WatchChange> {
             guard commit.verdict == .close(.expired),
                 queue.hasPartition(commit.ref.partition),
                 let item = queue[commit.ref.partition].items[commit.ref.id],
@@ -31,7 +62,8 @@ package final class MemoryStore: WatchStore, Outbox {
                     state: commit.change.state,
                     lastError: commit.change.lastError
                 ),
-                laneHold: commit.laneHold
+                signal: commit.signal,
+                isUrgent: commit.isUrgent
             )
         }
     }
@@ -40,6 +72,7 @@ package final class MemoryStore: WatchStore, Outbox {
     package let partitions: Int
     private let time: any StoreTime
     private let state: Mutex<State>
+    private let saved = Mutex<State?>(nil)
     private let wakeNews = NewsStreams()
     private let arrivalNews = NewsStreams()
 
@@ -49,8 +82,9 @@ package final class MemoryStore: WatchStore, Outbox {
         self.partitions = partitions
         state = Mutex(
             State(
+                flaws: flaws,
                 queue: MemoryQueue(partitions: partitions, flaws: flaws),
-                outbox: (0..<partitions).map(MemoryOutbox.init(partition:))
+                outbox: (0..<partitions).map { MemoryOutbox(partition: $0, flaws: flaws) }
             )
         )
     }
@@ -62,7 +96,23 @@ package final class MemoryStore: WatchStore, Outbox {
 
     /// What is wrong inside; empty as long as the store is sound.
     package func violations() -> [String] {
-        state.withLock { $0.queue.partitions.flatMap { $0.violations() } }
+        state.withLock { $0.queue.partitions.flatMap { $0.faults() } }
+    }
+
+    // MARK: Losing writes
+
+    /// Remembers everything as it is, as Redis does on disk now and then.
+    package func checkpoint() {
+        let state = state.withLock { $0 }
+        saved.withLock { $0 = state }
+    }
+
+    /// Forgets everything since the last checkpoint, as Redis does when it loses its last writes.
+    package func rewind() {
+        guard let state = saved.withLock({ $0 }) else { return }
+        self.state.withLock { $0 = state }
+        wakeNews.sendLoss()
+        arrivalNews.sendLoss()
     }
 
     // MARK: LeaseQueue
@@ -76,26 +126,24 @@ package final class MemoryStore: WatchStore, Outbox {
     package func commit(
         _ commits: [Commit<WatchChange>]
     ) async throws(StoreError) -> [CommitResult] {
-        let partition = commits.first?.ref.partition ?? 0
+        try attempting { state, now throws(StoreError) in try state.commit(commits, now: now) }
+    }
+
+    package func commit(
+        _ commits: [Commit<WatchChange>],
+        then request: ClaimRequest
+    ) async throws(StoreError) -> (results: [CommitResult], claim: Claim<Watch>) {
+        precondition(
+            commits.allSatisfy { $0.ref.partition == request.partition },
+            "commits and claim of one operation belong to one partition"
+        )
         return try attempting { state, now throws(StoreError) in
-            var recorded: [(Event, [NotifyURL])] = []
-            let results = try state.queue.commit(
-                commits.map { state.prolonged($0, now: now) },
-                now: now,
-                check: { record, change throws(StoreError) in
-                    guard let event = change.event, event.seq != record.seq + 1 else { return }
-                    throw .corrupt("event \(event.seq) follows \(record.seq) of \(record.key)")
-                },
-                apply: { record, change in
-                    record.apply(change)
-                    if let event = change.event { recorded.append((event, record.notify)) }
-                }
-            )
-            for (event, notify) in recorded {
-                state.outbox[partition].append(event, notify: notify, now: now)
-                state.arrived.insert(partition)
+            if state.flaws.contains(.claimsBeforeCommitting) {
+                let claim = state.queue.claim(request, now: now, as: \.watch)
+                return (try state.commit(commits, now: now), claim)
             }
-            return results
+            let results = try state.commit(commits, now: now)
+            return (results, state.queue.claim(request, now: now, as: \.watch))
         }
     }
 
@@ -105,7 +153,7 @@ package final class MemoryStore: WatchStore, Outbox {
 
     package func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
         changing { state, now in
-            state.queue[partition].purge(closedBefore: Timestamp(ms: now.ms - retention.ms))
+            state.queue[partition].purge(closedAt: Timestamp(ms: now.ms - retention.ms))
         }
     }
 
@@ -165,7 +213,7 @@ package final class MemoryStore: WatchStore, Outbox {
         let outcome = try state.withLock { state throws(StoreError) in
             let result = try operation(&state, time.now)
             defer { state.arrived = [] }
-            return (result, wakes: state.queue.takeNews(), arrivals: state.arrived)
+            return (result, wakes: state.queue.takeNews(time.now), arrivals: state.arrived)
         }
         wakeNews.send(outcome.wakes)
         arrivalNews.send(outcome.arrivals)
@@ -179,7 +227,7 @@ package final class MemoryStore: WatchStore, Outbox {
         let outcome = state.withLock { state in
             let result = operation(&state, time.now)
             defer { state.arrived = [] }
-            return (result, wakes: state.queue.takeNews(), arrivals: state.arrived)
+            return (result, wakes: state.queue.takeNews(time.now), arrivals: state.arrived)
         }
         wakeNews.send(outcome.wakes)
         arrivalNews.send(outcome.arrivals)

@@ -1,6 +1,6 @@
 /// A mistake that an in-memory queue makes on purpose, to show that the tests would notice it.
 package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
-    /// Commits are taken from anybody who ever held the item.
+    /// Commits are taken from anybody who ever held the item: no fence.
     case takesStaleCommits
     /// The slots of leases that ended stay taken.
     case keepsSlotsOfEndedLeases
@@ -10,4 +10,46 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     case ignoresRates
     /// An item whose lease has ended is claimed again although it stays leased to the first.
     case losesEndedLeases
+    /// The urgent wait with the rest.
+    case ignoresPriorities
+    /// As long as anything urgent is there the rest is not served.
+    case starvesTheRest
+    /// Items taken ahead are said to start at once.
+    case startsAheadAtOnce
+    /// Items taken ahead are charged to the rate all at the moment of the claim.
+    case chargesTheClaim
+    /// A lane served keeps its place before the others.
+    case servesInNoTurns
+    /// A lane's own limit is stored and not obeyed.
+    case ignoresOwnLimits
+    /// A paused lane is served.
+    case ignoresPauses
+    /// Each of a burst of 429s halves the rate again.
+    case halvesForEveryAnswer
+    /// A halved lane stays halved.
+    case neverRecoversFactor
+    /// No failure opens a circuit.
+    case neverOpens
+    /// An open circuit stays shut when its hold is over.
+    case neverProbes
+    /// A circuit whose hold is over lets everything through.
+    case probesWithEverything
+    /// Every hold of a circuit is as short as the first.
+    case neverDoublesHolds
+    /// Items that killed their holders are handed out in any company.
+    case ignoresCrashes
+    /// Crashes are counted over a whole life, not in a row.
+    case forgivesNoCrash
+    /// What is closed as dead is not put in quarantine.
+    case forgetsQuarantine
+    /// A watch that is redriven has the deadline it had.
+    case keepsOldDeadlines
+    /// The claim of a commit with a claim comes first.
+    case claimsBeforeCommitting
+    /// Trimming drops what is old, whoever has not read it.
+    case trimsUnacknowledged
+    /// Closed items are never forgotten.
+    case neverPurges
+    /// A process that left is still listed.
+    case keepsDepartedMembers
 }

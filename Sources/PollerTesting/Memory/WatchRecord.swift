@@ -63,6 +63,23 @@ struct WatchRecord: Sendable {
         log = kept
     }
 
+    /// Starts a quarantined watch again, with the span it had and all it was asked for.
+    mutating func redrive(now: Timestamp, keepsDeadline: Bool) {
+        if !keepsDeadline { deadline = now + (deadline - createdAt) }
+        createdAt = now
+        run += 1
+        state = WatchState()
+        hintedAt = nil
+        lastError = nil
+    }
+
+    /// What is wrong with the log; nil when it is sound: gapless up to `seq`, the last 100 kept.
+    var logFault: String? {
+        let first = max(1, seq - Self.logMax + 1)
+        if log.map(\.seq) == Array(first..<(seq + 1)) { return nil }
+        return "\(key.source): events \(log.map(\.seq)) of \(seq)"
+    }
+
     /// Takes over what a poll has changed.
     mutating func apply(_ change: WatchChange) {
         state = change.state

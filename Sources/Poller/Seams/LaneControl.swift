@@ -1,0 +1,89 @@
+/// The operator's hand on lanes: look at them, stop them, change their limits while they run.
+package protocol LaneControl: Sendable {
+    /// A page of the lanes that hold something or have settings of their own, partition by
+    /// partition, the longest overdue of each partition first.
+    ///
+    /// A moving picture: a lane that is served while you page may show up twice or not at all.
+    func lanes(limit: Int, cursor: String?) async throws(StoreError) -> ListPage<LaneReport>
+
+    /// One lane; nil when it holds nothing and has no settings.
+    func lane(_ lane: LaneID) async throws(StoreError) -> LaneReport?
+
+    /// Claims nothing more from a lane until it is resumed, from the next claim on.
+    ///
+    /// What is in flight goes on; items may be enqueued meanwhile.
+    func pause(_ lane: LaneID) async throws(StoreError)
+
+    /// Lets a paused lane go on; also ends a hold and closes its circuit.
+    func resume(_ lane: LaneID) async throws(StoreError)
+
+    /// Gives a lane a limit of its own, or (nil) the default again, from the next claim on.
+    func limit(_ lane: LaneID, to limit: LaneLimit?) async throws(StoreError)
+}
+
+/// How a lane stands right now.
+package struct LaneReport: Hashable, Sendable {
+    /// Whether attempts go out.
+    package enum Circuit: String, Hashable, Sendable {
+        /// As they should.
+        case closed
+        /// Not at all: too many in a row got no answer.
+        case open
+        /// One at a time, to see whether the other side is back.
+        case probing
+    }
+
+    package let lane: LaneID
+    package let partition: Int
+    /// Items that wait for their due time or for the lane.
+    package let waiting: Int
+    /// Of those, due already.
+    package let overdue: Int
+    /// The earliest due time of those that wait.
+    package let oldestDue: Timestamp?
+    package let inFlight: Int
+    /// The lane's own limit; nil when it has the default.
+    package let limit: LaneLimit?
+    package let isPaused: Bool
+    /// Nothing is claimed before this instant; nil when nothing holds the lane.
+    package let heldUntil: Timestamp?
+    /// What a `slow` has left of the limit, 1/32–1.
+    package let factor: Double
+    /// Attempts in a row without an answer.
+    package let failures: Int
+    package let circuit: Circuit
+    /// The store's clock when it looked.
+    package let now: Timestamp
+
+    /// Puts a report together, as a store does.
+    package init(
+        lane: LaneID,
+        partition: Int,
+        waiting: Int,
+        overdue: Int,
+        oldestDue: Timestamp?,
+        inFlight: Int,
+        limit: LaneLimit?,
+        isPaused: Bool,
+        heldUntil: Timestamp?,
+        factor: Double,
+        failures: Int,
+        now: Timestamp
+    ) {
+        self.lane = lane
+        self.partition = partition
+        self.waiting = waiting
+        self.overdue = overdue
+        self.oldestDue = oldestDue
+        self.inFlight = inFlight
+        self.limit = limit
+        self.isPaused = isPaused
+        self.heldUntil = heldUntil
+        self.factor = factor
+        self.failures = failures
+        self.now = now
+        circuit =
+            failures < LaneSignal.failuresMax
+            ? .closed : (heldUntil ?? now) > now ? .open : .probing
+    }
+}

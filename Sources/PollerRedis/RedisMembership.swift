@@ -1,0 +1,71 @@
+package import Poller
+package import RedisClient
+
+/// The list of live processes, in Redis.
+///
+/// *Shape*: one hash in partition 0, owner → `<end ms> <roles>|<pid>|<host>|<version>|<started
+/// ms>|<in flight>|<owner>`.
+package struct RedisMembership: Membership {
+    private let client: RedisClient
+    private let key: String
+    private let scripts: Scripts
+
+    /// The processes of a cluster.
+    ///
+    /// - Parameters:
+    ///   - client: the connection; it must be running.
+    ///   - layout: namespace and partitions, as verified at start.
+    ///   - scripts: the live ones, or those of a test's clock.
+    package init(client: RedisClient, layout: StoreLayout, scripts: Scripts = .live) {
+        self.client = client
+        self.scripts = scripts
+        key = layout.watchKeys.meta(0)
+    }
+
+    package func beat(_ member: Member, for span: Duration) async throws(StoreError) -> [Member] {
+        try await run([
+            .string(member.owner.description), RedisArgument(max(span.ms, 1)),
+            .string(Self.text(of: member)),
+        ])
+    }
+
+    package func leave(_ owner: OwnerID) async throws(StoreError) {
+        _ = try await run([.string(owner.description), "0", ""])
+    }
+
+    package func members() async throws(StoreError) -> [Member] {
+        try await run(["", "0", ""])
+    }
+
+    private func run(_ arguments: [RedisArgument]) async throws(StoreError) -> [Member] {
+        do throws(RedisError) {
+            let reply = try await client.eval(scripts.beat, keys: [key], arguments: arguments)
+            return (reply.array ?? []).compactMap { $0.string.flatMap(Self.member(of:)) }
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    private static func text(of member: Member) -> String {
+        Packed.join([
+            member.roles, String(member.pid), member.host, member.version,
+            String(member.startedAt.ms), String(member.inFlight), member.owner.description,
+        ])
+    }
+
+    private static func member(of text: String) -> Member? {
+        let parts = Packed.split(text)
+        guard parts.count == 7, let pid = Int(parts[1]), let started = Int64(parts[4]),
+            let inFlight = Int(parts[5])
+        else { return nil }
+        return Member(
+            owner: OwnerID(unchecked: parts[6]),
+            roles: parts[0],
+            pid: pid,
+            host: parts[2],
+            version: parts[3],
+            startedAt: Timestamp(ms: started),
+            inFlight: inFlight
+        )
+    }
+}

@@ -1,0 +1,105 @@
+import Poller
+import RedisClient
+
+extension RedisQueue {
+    /// Lanes of one step of an audit, beside all leases: some milliseconds of Redis.
+    private static var auditLanes: Int { 500 }
+    /// Keys one step looks through for items, and about the most items it checks.
+    private static var auditItems: Int { 500 }
+
+    /// One step of an audit: first the lanes and leases of each partition, then every item.
+    ///
+    /// Only here the keyspace itself is walked: an item that is in no list is found no other way.
+    /// Cursors are `lanes.<partition>.<rank>` and `items.<SCAN's cursor>`.
+    func audit(after cursor: String?, repairing: Bool) async throws(StoreError) -> AuditPage {
+        let parts = (cursor ?? "lanes.0.0").split(separator: ".").map(String.init)
+        switch (parts.first, parts.count) {
+        case ("lanes", 3):
+            guard let partition = Int(parts[1]), (0..<keys.partitions).contains(partition),
+                let rank = Int(parts[2])
+            else { throw .unknownCursor }
+            return try await auditLanes(partition, rank, repairing)
+        case ("items", 2): return try await auditItems(parts[1], repairing)
+        default: throw .unknownCursor
+        }
+    }
+
+    private func auditLanes(
+        _ partition: Int,
+        _ rank: Int,
+        _ repairing: Bool
+    ) async throws(StoreError) -> AuditPage {
+        let (checked, next, faults) = try await audit(
+            partition,
+            repairing,
+            ["lanes", RedisArgument(rank), RedisArgument(Self.auditLanes)]
+        )
+        let isLast = partition + 1 == keys.partitions
+        let following =
+            next >= 0
+            ? "lanes.\(partition).\(next)" : isLast ? "items.0" : "lanes.\(partition + 1).0"
+        return AuditPage(checked: checked, faults: faults, next: following)
+    }
+
+    private func auditItems(
+        _ cursor: String,
+        _ repairing: Bool
+    ) async throws(StoreError) -> AuditPage {
+        let prefix = "\(keys.namespace)w{"
+        let page = try await scan(cursor, pattern: "\(prefix)*")
+        var items: [Int: [RedisArgument]] = [:]
+        for key in page.keys {
+            let parts = key.dropFirst(prefix.count).split(separator: "}", maxSplits: 1)
+            guard parts.count == 2, let partition = Int(parts[0]) else { continue }
+            items[partition, default: []].append(.string(String(parts[1])))
+        }
+        var faults: [String] = []
+        var checked = 0
+        for (partition, ids) in items.sorted(by: { $0.key < $1.key }) {
+            let found = try await audit(partition, repairing, ["items"] + ids)
+            faults += found.faults
+            checked += found.checked
+        }
+        return AuditPage(checked: checked, faults: faults, next: page.next.map { "items.\($0)" })
+    }
+
+    private func scan(
+        _ cursor: String,
+        pattern: String
+    ) async throws(StoreError) -> (keys: [String], next: String?) {
+        let command = RedisCommand(
+            "SCAN",
+            [
+                .string(cursor), "MATCH", .string(pattern), "COUNT",
+                RedisArgument(Self.auditItems),
+            ]
+        )
+        do throws(RedisError) {
+            let reply = try await client.send(command)
+            guard let parts = reply.array, parts.count == 2, let next = parts[0].string else {
+                throw .protocolError("SCAN answered \(reply)")
+            }
+            let keys = (parts[1].array ?? []).compactMap(\.string)
+            return (keys, next == "0" ? nil : next)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    private func audit(
+        _ partition: Int,
+        _ repairing: Bool,
+        _ what: [RedisArgument]
+    ) async throws(StoreError) -> (checked: Int, next: Int, faults: [String]) {
+        let reply = try await run(
+            scripts.audit,
+            partition: partition,
+            [repairing ? "1" : "0"] + what
+        )
+        guard let parts = reply.array, parts.count >= 2, let checked = parts[0].int,
+            let next = parts[1].int
+        else { throw .corrupt("audit.lua answered \(reply)") }
+        let faults = parts.dropFirst(2).compactMap(\.string)
+        return (checked, next, faults.map { "partition \(partition): \($0)" })
+    }
+}

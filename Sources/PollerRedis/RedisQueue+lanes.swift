@@ -1,0 +1,121 @@
+import Poller
+import RedisClient
+
+/// The operator's hand on lanes, for watches and deliveries alike.
+extension RedisQueue {
+    func lanes(limit: Int, cursor: String?) async throws(StoreError) -> ListPage<LaneReport> {
+        var (partition, rank) = (0, 0)
+        if let cursor {
+            let parts = cursor.split(separator: ".").compactMap { Int($0) }
+            guard parts.count == 2, (0..<keys.partitions).contains(parts[0]), parts[1] >= 0 else {
+                throw .unknownCursor
+            }
+            (partition, rank) = (parts[0], parts[1])
+        }
+        let most = min(max(limit, 1), 500)
+        var reports: [LaneReport] = []
+        while partition < keys.partitions, reports.count < most {
+            let reply = try await run(
+                scripts.lane,
+                partition: partition,
+                ["", RedisArgument(rank), RedisArgument(most - reports.count)]
+            )
+            let page = try self.reports(reply, partition: partition)
+            reports += page.reports
+            if page.next < 0 {
+                (partition, rank) = (partition + 1, 0)
+            } else {
+                rank = page.next
+            }
+        }
+        let next = partition < keys.partitions ? "\(partition).\(rank)" : nil
+        return ListPage(items: reports, next: next)
+    }
+
+    func lane(_ lane: LaneID) async throws(StoreError) -> LaneReport? {
+        let report = try await report(on: lane)
+        let holds = report.waiting > 0 || report.inFlight > 0
+        return holds || report.limit != nil || report.isPaused ? report : nil
+    }
+
+    /// How a lane stands, even one that holds nothing.
+    func report(on lane: LaneID) async throws(StoreError) -> LaneReport {
+        let partition = keys.partition(of: lane.description)
+        let reply = try await run(
+            scripts.lane,
+            partition: partition,
+            [.string(lane.description)]
+        )
+        guard let report = try reports(reply, partition: partition).reports.first else {
+            throw .corrupt("lane.lua answered \(reply)")
+        }
+        return report
+    }
+
+    func control(
+        _ lane: LaneID,
+        _ verb: String,
+        _ values: [RedisArgument] = []
+    ) async throws(StoreError) {
+        _ = try await run(
+            scripts.control,
+            partition: keys.partition(of: lane.description),
+            [.string(lane.description), .string(verb)] + values
+        )
+    }
+
+    func limit(_ lane: LaneID, to limit: LaneLimit?) async throws(StoreError) {
+        guard let limit else { return try await control(lane, "default") }
+        try await control(
+            lane,
+            "limit",
+            [
+                RedisArgument(limit.intervalUs), RedisArgument(limit.burst),
+                RedisArgument(limit.inFlightMax),
+            ]
+        )
+    }
+
+    private func reports(
+        _ reply: RedisValue,
+        partition: Int
+    ) throws(StoreError) -> (reports: [LaneReport], next: Int) {
+        guard let parts = reply.array, parts.count >= 2, let now = parts[0].int,
+            let next = parts[1].int
+        else { throw .corrupt("lane.lua answered \(reply)") }
+        let reports = parts.dropFirst(2).compactMap { value -> LaneReport? in
+            guard let lane = value.array, lane.count == 12 else { return nil }
+            return report(lane, partition: partition, now: Timestamp(ms: Int64(now)))
+        }
+        return (reports, next)
+    }
+
+    /// Reads lane.lua's lane: {name, waiting, overdue, oldest due, in flight, interval, burst,
+    /// most in flight, paused, held until, factor, failures}.
+    private func report(_ parts: [RedisValue], partition: Int, now: Timestamp) -> LaneReport {
+        func number(_ index: Int) -> Int { parts[index].int ?? 0 }
+        var limit: LaneLimit?
+        if let intervalUs = parts[5].string.flatMap({ Double($0) }) {
+            limit = LaneLimit(
+                ratePerSecond: intervalUs > 0 ? (1e9 / intervalUs).rounded() / 1000 : 0,
+                burst: number(6),
+                inFlightMax: number(7)
+            )
+        }
+        let heldUntil = Timestamp(ms: Int64(number(9)))
+        return LaneReport(
+            lane: LaneID(unchecked: parts[0].string ?? ""),
+            partition: partition,
+            waiting: number(1),
+            overdue: number(2),
+            oldestDue: parts[3].string.flatMap { Int64($0) }.map(Timestamp.init(ms:)),
+            inFlight: number(4),
+            limit: limit,
+            isPaused: number(8) == 1,
+            heldUntil: heldUntil > now ? heldUntil : nil,
+            factor: Double(number(10)) / 1000,
+            failures: number(11),
+            now: now
+        )
+    }
+}

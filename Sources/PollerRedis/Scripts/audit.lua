@@ -1,0 +1,135 @@
+#!lua flags=allow-oom
+-- Checks the invariants of some items, or of some lanes with all leases; mends them if asked to.
+--
+-- KEYS[1]  meta key of the partition
+-- ARGV     repair 0|1, then items, id, id, …; or lanes, rank of the first, how many
+-- RETURNS  {checked, next rank or -1, fault, fault, …}
+-- COST     about ten reads an item or lane
+local now, isRepairing = clock(), ARGV[1] == '1'
+local before = head_of_partition()
+local reply = { 0, -1 }
+local function fault(text) reply[#reply + 1] = text end
+
+local function check_item(id)
+  local w = redis.call('HMGET', key('w', id), 's', 'l', 'c', 'q')
+  if not w[2] then
+    fault('item ' .. id .. ' has no lane')
+    if isRepairing then redis.call('DEL', key('w', id)) end
+    return
+  end
+  local lane, closed = w[2], w[3]
+  local lease, ends = redis.call('HGET', key('f'), id), redis.call('ZSCORE', key('r'), id)
+  local urgent = redis.call('ZSCORE', key(URGENT, lane), id)
+  local rest = redis.call('ZSCORE', key(REST, lane), id)
+  local listed, dead = redis.call('ZSCORE', key('h'), id), redis.call('ZSCORE', key('x'), id)
+  local isHeld = lease and ends
+  local places = (isHeld and 1 or 0) + (urgent and 1 or 0) + (rest and 1 or 0)
+  local faults = #reply
+
+  if (lease and true or false) ~= (ends and true or false) then
+    fault('item ' .. id .. ' has half a lease')
+    if isRepairing then
+      redis.call('HDEL', key('f'), id)
+      redis.call('ZREM', key('r'), id)
+    end
+  end
+  if closed then
+    if places > 0 then fault('item ' .. id .. ' is closed and still in a wheel or leased') end
+    if not listed then fault('item ' .. id .. ' is closed and in no list') end
+    if (closed == 'dead') ~= (dead and true or false) then
+      fault('item ' .. id .. ' is ' .. closed .. ' and ' .. (dead and '' or 'not ') .. 'in quarantine')
+    end
+    if isRepairing and #reply > faults then
+      redis.call('ZREM', key(URGENT, lane), id)
+      redis.call('ZREM', key(REST, lane), id)
+      redis.call('ZREM', key('r'), id)
+      redis.call('HDEL', key('f'), id)
+      redis.call('ZADD', key('h'), 'NX', int(now), id)
+      if closed == 'dead' then
+        redis.call('ZADD', key('x'), 'NX', int(now), id)
+      else
+        redis.call('ZREM', key('x'), id)
+      end
+      rescore(lane_of(lane))
+    end
+  else
+    if places ~= 1 then fault('item ' .. id .. ' is open and in ' .. places .. ' places') end
+    if listed or dead then fault('item ' .. id .. ' is open and listed as closed') end
+    if isRepairing and #reply > faults then
+      redis.call('ZREM', key('h'), id)
+      redis.call('ZREM', key('x'), id)
+      if isHeld or urgent then redis.call('ZREM', key(REST, lane), id) end
+      if isHeld then
+        redis.call('ZREM', key(URGENT, lane), id)
+      elseif not urgent and not rest then
+        add_to_wheel(lane, URGENT, { int(now), id })
+      end
+      rescore(lane_of(lane))
+    end
+  end
+  local seq, log = tonumber(w[4] or 0), redis.call('LLEN', key('l', id))
+  if log ~= math.min(seq, 100) then
+    fault('item ' .. id .. ' has recorded ' .. seq .. ' events and keeps ' .. log)
+  end
+end
+
+local function check_lane(name, leases)
+  local lane = lane_of(name)
+  if (lane.f or 0) ~= leases then
+    fault('lane ' .. name .. ' counts ' .. int(lane.f or 0) .. ' in flight and has ' .. leases .. ' leases')
+    if isRepairing then
+      set(lane, 'f', leases)
+      set(lane, 'p', nil)
+      rescore(lane)
+    end
+  end
+  for wheel, ready in pairs(READY) do
+    local head = tonumber(redis.call('ZRANGE', key(wheel, name), 0, 0, 'WITHSCORES')[2] or '')
+    if head then
+      local score = tonumber(redis.call('ZSCORE', key(ready), name) or '')
+      local truth = math.max(head, lane.n or 0, lane.u or 0, now)
+      local isParked = lane.x or (lane.p and leases > 0)
+      if not score then
+        fault('lane ' .. name .. ' holds items and is not listed')
+      elseif score > truth + 1 and not isParked then
+        fault('lane ' .. name .. ' is ready at ' .. int(truth) .. ' and listed for ' .. tostring(score))
+      end
+      if isRepairing and (not score or (score > truth + 1 and not isParked)) then
+        set(lane, 'p', nil)
+        rescore(lane)
+      end
+    end
+  end
+end
+
+if ARGV[2] == 'items' then
+  for at = 3, #ARGV do check_item(ARGV[at]) end
+  reply[1] = #ARGV - 2
+else
+  local counts, names, seen = {}, {}, {}
+  local function add(name)
+    if not seen[name] then
+      seen[name] = true
+      names[#names + 1] = name
+    end
+  end
+  for _, lease in ipairs(redis.call('HVALS', key('f'))) do
+    local _, _, _, _, _, name = unpack_lease(lease)
+    counts[name] = (counts[name] or 0) + 1
+    add(name)
+  end
+  for _, set in pairs(READY) do
+    for _, name in ipairs(redis.call('ZRANGE', key(set), 0, -1)) do add(name) end
+  end
+  local first, count = tonumber(ARGV[3]), tonumber(ARGV[4])
+  for at = first + 1, math.min(first + count, #names) do
+    check_lane(names[at], counts[names[at]] or 0)
+    reply[1] = reply[1] + 1
+  end
+  if first + count < #names then reply[2] = first + count end
+end
+if isRepairing then
+  save_lanes(now)
+  wake_if_earlier(before)
+end
+return reply

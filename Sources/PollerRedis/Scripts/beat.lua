@@ -1,0 +1,26 @@
+#!lua flags=allow-oom
+-- Announces a process for a span, or takes it off the list; and lists all that are announced.
+--
+-- KEYS[1]  meta key of partition 0
+-- ARGV     owner ('' to list only), span ms (0: leaves), what it says of itself
+-- RETURNS  {what, what, …}
+-- COST     one write, O(processes)
+local now, list = clock(), key('p')
+if ARGV[1] ~= '' then
+  if tonumber(ARGV[2]) > 0 then
+    redis.call('HSET', list, ARGV[1], int(now + tonumber(ARGV[2])) .. ' ' .. ARGV[3])
+  else
+    redis.call('HDEL', list, ARGV[1])
+  end
+end
+local reply = {}
+local all = redis.call('HGETALL', list)
+for at = 1, #all, 2 do
+  local ends, what = string.match(all[at + 1], '^(%d+) (.*)$')
+  if tonumber(ends) > now then
+    reply[#reply + 1] = what
+  elseif ARGV[1] ~= '' then
+    redis.call('HDEL', list, all[at])
+  end
+end
+return reply

@@ -1,0 +1,177 @@
+-- Stands before the scripts that take items: the claim itself, for claim.lua and commit.lua.
+
+-- Puts leases that have ended back where they were taken from, with the slots they took. The
+-- new token refuses whatever their old owners still send.
+local function recover(now)
+  local expired = redis.call('ZRANGE', key('r'), '-inf', int(now), 'BYSCORE', 'LIMIT', 0, 128)
+  if #expired == 0 then return 0 end
+  local leases = redis.call('HMGET', key('f'), unpack(expired))
+  for at, id in ipairs(expired) do
+    local token, _, due, wheel, marks, lane
+    if leases[at] then
+      token, _, due, wheel, marks, lane = unpack_lease(leases[at])
+    else
+      -- The lease of an earlier release, which kept it in the item.
+      local w = redis.call('HMGET', key('w', id), 'g', 'd', 'l')
+      token, due, wheel, marks, lane = w[1] or 0, w[2] or int(now), REST, '', w[3]
+    end
+    if lane then
+      redis.call('HSET', key('w', id), 'g', int(token + 1))
+      redis.call('HINCRBY', key('w', id), 'z', 1)
+      local isHinted = string.find(marks, 'k', 1, true)
+      if isHinted then due = int(math.min(now, tonumber(due))) end
+      add_to_wheel(lane, isHinted and URGENT or wheel, { due, id })
+      give_back(lane, 1)
+    end
+  end
+  redis.call('ZREM', key('r'), unpack(expired))
+  redis.call('HDEL', key('f'), unpack(expired))
+  return #expired
+end
+
+-- Appends up to `limit` due items to `reply` and leases them to `owner`.
+--
+-- `request` is {owner, most items, lease ms, interval µs (0: no rate), burst, most in flight,
+-- ahead ms}: the limit is that of lanes without their own.
+local function claim(request, now, reply)
+  local owner, limit, horizon = request[1], tonumber(request[2]), now + tonumber(request[7])
+  local taken, suspects, isFull = 0, false, false
+  local leases, ends = {}, {}
+
+  -- Takes up to `quota` items of one wheel of a lane; how many there were.
+  local function serve(name, wheel, quota)
+    local lane = lane_of(name)
+    lane.rescored[wheel] = true
+    if lane.x then return 0 end
+    local factor = factor_of(lane, now)
+    local full = (lane.i or tonumber(request[4])) / 1000
+    local interval, tolerance = full / factor, ((lane.b or tonumber(request[5])) - 1) * full
+    local most = math.max(1, math.floor((lane.m or tonumber(request[6])) * factor))
+    if (lane.s or 0) >= FAILURES_MAX then most = 1 end
+    -- GCRA: `arrival` is the theoretical arrival time of the next start; it may be ahead of the
+    -- start by burst - 1 intervals.
+    local ids, arrival = {}, lane.t or 0
+    local room = math.min(quota, most - (lane.f or 0))
+    if interval > 0 then
+      room = math.min(room, math.floor((horizon + tolerance - math.max(arrival, now)) / interval) + 1)
+    end
+    if room > 0 then
+      local due = redis.call('ZRANGE', key(wheel, name), '-inf', int(horizon), 'BYSCORE',
+        'LIMIT', 0, room, 'WITHSCORES')
+      for at = 1, #due, 2 do
+        local id = due[at]
+        local earliest = math.max(tonumber(due[at + 1]), now, lane.u or 0)
+        local start = math.max(earliest, interval > 0 and math.ceil(arrival - tolerance) or 0)
+        if start > horizon then break end
+        local w = redis.call('HMGET', key('w', id), 'g', 's', 'i', 'v', 'q', 'n', 'b', 'x', 'h',
+          'e', 'y', 'z')
+        local crashes = tonumber(w[12] or 0)
+        if not w[2] then
+          -- Nothing but its place is left of it.
+          redis.call('ZREM', key(wheel, name), id)
+        elseif crashes >= 2 and taken > 0 and (crashes >= 3 or taken >= 8) then
+          -- Suspects come in small batches, then alone, to find the one that kills its holder.
+          -- This one waits, and what is behind it; its lane keeps its place before the others.
+          lane.floor[wheel] = lane.score[wheel]
+          break
+        else
+          local token = int((w[1] or 0) + 1)
+          local marks = (w[11] and 'y' or '') .. (crashes > 0 and 'z' or '')
+          leases[#leases + 1] = id
+          leases[#leases + 1] = pack_lease(token, owner, int(due[at + 1]), wheel,
+            marks == '' and '-' or marks, name)
+          ends[#ends + 1] = int(now + tonumber(request[3]))
+          ends[#ends + 1] = id
+          reply[#reply + 1] = { id, token, int(due[at + 1]), int(start), name, crashes, w[2], w[3],
+            w[4] or '', w[5] or 0, w[6] or 1, w[7] or 0, w[8] or 0, w[9] or 0,
+            w[10] and redis.call('HGET', key('o', id), 'p') or '' }
+          ids[#ids + 1] = id
+          taken = taken + 1
+          if interval > 0 then arrival = math.max(arrival, start) + interval end
+          suspects = suspects or crashes >= 2
+          isFull = crashes >= 3 or (suspects and taken >= 8)
+          if isFull then break end
+        end
+      end
+    end
+    if #ids > 0 then
+      redis.call('ZREM', key(wheel, name), unpack(ids))
+      -- A lane that is only in flight stays listed among those of the rest.
+      if not lane.f or lane.f == 0 then lane.rescored[REST] = true end
+      set(lane, 'f', (lane.f or 0) + #ids)
+      if interval > 0 then
+        set(lane, 't', arrival)
+        set(lane, 'n', arrival - tolerance)
+      end
+    end
+    if (lane.f or 0) >= most and not lane.p then
+      set(lane, 'p', 1)
+      rescore(lane)
+    end
+    return #ids
+  end
+
+  -- Serves the ready lanes of one wheel in turn, a fair share each and then more, until `places`
+  -- are taken; how many were.
+  local function serve_all(ready, wheel, places)
+    local got = 0
+    local waiting = {}
+    for at = 1, #ready, 2 do waiting[#waiting + 1] = ready[at] end
+    while #waiting > 0 and got < places and not isFull do
+      local share = math.max(1, math.ceil((places - got) / #waiting))
+      local more = {}
+      for _, name in ipairs(waiting) do
+        local quota = math.min(share, places - got)
+        if quota == 0 or isFull then break end
+        local count = serve(name, wheel, quota)
+        got = got + count
+        if count == quota then more[#more + 1] = name end
+      end
+      waiting = more
+    end
+    return got
+  end
+
+  -- A score within the last millisecond is ready: its fraction only keeps the lanes' turns.
+  local function ready(wheel)
+    local found = redis.call('ZRANGE', key(READY[wheel]), '-inf', '(' .. int(horizon + 1),
+      'BYSCORE', 'LIMIT', 0, 64, 'WITHSCORES')
+    -- Behind every lane that waits already.
+    for at = 1, #found, 2 do
+      local lane, score = lane_of(found[at]), tonumber(found[at + 1])
+      lane.score[wheel], lane.floor[wheel] = score, math.max(score, now) + at / 1000
+    end
+    return found
+  end
+  local urgent, rest = ready(URGENT), ready(REST)
+  if #urgent == 0 then
+    serve_all(rest, REST, limit)
+  elseif #rest == 0 then
+    serve_all(urgent, URGENT, limit)
+  else
+    -- Four to one: the rest gets a fifth of each claim, and every fifth claim begins with it, so
+    -- that neither small claims nor a lane's own limit can starve it.
+    local owed = math.floor(limit / 5)
+    local turn = redis.call('HINCRBY', KEYS[1], 'turn', 1)
+    if turn % 5 == 0 then
+      serve_all(rest, REST, owed > 0 and owed or limit)
+    else
+      serve_all(urgent, URGENT, limit - owed)
+      serve_all(rest, REST, limit - taken)
+    end
+    if taken < limit then serve_all(urgent, URGENT, limit - taken) end
+    if taken < limit then serve_all(rest, REST, limit - taken) end
+  end
+  if #leases > 0 then
+    redis.call('HSET', key('f'), unpack(leases))
+    redis.call('ZADD', key('r'), unpack(ends))
+  end
+end
+
+-- When the partition is worth a claim again: its next ready lane or the next end of a lease.
+local function next_ready()
+  local ready = head_of_partition()
+  local lease = tonumber(redis.call('ZRANGE', key('r'), 0, 0, 'WITHSCORES')[2] or '')
+  if lease and (not ready or lease < ready) then ready = lease end
+  return ready and int(math.floor(ready)) or '-1'
+end

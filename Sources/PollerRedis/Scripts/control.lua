@@ -1,0 +1,32 @@
+#!lua flags=allow-oom
+-- Changes how a lane is served, from the next claim on.
+--
+-- KEYS[1]  meta key of the partition
+-- ARGV     lane, then pause; or resume; or limit, interval µs, burst, most in flight; or default
+-- RETURNS  1
+-- COST     about 8 commands
+local now = clock()
+local before = head_of_partition()
+local name, verb = ARGV[1], ARGV[2]
+local lane = lane_of(name)
+if verb == 'pause' then
+  set(lane, 'x', 1)
+elseif verb == 'resume' then
+  for _, field in ipairs({ 'x', 'u', 's', 'o', 'r', 'v', 'p' }) do set(lane, field, nil) end
+else
+  -- What the old limit has put off is free again; what is in flight still counts.
+  for _, field in ipairs({ 't', 'n', 'p' }) do set(lane, field, nil) end
+  local isDefault = verb == 'default'
+  set(lane, 'i', not isDefault and tonumber(ARGV[3]) or nil)
+  set(lane, 'b', not isDefault and tonumber(ARGV[4]) or nil)
+  set(lane, 'm', not isDefault and tonumber(ARGV[5]) or nil)
+end
+if lane.x or lane.i then
+  redis.call('SADD', key('k'), name)
+else
+  redis.call('SREM', key('k'), name)
+end
+rescore(lane)
+save_lanes(now)
+wake_if_earlier(before)
+return 1

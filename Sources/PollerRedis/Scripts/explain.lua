@@ -1,0 +1,26 @@
+#!lua flags=no-writes
+-- Tells where an item is and how many come before it.
+--
+-- KEYS[1]  meta key of the partition
+-- ARGV     id
+-- RETURNS  {} when there is none, else {lane, crashes, place, …}: waiting, due ms, wheel, items
+--          before it; leased, owner, end ms; or closed, reason
+-- COST     five reads, O(log n)
+local id = ARGV[1]
+local w = redis.call('HMGET', key('w', id), 's', 'l', 'c', 'z')
+if not w[1] then return {} end
+local lane, crashes = w[2], w[4] or 0
+if w[3] then return { lane, crashes, 'closed', w[3] } end
+local lease = redis.call('HGET', key('f'), id)
+if lease then
+  local _, owner = unpack_lease(lease)
+  return { lane, crashes, 'leased', owner, redis.call('ZSCORE', key('r'), id) or '0' }
+end
+local due, wheel = redis.call('ZSCORE', key(URGENT, lane), id), URGENT
+if not due then due, wheel = redis.call('ZSCORE', key(REST, lane), id), REST end
+if not due then return { lane, crashes, 'nowhere' } end
+local ahead = redis.call('ZRANK', key(wheel, lane), id)
+if wheel == REST then
+  ahead = ahead + redis.call('ZCOUNT', key(URGENT, lane), '-inf', int(clock()))
+end
+return { lane, crashes, 'waiting', int(due), wheel, ahead }

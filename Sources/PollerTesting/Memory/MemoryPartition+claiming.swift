@@ -1,0 +1,137 @@
+import Poller
+
+extension MemoryPartition {
+    /// Ended leases a claim puts back, so that one claim after a great crash stays short.
+    private static var recoveriesMax: Int { 128 }
+
+    /// Puts ended leases back, then takes due items: four of the urgent list to one of the rest,
+    /// lane by lane in each.
+    mutating func claim(_ request: ClaimRequest, now: Timestamp) -> Claim<ItemID> {
+        limit = request.lane
+        let recovered = recover(now)
+        var hand = ClaimHand(request, now: now)
+        let fifth = hand.room / 5
+        let isContested = [true, false].allSatisfy {
+            !readyLanes(isUrgent: $0, hand).isEmpty
+        }
+        if isContested { contests += 1 }
+        // What is bounded by its lane and not by the claim is shared by turns: every fifth claim
+        // begins with the rest.
+        if isContested, contests % 5 == 0, !flaws.contains(.starvesTheRest) {
+            serve(isUrgent: false, upTo: hand.room < 5 ? hand.room : fifth, &hand)
+            serve(isUrgent: true, upTo: hand.room, &hand)
+        } else {
+            let share = flaws.contains(.starvesTheRest) ? 0 : fifth
+            serve(isUrgent: true, upTo: hand.room - share, &hand)
+            serve(isUrgent: false, upTo: hand.room, &hand)
+            serve(isUrgent: true, upTo: hand.room, &hand)
+        }
+        serve(isUrgent: false, upTo: hand.room, &hand)
+        told = nextReady(now)
+        return Claim(leases: hand.leases, now: now, nextReady: told, recovered: recovered)
+    }
+
+    private mutating func recover(_ now: Timestamp) -> Int {
+        let ended = leaseEnds.filter { $0.value <= now }
+            .map { MemoryWheel.Place(due: $0.value, id: $0.key) }
+            .sorted()
+            .prefix(Self.recoveriesMax)
+        for place in ended {
+            let id = place.id
+            guard var item = items[id], case .leased(let lease) = item.phase else { continue }
+            leaseEnds[id] = nil
+            item.token += 1
+            item.crashes += 1
+            if flaws.contains(.losesEndedLeases) {
+                items[id] = item
+                self[item.lane].insert(.init(due: lease.due, id: id), isUrgent: lease.isUrgent)
+                continue
+            }
+            if !flaws.contains(.keepsSlotsOfEndedLeases) { self[item.lane].inFlight -= 1 }
+            putBack(id, item, lease, now: now)
+        }
+        return ended.count
+    }
+
+    /// Serves one list until so many places are used or nothing in it is ready: a fair share of
+    /// what is left for each lane, and again in further rounds.
+    private mutating func serve(isUrgent: Bool, upTo placesMax: Int, _ hand: inout ClaimHand) {
+        let end = hand.leases.count + placesMax
+        while true {
+            let places = min(end - hand.leases.count, hand.room)
+            let ready = readyLanes(isUrgent: isUrgent, hand)
+            if places <= 0 || ready.isEmpty { return }
+            let share = (places + ready.count - 1) / ready.count
+            for lane in ready {
+                let quota = min(share, end - hand.leases.count, hand.room)
+                if quota > 0 { serve(lane, isUrgent: isUrgent, quota: quota, &hand) }
+            }
+        }
+    }
+
+    /// Lanes that may be claimed from, the longest ready or longest unserved first.
+    private func readyLanes(isUrgent: Bool, _ hand: ClaimHand) -> [LaneID] {
+        lanes.compactMap { id, lane -> (LaneID, Timestamp, Int)? in
+            guard let ready = lane.start(isUrgent: isUrgent, limit, hand.now),
+                ready <= hand.horizon,
+                !hand.blocked.contains(.init(lane: id, isUrgent: isUrgent))
+            else { return nil }
+            let turn = lane.turn(isUrgent: isUrgent)
+            return (id, max(ready, turn.servedAt), turn.number)
+        }
+        .sorted { ($0.1, $0.2, $0.0.description) < ($1.1, $1.2, $1.0.description) }
+        .map(\.0)
+    }
+
+    private mutating func serve(
+        _ lane: LaneID,
+        isUrgent: Bool,
+        quota: Int,
+        _ hand: inout ClaimHand
+    ) {
+        let now = hand.now
+        let end = hand.leases.count + quota
+        while hand.leases.count < end, hand.room > 0,
+            let ready = self[lane].start(isUrgent: isUrgent, limit, now), ready <= hand.horizon,
+            let place = self[lane].wheel(isUrgent: isUrgent).head,
+            var item = items[place.id]
+        {
+            guard hand.admits(crashes: item.crashes) || flaws.contains(.ignoresCrashes) else {
+                // It keeps its turn too, and so comes first in one of the next claims.
+                return hand.leave(.init(lane: lane, isUrgent: isUrgent))
+            }
+            let startsAt = max(ready, now)
+            self[lane].takeHead(isUrgent: isUrgent, limit, startsAt: startsAt, now)
+            let endsAt = now + hand.request.lease
+            item.token += 1
+            item.phase = .leased(
+                .init(
+                    owner: hand.request.owner,
+                    due: place.due,
+                    isUrgent: isUrgent,
+                    endsAt: endsAt
+                )
+            )
+            items[place.id] = item
+            leaseEnds[place.id] = endsAt
+            let lease = Lease(
+                ref: LeaseRef(
+                    id: place.id,
+                    partition: number,
+                    token: item.token,
+                    owner: hand.request.owner
+                ),
+                item: place.id,
+                lane: lane,
+                due: place.due,
+                claimedAt: now,
+                startsAt: flaws.contains(.startsAheadAtOnce) ? now : startsAt,
+                endsAt: endsAt,
+                crashes: item.crashes
+            )
+            hand.take(lease, countsCrashes: !flaws.contains(.ignoresCrashes))
+        }
+        turns += 1
+        self[lane].served(isUrgent: isUrgent, turns, now)
+    }
+}

@@ -1,0 +1,133 @@
+package import Poller
+
+/// The operator's side: lanes, audit, processes.
+extension MemoryStore: LaneControl, Auditing, Membership {
+    package func lanes(
+        limit: Int,
+        cursor: String?
+    ) async throws(StoreError) -> ListPage<LaneReport> {
+        try attempting { state, now throws(StoreError) in
+            try state.queue.reports(limit: limit, cursor: cursor, now: now)
+        }
+    }
+
+    package func lane(_ lane: LaneID) async throws(StoreError) -> LaneReport? {
+        reading { state, now in state.queue.report(lane, now: now) }
+    }
+
+    package func pause(_ lane: LaneID) async throws(StoreError) {
+        changing { state, _ in state.queue.change(lane) { $0.isPaused = true } }
+    }
+
+    package func resume(_ lane: LaneID) async throws(StoreError) {
+        changing { state, _ in state.queue.change(lane) { $0.resume() } }
+    }
+
+    package func limit(_ lane: LaneID, to limit: LaneLimit?) async throws(StoreError) {
+        changing { state, _ in state.queue.change(lane) { $0.ownLimit = limit } }
+    }
+
+    package func audit(
+        after cursor: String?,
+        repairing: Bool
+    ) async throws(StoreError) -> AuditPage {
+        try attempting { state, _ throws(StoreError) in
+            try state.queue.audit(after: cursor, repairing: repairing, more: \.logFault)
+        }
+    }
+
+    package func beat(
+        _ member: Member,
+        for span: Duration
+    ) async throws(StoreError) -> [Member] {
+        changing { state, now in
+            state.members.beat(member, until: now + span)
+            return state.members.present(now)
+        }
+    }
+
+    package func leave(_ owner: OwnerID) async throws(StoreError) {
+        changing { state, _ in
+            if !state.flaws.contains(.keepsDepartedMembers) { state.members.leave(owner) }
+        }
+    }
+
+    package func members() async throws(StoreError) -> [Member] {
+        reading { state, now in state.members.present(now) }
+    }
+
+    package func explain(
+        _ key: WatchKey,
+        limit: LaneLimit
+    ) async throws(StoreError) -> Explanation? {
+        reading { state, now in
+            let partition = state.queue[state.queue.partition(of: key.lane)]
+            guard let item = partition.items[key.id] else { return nil }
+            let lane = partition[item.lane]
+            return Explanation(
+                snapshot: item.snapshot,
+                place: item.place(of: key.id, in: lane, now: now),
+                lane: partition.report(item.lane, now: now)
+                    ?? .idle(item.lane, partition: partition.number, lane.health, now: now),
+                limit: lane.ownLimit ?? limit,
+                crashes: item.crashes
+            )
+        }
+    }
+
+    package func redrive(_ key: WatchKey) async throws(StoreError) -> Bool {
+        changing { state, now in
+            let partition = state.queue.partition(of: key.lane)
+            guard state.queue[partition].quarantine.contains(key.id) else { return false }
+            let keepsDeadline = state.flaws.contains(.keepsOldDeadlines)
+            state.queue[partition].update(key.id) {
+                $0.redrive(now: now, keepsDeadline: keepsDeadline)
+            }
+            state.queue[partition].makeDue(key.id, now: now)
+            return true
+        }
+    }
+}
+
+extension MemoryItem<WatchRecord> {
+    /// Where the item is, as an operator asks.
+    fileprivate func place(
+        of id: ItemID,
+        in lane: MemoryLane,
+        now: Timestamp
+    ) -> Explanation.Place {
+        switch phase {
+        case .waiting(let due, let isUrgent):
+            let place = MemoryWheel.Place(due: due, id: id)
+            let ahead = lane.ahead(of: place, isUrgent: isUrgent, now: now)
+            return .waiting(due: due, isUrgent: isUrgent, ahead: ahead)
+        case .leased(let lease): return .leased(owner: lease.owner, until: lease.endsAt)
+        case .closed(let reason, _): return .closed(reason)
+        }
+    }
+}
+
+extension LaneReport {
+    /// A lane that holds nothing: that of a watch that is closed.
+    fileprivate static func idle(
+        _ lane: LaneID,
+        partition: Int,
+        _ health: LaneHealth,
+        now: Timestamp
+    ) -> LaneReport {
+        LaneReport(
+            lane: lane,
+            partition: partition,
+            waiting: 0,
+            overdue: 0,
+            oldestDue: nil,
+            inFlight: 0,
+            limit: nil,
+            isPaused: false,
+            heldUntil: health.heldUntil > now ? health.heldUntil : nil,
+            factor: health.factor(now),
+            failures: health.failures,
+            now: now
+        )
+    }
+}
