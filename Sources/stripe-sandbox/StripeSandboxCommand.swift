@@ -26,8 +26,22 @@ struct StripeSandboxCommand: AsyncParsableCommand {
     @Option(help: "Make ids repeatable.")
     var seed: UInt64?
 
-    @Option(help: "Seconds until what settles by itself does so.")
+    @Option(help: "Sandbox seconds until what settles by itself does so.")
     var autoDelay = 1.0
+
+    @Option(help: "Sandbox seconds per second: 3600 lets an hour pass in a second.")
+    var timeScale = 1.0
+
+    @Option(help: "How often a webhook is tried in all.")
+    var webhookTries = 3
+
+    @Option(
+        help: "Sandbox seconds before the second try of a webhook; doubled for each further one."
+    )
+    var webhookRetryDelay = 1.0
+
+    @Option(help: "Request limits: none, test (25 per second) or live (100, and 25 per endpoint).")
+    var limits = LimitsChoice.none
 
     @Option(help: "Address written into redirect URLs; by default the one the client used.")
     var publicURL: String?
@@ -40,6 +54,15 @@ struct StripeSandboxCommand: AsyncParsableCommand {
         guard (0...86_400).contains(autoDelay) else {
             throw ValidationError("--auto-delay is 0 to 86400 seconds.")
         }
+        // A million: thirty days in less than three seconds.
+        guard (0.001...1_000_000).contains(timeScale) else {
+            throw ValidationError("--time-scale is 0.001 to 1000000.")
+        }
+        guard (1...100).contains(webhookTries), (0...86_400).contains(webhookRetryDelay) else {
+            throw ValidationError(
+                "--webhook-tries is 1 to 100, --webhook-retry-delay 0 to 86400 seconds."
+            )
+        }
     }
 
     func run() async throws {
@@ -49,7 +72,11 @@ struct StripeSandboxCommand: AsyncParsableCommand {
             port: port,
             publicURL: publicURL,
             seed: seed,
-            autoDelay: .seconds(autoDelay)
+            autoDelay: .seconds(autoDelay),
+            webhookTries: webhookTries,
+            webhookRetryDelay: .seconds(webhookRetryDelay),
+            timeScale: timeScale,
+            limits: limits.limits
         )
         if let webhook, let webhookSecret {
             configuration.webhook = .init(url: webhook, secret: webhookSecret)

@@ -28,7 +28,9 @@ struct SandboxProbe {
             configuration: StripeClientConfiguration(
                 key: StripeKey(key),
                 baseURL: base,
-                timeout: timeout
+                timeout: timeout,
+                // A fault is to be seen, not waited out.
+                retry: .never
             )
         )
     }

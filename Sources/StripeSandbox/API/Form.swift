@@ -1,0 +1,239 @@
+/// Form fields with brackets, as Stripe's SDKs send them: `owner[name]=A&items[0][sku]=B&types[]=C`.
+struct Form: Sendable {
+    /// As many as Stripe's largest documented requests need, with room; more is refused.
+    static let fieldsMax = 1000
+
+    /// The deepest documented parameter has five levels.
+    static let depthMax = 8
+
+    private(set) var fields: [String: FormNode] = [:]
+
+    init() {}
+
+    /// Reads `a=b&c[d]=e`.
+    init(parsing bytes: some Collection<UInt8>) throws(APIError) {
+        var count = 0
+        for pair in bytes.split(separator: UInt8(ascii: "&")) {
+            count += 1
+            guard count <= Self.fieldsMax else {
+                throw APIError.invalid("Too many parameters: at most \(Self.fieldsMax).")
+            }
+            let parts = pair.split(
+                separator: UInt8(ascii: "="),
+                maxSplits: 1,
+                omittingEmptySubsequences: false
+            )
+            let name = Self.decode(parts[0])
+            let value = parts.count > 1 ? Self.decode(parts[1]) : ""
+            let path = Self.split(name)
+            guard !path[0].isEmpty, path.count <= Self.depthMax,
+                Self.insert(value, at: path[...], into: &fields)
+            else {
+                throw APIError.invalid("Invalid parameter: \(name)", param: name)
+            }
+        }
+    }
+
+    /// The text at a path such as `["owner", "name"]`.
+    subscript(_ path: String...) -> String? { self[path: path] }
+
+    /// The text at a path put together at run time.
+    subscript(path path: [String]) -> String? {
+        var current = fields
+        for name in path.dropLast() {
+            guard case .fields(let next) = current[name] else { return nil }
+            current = next
+        }
+        guard let last = path.last, case .text(let text) = current[last] else { return nil }
+        return text
+    }
+
+    /// The parameters of a list, such as `source_order[items][0][amount]`, in their order.
+    func items(_ path: String...) -> [Form] {
+        var current = fields
+        for name in path {
+            guard case .fields(let next) = current[name] else { return [] }
+            current = next
+        }
+        return current.sorted { (Int($0.key) ?? 0) < (Int($1.key) ?? 0) }.compactMap {
+            guard case .fields(let fields) = $0.value else { return nil }
+            var form = Form()
+            form.fields = fields
+            return form
+        }
+    }
+
+    /// The texts of a list or the only text of a plain parameter.
+    func list(_ name: String) -> [String] {
+        switch fields[name] {
+        case .text(let text): [text]
+        case .fields(let items):
+            items.sorted { (Int($0.key) ?? 0) < (Int($1.key) ?? 0) }.compactMap {
+                guard case .text(let text) = $0.value else { return nil }
+                return text
+            }
+        case nil: []
+        }
+    }
+
+    /// The texts directly under a name, such as `metadata`.
+    func texts(_ name: String) -> [String: String] {
+        guard case .fields(let items) = fields[name] else { return [:] }
+        return items.compactMapValues {
+            guard case .text(let text) = $0 else { return nil }
+            return text
+        }
+    }
+
+    /// A positive integer, as amounts are.
+    func positive(_ name: String) throws(APIError) -> Int? {
+        guard let text = self[name] else { return nil }
+        guard let number = Int(text) else {
+            throw APIError.invalid(
+                "Invalid integer: \(text)",
+                code: "parameter_invalid_integer",
+                param: name
+            )
+        }
+        // Stripe's limit: eight digits for nearly every currency; twelve covers the rest.
+        guard (1...999_999_999_999).contains(number) else {
+            throw APIError.invalid(
+                "This value must be greater than or equal to 1.",
+                code: "parameter_invalid_integer",
+                param: name
+            )
+        }
+        return number
+    }
+
+    func flag(_ name: String) throws(APIError) -> Bool? {
+        switch self[name] {
+        case nil: nil
+        case "true": true
+        case "false": false
+        case let text?: throw APIError.invalid("Invalid boolean: \(text)", param: name)
+        }
+    }
+
+    /// The text of a parameter that takes only certain words.
+    func choice(_ name: String, _ words: [String]) throws(APIError) -> String? {
+        guard let text = self[name], !text.isEmpty else { return nil }
+        guard words.contains(text) else {
+            throw APIError.invalid(
+                "Invalid \(name): must be one of \(words.joined(separator: ", "))",
+                param: name
+            )
+        }
+        return text
+    }
+
+    func required(_ name: String) throws(APIError) -> String {
+        guard let text = self[name], !text.isEmpty else { throw APIError.missing(name) }
+        return text
+    }
+
+    /// Stripe's metadata after an update: an empty text unsets a key, an empty parameter all of them.
+    func updated(metadata: [String: String]) throws(APIError) -> [String: String] {
+        if self["metadata"] == "" { return [:] }
+        var metadata = metadata
+        for (name, text) in texts("metadata") { metadata[name] = text.isEmpty ? nil : text }
+        // Stripe's documented limits: 50 keys of 40 characters, values of 500.
+        guard metadata.count <= 50,
+            metadata.allSatisfy({ $0.key.count <= 40 && $0.value.count <= 500 })
+        else {
+            throw APIError.invalid(
+                "Metadata has at most 50 keys of 40 characters with values of 500 characters.",
+                param: "metadata"
+            )
+        }
+        return metadata
+    }
+
+    /// Refuses every parameter that is not among `names`.
+    func allow(_ names: Set<String>) throws(APIError) {
+        for name in fields.keys.sorted() where !names.contains(name) {
+            throw APIError.invalid(
+                "Received unknown parameter: \(name)",
+                code: "parameter_unknown",
+                param: name
+            )
+        }
+    }
+
+    /// `a[b][]` as `["a", "b", ""]`.
+    private static func split(_ name: String) -> [Substring] {
+        guard let bracket = name.firstIndex(of: "["), name.hasSuffix("]") else {
+            return [name[...]]
+        }
+        let inner = name[name.index(after: bracket)...].dropLast()
+        var path = [name[..<bracket]]
+        var rest = inner
+        while let end = rest.firstRange(of: "][") {
+            path.append(rest[..<end.lowerBound])
+            rest = rest[end.upperBound...]
+        }
+        path.append(rest)
+        return path
+    }
+
+    /// Puts a text in its place; false when the place is taken by another shape.
+    private static func insert(
+        _ value: String,
+        at path: ArraySlice<Substring>,
+        into fields: inout [String: FormNode]
+    ) -> Bool {
+        guard let head = path.first else { return false }
+        let rest = path.dropFirst()
+        let name = head.isEmpty ? place(of: rest.first, in: fields) : String(head)
+        if rest.isEmpty {
+            if case .fields = fields[name] { return false }
+            fields[name] = .text(value)
+            return true
+        }
+        var inner: [String: FormNode] = [:]
+        switch fields[name] {
+        case .text: return false
+        case .fields(let present): inner = present
+        case nil: break
+        }
+        guard insert(value, at: rest, into: &inner) else { return false }
+        fields[name] = .fields(inner)
+        return true
+    }
+
+    /// Where `[]` puts the next value: `items[][a]=1&items[][b]=2` fills one item until a name repeats.
+    private static func place(of member: Substring?, in fields: [String: FormNode]) -> String {
+        let last = String(fields.count - 1)
+        if let member, case .fields(let item) = fields[last], item[String(member)] == nil {
+            return last
+        }
+        return String(fields.count)
+    }
+
+    private static func decode(_ bytes: some Collection<UInt8>) -> String {
+        var output: [UInt8] = []
+        output.reserveCapacity(bytes.count)
+        var rest = bytes[...]
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "+"):
+                output.append(UInt8(ascii: " "))
+            case UInt8(ascii: "%"):
+                guard let escaped = hexByte(rest.prefix(2)) else {
+                    output.append(byte)
+                    continue
+                }
+                output.append(escaped)
+                rest = rest.dropFirst(2)
+            default:
+                output.append(byte)
+            }
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    private static func hexByte(_ digits: some Collection<UInt8>) -> UInt8? {
+        guard digits.count == 2, !digits.contains(UInt8(ascii: "+")) else { return nil }
+        return UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+    }
+}

@@ -1,0 +1,81 @@
+import HTTPTypes
+
+/// Stripe's limiters: token buckets of one second per account and per endpoint, and numbers in flight.
+struct Limiter {
+    /// A token bucket that holds one second's worth, at least one request.
+    private struct Bucket {
+        var tokens: Double
+        var filledMs: Int64
+
+        mutating func take(rate: Double, nowMs: Int64) -> Bool {
+            let capacity = max(1, rate)
+            let gained = Double(max(0, nowMs - filledMs)) / 1000 * rate
+            tokens = min(capacity, tokens + gained)
+            filledMs = nowMs
+            guard tokens >= 1 else { return false }
+            tokens -= 1
+            return true
+        }
+    }
+
+    var limits = SandboxLimits.none {
+        didSet {
+            buckets = [:]
+            updates = [:]
+        }
+    }
+
+    /// By account, and by account and endpoint: as many as there are accounts times operations.
+    private var buckets: [String: Bucket] = [:]
+    private var inFlight: [String: Int] = [:]
+    /// Writes to each PaymentIntent in the hour begun.
+    private var updates: [String: (hour: Int64, count: Int)] = [:]
+
+    /// The reason why a call is refused; nil counts it.
+    mutating func refusal(_ call: APICall, machineMs: Int64) -> String? {
+        guard !limits.isEmpty else { return nil }
+        let account = call.account ?? ""
+        let endpoint = "\(account) \(call.endpoint)"
+        if let most = limits.globalConcurrency, inFlight[account] ?? 0 >= most {
+            return "global-concurrency"
+        }
+        if let most = limits.endpointConcurrency, inFlight[endpoint] ?? 0 >= most {
+            return "endpoint-concurrency"
+        }
+        if let rate = limits.globalRate, !take(account, rate, machineMs) { return "global-rate" }
+        if let rate = limits.endpointRate, !take(endpoint, rate, machineMs) {
+            return "endpoint-rate"
+        }
+        if let most = limits.intentUpdatesPerHour, call.method == .post,
+            call.segments.first == "payment_intents", call.segments.count > 1
+        {
+            let hour = machineMs / 3_600_000
+            let id = call.segment(1)
+            let count = updates[id].map { $0.hour == hour ? $0.count : 0 } ?? 0
+            guard count < most else { return "resource-specific" }
+            updates[id] = (hour, count + 1)
+        }
+        return nil
+    }
+
+    /// Counts a request that is held.
+    mutating func enter(_ call: APICall) {
+        let account = call.account ?? ""
+        inFlight[account, default: 0] += 1
+        inFlight["\(account) \(call.endpoint)", default: 0] += 1
+    }
+
+    /// Forgets a request that was held.
+    mutating func leave(_ call: APICall) {
+        let account = call.account ?? ""
+        for name in [account, "\(account) \(call.endpoint)"] {
+            let left = (inFlight[name] ?? 1) - 1
+            inFlight[name] = left > 0 ? left : nil
+        }
+    }
+
+    private mutating func take(_ name: String, _ rate: Double, _ nowMs: Int64) -> Bool {
+        buckets[name, default: Bucket(tokens: max(1, rate), filledMs: nowMs)]
+            .take(rate: rate, nowMs: nowMs)
+    }
+}

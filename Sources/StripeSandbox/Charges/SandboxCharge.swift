@@ -1,0 +1,163 @@
+import NIOCore
+
+/// A Charge as the sandbox keeps it.
+struct SandboxCharge {
+    let id: String
+    /// The connected account it belongs to; nil is the platform's own.
+    let account: String?
+    let amount: Int
+    let currency: String
+    let created: Int
+    let methodType: String
+    var paymentIntent: String?
+    var paymentMethod: String?
+    var customer: String?
+    var description: String?
+    var statementDescriptor: String?
+    /// The source charged, as it was rendered then, and its id.
+    var source: (id: String, json: ByteBuffer)?
+    var card: SandboxCard?
+    var ownerName: String?
+    var ownerEmail: String?
+    var metadata: [String: String] = [:]
+    var status: String
+    var failure: PaymentFailure?
+    /// Whether the money was taken, or is only reserved.
+    var isCaptured = true
+    /// What was captured; meaningless while nothing is.
+    var capturedAmount: Int
+    var refundedAmount = 0
+    private var rendered: ByteBuffer?
+
+    init(
+        id: String,
+        account: String?,
+        amount: Int,
+        currency: String,
+        created: Int,
+        methodType: String,
+        status: String
+    ) {
+        self.id = id
+        self.account = account
+        self.amount = amount
+        self.currency = currency
+        self.created = created
+        self.methodType = methodType
+        self.status = status
+        capturedAmount = amount
+    }
+
+    var isRefunded: Bool { refundedAmount >= amount && amount > 0 }
+
+    mutating func json() -> ByteBuffer {
+        if let rendered { return rendered }
+        let buffer = ByteBuffer(bytes: JSONWriter.object { render(into: &$0) })
+        rendered = buffer
+        return buffer
+    }
+
+    /// Must follow every change.
+    mutating func changed() {
+        rendered = nil
+    }
+
+    private func render(into writer: inout JSONWriter) {
+        let isPaid = status == "succeeded"
+        writer.field("id", id)
+        writer.field("object", "charge")
+        writer.field("amount", amount)
+        writer.field("amount_captured", isPaid && isCaptured ? capturedAmount : 0)
+        writer.field("amount_refunded", refundedAmount)
+        writer.nulls("application", "application_fee", "application_fee_amount")
+        writer.field("balance_transaction", isPaid && isCaptured ? "txn_\(id.dropFirst(3))" : nil)
+        writer.key("billing_details")
+        writer.object { writer in
+            writer.key("address")
+            writer.object { $0.nulls("city", "country", "line1", "line2", "postal_code", "state") }
+            writer.field("email", ownerEmail)
+            writer.field("name", ownerName)
+            writer.nulls("phone", "tax_id")
+        }
+        writer.nulls("calculated_statement_descriptor")
+        writer.field("captured", isPaid && isCaptured)
+        writer.field("created", created)
+        writer.field("currency", currency)
+        writer.field("customer", customer)
+        writer.field("description", description)
+        writer.field("disputed", false)
+        writer.nulls("failure_balance_transaction")
+        writer.field("failure_code", failure?.code)
+        writer.field("failure_message", failure?.message)
+        writer.field("fraud_details", [:])
+        writer.field("livemode", false)
+        writer.field("metadata", metadata)
+        writer.nulls("on_behalf_of")
+        renderOutcome(into: &writer)
+        writer.field("paid", isPaid)
+        writer.field("payment_intent", paymentIntent)
+        writer.field("payment_method", paymentMethod ?? source?.id)
+        renderMethod(into: &writer)
+        writer.nulls("receipt_email", "receipt_number", "receipt_url")
+        writer.field("refunded", isRefunded)
+        writer.nulls("review", "shipping")
+        writer.key("source")
+        if let source {
+            writer.raw(source.json.readableBytesView)
+        } else {
+            writer.value(nil as String?)
+        }
+        writer.nulls("source_transfer")
+        writer.field("statement_descriptor", statementDescriptor)
+        writer.nulls("statement_descriptor_suffix")
+        writer.field("status", status)
+        writer.nulls("transfer_data", "transfer_group")
+    }
+
+    private func renderOutcome(into writer: inout JSONWriter) {
+        let isDeclined = status == "failed"
+        writer.key("outcome")
+        writer.object { writer in
+            writer.field(
+                "network_status",
+                isDeclined ? "declined_by_network" : "approved_by_network"
+            )
+            writer.field("reason", isDeclined ? failure?.declineCode ?? failure?.code : nil)
+            writer.field(
+                "seller_message",
+                isDeclined ? "The bank did not return any further details." : "Payment complete."
+            )
+            writer.field("type", isDeclined ? "issuer_declined" : "authorized")
+        }
+    }
+
+    private func renderMethod(into writer: inout JSONWriter) {
+        // A charge knows 3D Secure as a property of the card.
+        let type = methodType == "three_d_secure" ? "card" : methodType
+        writer.key("payment_method_details")
+        writer.object { writer in
+            writer.key(type)
+            writer.object { writer in
+                guard type == "card" else { return }
+                let card = card ?? SandboxCard(number: "4242424242424242")
+                writer.field("brand", card.brand.lowercased())
+                writer.field("country", "US")
+                writer.field("exp_month", card.expiryMonth)
+                writer.field("exp_year", card.expiryYear)
+                writer.field("funding", "credit")
+                writer.field("last4", card.last4)
+                writer.field("network", card.brand.lowercased())
+                writer.key("three_d_secure")
+                if methodType == "three_d_secure" {
+                    writer.object { writer in
+                        writer.field("result", "authenticated")
+                        writer.field("version", "2.1.0")
+                    }
+                } else {
+                    writer.value(nil as String?)
+                }
+            }
+            writer.field("type", type)
+        }
+    }
+}

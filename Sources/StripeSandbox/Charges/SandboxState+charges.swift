@@ -1,0 +1,150 @@
+import HTTPTypes
+import NIOCore
+
+extension SandboxState {
+    /// How long an authorisation can be captured.
+    static let captureLifeMs: Int64 = 7 * 24 * 3_600_000
+
+    /// `/v1/charges`, `/v1/charges/{id}`, `…/capture`, `…/refund` and `…/refunds`.
+    mutating func routeCharges(_ call: APICall) throws(APIError) -> APIReply {
+        try Self.requireSecretKey(call)
+        switch (call.method, call.segments.count) {
+        case (.post, 1): return try createCharge(call)
+        case (.get, 1): return try listCharges(call)
+        default: break
+        }
+        let id = call.segment(1)
+        guard call.segments.count > 1, let charge = charges[id], charge.account == call.account
+        else { throw APIError.noSuch("charge", id) }
+        switch (call.method, call.segments.count, call.segment(2)) {
+        case (.get, 2, _): return APIReply(body: chargeJSON(id))
+        case (.post, 2, _): return try updateCharge(call, charge)
+        case (.post, 3, "capture"): return try captureCharge(call, charge)
+        case (.post, 3, "refund"), (.post, 3, "refunds"):
+            _ = try refund(call, charge)
+            return APIReply(body: chargeJSON(id))
+        case (.get, 3, "refunds"): return try listRefunds(call, charge: id)
+        default: throw Self.unrecognized(call)
+        }
+    }
+
+    mutating func chargeJSON(_ id: String) -> ByteBuffer {
+        charges[id]?.json() ?? ByteBuffer()
+    }
+
+    private mutating func listCharges(_ call: APICall) throws(APIError) -> APIReply {
+        let (intent, customer) = (call.form["payment_intent"], call.form["customer"])
+        let table = charges
+        return try ListPage(call, kind: "charge") { table.number(of: $0) }
+            .reply(table.all) { number in
+                let charge = table[number]
+                return charge.account == call.account
+                    && (intent == nil || charge.paymentIntent == intent)
+                    && (customer == nil || charge.customer == customer)
+            } json: { number in
+                var charge = table[number]
+                return charge.json()
+            }
+    }
+
+    private mutating func updateCharge(
+        _ call: APICall,
+        _ found: SandboxCharge
+    ) throws(APIError) -> APIReply {
+        try call.form.allow([
+            "customer", "description", "expand", "fraud_details", "metadata", "receipt_email",
+            "shipping", "transfer_group",
+        ])
+        let (before, wasDescribed) = (found.metadata, found.description)
+        var charge = found
+        charge.metadata = try call.form.updated(metadata: before)
+        if let text = call.form["description"] { charge.description = text.isEmpty ? nil : text }
+        charge.changed()
+        charges[charge.id] = charge
+        emit(
+            "charge.updated",
+            chargeJSON(charge.id),
+            account: charge.account,
+            previous: JSONWriter.object { writer in
+                if before != charge.metadata { writer.field("metadata", before) }
+                if wasDescribed != charge.description { writer.field("description", wasDescribed) }
+            }
+        )
+        return APIReply(body: chargeJSON(charge.id))
+    }
+
+    private mutating func captureCharge(
+        _ call: APICall,
+        _ charge: SandboxCharge
+    ) throws(APIError) -> APIReply {
+        try call.form.allow([
+            "amount", "application_fee", "application_fee_amount", "expand", "receipt_email",
+            "statement_descriptor", "statement_descriptor_suffix", "transfer_data",
+            "transfer_group",
+        ])
+        guard charge.status == "succeeded", !charge.isCaptured, !charge.isRefunded else {
+            throw APIError.invalid(
+                charge.isRefunded
+                    ? "Charge \(charge.id) has expired or was refunded and cannot be captured."
+                    : "Charge \(charge.id) has already been captured.",
+                code: charge.isRefunded
+                    ? "charge_expired_for_capture" : "charge_already_captured"
+            )
+        }
+        try capture(charge.id, amount: try call.form.positive("amount"))
+        return APIReply(body: chargeJSON(charge.id))
+    }
+
+    /// Takes the reserved money, or a part; the rest is released.
+    mutating func capture(_ id: String, amount: Int?) throws(APIError) {
+        guard var charge = charges[id] else { return }
+        let captured = amount ?? charge.amount
+        guard captured <= charge.amount else {
+            throw APIError.invalid(
+                "You cannot capture a charge for an amount larger than it already has.",
+                code: "amount_too_large",
+                param: "amount"
+            )
+        }
+        charge.isCaptured = true
+        charge.capturedAmount = captured
+        charge.refundedAmount = charge.amount - captured
+        charge.changed()
+        charges[id] = charge
+        emit("charge.captured", chargeJSON(id), account: charge.account)
+    }
+
+    /// Releases reserved money that nobody captured in time.
+    mutating func expireCharge(_ id: String) {
+        guard var charge = charges[id], charge.status == "succeeded", !charge.isCaptured,
+            !charge.isRefunded
+        else { return }
+        charge.refundedAmount = charge.amount
+        charge.changed()
+        charges[id] = charge
+        emit("charge.expired", chargeJSON(id), account: charge.account)
+    }
+
+    /// Ends a pending charge.
+    mutating func settleCharge(_ id: String, succeeds: Bool) {
+        guard var charge = charges[id], charge.status == "pending" else { return }
+        charge.status = succeeds ? "succeeded" : "failed"
+        let sourceID = charge.source?.id
+        if !succeeds {
+            charge.failure = .bankDeclined
+            if let sourceID, case .failsLater(let failure) = sources[sourceID]?.outcome {
+                charge.failure = failure
+            }
+        }
+        charge.changed()
+        charges[id] = charge
+        note(id, from: "pending", to: charge.status)
+        emit("charge.\(charge.status)", chargeJSON(id), account: charge.account)
+        // A debit that bounced ends its mandate.
+        if !succeeds, let sourceID, sources[sourceID]?.type == "sepa_debit",
+            sources[sourceID]?.status == "chargeable"
+        {
+            settleSource(sourceID, to: "failed")
+        }
+    }
+}

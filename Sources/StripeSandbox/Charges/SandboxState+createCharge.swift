@@ -1,0 +1,197 @@
+import NIOCore
+
+extension SandboxState {
+    private static let chargeParameters: Set<String> = [
+        "amount", "application_fee", "application_fee_amount", "capture", "card", "currency",
+        "customer", "description", "destination", "expand", "metadata", "on_behalf_of",
+        "radar_options", "receipt_email", "shipping", "source", "statement_descriptor",
+        "statement_descriptor_suffix", "transfer_data", "transfer_group",
+    ]
+
+    /// `POST /v1/charges`.
+    mutating func createCharge(_ call: APICall) throws(APIError) -> APIReply {
+        let form = call.form
+        try form.allow(Self.chargeParameters)
+        guard let amount = try form.positive("amount") else { throw APIError.missing("amount") }
+        let currency = try form.required("currency").lowercased()
+        let isCaptured = try form.flag("capture") ?? true
+        let metadata = try form.updated(metadata: [:])
+        let source = try chargedSource(call)
+        try Self.requireChargeable(source, amount: amount, currency: currency)
+        if case .refused(let failure) = source.outcome {
+            throw APIError.invalid(failure.message, code: failure.code, param: "source")
+        }
+
+        var charge = SandboxCharge(
+            id: ids.make(source.type == "card" ? "ch_" : "py_"),
+            account: call.account,
+            amount: amount,
+            currency: currency,
+            created: nowSeconds,
+            methodType: source.type,
+            status: "succeeded"
+        )
+        charge.isCaptured = isCaptured
+        charge.customer = form["customer"]
+        charge.description = form["description"]
+        charge.statementDescriptor = form["statement_descriptor"] ?? source.statementDescriptor
+        charge.card = source.card
+        charge.ownerName = source.owner.name
+        charge.ownerEmail = source.owner.email
+        charge.metadata = metadata
+        if case .declined(let failure) = source.outcome {
+            return try decline(charge, source.id, failure)
+        }
+        let isAsynchronous = SourceKind.all[source.type]?.isAsynchronous == true
+        if isAsynchronous { charge.status = "pending" }
+        consume(source, amount: amount)
+        charge.source = (source.id, sourceJSON(source.id))
+        charges[charge.id] = charge
+        note(charge.id, from: nil, to: charge.status)
+        emit("charge.\(charge.status)", chargeJSON(charge.id), account: call.account)
+        if isAsynchronous { awaitBank(charge.id, source.outcome) }
+        if !isCaptured { later(Self.captureLifeMs, .expireCharge(charge.id)) }
+        if source.notifiesManually { notifyMandate(source.id, amount: amount) }
+        return APIReply(body: chargeJSON(charge.id))
+    }
+
+    private mutating func decline(
+        _ declined: SandboxCharge,
+        _ source: String,
+        _ failure: PaymentFailure
+    ) throws(APIError) -> APIReply {
+        var charge = declined
+        charge.status = "failed"
+        charge.failure = failure
+        charge.source = (source, sourceJSON(source))
+        charges[charge.id] = charge
+        note(charge.id, from: nil, to: "failed")
+        emit("charge.failed", chargeJSON(charge.id), account: charge.account)
+        throw APIError.declined(failure, charge: charge.id)
+    }
+
+    private mutating func awaitBank(_ charge: String, _ outcome: ChargeOutcome) {
+        switch outcome {
+        case .staysPending: break
+        case .failsLater: soon(.settleCharge(charge, succeeds: false))
+        case .succeeds, .declined, .refused: soon(.settleCharge(charge, succeeds: true))
+        }
+    }
+
+    /// A single-use source is used up, and so is a reusable one that no customer keeps.
+    private mutating func consume(_ source: SandboxSource, amount: Int) {
+        sources[source.id]?.receiver?.charged += amount
+        sources[source.id]?.changed()
+        if !source.isReusable || source.customer == nil { settleSource(source.id, to: "consumed") }
+    }
+
+    /// The source given, or the customer's default.
+    private func chargedSource(_ call: APICall) throws(APIError) -> SandboxSource {
+        let form = call.form
+        var customer: SandboxCustomer?
+        if let id = form["customer"] {
+            guard let found = customers[id], found.account == call.account, !found.isDeleted else {
+                throw APIError.noSuch("customer", id, param: "customer", inPath: false)
+            }
+            customer = found
+        }
+        guard let id = form["source"] ?? customer?.defaultSource else {
+            if let customer {
+                throw APIError(
+                    status: 402,
+                    type: "card_error",
+                    message: "Cannot charge a customer that has no active card: \(customer.id)",
+                    code: "missing"
+                )
+            }
+            throw APIError.missing("source")
+        }
+        guard let source = sources[id], source.account == call.account else {
+            throw APIError.noSuch("source", id, param: "source", inPath: false)
+        }
+        if let owner = source.customer, owner != customer?.id {
+            throw APIError.invalid(
+                "The source \(id) is attached to a customer. Pass that customer along to charge it.",
+                code: "missing",
+                param: "customer"
+            )
+        }
+        if customer != nil, source.customer == nil, source.isReusable {
+            throw APIError.invalid(
+                "Customer \(customer?.id ?? "") does not have a linked source with ID \(id).",
+                code: "missing",
+                param: "source"
+            )
+        }
+        return source
+    }
+
+    private static func requireChargeable(
+        _ source: SandboxSource,
+        amount: Int,
+        currency: String
+    ) throws(APIError) {
+        guard source.status == "chargeable" else {
+            throw APIError.invalid(
+                source.status == "consumed"
+                    ? "The source you provided has already been consumed and cannot be charged again."
+                    : "The source you provided is not in a chargeable state. (Its status is "
+                        + "\(source.status).)",
+                code: "payment_method_unexpected_state",
+                param: "source"
+            )
+        }
+        if let expected = source.currency, expected != currency {
+            throw APIError.invalid(
+                "The currency provided (\(currency)) does not match the currency of the source "
+                    + "(\(expected)).",
+                param: "currency"
+            )
+        }
+        if let receiver = source.receiver, amount > receiver.available {
+            throw APIError.invalid(
+                "The source has received \(receiver.received) \(currency), of which "
+                    + "\(receiver.available) can be charged.",
+                code: "insufficient_funds",
+                param: "amount"
+            )
+        }
+        if !source.isReusable, let limit = source.amount, amount > limit {
+            throw APIError.invalid(
+                "The amount provided (\(amount)) is greater than the source amount (\(limit)).",
+                code: "invalid_charge_amount",
+                param: "amount"
+            )
+        }
+    }
+
+    /// Announces a debit, for mandates whose holder wants to tell the customer.
+    private mutating func notifyMandate(_ sourceID: String, amount: Int) {
+        guard let source = sources[sourceID] else { return }
+        let id = ids.make("srcmn_")
+        let sourceJSON = sourceJSON(sourceID)
+        let json = ByteBuffer(
+            bytes: JSONWriter.object { writer in
+                writer.field("id", id)
+                writer.field("object", "source_mandate_notification")
+                writer.field("amount", amount)
+                writer.field("created", nowSeconds)
+                writer.field("livemode", false)
+                writer.field("reason", "debit_initiated")
+                if source.type == "sepa_debit" {
+                    writer.key("sepa_debit")
+                    writer.object { writer in
+                        writer.field("creditor_identifier", "TEST42ZZZ0000424242")
+                        writer.field("last4", "3000")
+                        writer.field("mandate_reference", "NXDSYREGC9PSMKWY")
+                    }
+                }
+                writer.field("source", raw: sourceJSON.readableBytesView)
+                writer.field("status", "submitted")
+                writer.field("type", source.type)
+            }
+        )
+        notifications[id] = (sourceID, json)
+        emit("source.mandate_notification", json, account: source.account)
+    }
+}

@@ -1,0 +1,131 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+extension SandboxResponder {
+    /// As many sources as one call makes: about 1 kB each.
+    static let bulkMax = 1_000_000
+
+    /// What banks and customers do to one object.
+    func controlObject(_ request: Request, _ segments: [String]) async throws -> Response? {
+        guard request.method == .post, segments.count == 3 else { return nil }
+        let id = segments[1]
+        switch (segments[0], segments[2]) {
+        case ("sources", "status"):
+            return try setSource(id, try await decode(StatusRequest.self, request))
+        case ("payment_intents", "status"), ("setup_intents", "status"):
+            let isSetup = segments[0] == "setup_intents"
+            return try setIntent(id, try await decode(StatusRequest.self, request), isSetup)
+        case ("charges", "status"):
+            let wanted = try await decode(ChargeStatusRequest.self, request)
+            guard ["succeeded", "failed"].contains(wanted.status) else {
+                throw APIError.invalid("A charge ends succeeded or failed.", param: "status")
+            }
+            return try change(id, "charge") { state in
+                guard state.charges[id] != nil else { return nil }
+                state.settleCharge(id, succeeds: wanted.status == "succeeded")
+                return state.chargeJSON(id)
+            }
+        case ("sources", "payments"):
+            let wanted = try await decode(PaymentRequest.self, request)
+            try Self.requireAmount(wanted)
+            return try change(id, "receiver source") { state in
+                guard state.sources[id]?.receiver != nil else { return nil }
+                state.pay(id, amount: wanted.amount, isPending: wanted.pending == true)
+                return state.sourceJSON(id)
+            }
+        case ("payment_intents", "payments"):
+            let wanted = try await decode(PaymentRequest.self, request)
+            try Self.requireAmount(wanted)
+            return try change(id, "payment_intent") { state in
+                guard state.intents[id] != nil else { return nil }
+                state.fundIntent(id, amount: wanted.amount)
+                return state.intentJSON(id)
+            }
+        case ("sources", "refund_attributes"):
+            return try change(id, "receiver source") { state in
+                guard state.sources[id]?.receiver != nil else { return nil }
+                state.refundAttributesArrived(id)
+                return state.sourceJSON(id)
+            }
+        default: return nil
+        }
+    }
+
+    /// Runs a change that is nil when there is no such object, and answers with the object.
+    private func change(
+        _ id: String,
+        _ kind: String,
+        _ body: (inout SandboxState) -> ByteBuffer?
+    ) throws(APIError) -> Response {
+        guard let json = store.step(body) else { throw APIError.noSuch(kind, id) }
+        return Self.json(json)
+    }
+
+    private static func requireAmount(_ wanted: PaymentRequest) throws(APIError) {
+        guard (1...999_999_999_999).contains(wanted.amount) else {
+            throw APIError.invalid("amount is 1 to 999999999999", param: "amount")
+        }
+    }
+
+    private func setSource(_ id: String, _ wanted: StatusRequest) throws(APIError) -> Response {
+        guard StatusRequest.sourceStatuses.contains(wanted.status) else {
+            throw APIError.invalid("A source cannot be \(wanted.status).", param: "status")
+        }
+        return try change(id, "source") { state in
+            guard state.sources[id] != nil else { return nil }
+            state.settleSource(id, to: wanted.status, failureReason: wanted.failureReason)
+            return state.sourceJSON(id)
+        }
+    }
+
+    private func setIntent(
+        _ id: String,
+        _ wanted: StatusRequest,
+        _ isSetup: Bool
+    ) throws(APIError) -> Response {
+        guard StatusRequest.intentStatuses.contains(wanted.status),
+            !isSetup || wanted.status != "requires_capture"
+        else {
+            throw APIError.invalid("An intent cannot be \(wanted.status).", param: "status")
+        }
+        return try change(id, isSetup ? "setupintent" : "payment_intent") { state in
+            if isSetup {
+                guard state.setups[id] != nil else { return nil }
+                state.settleSetup(id, to: wanted.status)
+                return state.setupJSON(id)
+            }
+            guard state.intents[id] != nil else { return nil }
+            state.settleIntent(id, to: wanted.status)
+            return state.intentJSON(id)
+        }
+    }
+
+    /// Makes many pending sources at once.
+    func makeBulk(_ wanted: BulkRequest, _ request: Request) throws(APIError) -> Response {
+        let type = wanted.type ?? "ideal"
+        guard let kind = SourceKind.all[type] else {
+            throw APIError.invalid("Invalid type: \(type)", param: "type")
+        }
+        guard (1...Self.bulkMax).contains(wanted.count) else {
+            throw APIError.invalid("count is 1 to \(Self.bulkMax)", param: "count")
+        }
+        let base = base(of: request)
+        let made: [String]? = store.step { state in
+            guard state.sources.count + wanted.count <= SandboxState.sourcesMax else { return nil }
+            return state.bulkSources(
+                count: wanted.count,
+                type: type,
+                kind: kind,
+                amount: wanted.amount ?? 1099,
+                base: base
+            )
+        }
+        guard let made else {
+            throw APIError.invalid(
+                "The sandbox holds \(SandboxState.sourcesMax) sources; restart it."
+            )
+        }
+        return Self.json(status: 201, JSONWriter.object { $0.field("ids", made) })
+    }
+}

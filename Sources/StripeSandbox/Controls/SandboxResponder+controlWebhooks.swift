@@ -1,0 +1,71 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+extension SandboxResponder {
+    /// Loss, repetition and order of webhooks, and what became of each try.
+    func controlWebhooks(_ request: Request, _ segments: [String]) async throws -> Response? {
+        let id = segments.count > 2 ? segments[2] : nil
+        switch (request.method, segments.dropFirst().first, segments.count) {
+        case (.post, "faults", 2):
+            return try addWebhookFault(try await decode(WebhookFault.self, request))
+        case (.delete, "faults", 2), (.delete, "faults", 3):
+            return Self.deleted(store.step { $0.removeWebhookFaults(id) })
+        case (.post, "resend", 2):
+            let wanted = try await decode(ResendRequest.self, request)
+            let count = store.step { $0.resend(wanted.event, to: wanted.endpoint) }
+            guard let count else { throw APIError.noSuch("event", wanted.event) }
+            return Self.json(JSONWriter.object { $0.field("deliveries", count) })
+        case (.post, "roll", 2):
+            let wanted = try await decode(RollRequest.self, request)
+            let overlap = wanted.overlapSeconds ?? 86_400
+            guard (0...86_400).contains(overlap) else {
+                throw APIError.invalid("overlap_seconds is 0 to 86400", param: "overlap_seconds")
+            }
+            let secret = store.step {
+                $0.rollSecret(of: wanted.endpoint, overlapMs: overlap * 1000)
+            }
+            guard let secret else { throw APIError.noSuch("webhook endpoint", wanted.endpoint) }
+            return Self.json(JSONWriter.object { $0.field("secret", secret) })
+        case (.get, "attempts", 2):
+            return try listAttempts(try Form(parsing: (request.uri.query ?? "").utf8))
+        default: return nil
+        }
+    }
+
+    private func addWebhookFault(_ wanted: WebhookFault) throws(APIError) -> Response {
+        guard wanted.isValid else {
+            throw APIError.invalid("A webhook fault has times from 1 and delay_ms up to 86400000.")
+        }
+        let id: String? = store.step { state in
+            guard state.webhookFaults.count < SandboxState.webhookFaultsMax else { return nil }
+            var fault = wanted
+            fault.id = state.ids.make("fault_", length: 8)
+            state.webhookFaults.append(fault)
+            return fault.id
+        }
+        guard let id else {
+            throw APIError.invalid("There are too many webhook faults; delete some first.")
+        }
+        return Self.json(status: 201, JSONWriter.object { $0.field("id", id) })
+    }
+
+    private func listAttempts(_ form: Form) throws(APIError) -> Response {
+        let event = form["event"]
+        let (since, limit) = try Self.window(form, most: SandboxState.attemptsMax)
+        return Self.json(
+            store.step { state in
+                Self.list(state.attempts, since: since, limit: limit) { attempt in
+                    event == nil || attempt.event == event
+                } render: { attempt, writer in
+                    writer.field("event", attempt.event)
+                    writer.field("type", attempt.type)
+                    writer.field("endpoint", attempt.endpoint)
+                    writer.field("attempt", attempt.attempt)
+                    writer.field("status", attempt.status)
+                    writer.field("at_ms", Int(attempt.atMs))
+                }
+            }
+        )
+    }
+}

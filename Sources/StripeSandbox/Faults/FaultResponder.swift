@@ -1,0 +1,226 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import StripeAPI
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Answers one request as its fault wants.
+struct FaultResponder {
+    /// The longest a request is held, and the longest a slow body lasts.
+    static let holdMax = Duration.seconds(300)
+
+    /// What `huge_body` sends unless told otherwise: far above any client's bound.
+    static let hugeBytes = 1 << 30
+
+    let store: SandboxStore
+    let held: SandboxState.Held
+    let request: APIRequest
+    let context: SandboxContext
+
+    private var plan: FaultRequest { held.strike.plan }
+
+    func respond() async throws -> Response {
+        if plan.after == true { _ = answer() }
+        switch plan.mode {
+        case .hang:
+            await hold(held.strike.release)
+            return normal()
+        case .delay:
+            try await Task.sleep(for: .milliseconds(plan.delayMs ?? 1000))
+            return normal()
+        case .reset:
+            note(0)
+            return try await reset()
+        case .status:
+            return given()
+        case .slowBody:
+            return slow(pause: .milliseconds(plan.delayMs ?? 1000))
+        case .halfJSON:
+            return changed { $0.getSlice(at: $0.readerIndex, length: $0.readableBytes / 2) }
+        case .truncated:
+            return truncated()
+        case .html:
+            return page()
+        case .hugeBody:
+            return huge(plan.bytes ?? Self.hugeBytes)
+        case .wrongType:
+            return changed { _ in
+                ByteBuffer(
+                    string:
+                        #"{"id":42,"object":"source","type":"ideal","status":7,"livemode":false}"#
+                )
+            }
+        case .wrongContentType:
+            var response = normal()
+            response.headers[.contentType] = "text/plain"
+            return response
+        }
+    }
+
+    private func answer() -> APIReply {
+        store.step { $0.answer(held.call, requestID: held.requestID) }
+    }
+
+    /// Writes what was answered into the request log.
+    private func note(_ status: Int) {
+        store.step { $0.answered(held.number, status: status) }
+    }
+
+    private func normal() -> Response {
+        let reply = answer()
+        note(reply.status)
+        return SandboxResponder.response(reply, for: request)
+    }
+
+    private func changed(_ change: (ByteBuffer) -> ByteBuffer?) -> Response {
+        var reply = answer()
+        note(reply.status)
+        reply.body = change(reply.body) ?? reply.body
+        return SandboxResponder.response(reply, for: request)
+    }
+
+    private func hold(_ release: AsyncStream<Void>) async {
+        await withTaskGroup { group in
+            group.addTask {
+                for await _ in release {}
+            }
+            group.addTask {
+                // Cancelled as soon as the other one ends.
+                try? await Task.sleep(for: Self.holdMax)
+            }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    /// Closes with RST instead of FIN, as a crashed peer or a middlebox would.
+    private func reset() async throws -> Response {
+        if let socket = context.channel as? any SocketOptionProvider {
+            try await socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
+        }
+        try await context.channel.close().get()
+        return Response(status: .internalServerError)
+    }
+
+    private func given() -> Response {
+        let status = plan.status ?? 500
+        note(status)
+        var headers = HTTPFields()
+        for (name, value) in plan.headers ?? [:] {
+            if let name = HTTPField.Name(name) { headers[name] = value }
+        }
+        let body: ByteBuffer
+        switch plan.body {
+        case .string(let text): body = ByteBuffer(string: text)
+        case let value?:
+            // A value that was decoded from JSON can be encoded again.
+            body = ByteBuffer(bytes: (try? JSONEncoder().encode(value)) ?? Data())
+        case nil:
+            body = Self.standardError(status).reply.body
+        }
+        if plan.isStored == true, case .success(let call) = held.call {
+            store.step { $0.keep(status, body, for: call, requestID: held.requestID) }
+        }
+        var reply = APIReply(status: status, body: body)
+        reply.requestID = held.requestID
+        var response = SandboxResponder.response(reply, for: request)
+        for field in headers { response.headers[field.name] = field.value }
+        return response
+    }
+
+    private static func standardError(_ status: Int) -> APIError {
+        switch status {
+        case 429:
+            .invalid("Request rate limit exceeded.", status: status, code: "rate_limit")
+        case 400..<500:
+            .invalid("The sandbox was told to answer \(status).", status: status)
+        default:
+            APIError(
+                status: status,
+                type: "api_error",
+                message: "The sandbox was told to answer \(status)."
+            )
+        }
+    }
+
+    private func slow(pause: Duration) -> Response {
+        let reply = answer()
+        note(reply.status)
+        let clock = ContinuousClock()
+        let end = clock.now + Self.holdMax
+        return stream(reply, length: reply.body.readableBytes) { @concurrent writer in
+            for byte in reply.body.readableBytesView where clock.now < end {
+                try await writer.write(ByteBuffer(bytes: [byte]))
+                try await clock.sleep(for: pause)
+            }
+        }
+    }
+
+    private func truncated() -> Response {
+        let reply = answer()
+        note(reply.status)
+        let channel = context.channel
+        return stream(reply, length: reply.body.readableBytes) { @concurrent writer in
+            let half = reply.body.getSlice(
+                at: reply.body.readerIndex,
+                length: reply.body.readableBytes / 2
+            )
+            try await writer.write(half ?? ByteBuffer())
+            try await channel.close().get()
+        }
+    }
+
+    private func page() -> Response {
+        let status = plan.status ?? 200
+        note(status)
+        return Response(
+            status: HTTPResponse.Status(code: status),
+            headers: [.contentType: "text/html; charset=utf-8"],
+            body: ResponseBody(
+                byteBuffer: ByteBuffer(
+                    string: "<!doctype html><title>Bad gateway</title><h1>Oops</h1>"
+                )
+            )
+        )
+    }
+
+    private func huge(_ bytes: Int) -> Response {
+        note(200)
+        return stream(APIReply(body: ByteBuffer()), length: nil) { @concurrent writer in
+            let chunk = ByteBuffer(repeating: UInt8(ascii: " "), count: 1 << 16)
+            var left = bytes
+            while left > 0 {
+                try await writer.write(chunk.getSlice(at: 0, length: min(left, 1 << 16)) ?? chunk)
+                left -= 1 << 16
+            }
+        }
+    }
+
+    private func stream(
+        _ reply: APIReply,
+        length: Int?,
+        _ write: @concurrent @escaping @Sendable (inout any ResponseBodyWriter) async throws -> Void
+    ) -> Response {
+        Response(
+            status: HTTPResponse.Status(code: reply.status),
+            headers: SandboxHeaders.fields(reply, for: request),
+            body: ResponseBody(contentLength: length) { @concurrent writer in
+                try await write(&writer)
+                try await writer.finish(nil)
+            }
+        )
+    }
+}

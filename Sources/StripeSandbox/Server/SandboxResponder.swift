@@ -1,0 +1,106 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// Answers every request: the API under `/v1`, pages for customers, the controls under `/_sandbox`.
+struct SandboxResponder: HTTPResponder {
+    /// The largest request body: Stripe's own limit is not published; ours is far above any form.
+    static let bodyMax = 1 << 20
+
+    let store: SandboxStore
+
+    func respond(to request: Request, context: SandboxContext) async throws -> Response {
+        let path = request.uri.path
+        if path.hasPrefix("/v1/") { return try await respondAPI(request, path, context) }
+        if path.hasPrefix("/_sandbox/") { return try await respondControl(request, path) }
+        if let page = CustomerPage(path) { return try await respondPage(page, request) }
+        return Self.json(
+            status: 404,
+            JSONWriter.object { writer in
+                writer.key("error")
+                writer.object { writer in
+                    writer.field(
+                        "message",
+                        "This is stripe-sandbox: the API is under /v1, pages under /redirect, "
+                            + "/pay and /verify, controls under /_sandbox."
+                    )
+                    writer.field("type", "invalid_request_error")
+                }
+            }
+        )
+    }
+
+    private func respondAPI(
+        _ request: Request,
+        _ path: String,
+        _ context: SandboxContext
+    ) async throws -> Response {
+        var body = ByteBuffer()
+        var isTooLarge = false
+        if request.method == .post {
+            do {
+                body = try await collect(request)
+            } catch is NIOTooManyBytesError {
+                isTooLarge = true
+            }
+        }
+        let incoming = APIRequest(
+            request.head,
+            path: path,
+            query: request.uri.query,
+            body: body,
+            base: base(of: request)
+        )
+        if isTooLarge {
+            let error = APIError.invalid("The request body is larger than 1 MiB.", status: 413)
+            return Self.response(error.reply, for: incoming)
+        }
+        let held: SandboxState.Held
+        switch store.step({ $0.serve(incoming) }) {
+        case .answered(let reply): return Self.response(reply, for: incoming)
+        case .struck(let struck): held = struck
+        }
+        defer {
+            if case .success(let call) = held.call { store.step { $0.leave(call) } }
+        }
+        return try await FaultResponder(
+            store: store,
+            held: held,
+            request: incoming,
+            context: context
+        )
+        .respond()
+    }
+
+    func collect(_ request: Request) async throws -> ByteBuffer {
+        try await request.body.collect(upTo: Self.bodyMax)
+    }
+
+    /// Scheme and authority for URLs that point back here.
+    func base(of request: Request) -> String {
+        store.configuration.publicURL ?? "http://\(request.head.authority ?? "127.0.0.1")"
+    }
+
+    /// An answer of the API.
+    static func response(_ reply: APIReply, for request: APIRequest) -> Response {
+        Response(
+            status: HTTPResponse.Status(code: reply.status),
+            headers: SandboxHeaders.fields(reply, for: request),
+            body: ResponseBody(byteBuffer: reply.body)
+        )
+    }
+
+    /// An answer of the controls.
+    static func json(status: Int = 200, _ body: [UInt8]) -> Response {
+        json(status: status, ByteBuffer(bytes: body))
+    }
+
+    /// An answer of the controls, rendered already.
+    static func json(status: Int = 200, _ body: ByteBuffer) -> Response {
+        Response(
+            status: HTTPResponse.Status(code: status),
+            headers: [.contentType: "application/json"],
+            body: ResponseBody(byteBuffer: body)
+        )
+    }
+}

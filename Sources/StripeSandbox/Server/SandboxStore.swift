@@ -1,0 +1,98 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// The one lock around the state; a class because a mutex cannot be copied.
+final class SandboxStore: Sendable {
+    /// What wakes the store.
+    private struct Alarm {
+        let dueMs: Int64
+        /// What had been skipped when it was set: a skip brings every timer nearer.
+        let skippedMs: Int64
+        let scheduled: Scheduled<Void>
+    }
+
+    private struct Guarded {
+        var state: SandboxState
+        /// Wakes the store for its earliest timer, in sandbox time.
+        var alarm: Alarm?
+        var isClosed = false
+    }
+
+    private let guarded: Mutex<Guarded>
+    private let posts: AsyncStream<WebhookPost>.Continuation
+    private let loop: any EventLoop
+    let configuration: SandboxConfiguration
+
+    init(
+        configuration: SandboxConfiguration,
+        seed: UInt64,
+        posts: AsyncStream<WebhookPost>.Continuation
+    ) {
+        var state = SandboxState(
+            configuration: configuration,
+            seed: seed,
+            machineMs: configuration.nowMs()
+        )
+        if let webhook = configuration.webhook {
+            state.webhooks.append(
+                SandboxWebhook(
+                    id: state.ids.make("we_"),
+                    account: nil,
+                    created: state.nowSeconds,
+                    url: webhook.url,
+                    secret: webhook.secret,
+                    events: ["*"],
+                    description: "given on the command line",
+                    reach: .everything
+                )
+            )
+        }
+        guarded = Mutex(Guarded(state: state))
+        self.posts = posts
+        loop = MultiThreadedEventLoopGroup.singleton.next()
+        self.configuration = configuration
+    }
+
+    /// Runs one atomic step at the present time, what is due before it, and hands its webhooks on.
+    func step<Value: Sendable>(_ body: (inout SandboxState) -> Value) -> Value {
+        let machineMs = configuration.nowMs()
+        let (value, wanted) = guarded.withLock { guarded in
+            guarded.state.arrive(atMachineMs: machineMs)
+            let value = body(&guarded.state)
+            var wanted: [WebhookPost] = []
+            swap(&wanted, &guarded.state.posts)
+            setAlarm(&guarded)
+            return (value, wanted)
+        }
+        for post in wanted { posts.yield(post) }
+        return value
+    }
+
+    /// Ends the alarms, so that a stopped sandbox does nothing more.
+    func close() {
+        guarded.withLock { guarded in
+            guarded.isClosed = true
+            guarded.alarm?.scheduled.cancel()
+            guarded.alarm = nil
+        }
+    }
+
+    private func setAlarm(_ guarded: inout Guarded) {
+        let time = guarded.state.time
+        guard let dueMs = guarded.state.timers.firstDueMs, !guarded.isClosed,
+            dueMs != guarded.alarm?.dueMs || time.skippedMs != guarded.alarm?.skippedMs
+        else { return }
+        guarded.alarm?.scheduled.cancel()
+        let waitMs = time.machineMs(for: dueMs - guarded.state.nowMs)
+        let scheduled = loop.scheduleTask(in: .milliseconds(waitMs)) { [weak self] () -> Void in
+            self?.ring()
+        }
+        guarded.alarm = Alarm(dueMs: dueMs, skippedMs: time.skippedMs, scheduled: scheduled)
+    }
+
+    private func ring() {
+        guarded.withLock { $0.alarm = nil }
+        step { _ in }
+    }
+}

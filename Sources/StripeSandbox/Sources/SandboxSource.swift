@@ -1,0 +1,119 @@
+import NIOCore
+
+/// A Source as the sandbox keeps it.
+struct SandboxSource {
+    let id: String
+    /// The connected account it belongs to; nil is the platform's own.
+    let account: String?
+    let type: String
+    let flow: String
+    let usage: String
+    let currency: String?
+    let clientSecret: String
+    /// Seconds since 1970.
+    let created: Int
+    var amount: Int?
+    var statementDescriptor: String?
+    /// The hash named after the type, rendered.
+    var details: [UInt8]
+    /// The card, of a card or 3D Secure source.
+    var card: SandboxCard?
+    /// What becomes of its charges.
+    var outcome = ChargeOutcome.succeeds
+    var customer: String?
+    var owner: SandboxOwner
+    var metadata: [String: String]
+    var redirect: SandboxRedirect?
+    var receiver: SandboxReceiver?
+    var verification: SandboxVerification?
+    /// What is bought, rendered; Klarna's.
+    var order: [UInt8]?
+    /// Whether each debit is announced by an event instead of an e-mail.
+    var notifiesManually = false
+    var status = "pending"
+    /// When it dies in its present status, sandbox time; nil is never.
+    var endMs: Int64?
+
+    /// The object as JSON, kept until something changes.
+    private var rendered: ByteBuffer?
+
+    init(
+        id: String,
+        account: String?,
+        type: String,
+        flow: String,
+        usage: String,
+        amount: Int?,
+        currency: String?,
+        clientSecret: String,
+        created: Int,
+        details: [UInt8],
+        owner: SandboxOwner = SandboxOwner(),
+        metadata: [String: String] = [:]
+    ) {
+        self.id = id
+        self.account = account
+        self.type = type
+        self.flow = flow
+        self.usage = usage
+        self.amount = amount
+        self.currency = currency
+        self.clientSecret = clientSecret
+        self.created = created
+        self.details = details
+        self.owner = owner
+        self.metadata = metadata
+    }
+
+    var isReusable: Bool { usage == "reusable" }
+
+    /// The object as a secret key sees it.
+    mutating func json() -> ByteBuffer {
+        if let rendered { return rendered }
+        let buffer = ByteBuffer(bytes: render(withMetadata: true))
+        rendered = buffer
+        return buffer
+    }
+
+    /// Must follow every change.
+    mutating func changed() {
+        rendered = nil
+    }
+
+    /// Publishable keys never see metadata.
+    func render(withMetadata: Bool) -> [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("id", id)
+            writer.field("object", "source")
+            writer.nulls("allow_redisplay")
+            writer.field("amount", amount)
+            writer.field("client_secret", clientSecret)
+            if let verification {
+                writer.key("code_verification")
+                verification.render(into: &writer)
+            }
+            writer.field("created", created)
+            writer.field("currency", currency)
+            if let customer { writer.field("customer", customer) }
+            writer.field("flow", flow)
+            writer.field("livemode", false)
+            if withMetadata { writer.field("metadata", metadata) }
+            writer.key("owner")
+            owner.render(into: &writer)
+            if let receiver {
+                writer.key("receiver")
+                receiver.render(into: &writer)
+            }
+            if let redirect {
+                writer.key("redirect")
+                redirect.render(into: &writer)
+            }
+            if let order { writer.field("source_order", raw: order) }
+            writer.field("statement_descriptor", statementDescriptor)
+            writer.field("status", status)
+            writer.field("type", type)
+            writer.field("usage", usage)
+            writer.field(type, raw: details)
+        }
+    }
+}

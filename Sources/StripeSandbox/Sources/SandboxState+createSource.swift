@@ -1,0 +1,209 @@
+import NIOCore
+
+extension SandboxState {
+    /// `POST /v1/sources`.
+    mutating func createSource(_ call: APICall) throws(APIError) -> APIReply {
+        guard sources.count < Self.sourcesMax else {
+            throw APIError(
+                status: 503,
+                type: "api_error",
+                message: "The sandbox holds \(Self.sourcesMax) sources; restart it."
+            )
+        }
+        let request = try SourceRequest(call)
+        let form = call.form
+        let id = ids.make("src_")
+        let clientSecret = ids.make("src_client_secret_")
+        let pageURL = "\(call.base)/redirect/\(id)?client_secret=\(clientSecret)"
+        let card = try card(for: request, call)
+        var source = SandboxSource(
+            id: id,
+            account: call.account,
+            type: request.type,
+            flow: request.flow,
+            usage: request.usage,
+            amount: request.amount,
+            currency: request.currency,
+            clientSecret: clientSecret,
+            created: nowSeconds,
+            details: request.kind.details(
+                of: request.type,
+                form: form,
+                card: card,
+                pageURL: pageURL
+            ),
+            owner: request.owner,
+            metadata: try form.updated(metadata: [:])
+        )
+        source.card = card
+        source.statementDescriptor = form["statement_descriptor"]
+        source.order = Self.order(form, request.currency)
+        source.notifiesManually = form["mandate", "notification_method"] == "manual"
+        source.outcome =
+            ChargeOutcome(ownerName: request.owner.name)
+            ?? card.map { ChargeOutcome(cardNumber: $0.number) }
+            ?? ChargeOutcome(iban: form[request.type, "iban"] ?? "")
+        if let customer = form["customer"] {
+            guard customers[customer]?.account == call.account else {
+                throw APIError.noSuch("customer", customer, param: "customer", inPath: false)
+            }
+        }
+        begin(
+            &source,
+            returnURL: request.returnURL,
+            refundMethod: form["receiver", "refund_attributes_method"],
+            pageURL: pageURL
+        )
+        sources[id] = source
+        note(id, from: nil, to: source.status)
+        if source.status == "chargeable" {
+            emit("source.chargeable", sourceJSON(id), account: call.account)
+        }
+        settleByName(source)
+        if let customer = form["customer"], source.isReusable { try attach(id, to: customer) }
+        return sourceReply(call, id)
+    }
+
+    /// Gives a new source what its flow needs, its first status and its end.
+    mutating func begin(
+        _ source: inout SandboxSource,
+        returnURL: String?,
+        refundMethod: String? = nil,
+        pageURL: String
+    ) {
+        if let returnURL {
+            source.redirect = SandboxRedirect(url: pageURL, returnURL: returnURL)
+        }
+        if source.type == "three_d_secure", source.card?.security == "not_supported" {
+            source.redirect?.status = "not_required"
+            source.status = "chargeable"
+        }
+        switch source.flow {
+        case "receiver":
+            source.receiver = SandboxReceiver(
+                address: source.type == "multibanco"
+                    ? "12345-123456789" : "110000000-test_52796e3294dc",
+                refundMethod: refundMethod ?? "email"
+            )
+        case "code_verification":
+            source.verification = SandboxVerification()
+        case "none" where source.type != "wechat":
+            source.status = "chargeable"
+        default: break
+        }
+        setEnd(of: &source)
+    }
+
+    /// Test-mode names that settle without anybody clicking.
+    private mutating func settleByName(_ source: SandboxSource) {
+        guard source.status == "pending", let email = source.owner.email else { return }
+        let local = email.prefix { $0 != "@" }
+        if source.type == "multibanco", local.hasSuffix("_chargeable") || local.contains("fill_now")
+        {
+            // Stripe's test mode takes three seconds.
+            later(3000, .paySource(source.id, amount: source.amount ?? 1))
+        } else if source.receiver != nil, local.hasPrefix("amount_"),
+            let amount = Int(local.dropFirst("amount_".count)), amount > 0
+        {
+            soon(.paySource(source.id, amount: amount))
+        } else {
+            for (suffix, status) in [
+                ("_chargeable", "chargeable"), ("_failed", "failed"), ("_canceled", "canceled"),
+            ] where email.hasSuffix("\(suffix)@example.com") {
+                soon(.settleSource(source.id, status: status))
+            }
+        }
+    }
+
+    /// The card of a card source, or the one a 3D Secure source is about.
+    private func card(
+        for request: SourceRequest,
+        _ call: APICall
+    ) throws(APIError) -> SandboxCard? {
+        switch request.type {
+        case "card":
+            return try SandboxCard(path: ["card"], call.form)
+        case "three_d_secure":
+            guard let id = call.form["three_d_secure", "card"] else {
+                throw APIError.missing("three_d_secure[card]")
+            }
+            guard let source = sources[id], source.account == call.account, source.type == "card"
+            else {
+                throw APIError.noSuch(
+                    "source",
+                    id,
+                    param: "three_d_secure[card]",
+                    inPath: false
+                )
+            }
+            return source.card
+        default: return nil
+        }
+    }
+
+    /// Renders `source_order`; nil when none was given.
+    static func order(_ form: Form, _ currency: String?) -> [UInt8]? {
+        let items = form.items("source_order", "items")
+        guard !items.isEmpty else { return nil }
+        return JSONWriter.object { writer in
+            writer.field("amount", items.reduce(0) { $0 + (Int($1["amount"] ?? "") ?? 0) })
+            writer.field("currency", currency ?? "eur")
+            writer.key("items")
+            writer.array { writer in
+                for item in items {
+                    writer.object { writer in
+                        writer.field("amount", item["amount"].flatMap(Int.init))
+                        writer.field("currency", item["currency"] ?? currency)
+                        writer.field("description", item["description"])
+                        if let quantity = item["quantity"].flatMap(Int.init) {
+                            writer.field("quantity", quantity)
+                        }
+                        writer.field("type", item["type"] ?? "sku")
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes many pending sources at once.
+    mutating func bulkSources(
+        count: Int,
+        type: String,
+        kind: SourceKind,
+        amount: Int,
+        base: String
+    ) -> [String] {
+        let details = kind.details(
+            of: type,
+            form: Form(),
+            card: SandboxCard(number: "4242424242424242")
+        )
+        var made: [String] = []
+        made.reserveCapacity(count)
+        sources.reserveCapacity(sources.count + count)
+        for _ in 0..<count {
+            var source = SandboxSource(
+                id: ids.make("src_"),
+                account: nil,
+                type: type,
+                flow: kind.flow,
+                usage: kind.usage,
+                amount: kind.usage == "reusable" ? nil : amount,
+                currency: kind.currencies.first ?? "eur",
+                clientSecret: ids.make("src_client_secret_"),
+                created: nowSeconds,
+                details: details,
+                owner: SandboxOwner(name: "Jenny Rosen", email: "jenny.rosen@example.com")
+            )
+            begin(
+                &source,
+                returnURL: "https://example.com/return",
+                pageURL: "\(base)/redirect/\(source.id)?client_secret=\(source.clientSecret)"
+            )
+            made.append(source.id)
+            note(source.id, from: nil, to: source.status)
+            sources[source.id] = source
+        }
+        return made
+    }
+}

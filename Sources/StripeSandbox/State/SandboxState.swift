@@ -1,0 +1,89 @@
+import NIOCore
+
+/// Everything the sandbox knows: plain values, changed by functions that leave webhooks to post behind.
+///
+/// One lock guards it (``SandboxStore``), so every request is atomic. Nothing here reads a clock or does I/O:
+/// the store sets the time on entry, timers wait in a queue, and webhooks leave as posts.
+struct SandboxState {
+    /// The version events are rendered with; see `StripeVersion`.
+    static let apiVersion = "2026-10-28.endive"
+
+    /// Sources kept, about 2 kB each; further ones are refused.
+    static let sourcesMax = 4_000_000
+
+    /// Requests kept for `GET /_sandbox/requests`.
+    static let requestsMax = 100_000
+
+    /// Status changes kept for `GET /_sandbox/history`: a run over 250,000 sources, about 100 bytes each.
+    static let historyMax = 1_000_000
+
+    /// Webhook attempts kept for `GET /_sandbox/webhooks/attempts`.
+    static let attemptsMax = 100_000
+
+    var ids: IDGenerator
+    var time: SandboxTime
+    var timers = TimerQueue()
+    /// Sandbox time in milliseconds since 1970, set on entry of every call; what objects are dated with.
+    var nowMs: Int64 = 0
+    /// The machine's time, for the logs and the limiters.
+    var machineMs: Int64 = 0
+    /// How long what settles by itself takes, in sandbox time.
+    let autoDelayMs: Int64
+    let webhookPlan: WebhookSchedule
+
+    var sources: [String: SandboxSource] = [:]
+    /// Payments to receivers, by source.
+    var transactions: [String: [SandboxTransaction]] = [:]
+    /// Mandate notifications by id: their source and JSON.
+    var notifications: [String: (source: String, json: ByteBuffer)] = [:]
+    var customers = ObjectTable<SandboxCustomer>()
+    var charges = ObjectTable<SandboxCharge>()
+    var refunds = ObjectTable<SandboxRefund>()
+    var intents = ObjectTable<SandboxIntent>()
+    var setups = ObjectTable<SandboxSetup>()
+    /// Methods made by `payment_method_data` or `POST /v1/payment_methods`, by id.
+    var methods: [String: SandboxMethod] = [:]
+
+    var events = EventLog()
+    var webhooks: [SandboxWebhook] = []
+    var deliveries: [Int: WebhookDelivery] = [:]
+    var nextDelivery = 1
+    var webhookFaults: [WebhookFault] = []
+    var attempts = RingBuffer<WebhookAttempt>(capacity: SandboxState.attemptsMax)
+
+    var history = RingBuffer<StatusChange>(capacity: SandboxState.historyMax)
+    var requests = RingBuffer<RecordedRequest>(capacity: SandboxState.requestsMax)
+    var faults: [Fault] = []
+    var idempotency = IdempotencyTable()
+    var grants: [String: KeyGrant] = [:]
+    var limiter = Limiter()
+    var locks = ObjectLocks()
+
+    /// Webhooks to post now; the store drains them after every call.
+    var posts: [WebhookPost] = []
+
+    /// The request that causes the changes at hand, for the `request` of its events.
+    var cause: (requestID: String?, idempotencyKey: String?) = (nil, nil)
+
+    /// Seconds since 1970, sandbox time.
+    var nowSeconds: Int { Int(nowMs / 1000) }
+
+    init(configuration: SandboxConfiguration, seed: UInt64, machineMs: Int64) {
+        ids = IDGenerator(seed: seed)
+        time = SandboxTime(startMs: machineMs, scale: configuration.timeScale)
+        autoDelayMs = configuration.autoDelay.milliseconds
+        webhookPlan = WebhookSchedule(
+            tries: configuration.webhookTries,
+            firstPauseMs: configuration.webhookRetryDelay.milliseconds
+        )
+        limiter.limits = configuration.limits
+        arrive(atMachineMs: machineMs)
+    }
+
+    /// Notes a status for the independent checker.
+    mutating func note(_ object: String, from previous: String?, to status: String) {
+        history.append(
+            StatusChange(source: object, previous: previous, status: status, atMs: machineMs)
+        )
+    }
+}

@@ -1,0 +1,79 @@
+import AsyncHTTPClient
+import Logging
+import NIOCore
+import NIOHTTP1
+import ServiceLifecycle
+import StripeAPI
+
+/// Posts webhooks; when to try again is the state's decision.
+struct WebhookSender: Service {
+    /// Posts at a time: enough that a slow endpoint does not hold up the others in a test.
+    static let atOnceMax = 128
+
+    /// How long an endpoint may take to answer.
+    static let timeout = TimeAmount.seconds(10)
+
+    let store: SandboxStore
+    let posts: AsyncStream<WebhookPost>
+    let logger: Logger
+
+    func run() async throws {
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+        configuration.connectionPool.retryConnectionEstablishment = false
+        try await HTTPClient.withHTTPClient(configuration: configuration) { client in
+            await withTaskGroup(of: Void.self) { group in
+                var running = 0
+                for await post in posts.cancelOnGracefulShutdown() {
+                    if running == Self.atOnceMax {
+                        await group.next()
+                        running -= 1
+                    }
+                    group.addTask { await send(post, client) }
+                    running += 1
+                }
+                // What is still under way would keep a stopping sandbox alive.
+                group.cancelAll()
+            }
+        }
+    }
+
+    private func send(_ post: WebhookPost, _ client: HTTPClient) async {
+        let status = await answer(to: post, client)
+        guard !Task.isCancelled else { return }
+        if !(200..<300).contains(status) {
+            logger.debug("webhook not taken", metadata: ["status": "\(status)"])
+        }
+        store.step { $0.answered(delivery: post.delivery, status: status) }
+    }
+
+    /// The endpoint's status, 0 without an answer; every attempt is signed anew, as Stripe's are.
+    private func answer(to post: WebhookPost, _ client: HTTPClient) async -> Int {
+        var request = HTTPClientRequest(url: post.url)
+        request.method = .POST
+        request.headers.add(name: "Content-Type", value: "application/json; charset=utf-8")
+        request.headers.add(name: "User-Agent", value: "Stripe/1.0 (stripe-sandbox)")
+        request.headers.add(name: "Stripe-Signature", value: signature(of: post))
+        request.body = .bytes(ByteBuffer(bytes: post.body))
+        do {
+            let response = try await client.execute(request, timeout: Self.timeout)
+            // Read a little, so that the connection can be used again.
+            _ = try await response.body.collect(upTo: 1 << 16)
+            return Int(response.status.code)
+        } catch {
+            return 0
+        }
+    }
+
+    /// `t=…,v1=…`, with one more `v1` while a secret is rolled.
+    private func signature(of post: WebhookPost) -> String {
+        // Receivers compare it with their own clock, so it is the machine's time.
+        let now = store.configuration.nowMs() / 1000
+        let headers = post.secrets.map { secret in
+            WebhookSignature.header(payload: post.body, secret: secret, timestamp: now)
+        }
+        let more = headers.dropFirst().compactMap { header in
+            header.split(separator: ",").first { $0.hasPrefix("v1=") }.map(String.init)
+        }
+        return ([headers.first ?? ""] + more).joined(separator: ",")
+    }
+}

@@ -1,0 +1,98 @@
+"""Stripe's OpenAPI schemas, as a judge of every object the sandbox answers."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+
+SCHEMAS = Path(__file__).resolve().parents[4] / "shared" / "stripe" / "openapi"
+
+# What newer API versions send, and what the specification of 2023-08-16 does not know yet.
+NEWER_FIELDS = {
+    "source": {"allow_redisplay", "sepa_credit_transfer"},
+    "charge": {"source"},
+    "payment_intent": {"source"},
+    "billing_details": {"tax_id"},
+    "payment_method_details": {"sepa_credit_transfer", "card_present"},
+    "source_type_wechat": {"ios_native_url"},
+}
+NEWER_TYPES = ["sepa_credit_transfer"]
+OBJECTS = [
+    "source",
+    "charge",
+    "payment_intent",
+    "setup_intent",
+    "event",
+    "webhook_endpoint",
+    "source_transaction",
+    "source_mandate_notification",
+    "refund",
+    "error",
+]
+
+
+class StripeSchemas:
+    """Validates objects by their `object` field; a field the specification does not know is an error too."""
+
+    def __init__(self):
+        self.seen: dict[str, int] = {}
+        schemas: dict[str, dict] = {}
+        for name in OBJECTS:
+            for key, schema in json.loads((SCHEMAS / f"schema.{name}.json").read_text())["schemas"].items():
+                schemas.setdefault(key, schema)
+        translated = {name: _translate(schema, name, set(schemas)) for name, schema in schemas.items()}
+        for name in ("source", "source_transaction"):
+            translated[name]["properties"]["type"]["enum"] += NEWER_TYPES
+        definitions = {"$defs": translated}
+        self._validators = {
+            name: jsonschema.Draft202012Validator(definitions | {"$ref": f"#/$defs/{name}"}) for name in OBJECTS
+        }
+
+    @staticmethod
+    def are_here() -> bool:
+        return SCHEMAS.is_dir()
+
+    def check(self, body: dict) -> None:
+        """Validates an answer: an object, a list of them, an event with its object, or an error."""
+        if "error" in body:
+            return self._validate("error", body)
+        kind = body.get("object")
+        if kind == "list":
+            for item in body["data"]:
+                self.check(item)
+            assert set(body) == {"object", "data", "has_more", "url"}
+        elif kind in self._validators and not body.get("deleted"):
+            self._validate(kind, body)
+            if kind == "event":
+                self.check(body["data"]["object"])
+
+    def _validate(self, kind: str, body: dict) -> None:
+        self.seen[kind] = self.seen.get(kind, 0) + 1
+        errors = [f"{error.json_path}: {error.message[:300]}" for error in self._validators[kind].iter_errors(body)]
+        assert not errors, f"{kind} {body.get('id')}: {errors}"
+
+
+def _translate(schema, name: str, known: set[str]):
+    """OpenAPI 3.0 to JSON Schema: `nullable`, references, and no unknown fields."""
+    if isinstance(schema, list):
+        return [_translate(item, "", known) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        target = schema["$ref"].rsplit("/", 1)[-1]
+        # The files are pruned: what they leave out may be anything.
+        return {"$ref": f"#/$defs/{target}"} if target in known else {}
+    translated = {
+        key: {field: _translate(inner, "", known) for field, inner in value.items()}
+        if key == "properties"
+        else _translate(value, "", known)
+        for key, value in schema.items()
+        if key not in ("nullable", "format", "expansionResources")
+    }
+    if "properties" in translated and "additionalProperties" not in translated:
+        translated["additionalProperties"] = False
+        for field in NEWER_FIELDS.get(name, ()):
+            translated["properties"].setdefault(field, {})
+    if schema.get("nullable"):
+        return {"anyOf": [{"type": "null"}, translated]}
+    return translated
