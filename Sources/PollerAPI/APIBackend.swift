@@ -5,24 +5,47 @@ package struct APIBackend: Sendable {
     package let watches: any WatchStore
     package let deliveries: any DeliveryQueue
     package let outbox: any Outbox
+    package let lanes: any LaneControl
+    package let members: any Membership
+    /// What holds for lanes without a limit of their own.
+    package let laneLimit: LaneLimit
     package let feed: any EventFeed
     package let checks: [any HealthCheck]
+    /// Writes and reads the cursors of `/v1/events`.
+    package let cursors: any EventCursors
 
     /// Puts a backend together.
     ///
-    /// `feed`: wakes long polls; when it does not run, they answer at their timeout.
+    /// - Parameters:
+    ///   - watches: the queue of watches.
+    ///   - deliveries: the queue of deliveries.
+    ///   - outbox: the recorded events.
+    ///   - lanes: the lanes of `watches`.
+    ///   - members: who works on this cluster.
+    ///   - laneLimit: what holds for lanes without a limit of their own.
+    ///   - feed: wakes long polls; when it does not run, they answer at their timeout.
+    ///   - checks: what the doctor looks at besides the cluster itself.
+    ///   - cursors: the live gateway's, when there is one; nil for cursors without a signature.
     package init(
         watches: any WatchStore,
         deliveries: any DeliveryQueue,
         outbox: any Outbox,
+        lanes: any LaneControl,
+        members: any Membership,
+        laneLimit: LaneLimit,
         feed: any EventFeed,
-        checks: [any HealthCheck] = []
+        checks: [any HealthCheck] = [],
+        cursors: (any EventCursors)? = nil
     ) {
         self.watches = watches
         self.deliveries = deliveries
         self.outbox = outbox
+        self.lanes = lanes
+        self.members = members
+        self.laneLimit = laneLimit
         self.feed = feed
         self.checks = checks
+        self.cursors = cursors ?? PlainCursors()
     }
 }
 

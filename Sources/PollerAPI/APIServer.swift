@@ -5,7 +5,8 @@ import NIOCore
 import Poller
 import ServiceLifecycle
 
-/// The HTTP API as a service: watches, events, stats and the doctor.
+/// The HTTP API as a service: watches, events, lanes, quarantine, stats, the doctor and the
+/// dashboard.
 ///
 /// Bounds: 10,000 connections (a file descriptor each; more wait in the backlog), 16 KiB of
 /// headers in 64 fields (a key, a cursor and what browsers add fit), 64 KiB bodies and 8 MiB
@@ -43,6 +44,8 @@ package struct APIServer: Service {
     }
 
     /// Serves until shut down.
+    ///
+    /// Errors: ``ListenError`` when the address cannot be had.
     package func run() async throws {
         let router = Router(context: APIContext.self)
         router.add(middleware: AnswerMiddleware(clock: clock))
@@ -50,11 +53,20 @@ package struct APIServer: Service {
         let reader = BodyReader(clock: clock)
         let polls = LongPolls(feed: backend.feed, clock: clock)
         let intake = Intake(watches: backend.watches, deliveries: backend.deliveries)
+        let surveyor = Surveyor(backend: backend, clock: clock)
         WatchRoutes(watches: backend.watches, intake: intake, reader: reader, polls: polls)
             .add(to: router)
         BatchRoutes(intake: intake, reader: reader).add(to: router)
         EventRoutes(backend: backend, polls: polls).add(to: router)
-        OperatorRoutes(backend: backend, clock: clock).add(to: router)
-        try await HTTPService(bind: bind, logger: logger, onBound: onBound).run(router)
+        LaneRoutes(backend: backend, reader: reader, surveyor: surveyor).add(to: router)
+        QuarantineRoutes(backend: backend, surveyor: surveyor).add(to: router)
+        OperatorRoutes(backend: backend, surveyor: surveyor, clock: clock).add(to: router)
+        DashboardRoutes().add(to: router)
+        try await HTTPService(
+            bind: bind,
+            option: "api-bind",
+            logger: logger,
+            onBound: onBound
+        ).run(router)
     }
 }

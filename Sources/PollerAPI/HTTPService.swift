@@ -13,6 +13,8 @@ struct HTTPService {
     private static let idleTimeout = TimeAmount.seconds(75)
 
     let bind: ListenAddress
+    /// The option that names the address, for the error when it cannot be had.
+    let option: String
     let logger: Logger
     let onBound: @Sendable (ListenAddress) -> Void
 
@@ -39,6 +41,10 @@ struct HTTPService {
             },
             logger: logger
         )
-        try await application.run()
+        do {
+            try await application.run()
+        } catch {
+            throw ListenError(error, at: bind, option: option) ?? error
+        }
     }
 }

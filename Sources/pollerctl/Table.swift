@@ -20,24 +20,26 @@ struct Table {
 
     /// Writes the table.
     func print(forPeople: Bool = Terminal.isInteractive) {
+        for line in lines(forPeople: forPeople) { Terminal.printLine(line) }
+    }
+
+    /// The table line by line.
+    func lines(forPeople: Bool) -> [String] {
         guard forPeople else {
-            for row in rows {
-                Terminal.printLine(row.map(\.text).joined(separator: "\t"))
-            }
-            return
+            return rows.map { row in row.map(\.text).joined(separator: "\t") }
         }
         let widths = header.indices.map { column in
             max(header[column].count, rows.map { $0[column].text.count }.max() ?? 0)
         }
         let titles = header.map { Cell($0, .faint) }
-        for row in [titles] + rows {
+        return ([titles] + rows).map { row in
             var line = ""
             for (column, cell) in row.enumerated() {
                 line += Terminal.coloured(cell.text, cell.colour)
                 guard column < row.count - 1 else { continue }
                 line += String(repeating: " ", count: widths[column] - cell.text.count + 2)
             }
-            Terminal.printLine(line)
+            return line
         }
     }
 

@@ -30,6 +30,12 @@ enum Terminal {
         }
     }
 
+    /// Puts lines on a terminal in place of what was there.
+    static func redraw(_ lines: [String]) {
+        // Home, each line with the rest of its row cleared, then everything below.
+        printLine("\u{1B}[H" + lines.map { "\($0)\u{1B}[K" }.joined(separator: "\n") + "\u{1B}[J")
+    }
+
     /// Writes a message to the error output, with the command's name.
     static func printError(_ message: String) {
         let lines = message.split(separator: "\n").map { clean(String($0)) }

@@ -40,6 +40,8 @@ package struct AdminServer: Service {
     }
 
     /// Serves until shut down.
+    ///
+    /// Errors: ``ListenError`` when the address cannot be had.
     package func run() async throws {
         let router = Router(context: APIContext.self)
         router.get("livez") { _, _ in Self.text("ok\n") }
@@ -52,7 +54,12 @@ package struct AdminServer: Service {
         router.get("metrics") { [metrics] _, _ in
             Self.text(metrics(), type: "text/plain; version=0.0.4; charset=utf-8")
         }
-        try await HTTPService(bind: bind, logger: logger, onBound: onBound).run(router)
+        try await HTTPService(
+            bind: bind,
+            option: "admin-bind",
+            logger: logger,
+            onBound: onBound
+        ).run(router)
     }
 
     private static func text(

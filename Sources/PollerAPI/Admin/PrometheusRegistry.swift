@@ -15,6 +15,7 @@ import Synchronization
 /// | `poller_delivery_lag_seconds` | histogram | | event recorded to delivered |
 /// | `poller_http_requests_total` | counter | `method`, `route`, `status` | API requests |
 /// | `poller_http_request_duration_seconds` | histogram | `route` | time to answer, long polls included |
+/// | `poller_watches_pending`, `…_overdue`, … | gauge | | the whole cluster; see ``ClusterGauges`` |
 /// | `poller_metrics_refused_total` | counter | | metrics beyond the bounds below |
 ///
 /// Counters only grow, recorders without aggregation and meters are gauges, timers and other

@@ -27,6 +27,11 @@ struct JSONObject {
         add(name, raw: String(value))
     }
 
+    /// Adds a finite number; whole ones without a fraction.
+    mutating func add(_ name: String, _ value: Double) {
+        add(name, raw: Int(exactly: value).map(String.init) ?? String(value))
+    }
+
     mutating func add(_ name: String, _ value: Bool) {
         add(name, raw: value ? "true" : "false")
     }

@@ -75,8 +75,8 @@ struct JSONReader {
         case UInt8(ascii: "{"): return try object(depth: depth)
         case UInt8(ascii: "["): return try array(depth: depth)
         case UInt8(ascii: "\""): return .string(try string())
-        case UInt8(ascii: "t"): return try word("true", .bool)
-        case UInt8(ascii: "f"): return try word("false", .bool)
+        case UInt8(ascii: "t"): return try word("true", .bool(true))
+        case UInt8(ascii: "f"): return try word("false", .bool(false))
         case UInt8(ascii: "n"): return try word("null", .null)
         case .some(UInt8(ascii: "-")), .some(UInt8(ascii: "0")...UInt8(ascii: "9")):
             return try number()
@@ -94,6 +94,7 @@ struct JSONReader {
     }
 
     private mutating func number() throws(Failure) -> JSONValue {
+        let start = position
         if next == UInt8(ascii: "-") { position += 1 }
         let hasLeadingZero = next == UInt8(ascii: "0")
         let whole = digits()
@@ -109,7 +110,7 @@ struct JSONReader {
             if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { position += 1 }
             guard digits() > 0 else { throw failure("digits must follow the exponent") }
         }
-        return .number
+        return .number(String(decoding: bytes[start..<position], as: UTF8.self))
     }
 
     private mutating func digits() -> Int {

@@ -1,10 +1,9 @@
 /// A value of a request's body.
-///
-/// No request has a number, so a number is only known as one.
 enum JSONValue {
     case null
-    case bool
-    case number
+    case bool(Bool)
+    /// As it was written: who reads it knows what it may be.
+    case number(String)
     case string(String)
     case array([JSONValue])
     case object([Member])

@@ -17,9 +17,11 @@ enum ProblemCode: String, CaseIterable {
     case notLocal = "not_local"
     case notFound = "not_found"
     case watchNotFound = "watch_not_found"
+    case laneNotFound = "lane_not_found"
     case methodNotAllowed = "method_not_allowed"
     case bodyTooSlow = "body_too_slow"
     case watchClosed = "watch_closed"
+    case watchNotQuarantined = "watch_not_quarantined"
     case bodyTooLarge = "body_too_large"
     case unsupportedMediaType = "unsupported_media_type"
     case tooManyWaiters = "too_many_waiters"
@@ -37,10 +39,10 @@ enum ProblemCode: String, CaseIterable {
         case .invalidValue, .invalidBatch: .unprocessableContent
         case .unauthenticated: .unauthorized
         case .notLocal: .forbidden
-        case .notFound, .watchNotFound: .notFound
+        case .notFound, .watchNotFound, .laneNotFound: .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .bodyTooSlow: .requestTimeout
-        case .watchClosed: .conflict
+        case .watchClosed, .watchNotQuarantined: .conflict
         case .bodyTooLarge: .contentTooLarge
         case .unsupportedMediaType: .unsupportedMediaType
         case .tooManyWaiters, .storeUnavailable, .storeFull: .serviceUnavailable
@@ -65,9 +67,11 @@ enum ProblemCode: String, CaseIterable {
         case .notLocal: "Without API keys only local requests are served."
         case .notFound: "There is no such route."
         case .watchNotFound: "Nobody watches this source."
+        case .laneNotFound: "There is no such lane now."
         case .methodNotAllowed: "The route exists, but not for this method."
         case .bodyTooSlow: "The body did not arrive in time."
         case .watchClosed: "The watch is closed."
+        case .watchNotQuarantined: "The watch is not in quarantine."
         case .bodyTooLarge: "The body is too large."
         case .unsupportedMediaType: "The body has a media type this route does not read."
         case .tooManyWaiters: "Too many requests are waiting already."

@@ -18,7 +18,7 @@ struct AnswerMiddleware: RouterMiddleware {
         context: APIContext,
         next: @concurrent (Request, APIContext) async throws -> Response
     ) async throws -> Response {
-        let elapsed = Self.stopwatch(clock)
+        let elapsed = clock.stopwatch()
         var response: Response
         do {
             response = try await next(request, context)
@@ -80,11 +80,5 @@ struct AnswerMiddleware: RouterMiddleware {
                 "http.duration_ms": "\(took.ms)",
             ]
         )
-    }
-
-    private static func stopwatch<C: Clock>(_ clock: C) -> () -> Duration
-    where C.Duration == Duration {
-        let start = clock.now
-        return { start.duration(to: clock.now) }
     }
 }

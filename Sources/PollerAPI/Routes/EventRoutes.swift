@@ -56,9 +56,9 @@ struct EventRoutes {
             return page.isWorthTelling ? page : nil
         }
         guard let page else {
-            return Response(json: OutboxPage(next: position.withLock { $0 }).json)
+            return Response(json: OutboxPage(next: position.withLock { $0 }).json(backend.cursors))
         }
-        return Response(json: page.json)
+        return Response(json: page.json(backend.cursors))
     }
 
     /// Where the request begins: `cursor`, or `from` (`oldest`, `now`, or a time).
@@ -72,14 +72,15 @@ struct EventRoutes {
                     field: "from"
                 )
             }
-            guard let cursor = OutboxCursor(text, partitions: partitions) else {
+            let entries = backend.cursors.entries(of: text, partitions: partitions, account: nil)
+            guard let entries else {
                 throw Problem(
                     .invalidParameter,
                     "cursor is not one of ours: use next of the page before, unchanged.",
                     field: "cursor"
                 )
             }
-            return cursor
+            return OutboxCursor(positions: entries.map { OutboxCursor.Position($0) ?? .start })
         }
         switch query.text("from") ?? "oldest" {
         case "oldest":

@@ -6,6 +6,9 @@ extension HTTPField.Name {
     /// The client's own id of a request it may repeat.
     static let idempotencyKey = Self.known("Idempotency-Key")
 
+    /// Which address a page tells the pages it links to.
+    static let referrerPolicy = Self.known("Referrer-Policy")
+
     private static func known(_ name: String) -> Self {
         guard let name = Self(name) else {
             preconditionFailure("the names here are tokens of RFC 9110 §5.6.2")

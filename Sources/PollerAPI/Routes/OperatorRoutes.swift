@@ -1,16 +1,20 @@
 import Hummingbird
 import Poller
 
-/// What operators ask: counts, what is wrong, and what routes there are.
+/// What operators ask: counts, who works, what is wrong, and what routes there are.
 struct OperatorRoutes {
     /// What a check may take before it counts as failed: a person waits for the answer.
     private static let checkTimeout = Duration.seconds(10)
 
     let backend: APIBackend
+    let surveyor: Surveyor
     let clock: any Clock<Duration>
+
+    private typealias Finding = (name: String, result: HealthResult)
 
     func add(to router: Router<APIContext>) {
         router.add(.stats, stats)
+        router.add(.workers, workers)
         router.add(.doctor, doctor)
         router.add(.openAPI, openAPI)
     }
@@ -18,9 +22,27 @@ struct OperatorRoutes {
     @Sendable
     private func stats(_ request: Request, _ context: APIContext) async throws -> Response {
         _ = try QueryParameters(request, allowed: [])
+        let survey = try await surveyor.look()
         var json = JSONObject()
-        json.add("watches", raw: try await backend.watches.stats().json)
-        json.add("deliveries", raw: try await backend.deliveries.stats().json)
+        json.add("watches", raw: survey.watches.json)
+        json.add("deliveries", raw: survey.deliveries.json)
+        json.add("lanes", raw: survey.laneCounts)
+        json.add("oldest_overdue_ms", Int(survey.oldestOverdue.ms))
+        json.add("quarantined", survey.watches.quarantined)
+        json.add("workers", survey.workers)
+        json.add("notifiers", survey.notifiers)
+        return Response(json: json.text)
+    }
+
+    /// One page: a cluster has some tens of processes.
+    @Sendable
+    private func workers(_ request: Request, _ context: APIContext) async throws -> Response {
+        _ = try QueryParameters(request, allowed: [])
+        let survey = try await surveyor.look()
+        var json = JSONObject()
+        json.add("data", raw: JSONObject.array(survey.members.map(\.json)))
+        json.add("has_more", false)
+        json.add("next", orNull: nil)
         return Response(json: json.text)
     }
 
@@ -28,46 +50,64 @@ struct OperatorRoutes {
     @Sendable
     private func doctor(_ request: Request, _ context: APIContext) async throws -> Response {
         _ = try QueryParameters(request, allowed: [])
-        let results = await withTaskGroup(of: (Int, HealthResult).self) { group in
-            for (index, check) in backend.checks.enumerated() {
-                group.addTask { (index, await result(of: check)) }
-            }
-            var results: [Int: HealthResult] = [:]
-            for await (index, result) in group { results[index] = result }
-            return results
-        }
-        var checks: [String] = []
-        var isHealthy = true
-        for (index, check) in backend.checks.enumerated() {
-            guard let result = results[index] else { continue }
-            isHealthy = isHealthy && result.status != .failed
+        let findings = await findings()
+        let checks = findings.map { finding in
             var json = JSONObject()
-            json.add("name", check.name)
-            json.add("status", result.status.rawValue)
-            json.add("message", result.message)
-            json.add("action", orNull: result.action)
-            checks.append(json.text)
+            json.add("name", finding.name)
+            json.add("status", finding.result.status.rawValue)
+            json.add("message", finding.result.message)
+            json.add("action", orNull: finding.result.action)
+            return json.text
         }
         var json = JSONObject()
-        json.add("healthy", isHealthy)
+        json.add("healthy", findings.allSatisfy { $0.result.status != .failed })
         json.add("checks", raw: JSONObject.array(checks))
         return Response(json: json.text)
     }
 
-    private func result(of check: any HealthCheck) async -> HealthResult {
-        await withTaskGroup(of: HealthResult.self) { group in
-            group.addTask { await check.run() }
+    /// The checks all at once, in their order, and then what a look at the cluster tells.
+    private func findings() async -> [Finding] {
+        await withTaskGroup(of: (Int, [Finding]).self) { group in
+            for (index, check) in backend.checks.enumerated() {
+                group.addTask {
+                    (index, await inTime(check.name) { [(check.name, await check.run())] })
+                }
+            }
+            group.addTask { (backend.checks.count, await inTime("cluster", cluster)) }
+            var findings: [Int: [Finding]] = [:]
+            for await (index, found) in group { findings[index] = found }
+            return (0...backend.checks.count).flatMap { findings[$0] ?? [] }
+        }
+    }
+
+    @Sendable
+    private func cluster() async -> [Finding] {
+        do {
+            return ClusterHealth(survey: try await surveyor.look()).results
+        } catch {
+            let action = "is Redis up, and its URL right?"
+            return [("cluster", HealthResult(.failed, "\(error)", action: action))]
+        }
+    }
+
+    private func inTime(
+        _ name: String,
+        _ look: @escaping @Sendable () async -> [Finding]
+    ) async -> [Finding] {
+        await withTaskGroup(of: [Finding].self) { group in
+            group.addTask { await look() }
             group.addTask { [clock] in
-                // Cancelled means that the check was faster; then nobody reads this result.
+                // Cancelled means that the look was faster; then nobody reads this result.
                 try? await clock.sleep(for: Self.checkTimeout)
-                return HealthResult(
+                let late = HealthResult(
                     .failed,
                     "did not answer within \(Self.checkTimeout.text)",
                     action: "Check that what it looks at is reachable from the API's machine."
                 )
+                return [(name, late)]
             }
             defer { group.cancelAll() }
-            return await group.next() ?? HealthResult(.failed, "was not made")
+            return await group.next() ?? []
         }
     }
 

@@ -29,11 +29,12 @@ struct OutboxPage: Sendable {
     var isWorthTelling: Bool { !events.isEmpty || hasMore || hasGap }
 
     /// The page on the wire.
-    var json: String {
+    func json(_ cursors: any EventCursors) -> String {
         var json = JSONObject()
         json.add("data", raw: JSONObject.array(events.map(\.json)))
         json.add("has_more", hasMore)
-        json.add("next", next.text)
+        let entries = next.positions.map(\.description)
+        json.add("next", cursors.text(after: entries, account: nil))
         json.add("gap", hasGap)
         return json.text
     }

@@ -9,10 +9,20 @@ enum Route: String, CaseIterable {
     case pollWatch = "POST /v1/watches/{source}/poll"
     case cancelWatch = "DELETE /v1/watches/{source}"
     case watchEvents = "GET /v1/watches/{source}/events"
+    case explainWatch = "GET /v1/watches/{source}/explain"
     case events = "GET /v1/events"
+    case listLanes = "GET /v1/lanes"
+    case getLane = "GET /v1/lanes/{lane}"
+    case pauseLane = "POST /v1/lanes/{lane}/pause"
+    case resumeLane = "POST /v1/lanes/{lane}/resume"
+    case limitLane = "POST /v1/lanes/{lane}/limit"
+    case listQuarantine = "GET /v1/quarantine"
+    case redrive = "POST /v1/quarantine/{source}/redrive"
+    case workers = "GET /v1/workers"
     case stats = "GET /v1/stats"
     case doctor = "GET /v1/doctor"
     case openAPI = "GET /openapi.json"
+    case dashboard = "GET /"
 
     /// The HTTP method.
     var method: HTTPRequest.Method {
@@ -22,6 +32,12 @@ enum Route: String, CaseIterable {
     /// The path with `{source}` for a segment that varies.
     var path: String { String(rawValue[rawValue.index(after: space)...]) }
 
+    /// All paths it answers at: a lane's slash may stand as it is or as `%2F`.
+    var paths: [String] {
+        let twoSegments = path.replacing("{lane}", with: "{lane}/{endpoint}")
+        return twoSegments == path ? [path] : [path, twoSegments]
+    }
+
     private var methodName: String { String(rawValue[..<space]) }
 
     private var space: String.Index { rawValue.firstIndex(of: " ") ?? rawValue.startIndex }
@@ -30,9 +46,11 @@ enum Route: String, CaseIterable {
     static func methods(at path: String) -> [String] {
         let segments = path.split(separator: "/")
         return allCases.filter { route in
-            let pattern = route.path.split(separator: "/")
-            return pattern.count == segments.count
-                && zip(pattern, segments).allSatisfy { $0 == $1 || $0.hasPrefix("{") }
+            route.paths.contains { path in
+                let pattern = path.split(separator: "/")
+                return pattern.count == segments.count
+                    && zip(pattern, segments).allSatisfy { $0 == $1 || $0.hasPrefix("{") }
+            }
         }.map(\.methodName)
     }
 }

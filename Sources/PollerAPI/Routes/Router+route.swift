@@ -6,6 +6,6 @@ extension Router<APIContext> {
         _ route: Route,
         _ answer: @escaping @Sendable (Request, APIContext) async throws -> Response
     ) {
-        on(RouterPath(route.path), method: route.method, use: answer)
+        for path in route.paths { on(RouterPath(path), method: route.method, use: answer) }
     }
 }

@@ -21,14 +21,7 @@ struct WatchRoutes {
         _ = try QueryParameters(request, allowed: [])
         try BodyReader.checkIdempotencyKey(request)
         try BodyReader.checkType(request, allowed: ["application/json"])
-        let bytes = try await reader.read(request, bytesMax: BodyReader.singleBytesMax)
-        let json: JSONValue
-        do throws(JSONReader.Failure) {
-            json = try JSONReader.read(bytes)
-        } catch {
-            throw Problem(.invalidJSON, "At \(error.place(in: bytes)): \(error.message).")
-        }
-        let new = try NewWatch(json: json)
+        let new = try NewWatch(json: try await reader.json(request))
         let results = try await intake.enqueue([new])
         guard let result = results.first else {
             throw StoreError.corrupt("enqueue answered nothing")
@@ -48,25 +41,7 @@ struct WatchRoutes {
             request,
             allowed: ["state", "status", "account", "kind", "limit", "cursor"]
         )
-        let page = try await watches.list(
-            ListQuery(
-                state: try query.choice("state", ListQuery.State.self),
-                status: try query.checked("status") { text throws(InvalidInput) in
-                    try SourceStatus(text)
-                },
-                account: try query.checked("account") { text throws(InvalidInput) in
-                    try AccountID(text)
-                },
-                kind: try query.choice("kind", SourceKind.self),
-                limit: try query.integer("limit", in: 1...500) ?? 50,
-                cursor: try query.checked("cursor", Self.cursor)
-            )
-        )
-        var json = JSONObject()
-        json.add("data", raw: JSONObject.array(page.items.map { $0.json() }))
-        json.add("has_more", page.next != nil)
-        json.add("next", orNull: page.next)
-        return Response(json: json.text)
+        return Response(json: try await watches.list(try ListQuery(query)).json)
     }
 
     @Sendable
@@ -132,16 +107,5 @@ struct WatchRoutes {
             "The watch of \(snapshot.watch.key.source) is closed "
                 + "(\(snapshot.closed?.rawValue ?? "just now")); enqueue it again to watch on."
         )
-    }
-
-    /// Cursors are the store's; here only their form is checked.
-    private static func cursor(_ text: String) throws(InvalidInput) -> String {
-        guard text.utf8.count <= 1024, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw InvalidInput(
-                field: "cursor",
-                message: "is not one of ours: use next of the page before, unchanged"
-            )
-        }
-        return text
     }
 }

@@ -44,6 +44,16 @@ struct BodyReader {
         return Array(buffer.readableBytesView)
     }
 
+    /// The one JSON value of a single request's body.
+    func json(_ request: Request) async throws -> JSONValue {
+        let bytes = try await read(request, bytesMax: Self.singleBytesMax)
+        do throws(JSONReader.Failure) {
+            return try JSONReader.read(bytes)
+        } catch {
+            throw Problem(.invalidJSON, "At \(error.place(in: bytes)): \(error.message).")
+        }
+    }
+
     /// Refuses a body that is announced as something else.
     ///
     /// None is taken as JSON; a form's type is refused, also because that is all another site's
@@ -61,8 +71,8 @@ struct BodyReader {
 
     /// Checks the key of a repeatable request.
     ///
-    /// It is not kept: enqueue, poll and cancel may be repeated by nature, a repeat joins the watch
-    /// the first one made.
+    /// It is not kept: every POST here may be repeated by nature. A repeated enqueue joins the
+    /// watch the first one made; pausing, limiting and redriving twice is as good as once.
     static func checkIdempotencyKey(_ request: Request) throws(Problem) {
         guard let key = request.headers[.idempotencyKey] else { return }
         guard (1...255).contains(key.utf8.count),

@@ -5,6 +5,8 @@ struct EventFilter: Sendable {
     /// Sources one request may name: what fits a URL.
     static let sourcesMax = 50
     static let typesMax = 20
+    /// What an event's type begins with; `watch` when we stopped looking.
+    private static let subjects = SourceKind.allCases.map(\.rawValue) + ["watch"]
 
     private let sources: Set<SourceID>
     private let account: AccountID?
@@ -32,10 +34,14 @@ struct EventFilter: Sendable {
                     || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
                     || byte == UInt8(ascii: "-")
             }
-            guard isName, !name.isEmpty else {
+            let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+            guard isName, Self.subjects.contains(String(parts[0])),
+                type.hasSuffix(".*") || parts.count > 1
+            else {
+                let all = Self.subjects.map { "\($0).*" }.joined(separator: ", ")
                 throw Problem(
                     .invalidParameter,
-                    "types must be event types such as source.chargeable, or source.* for all.",
+                    "types must be event types such as source.chargeable, or all of a sort: \(all).",
                     field: "types"
                 )
             }

@@ -22,6 +22,42 @@ struct RequestFields {
         }
     }
 
+    /// A whole number within a range; nil when it is absent or null.
+    func integer(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
+        guard let text = try number(name) else { return nil }
+        guard let number = Int(text), range.contains(number) else {
+            throw Problem(
+                .invalidValue,
+                "\(name) must be a whole number of \(range.lowerBound) to \(range.upperBound).",
+                field: name
+            )
+        }
+        return number
+    }
+
+    /// A number within a range, or 0 where that means "none"; nil when it is absent or null.
+    func decimal(_ name: String, in range: ClosedRange<Double>) throws(Problem) -> Double? {
+        guard let text = try number(name) else { return nil }
+        guard let number = Double(text), number == 0 || range.contains(number) else {
+            throw Problem(
+                .invalidValue,
+                "\(name) must be a number of \(range.lowerBound) to \(range.upperBound), or 0 for "
+                    + "no limit.",
+                field: name
+            )
+        }
+        return number
+    }
+
+    /// True or false; nil when it is absent or null.
+    func flag(_ name: String) throws(Problem) -> Bool? {
+        switch value(name) {
+        case nil, .null: return nil
+        case .bool(let flag): return flag
+        case .some(let other): throw wrongType(name, "true or false", other)
+        }
+    }
+
     /// An array of strings; empty when it is absent or null.
     func strings(_ name: String) throws(Problem) -> [String] {
         switch value(name) {
@@ -102,6 +138,14 @@ struct RequestFields {
             parts.append("\(RawJSON.literal(entry.name)):\(RawJSON.literal(text))")
         }
         return "{\(parts.joined(separator: ","))}"
+    }
+
+    private func number(_ name: String) throws(Problem) -> String? {
+        switch value(name) {
+        case nil, .null: return nil
+        case .number(let text): return text
+        case .some(let other): throw wrongType(name, "a number", other)
+        }
     }
 
     private func value(_ name: String) -> JSONValue? {

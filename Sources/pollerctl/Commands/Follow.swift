@@ -33,6 +33,11 @@ struct Follow: AsyncParsableCommand {
         guard sources.isEmpty || since == nil else {
             throw ValidationError("--since is for all sources; with sources use --after SEQ")
         }
+        for type in types?.split(separator: ",") ?? [] where !type.contains(".") {
+            throw ValidationError(
+                "--types takes event types such as source.chargeable or source.*, not \(type)"
+            )
+        }
         _ = try start()
     }
 

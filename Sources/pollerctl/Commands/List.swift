@@ -8,10 +8,7 @@ struct List: AsyncParsableCommand {
         discussion: "With --json one watch a line."
     )
 
-    /// Watches asked for at a time.
-    private static let pageMax = 500
-
-    @Option(help: "open or closed.")
+    @Option(help: "open, closed or quarantined.")
     var state: String?
 
     @Option(help: "Only with this status.")
@@ -28,32 +25,17 @@ struct List: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let table = Table("SOURCE", "STATE", "STATUS", "SEQ", "POLLS", "NEXT POLL")
         try await server.perform { client in
-            var table = Table("SOURCE", "STATE", "STATUS", "SEQ", "POLLS", "NEXT POLL")
-            var left = limit
-            var cursor: String?
-            var hasMore = true
-            while hasMore, left > 0 {
-                let page = try await client.list(
+            try await server.list(table, limit: limit, \.json, \.row) { limit, cursor in
+                try await client.list(
                     state: state,
                     status: status,
                     account: names.account,
                     kind: names.kind,
-                    limit: min(left, Self.pageMax),
+                    limit: limit,
                     cursor: cursor
                 )
-                left -= page.items.count
-                cursor = page.next
-                hasMore = page.next != nil
-                if server.json {
-                    for watch in page.items { Terminal.printLine(watch.json) }
-                } else {
-                    table.rows += page.items.map(\.row)
-                }
-            }
-            if !server.json { table.print() }
-            if hasMore, Terminal.isErrorInteractive {
-                Terminal.printError("there are more; see --limit")
             }
         }
     }

@@ -5,7 +5,7 @@ import PollerClient
 struct ShowStats: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats",
-        abstract: "Count watches and deliveries."
+        abstract: "Count watches, deliveries, lanes and processes."
     )
 
     @OptionGroup var server: ServerOptions
@@ -27,6 +27,31 @@ struct ShowStats: AsyncParsableCommand {
                 ]
             }
             table.print()
+            let facts = Self.facts(stats)
+            guard !facts.rows.isEmpty else { return }
+            if Terminal.isInteractive { Terminal.printLine("") }
+            facts.printFacts()
         }
+    }
+    /// What a server of today tells beyond the counts.
+    private static func facts(_ stats: Stats) -> Table {
+        var table = Table("", "")
+        func add(_ name: String, _ value: Int?, _ colour: Terminal.Colour? = nil) {
+            guard let value else { return }
+            table.rows.append([.init(name, .faint), .init("\(value)", value > 0 ? colour : nil)])
+        }
+        if let lateMs = stats.oldestOverdueMs {
+            let text = lateMs > 0 ? Duration.milliseconds(lateMs).shown : "nothing is overdue"
+            table.rows.append([.init("oldest overdue", .faint), .init(text)])
+        }
+        add("workers", stats.workers)
+        add("notifiers", stats.notifiers)
+        add("quarantined", stats.quarantined, .careful)
+        add("lanes paused", stats.lanes?.paused, .careful)
+        add("lanes open", stats.lanes?.open, .bad)
+        add("lanes probing", stats.lanes?.probing, .careful)
+        add("lanes held", stats.lanes?.held, .careful)
+        add("lanes slowed", stats.lanes?.slowed, .careful)
+        return table
     }
 }

@@ -35,20 +35,76 @@ struct OperatorRoutesTests {
             #expect(answer.json["healthy"] as? Bool == false)
             #expect(
                 answer.list("checks").map { $0["name"] as? String } == [
-                    "redis.persistence", "smtp",
+                    "redis.persistence", "smtp", "workers", "backlog", "lanes", "quarantine",
+                    "outbox",
                 ]
             )
         }
     }
 
-    @Test("stats count both queues")
+    @Test("the doctor sees what holds the cluster up, and a store it cannot look into")
+    func doctorOfTheCluster() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            let alone = try await api.get("/v1/doctor")
+            #expect(alone.json["healthy"] as? Bool == false, "a watch waits and nobody polls")
+            try await api.announce("worker,notifier", host: "one")
+            try await api.bury("src_1", because: "no JSON")
+            _ = try await api.post("/v1/lanes/default/sources/pause")
+            let answer = try await api.get("/v1/doctor")
+            #expect(answer.json["healthy"] as? Bool == true)
+            let statuses = answer.list("checks").map { $0["status"] as? String }
+            #expect(statuses == ["ok", "ok", "warning", "warning", "ok"], "\(answer.text)")
+            api.plan.setDown(true)
+            let blind = try await api.get("/v1/doctor")
+            #expect(blind.json["healthy"] as? Bool == false)
+            #expect(blind.list("checks").map { $0["name"] as? String } == ["cluster"])
+        }
+    }
+
+    @Test("workers lists every process alive until it leaves")
+    func workers() async throws {
+        try await LiveAPI.run { api in
+            #expect(try await api.get("/v1/workers").list("data").isEmpty)
+            try await api.announce("worker,notifier", host: "two", inFlight: 7)
+            try await api.announce("api", host: "one")
+            let page = try await api.get("/v1/workers")
+            #expect(page.json["has_more"] as? Bool == false)
+            let workers = page.list("data")
+            #expect(workers.map { $0["host"] as? String } == ["one", "two"])
+            #expect(workers.last?["roles"] as? [String] == ["worker", "notifier"])
+            #expect(workers.last?["in_flight"] as? Int == 7)
+            #expect(workers.last?["pid"] as? Int == 4711)
+            #expect(workers.last?["started_at"] as? String == "2026-05-28T20:26:40.000Z")
+            try await api.store.leave(OwnerID(unchecked: "owner-two"))
+            #expect(try await api.get("/v1/workers").list("data").count == 1)
+        }
+    }
+
+    @Test("stats count both queues, and tell lanes, lateness, quarantine and processes")
     func stats() async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
-            let answer = try await api.get("/v1/stats")
+            try await api.enqueue("src_2")
+            try await api.bury("src_2", because: "no JSON")
+            try await api.announce("worker", host: "one")
+            try await api.store.pause(LaneID(account: .main, kind: .source))
+            var answer = try await api.get("/v1/stats")
             let watches = try #require(answer.json["watches"] as? [String: Int])
             #expect(watches["pending"] == 1)
             #expect((answer.json["deliveries"] as? [String: Int])?["pending"] == 0)
+            let lanes = try #require(answer.json["lanes"] as? [String: Any])
+            #expect(lanes["total"] as? Int == 1)
+            #expect(lanes["paused"] as? Int == 1)
+            #expect(lanes["flowing"] as? Int == 0)
+            #expect(lanes["complete"] as? Bool == true)
+            #expect(answer.number("quarantined") == 1)
+            #expect(answer.number("workers") == 1)
+            #expect(answer.number("notifiers") == 0)
+            try await eventually("the watch is late") {
+                answer = try await api.get("/v1/stats")
+                return answer.number("oldest_overdue_ms") ?? 0 > 0
+            }
         }
     }
 
@@ -87,14 +143,7 @@ struct OperatorRoutesTests {
             tasks.addTask { try await group.run() }
             var iterator = ports.makeAsyncIterator()
             let port = try #require(await iterator.next())
-            let store = MemoryStore(time: ClockTime(ContinuousClock()))
-            let feed = LiveFeed(outbox: store, clock: ContinuousClock(), logger: LiveAPI.quiet)
-            let api = LiveAPI(
-                store: store,
-                plan: FaultPlan(),
-                feed: ObservedFeed(feed),
-                port: port
-            )
+            let api = Loopback(port: port)
             #expect(try await api.get("/livez").text == "ok\n")
             let ready = try await api.get("/readyz")
             #expect(ready.status == 503)

@@ -28,6 +28,7 @@ struct PollerClientTests {
             #expect(try await client.list(state: "open").items.map(\.source) == ["src_1"])
             #expect(try await client.cancel("src_1").closedReason == "cancelled")
             #expect(try await client.stats().watches.closed == 1)
+            try await api.announce("worker,notifier", host: "one")
             #expect(try await client.health().healthy)
         }
     }

@@ -24,7 +24,19 @@ struct Answer {
     func list(_ name: String) -> [[String: Any]] { json[name] as? [[String: Any]] ?? [] }
 }
 
-extension LiveAPI {
+/// A server on a port of this machine.
+protocol HTTPServer: Sendable {
+    var port: Int { get }
+}
+
+/// A server that is nothing but its port.
+struct Loopback: HTTPServer {
+    let port: Int
+}
+
+extension HTTPServer {
+    var url: String { "http://127.0.0.1:\(port)" }
+
     /// Sends one request.
     func request(
         _ method: HTTPMethod,

@@ -8,15 +8,14 @@ import Testing
 @testable import PollerAPI
 
 /// The API over a store in memory, on a real socket, for as long as a test runs.
-struct LiveAPI {
+struct LiveAPI: HTTPServer {
     static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     let store: MemoryStore
+    let backend: APIBackend
     let plan: FaultPlan
     let feed: ObservedFeed
     let port: Int
-
-    var url: String { "http://127.0.0.1:\(port)" }
 
     /// Starts everything, runs `body` and stops everything.
     static func run(
@@ -32,15 +31,19 @@ struct LiveAPI {
         let feed = LiveFeed(outbox: faulty, clock: ContinuousClock(), logger: quiet)
         let observed = ObservedFeed(feed)
         let (ports, bound) = AsyncStream.makeStream(of: Int.self)
+        let backend = APIBackend(
+            watches: faulty,
+            deliveries: MemoryDeliveryQueue(time: time, partitions: partitions),
+            outbox: faulty,
+            lanes: store,
+            members: store,
+            laneLimit: .stripe,
+            feed: observed,
+            checks: checks
+        )
         let server = APIServer(
             bind: ListenAddress(host: "127.0.0.1", port: 0),
-            backend: APIBackend(
-                watches: faulty,
-                deliveries: MemoryDeliveryQueue(time: time, partitions: partitions),
-                outbox: faulty,
-                feed: observed,
-                checks: checks
-            ),
+            backend: backend,
             keys: keys,
             clock: ContinuousClock(),
             logger: quiet,
@@ -51,7 +54,14 @@ struct LiveAPI {
             tasks.addTask { try await group.run() }
             var iterator = ports.makeAsyncIterator()
             let port = try #require(await iterator.next())
-            try await body(LiveAPI(store: store, plan: plan, feed: observed, port: port))
+            let api = LiveAPI(
+                store: store,
+                backend: backend,
+                plan: plan,
+                feed: observed,
+                port: port
+            )
+            try await body(api)
             await group.triggerGracefulShutdown()
             try await tasks.waitForAll()
         }
@@ -64,28 +74,84 @@ struct LiveAPI {
 
     /// Lets a worker see a status of a watched source.
     func see(_ source: String, _ status: String, final: Bool = false) async throws {
-        let owner = OwnerID(unchecked: "AAAAAAAAAAA")
+        try await work(on: source) { lease, now in
+            Self.commit(lease, status, final, at: now)
+        }
+    }
+
+    /// Lets a worker give up a watched source: it goes to quarantine.
+    func bury(_ source: String, because error: String) async throws {
+        try await work(on: source) { lease, now in
+            let event = Event(
+                watch: lease.item,
+                status: lease.item.state.status,
+                final: false,
+                closed: .dead,
+                object: nil,
+                polledAt: now,
+                lag: .zero
+            )
+            let change = WatchChange(state: lease.item.state, event: event, lastError: error)
+            return Commit(ref: lease.ref, verdict: .close(.dead), change: change)
+        }
+    }
+
+    /// Lets a worker poll a source that is due, once.
+    func work(
+        on source: String,
+        _ poll: (Lease<Poller.Watch>, Timestamp) -> Commit<WatchChange>
+    ) async throws {
         var found = false
+        try await claimAll { lease, now in
+            guard lease.item.key.source.description == source else {
+                _ = try await store.release([lease.ref])
+                return
+            }
+            found = true
+            _ = try await store.commit([poll(lease, now)])
+        }
+        try #require(found, "nobody watches \(source), or it is not due")
+    }
+
+    /// How many watches a worker would get now; it gives them back.
+    func claimable() async throws -> Int {
+        var count = 0
+        try await claimAll { lease, _ in
+            count += 1
+            _ = try await store.release([lease.ref])
+        }
+        return count
+    }
+
+    private func claimAll(
+        _ body: (Lease<Poller.Watch>, Timestamp) async throws -> Void
+    ) async throws {
         for partition in 0..<store.partitions {
             let claim = try await store.claim(
                 ClaimRequest(
                     partition: partition,
                     limit: 1024,
-                    owner: owner,
+                    owner: OwnerID(unchecked: "AAAAAAAAAAA"),
                     lease: .seconds(10),
                     lane: .unlimited
                 )
             )
-            for lease in claim.leases {
-                guard lease.item.key.source.description == source else {
-                    _ = try await store.release([lease.ref])
-                    continue
-                }
-                found = true
-                _ = try await store.commit([Self.commit(lease, status, final, at: claim.now)])
-            }
+            for lease in claim.leases { try await body(lease, claim.now) }
         }
-        try #require(found, "nobody watches \(source), or it is not due")
+    }
+
+    /// Announces a process for a minute.
+    func announce(_ roles: String, host: String, inFlight: Int = 0) async throws {
+        let member = Member(
+            owner: OwnerID(unchecked: "owner-\(host)"),
+            roles: roles,
+            pid: 4711,
+            host: host,
+            version: "1.2.3",
+            startedAt: Timestamp(ms: 1_780_000_000_000),
+            inFlight: inFlight
+        )
+        _ = try await store.beat(member, for: .seconds(60))
     }
 
     private static func commit(

@@ -1,0 +1,91 @@
+package import CoreMetrics
+package import Logging
+import Metrics
+import Poller
+import ServiceLifecycle
+
+/// Keeps gauges of the whole cluster in this process's metrics.
+///
+/// | gauge | labels | says |
+/// |---|---|---|
+/// | `poller_watches_pending` | | watches that wait for their due time or their lane |
+/// | `poller_watches_overdue` | | of those, due already |
+/// | `poller_watches_leased` | | watches in a worker's hands |
+/// | `poller_watches_quarantined` | | watches a person must look at |
+/// | `poller_watches_oldest_overdue_seconds` | | how long the longest overdue watch has been due |
+/// | `poller_lanes` | `state` | lanes by state: paused, open, probing, held, slowed, flowing |
+/// | `poller_outbox_undelivered` | | recorded events not yet marked for delivery |
+/// | `poller_deliveries_pending`, `…_overdue` | | deliveries that wait; of those, due already |
+/// | `poller_members` | `role` | processes alive |
+/// | `poller_store_up` | | 1 when the last look worked; with 0 the others are of the look before |
+///
+/// The store is looked at every 15 s, however often somebody scrapes, and never by a scrape: a
+/// slow store must not make `/metrics` slow. Every process that runs this tells the same, so
+/// take the maximum over processes.
+package struct ClusterGauges: Service {
+    /// A scrape's usual interval.
+    package static let period = Duration.seconds(15)
+
+    private let surveyor: Surveyor
+    private let clock: any Clock<Duration>
+    private let factory: any MetricsFactory
+    private let logger: Logger
+
+    /// Gauges that are kept while this runs; `factory` is where they go.
+    package init(
+        backend: APIBackend,
+        clock: any Clock<Duration>,
+        logger: Logger,
+        factory: any MetricsFactory = MetricsSystem.factory
+    ) {
+        surveyor = Surveyor(backend: backend, clock: clock)
+        self.clock = clock
+        self.logger = logger
+        self.factory = factory
+    }
+
+    /// Looks again and again until shut down.
+    package func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                await refresh()
+                // Cancelled: the loop's condition ends it.
+                try? await clock.sleep(for: Self.period)
+            }
+        }
+    }
+
+    private func refresh() async {
+        do {
+            record(try await surveyor.look())
+            set("poller_store_up", 1)
+        } catch {
+            // Who scrapes sees it; requests and workers have their own say about a broken store.
+            logger.debug("cluster gauges not refreshed", metadata: ["error": "\(error)"])
+            set("poller_store_up", 0)
+        }
+    }
+
+    private func record(_ survey: ClusterSurvey) {
+        let (watches, deliveries) = (survey.watches, survey.deliveries)
+        set("poller_watches_pending", watches.pending)
+        set("poller_watches_overdue", watches.overdue)
+        set("poller_watches_leased", watches.leased)
+        set("poller_watches_quarantined", watches.quarantined)
+        Gauge(label: "poller_watches_oldest_overdue_seconds", factory: factory)
+            .record(survey.oldestOverdue.inSeconds)
+        for state in LaneState.allCases {
+            set("poller_lanes", survey.count(state), ("state", state.rawValue))
+        }
+        set("poller_outbox_undelivered", watches.undelivered)
+        set("poller_deliveries_pending", deliveries.pending)
+        set("poller_deliveries_overdue", deliveries.overdue)
+        for role in ["worker", "notifier", "api"] {
+            set("poller_members", survey.count(role: role), ("role", role))
+        }
+    }
+
+    private func set(_ label: String, _ value: Int, _ dimensions: (String, String)...) {
+        Gauge(label: label, dimensions: dimensions, factory: factory).record(value)
+    }
+}

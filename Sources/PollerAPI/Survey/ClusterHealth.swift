@@ -1,0 +1,134 @@
+import Poller
+
+/// What the doctor makes of a look at the cluster; each answer says what to do.
+struct ClusterHealth {
+    /// Beyond a lease and a second (13 s by default) nothing waits while a worker lives, unless
+    /// its lane makes it wait.
+    private static let overdueCareful = Duration.seconds(15)
+    /// A customer who stands at a counter has gone by then.
+    private static let overdueBad = Duration.seconds(60)
+    /// Events that wait in a burst; a notifier marks thousands a second.
+    private static let undeliveredMax = 1000
+    /// Lanes named in one answer.
+    private static let namedMax = 3
+
+    let survey: ClusterSurvey
+
+    /// Every answer by its name, in the order an operator wants to read them.
+    var results: [(name: String, result: HealthResult)] {
+        [
+            ("workers", workers), ("backlog", backlog), ("lanes", lanes),
+            ("quarantine", quarantine), ("outbox", outbox),
+        ]
+    }
+
+    private var watches: StoreStats { survey.watches }
+
+    private var workers: HealthResult {
+        let open = watches.pending + watches.leased
+        guard survey.workers == 0 else {
+            return HealthResult(
+                .ok,
+                "\(survey.workers) polling, \(survey.notifiers) delivering, \(open) open watches"
+            )
+        }
+        let action = "start one with pollerd worker, on as many machines as you like"
+        return open > 0
+            ? HealthResult(.failed, "none is alive and \(open) watches wait", action: action)
+            : HealthResult(.warning, "none is alive", action: action)
+    }
+
+    /// Paused lanes are left out: a person wants them to wait.
+    private var backlog: HealthResult {
+        let moving = survey.lanes.filter { $0.state != .paused }
+        let oldest = moving.map(\.overdueFor).max() ?? .zero
+        let count = moving.reduce(0) { $0 + $1.overdue }
+        guard count > 0 else { return HealthResult(.ok, "nothing is overdue") }
+        let text = "\(count) overdue, the oldest for \(Self.text(oldest))"
+        guard oldest > Self.overdueCareful else { return HealthResult(.ok, text) }
+        return HealthResult(
+            oldest > Self.overdueBad ? .failed : .warning,
+            text,
+            action: "see pollerctl lane list for lanes at their limit, then pollerctl worker list: "
+                + "more workers help when the hands of all are full"
+        )
+    }
+
+    private var lanes: HealthResult {
+        if let names = named(.open) {
+            return HealthResult(
+                .failed,
+                "the upstream does not answer for \(names); it is probed by itself",
+                action: "check the upstream and the account's key; pollerctl lane resume LANE "
+                    + "tries at once"
+            )
+        }
+        if let names = named(.paused) {
+            return HealthResult(
+                .warning,
+                "paused: \(names)",
+                action: "let them go on with pollerctl lane resume LANE"
+            )
+        }
+        if let names = named(.probing) {
+            return HealthResult(
+                .warning,
+                "one poll at a time after failures: \(names)",
+                action: "check the upstream; the lane goes on by itself when it answers"
+            )
+        }
+        let slower = [LaneState.held, .slowed].compactMap(named).joined(separator: ", ")
+        return HealthResult(
+            .ok,
+            slower.isEmpty
+                ? "\(survey.lanes.count), none stopped" : "the upstream slows down \(slower)"
+        )
+    }
+
+    private var quarantine: HealthResult {
+        guard watches.quarantined > 0 else { return HealthResult(.ok, "empty") }
+        return HealthResult(
+            .warning,
+            "\(watches.quarantined) watches could not be polled",
+            action: "see why with pollerctl quarantine list, then pollerctl quarantine redrive"
+        )
+    }
+
+    private var outbox: HealthResult {
+        let waiting = watches.undelivered
+        guard waiting > 0 else { return HealthResult(.ok, "every event is marked for delivery") }
+        guard survey.notifiers > 0 else {
+            return HealthResult(
+                .failed,
+                "\(waiting) events wait and no notifier is alive",
+                action: "start one with pollerd notifier; nothing is lost meanwhile"
+            )
+        }
+        guard waiting > Self.undeliveredMax else {
+            return HealthResult(.ok, "\(waiting) events on their way")
+        }
+        return HealthResult(
+            .warning,
+            "\(waiting) events wait: the notifiers do not keep up",
+            action: "look into a notifier's log, and start more of them"
+        )
+    }
+
+    /// The lanes in a state by name; nil when there is none.
+    private func named(_ state: LaneState) -> String? {
+        let lanes = survey.lanes.filter { $0.state == state }
+        guard !lanes.isEmpty else { return nil }
+        let names = lanes.prefix(Self.namedMax).map(\.lane.description)
+        let more = lanes.count - names.count
+        return names.joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
+    }
+
+    /// A span for people: `350 ms`, `42 s`, `7 min`.
+    private static func text(_ span: Duration) -> String {
+        switch span.ms {
+        case ..<1000: "\(span.ms) ms"
+        case ..<120_000: "\(span.ms / 1000) s"
+        default: "\(span.ms / 60_000) min"
+        }
+    }
+}

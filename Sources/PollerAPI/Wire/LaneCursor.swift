@@ -1,0 +1,37 @@
+import Poller
+
+/// Where the next page of lanes begins.
+///
+/// Opaque to clients.
+///
+/// *Shape*: base64url of `1:r:<group>:<ms>:<lane>`, the last lane of a page of what was looked
+/// at, or of `1:s:<cursor>`, a cursor of the store for the lanes beyond.
+enum LaneCursor: Hashable {
+    case after(LaneRank)
+    case store(String)
+
+    /// Reads a cursor; nil when it is not one.
+    init?(_ text: String) {
+        guard text.utf8.count <= 2048, let bytes = Base64URL.decode(text),
+            let plain = String(validating: bytes, as: UTF8.self)
+        else { return nil }
+        if plain.hasPrefix("1:s:") {
+            self = .store(String(plain.dropFirst(4)))
+            return
+        }
+        let parts = plain.split(separator: ":", maxSplits: 4, omittingEmptySubsequences: false)
+        guard parts.count == 5, parts[0] == "1", parts[1] == "r", let group = Int(parts[2]),
+            let since = Int64(parts[3])
+        else { return nil }
+        self = .after(LaneRank(group: group, overdueSince: since, lane: String(parts[4])))
+    }
+
+    /// The cursor on the wire.
+    var text: String {
+        switch self {
+        case .after(let rank):
+            Base64URL.encode("1:r:\(rank.group):\(rank.overdueSince):\(rank.lane)".utf8)
+        case .store(let cursor): Base64URL.encode("1:s:\(cursor)".utf8)
+        }
+    }
+}

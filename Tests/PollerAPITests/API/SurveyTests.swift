@@ -1,0 +1,173 @@
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerAPI
+
+@Suite("A look at the cluster")
+struct SurveyTests {
+    private static let now = Timestamp(ms: 1_000_000)
+
+    private static func lane(
+        _ account: String,
+        overdueFor: Duration? = nil,
+        isPaused: Bool = false,
+        heldFor: Duration? = nil,
+        factor: Double = 1,
+        failures: Int = 0
+    ) -> LaneReport {
+        LaneReport(
+            lane: LaneID(account: AccountID(unchecked: account), kind: .source),
+            partition: 0,
+            waiting: 1,
+            overdue: overdueFor == nil ? 0 : 1,
+            oldestDue: now + (overdueFor.map { .zero - $0 } ?? .seconds(60)),
+            inFlight: 0,
+            limit: nil,
+            isPaused: isPaused,
+            heldUntil: heldFor.map { now + $0 },
+            factor: factor,
+            failures: failures,
+            now: now
+        )
+    }
+
+    private static func survey(
+        _ lanes: [LaneReport],
+        watches: StoreStats = StoreStats(),
+        roles: [String] = ["worker", "notifier"]
+    ) -> ClusterSurvey {
+        let members = roles.enumerated().map { index, roles in
+            Member(
+                owner: OwnerID(unchecked: "o\(index)"),
+                roles: roles,
+                pid: index,
+                host: "h\(index)",
+                version: "1",
+                startedAt: now,
+                inFlight: 0
+            )
+        }
+        return ClusterSurvey(
+            watches: watches,
+            deliveries: StoreStats(),
+            lanes: lanes,
+            more: nil,
+            members: members
+        )
+    }
+
+    private static func health(
+        _ name: String,
+        _ survey: ClusterSurvey
+    ) throws -> HealthResult {
+        try #require(ClusterHealth(survey: survey).results.first { $0.name == name }).result
+    }
+
+    @Test("a lane has one state: what holds it up most")
+    func states() {
+        #expect(Self.lane("a").state == .flowing)
+        #expect(Self.lane("a", factor: 0.5).state == .slowed)
+        #expect(Self.lane("a", heldFor: .seconds(1), factor: 0.5).state == .held)
+        #expect(Self.lane("a", failures: 10).state == .probing)
+        #expect(Self.lane("a", heldFor: .seconds(1), failures: 10).state == .open)
+        #expect(Self.lane("a", isPaused: true, failures: 10).state == .paused)
+        #expect(Self.lane("a", heldFor: .zero).state == .flowing, "the hold has ended")
+    }
+
+    @Test("stopped and overdue come before overdue, before stopped, before the rest")
+    func order() {
+        let lanes = [
+            Self.lane("rest"), Self.lane("slowed", factor: 0.5),
+            Self.lane("late", overdueFor: .seconds(9)),
+            Self.lane("paused", isPaused: true),
+            Self.lane("held-late", overdueFor: .seconds(1), heldFor: .seconds(1)),
+            Self.lane("open-later", overdueFor: .seconds(5), heldFor: .seconds(1), failures: 10),
+            Self.lane("later", overdueFor: .seconds(20)),
+        ]
+        let names = Self.survey(lanes.shuffled()).lanes.map {
+            String($0.lane.description.dropLast(8))
+        }
+        #expect(
+            names == ["open-later", "held-late", "later", "late", "paused", "slowed", "rest"]
+        )
+    }
+
+    @Test("a cursor comes back from its text, and nothing else is one")
+    func cursors() {
+        let rank = LaneRank(Self.lane("acct_1", overdueFor: .seconds(3)))
+        for cursor in [LaneCursor.after(rank), .store("17:abc:")] {
+            #expect(LaneCursor(cursor.text) == cursor)
+        }
+        for text in ["", "AAAA", "%", String(repeating: "A", count: 4000)] {
+            #expect(LaneCursor(text) == nil)
+        }
+    }
+
+    @Test("no worker is a failure only when something waits")
+    func workers() throws {
+        let idle = Self.survey([], roles: ["api"])
+        #expect(try Self.health("workers", idle).status == .warning)
+        let stuck = Self.survey([], watches: StoreStats(pending: 3), roles: ["api"])
+        let result = try Self.health("workers", stuck)
+        #expect(result.status == .failed)
+        #expect(result.message.contains("3"))
+        #expect(result.action?.contains("pollerd worker") == true)
+        let all = Self.survey([], roles: ["worker,notifier,api"])
+        #expect(try Self.health("workers", all).status == .ok)
+    }
+
+    @Test("a backlog is judged by its age, and not while its lane is paused")
+    func backlog() throws {
+        for (age, status) in [
+            (Duration.seconds(1), "ok"), (.seconds(16), "warning"), (.seconds(61), "failed"),
+        ] {
+            let result = try Self.health("backlog", Self.survey([Self.lane("a", overdueFor: age)]))
+            #expect(result.status.rawValue == status)
+            #expect((result.action == nil) == (status == "ok"))
+        }
+        let paused = Self.lane("a", overdueFor: .seconds(999), isPaused: true)
+        #expect(try Self.health("backlog", Self.survey([paused])).status == .ok)
+    }
+
+    @Test("stopped lanes are named, an open circuit is a failure")
+    func lanes() throws {
+        let open = Self.lane("down", heldFor: .seconds(1), failures: 12)
+        let result = try Self.health("lanes", Self.survey([open]))
+        #expect(result.status == .failed)
+        #expect(result.message.contains("down/sources"))
+        let many = (0..<5).map { Self.lane("p\($0)", isPaused: true) }
+        let paused = try Self.health("lanes", Self.survey(many))
+        #expect(paused.status == .warning)
+        #expect(paused.message.contains("2 more"))
+        #expect(paused.action?.contains("lane resume") == true)
+        #expect(try Self.health("lanes", Self.survey([Self.lane("a")])).status == .ok)
+    }
+
+    @Test("quarantine is a warning, events without a notifier a failure")
+    func others() throws {
+        let quarantined = Self.survey([], watches: StoreStats(quarantined: 2))
+        #expect(try Self.health("quarantine", quarantined).status == .warning)
+        let waiting = StoreStats(undelivered: 5)
+        let nobody = Self.survey([], watches: waiting, roles: ["worker"])
+        #expect(try Self.health("outbox", nobody).status == .failed)
+        #expect(try Self.health("outbox", Self.survey([], watches: waiting)).status == .ok)
+        let many = Self.survey([], watches: StoreStats(undelivered: 5000))
+        #expect(try Self.health("outbox", many).status == .warning)
+    }
+
+    @Test("the oldest overdue is told by the store's clock, and is nothing when nothing is overdue")
+    func oldest() {
+        let late = Self.survey(
+            [Self.lane("a", overdueFor: .seconds(4)), Self.lane("b", overdueFor: .seconds(7))],
+            watches: StoreStats(overdue: 2)
+        )
+        #expect(late.oldestOverdue == .seconds(7))
+        let beyond = Self.survey(
+            [Self.lane("a")],
+            watches: StoreStats(overdue: 1, oldestDue: Self.now + .seconds(-30))
+        )
+        #expect(beyond.oldestOverdue == .seconds(30), "its lane was not looked at")
+        #expect(Self.survey([Self.lane("a")]).oldestOverdue == .zero)
+    }
+}

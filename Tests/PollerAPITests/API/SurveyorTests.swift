@@ -1,0 +1,119 @@
+import Poller
+import PollerTesting
+import Synchronization
+import Testing
+
+@testable import PollerAPI
+
+@Suite("Looking at a bounded cost")
+struct SurveyorTests {
+    /// Lanes whose listing takes time, as that of a store with many lanes.
+    ///
+    /// A class, because test and surveyor share its count.
+    private final class SlowLanes: LaneControl {
+        let clock: ManualClock
+        let count: Int
+        let takes: Duration
+        private let walks = Mutex(0)
+
+        var looks: Int { walks.withLock { $0 } }
+
+        init(_ count: Int, clock: ManualClock, takes: Duration) {
+            self.count = count
+            self.clock = clock
+            self.takes = takes
+        }
+
+        func lanes(limit: Int, cursor: String?) async throws(StoreError) -> ListPage<LaneReport> {
+            let start = cursor.flatMap { Int($0) } ?? 0
+            if start == 0 {
+                walks.withLock { $0 += 1 }
+                clock.advance(by: takes)
+            }
+            let end = min(start + limit, count)
+            let lanes = (start..<end).map { Self.lane($0) }
+            return ListPage(items: lanes, next: end < count ? "\(end)" : nil)
+        }
+
+        private static func lane(_ number: Int) -> LaneReport {
+            LaneReport(
+                lane: LaneID(account: AccountID(unchecked: "a\(number)"), kind: .source),
+                partition: 0,
+                waiting: 0,
+                overdue: 0,
+                oldestDue: nil,
+                inFlight: 0,
+                limit: nil,
+                isPaused: true,
+                heldUntil: nil,
+                factor: 1,
+                failures: 0,
+                now: VirtualTime.start
+            )
+        }
+
+        func lane(_ lane: LaneID) async throws(StoreError) -> LaneReport? { nil }
+        func pause(_ lane: LaneID) async throws(StoreError) {}
+        func resume(_ lane: LaneID) async throws(StoreError) {}
+        func limit(_ lane: LaneID, to limit: LaneLimit?) async throws(StoreError) {}
+    }
+
+    private static func rig(
+        lanes count: Int,
+        takes: Duration
+    ) -> (Surveyor, SlowLanes, ManualClock) {
+        let clock = ManualClock()
+        let store = MemoryStore(time: ClockTime(clock))
+        let lanes = SlowLanes(count, clock: clock, takes: takes)
+        let backend = APIBackend(
+            watches: store,
+            deliveries: MemoryDeliveryQueue(time: ClockTime(clock), partitions: 1),
+            outbox: store,
+            lanes: lanes,
+            members: store,
+            laneLimit: .stripe,
+            feed: LiveFeed(outbox: store, clock: clock, logger: LiveAPI.quiet)
+        )
+        return (Surveyor(backend: backend, clock: clock), lanes, clock)
+    }
+
+    @Test("a look at few lanes is taken anew each time")
+    func few() async throws {
+        let (surveyor, lanes, _) = Self.rig(lanes: Surveyor.fewLanes, takes: .milliseconds(100))
+        for _ in 0..<3 { _ = try await surveyor.look() }
+        #expect(lanes.looks == 3)
+    }
+
+    @Test("a look at many lanes is kept for twenty times as long as it took")
+    func many() async throws {
+        let (surveyor, lanes, clock) = Self.rig(lanes: 600, takes: .milliseconds(100))
+        _ = try await surveyor.look()
+        clock.advance(by: .milliseconds(1850))
+        _ = try await surveyor.look()
+        #expect(lanes.looks == 1)
+        clock.advance(by: .milliseconds(100))
+        _ = try await surveyor.look()
+        #expect(lanes.looks == 2)
+    }
+
+    @Test("a look goes over all pages, and says where the rest of very many begins")
+    func pages() async throws {
+        let (all, _, _) = Self.rig(lanes: 600, takes: .zero)
+        let survey = try await all.look()
+        #expect(survey.lanes.count == 600)
+        #expect(survey.more == nil)
+        let (some, _, _) = Self.rig(lanes: Surveyor.lanesMax + 1, takes: .zero)
+        let cut = try await some.look()
+        #expect(cut.lanes.count == Surveyor.lanesMax)
+        #expect(cut.more == "\(Surveyor.lanesMax)")
+    }
+
+    @Test("a change on purpose shows at once")
+    func forgets() async throws {
+        let (surveyor, lanes, _) = Self.rig(lanes: 600, takes: .milliseconds(100))
+        _ = try await surveyor.look()
+        await surveyor.forget()
+        _ = try await surveyor.look()
+        #expect(lanes.looks == 2)
+    }
+}

@@ -1,0 +1,165 @@
+import NIOCore
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerAPI
+@testable import PollerClient
+
+@Suite("A client that follows the live gateway")
+struct EventStreamClientTests {
+    /// An event of a source as the gateway tells it.
+    private static func event(_ source: String, seq: Int, closed: String? = nil) -> String {
+        """
+        {"id":"evt_\(source)_\(seq)","type":"source.s\(seq)","account":"default","source":"\(source)",\
+        "kind":"source","seq":\(seq),"run":1,"previous_status":null,"status":"s\(seq)",\
+        "final":\(closed != nil),"closed_reason":\(closed.map { "\"\($0)\"" } ?? "null"),"object":null,\
+        "observed":{"polled_at":"2026-11-20T09:30:00.125Z","lag_ms":3}}
+        """
+    }
+
+    private func client(_ api: LiveAPI, gateway: Int) throws -> PollerClient {
+        try PollerClient(url: api.url, gateway: "http://127.0.0.1:\(gateway)")
+    }
+
+    @Test("it reads from the stream, from long polls once that ends, and from the stream again")
+    func changesTransports() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            try await api.see("src_1", "s1")
+            // The places the client asks for are those of the API: here, of its own log.
+            let (opened, open) = AsyncStream.makeStream(of: String.self)
+            try await ScriptedGateway.run { connection in
+                open.yield(connection.query("since") ?? "")
+                try await connection.begin()
+                try await connection.send("retry: 50\n\n:\n\n")
+                guard connection.query("source") == "src_1" else { return }
+                try await Task.sleep(for: .milliseconds(50))
+            } _: { gateway, port in
+                var events = try client(api, gateway: port).events(for: "src_1")
+                    .makeAsyncIterator()
+                #expect(try await events.next()?.seq == 1)
+                var places = opened.makeAsyncIterator()
+                for seq in 2...6 {
+                    try await api.see("src_1", "s\(seq)")
+                    #expect(try await events.next()?.seq == seq)
+                }
+                let first = await places.next()
+                #expect(first?.isEmpty == false)
+                try await api.see("src_1", "end", final: true)
+                #expect(try await events.next()?.closedReason == "settled")
+                #expect(try await events.next() == nil)
+                #expect(gateway.requests.count >= 1)
+                #expect(gateway.requests.allSatisfy { $0.hasPrefix("GET /v1/events/stream?") })
+            }
+        }
+    }
+
+    @Test("what the stream tells comes without the API, each event once")
+    func streams() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            try await ScriptedGateway.run { connection in
+                try await connection.begin()
+                let second = Self.event("src_1", seq: 2)
+                try await connection.send(
+                    "id: c1\ndata: \(Self.event("src_1", seq: 1))\n\nid: c2\n"
+                )
+                try await connection.send("data: \(second)\n\nid: c2\ndata: \(second)\n\n")
+                try await connection.send("event: newer\ndata: {}\n\n")
+                let last = Self.event("src_1", seq: 3, closed: "settled")
+                try await connection.send("id: c3\ndata: \(last)\n\n")
+                try await Task.sleep(for: .seconds(60))
+            } _: { gateway, port in
+                var seqs: [Int] = []
+                for try await event in try client(api, gateway: port).events(for: "src_1") {
+                    seqs.append(event.seq)
+                }
+                #expect(seqs == [1, 2, 3])
+                #expect(gateway.requests.count == 1)
+            }
+        }
+    }
+
+    @Test("without a gateway that answers, events come over long polls at once")
+    func noGateway() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            var events = try client(api, gateway: 1).events(for: "src_1").makeAsyncIterator()
+            try await api.see("src_1", "pending")
+            #expect(try await events.next()?.status == "pending")
+            try await api.see("src_1", "consumed", final: true)
+            #expect(try await events.next()?.status == "consumed")
+        }
+    }
+
+    @Test("a stream that has lost the place has the history read again")
+    func reset() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            try await api.see("src_1", "s1")
+            let (gates, gate) = AsyncStream.makeStream(of: Void.self)
+            try await ScriptedGateway.run { connection in
+                try await connection.begin()
+                for await _ in gates { break }
+                try await connection.send("event: reset\nid: lost\ndata: {\"reason\":\"x\"}\n\n")
+                try await Task.sleep(for: .seconds(60))
+            } _: { gateway, port in
+                var events = try client(api, gateway: port).events(for: "src_1")
+                    .makeAsyncIterator()
+                #expect(try await events.next()?.seq == 1)
+                try await api.see("src_1", "s2")
+                gate.yield()
+                #expect(try await events.next()?.seq == 2)
+            }
+        }
+    }
+
+    @Test("leaving and cancelling close the connection")
+    func cancellation() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            try await ScriptedGateway.run { connection in
+                try await connection.begin()
+                try await connection.send("id: c1\ndata: \(Self.event("src_1", seq: 1))\n\n")
+                try await Task.sleep(for: .seconds(60))
+            } _: { gateway, port in
+                let client = try client(api, gateway: port)
+                for try await _ in client.events(for: "src_1") { break }
+                try await eventually("left") { gateway.closedByClient == 1 }
+                let following = Task {
+                    for try await _ in client.events(for: "src_1") {}
+                }
+                try await eventually("following") { gateway.requests.count == 2 }
+                following.cancel()
+                await #expect(throws: CancellationError.self) { try await following.value }
+                try await eventually("cancelled") { gateway.closedByClient == 2 }
+            }
+        }
+    }
+
+    @Test("a stream is read the same wherever its bytes are cut")
+    func parsing() throws {
+        let text =
+            "\u{FEFF}retry: 250\r\n\r\n: hi\nid: a\nevent: x\ndata: 1\ndata:2\n\ndata: ü\r\rid: b\0\n"
+            + "event: y\n\nevent: z\nid\ndata\n\ndata: {\"a\": \"b: c\"}\n\n"
+        let bytes = Array(text.utf8)
+        var whole = EventStreamParser()
+        let expected = try whole.parse(bytes)
+        #expect(expected.map(\.name) == ["x", "message", "z", "message"])
+        #expect(expected.map(\.data) == ["1\n2", "ü", "", #"{"a": "b: c"}"#])
+        #expect(expected.map(\.id) == ["a", "a", "", ""])
+        for size in 1...bytes.count {
+            var parser = EventStreamParser()
+            var found: [EventStreamParser.Message] = []
+            for start in stride(from: 0, to: bytes.count, by: size) {
+                found += try parser.parse(bytes[start..<min(start + size, bytes.count)])
+            }
+            #expect(found == expected)
+        }
+        var flooded = EventStreamParser()
+        #expect(throws: PollerError.self) {
+            try flooded.parse(repeatElement(UInt8(ascii: "x"), count: 5_000_000))
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import Poller
+import Testing
+
+@testable import PollerAPI
+
+@Suite("pollerctl for operators")
+struct PollerctlOperatorTests {
+    @Test("lane pause, limit, list, get and resume do their work")
+    func lanes() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            let id = "default/sources"
+            let paused = try await CommandRun.pollerctl("lane", "pause", id, url: api.url)
+            #expect(paused.status == 0, "\(paused.errors)")
+            #expect(paused.output == "default/sources is paused; 0 in flight go on, 1 wait\n")
+            let limited = try await CommandRun.pollerctl(
+                "lane",
+                "limit",
+                id,
+                "--rate",
+                "2.5",
+                "--burst",
+                "1",
+                url: api.url
+            )
+            #expect(limited.output == "default/sources has its own limit: 2.5/s + 1, 20 at once\n")
+            let listed = try await CommandRun.pollerctl("lane", "list", url: api.url)
+            #expect(listed.output.hasPrefix("default/sources\tpaused\t1\t"))
+            let json = try await CommandRun.pollerctl("lane", "list", "--json", url: api.url)
+            #expect(json.output.contains(#""state":"paused""#))
+            #expect(json.output.split(separator: "\n").count == 1)
+            let got = try await CommandRun.pollerctl("lane", "get", id, url: api.url)
+            #expect(got.output.contains("2.5/s + 1, 20 at once (its own)"))
+            let back = try await CommandRun.pollerctl(
+                "lane",
+                "limit",
+                id,
+                "--default",
+                url: api.url
+            )
+            #expect(back.output.contains("the default"))
+            let resumed = try await CommandRun.pollerctl("lane", "resume", id, url: api.url)
+            #expect(resumed.output == "default/sources goes on; 1 wait\n")
+            try await api.see("src_1", "pending")
+            let none = try await CommandRun.pollerctl("lane", "get", "x/sources", url: api.url)
+            #expect(none.status == 1)
+            #expect(none.errors.contains("holds nothing"))
+            let wrong = try await CommandRun.pollerctl("lane", "pause", "sources", url: api.url)
+            #expect(wrong.status == 1)
+            #expect(wrong.errors.contains("default/sources"))
+        }
+    }
+
+    @Test("quarantine list shows why; redrive takes sources or all, and tells what failed")
+    func quarantine() async throws {
+        try await LiveAPI.run { api in
+            for source in ["src_1", "src_2", "src_3"] {
+                try await api.enqueue(source)
+                try await api.bury(source, because: "no JSON at byte 0")
+            }
+            let listed = try await CommandRun.pollerctl("quarantine", "list", url: api.url)
+            #expect(listed.output.split(separator: "\n").count == 3)
+            #expect(listed.output.contains("src_1\tdefault\tsource\t0\tno JSON at byte 0"))
+            let some = try await CommandRun.pollerctl(
+                "quarantine",
+                "redrive",
+                "src_9",
+                "src_2",
+                url: api.url
+            )
+            #expect(some.status == 1)
+            #expect(some.output == "src_2 is watched again\n")
+            #expect(some.errors.contains("src_9"))
+            let all = try await CommandRun.pollerctl(
+                "quarantine",
+                "redrive",
+                "--all",
+                "--json",
+                url: api.url
+            )
+            #expect(all.status == 0, "\(all.errors)")
+            #expect(all.output.split(separator: "\n").count == 2)
+            #expect(try await api.get("/v1/quarantine").list("data").isEmpty)
+            let empty = try await CommandRun.pollerctl(
+                "quarantine",
+                "redrive",
+                "--all",
+                url: api.url
+            )
+            #expect(empty.output == "quarantine is empty\n")
+        }
+    }
+
+    @Test("worker list, explain, stats and top show the cluster, once when nobody watches")
+    func looking() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            try await api.announce("worker,notifier", host: "box-1", inFlight: 3)
+            _ = try await api.post("/v1/lanes/default/sources/pause")
+            let workers = try await CommandRun.pollerctl("worker", "list", url: api.url)
+            #expect(workers.output.hasPrefix("box-1\t4711\tworker,notifier\t3\t2026-05-28T20:26"))
+            let explained = try await CommandRun.pollerctl("explain", "src_1", url: api.url)
+            #expect(explained.output.contains("paused"))
+            let json = try await CommandRun.pollerctl("explain", "src_1", "--json", url: api.url)
+            #expect(json.output.contains(#""place":"waiting""#))
+            #expect(json.output.contains(#""lane":{"id":"default/sources""#))
+            let stats = try await CommandRun.pollerctl("stats", url: api.url)
+            #expect(stats.output.contains("lanes paused"))
+            #expect(stats.output.contains("oldest overdue"))
+            let top = try await CommandRun.pollerctl("top", url: api.url)
+            #expect(top.status == 0, "\(top.errors)")
+            for part in ["1 waiting", "1 overdue", "default/sources", "paused", "box-1"] {
+                #expect(top.output.contains(part), "\(top.output)")
+            }
+            #expect(!top.output.contains("\u{1B}"), "no terminal, no codes")
+            let whole = try await CommandRun.pollerctl("top", "--json", url: api.url)
+            let object = try JSONSerialization.jsonObject(with: Data(whole.output.utf8))
+            #expect(Set((object as? [String: Any] ?? [:]).keys) == ["stats", "lanes", "workers"])
+        }
+    }
+
+    @Test("doctor ends with 1 when watches wait and nobody polls, and says what to do")
+    func doctor() async throws {
+        try await LiveAPI.run { api in
+            #expect(try await CommandRun.pollerctl("doctor", url: api.url).status == 0)
+            try await api.enqueue("src_1")
+            let sick = try await CommandRun.pollerctl("doctor", url: api.url)
+            #expect(sick.status == 1)
+            #expect(sick.output.contains("workers: none is alive and 1 watches wait"))
+            #expect(sick.output.contains("→ start one with pollerd worker"))
+            try await api.announce("worker", host: "box-1")
+            #expect(try await CommandRun.pollerctl("doctor", url: api.url).status == 0)
+        }
+    }
+
+    @Test("wrong usage ends with 64, no server with 69")
+    func exitStatuses() async throws {
+        let nowhere = "http://127.0.0.1:1"
+        for usage in [
+            ["lane", "limit", "default/sources"],
+            ["lane", "limit", "a/b", "--default", "--rate", "1"],
+            ["lane", "limit", "a/b", "--rate", "nan"], ["lane", "pause"],
+            ["quarantine", "redrive"],
+            ["quarantine", "redrive", "--all", "src_1"], ["top", "--interval", "1ms"],
+            ["follow", "--types", "chargeable"],
+        ] {
+            let done = try await CommandRun.run(usage, url: nowhere)
+            #expect(done.status == 64, "\(usage): \(done.errors)")
+        }
+        for command in [
+            ["lane", "list"], ["lane", "resume", "default/sources"], ["quarantine", "list"],
+            ["worker", "list"], ["explain", "src_1"], ["top"], ["stats"],
+        ] {
+            let done = try await CommandRun.run(command, url: nowhere)
+            #expect(done.status == 69, "\(command): \(done.errors)")
+        }
+    }
+}
