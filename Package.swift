@@ -33,6 +33,7 @@ let arguments = Target.Dependency.product(
     name: "ArgumentParser",
     package: "swift-argument-parser"
 )
+let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
 
@@ -60,6 +61,7 @@ let package = Package(
             from: "2.13.0"
         ),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
     ],
@@ -107,7 +109,7 @@ let package = Package(
             name: "PollerChannels",
             dependencies: [
                 "Poller", "CCurl", nioCore, nioPosix, nioHTTP1, nioWebSocket, nioSSL, logging,
-                metrics, lifecycle, crypto, httpClient, hummingbirdCore,
+                metrics, lifecycle, crypto, httpClient, hummingbirdCore, jwtKit,
             ],
             swiftSettings: settings
         ),
@@ -115,7 +117,7 @@ let package = Package(
         .target(
             name: "PollerAPI",
             dependencies: ["Poller", hummingbird, nioCore, logging, metrics, lifecycle, crypto],
-            resources: [.embedInCode("OpenAPI/openapi.json")],
+            resources: [.embedInCode("OpenAPI/openapi.json"), .embedInCode("Dashboard")],
             swiftSettings: settings
         ),
         // A public library for services that use the cluster.
@@ -135,12 +137,23 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // What `pollerd bench` measures.
+        .target(
+            name: "PollerBench",
+            dependencies: [
+                "Poller", "PollerRedis", "PollerUpstreams", "RedisClient", "StripeAPI", logging,
+                nioCore, nioHTTP1, httpClient, histogram,
+            ],
+            swiftSettings: settings
+        ),
+
         // The programs. pollerd is the only place that wires.
         .executableTarget(
             name: "pollerd",
             dependencies: [
                 "Poller", "PollerRedis", "PollerUpstreams", "PollerChannels", "PollerAPI",
-                "RedisClient", "StripeAPI", "StripeSandbox", logging, metrics, lifecycle, signals,
+                "PollerBench", "RedisClient", "StripeAPI", "StripeSandbox", logging, metrics,
+                lifecycle, signals,
                 arguments, httpClient, histogram, nioCore, nioHTTP1,
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -210,7 +223,7 @@ let package = Package(
             name: "PollerAPITests",
             dependencies: [
                 "PollerAPI", "PollerClient", "PollerTesting", "pollerctl", httpClient, nioCore,
-                nioPosix, nioHTTP1, lifecycle, metrics, logging,
+                nioPosix, nioHTTP1, lifecycle, metrics, logging, crypto,
             ],
             swiftSettings: settings
         ),

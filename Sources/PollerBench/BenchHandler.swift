@@ -4,45 +4,71 @@ import Synchronization
 
 /// A worker's hand that polls for ever at one pace and records how late each poll was.
 final class BenchHandler: Reconciling {
-    /// What is recorded while ``isCounting``.
+    /// How long after a poll the next one is due.
+    typealias Pace = @Sendable (Watch) -> Duration
+
+    /// What was recorded since the last ``restart()``.
     struct Tally {
         var polls = 0
         var failures = 0
         var lagUs = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
+        var publishUs = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
+        var starts: [ContinuousClock.Instant] = []
         var sent: [String: ContinuousClock.Instant] = [:]
     }
 
     let tally = Mutex(Tally())
-    private let upstream: (any Upstream)?
-    private let interval: Duration
+    private let upstream: any Upstream
+    private let pace: Pace
     /// Every n-th poll records an event; 0 records none.
     private let eventEvery: Int
+    /// Lag and starts are kept only for watches that pass.
+    private let isCounted: @Sendable (Watch) -> Bool
 
-    init(upstream: (any Upstream)?, interval: Duration, eventEvery: Int = 0) {
+    init(
+        upstream: any Upstream = NoUpstream(),
+        eventEvery: Int = 0,
+        counting isCounted: @escaping @Sendable (Watch) -> Bool = { _ in true },
+        pace: @escaping Pace
+    ) {
         self.upstream = upstream
-        self.interval = interval
         self.eventEvery = eventEvery
+        self.isCounted = isCounted
+        self.pace = pace
+    }
+
+    /// Forgets what was recorded.
+    func restart() {
+        tally.withLock { tally in
+            let sent = tally.sent
+            tally = Tally()
+            tally.sent = sent
+        }
     }
 
     func reconcile(_ held: Held<Watch>) async -> Reconciled<WatchChange>? {
         let watch = held.item
         let polledAt = held.now
-        let lag = polledAt - held.lease.due
-        var isAnswered = true
-        if let upstream {
-            let result = await upstream.poll(watch, timeout: .seconds(8))
-            if case .observed = result {} else { isAnswered = false }
-        }
+        let lag = polledAt - max(held.lease.due, held.lease.startsAt)
+        let started = ContinuousClock.now
+        let result = await upstream.poll(watch, timeout: .seconds(8))
+        var isAnswered = false
+        if case .observed = result { isAnswered = true }
         var state = watch.state
         state.attempts += 1
-        var event: Event?
         let number = tally.withLock { tally in
             tally.polls += 1
+            if !isAnswered { tally.failures += 1 }
+            if isCounted(watch) {
+                tally.lagUs.record(UInt64(max(lag.ms, 0) * 1000))
+                tally.starts.append(started)
+            }
             return tally.polls
         }
+        var event: Event?
         if eventEvery > 0, number % eventEvery == 0 {
             let status = SourceStatus(unchecked: watch.seq % 2 == 0 ? "pending" : "waiting")
-            event = Event(
+            let news = Event(
                 watch: watch,
                 status: status,
                 final: false,
@@ -51,18 +77,25 @@ final class BenchHandler: Reconciling {
                 lag: lag
             )
             state.status = status
+            event = news
+            tally.withLock { $0.sent[news.id.description] = .now }
         }
-        tally.withLock { tally in
-            tally.failures += isAnswered ? 0 : 1
-            tally.lagUs.record(UInt64(max(lag.ms, 0) * 1000))
-            if let event { tally.sent[event.id.description] = .now }
-        }
-        // All are enqueued at once: the first wait spreads them over the interval, as real ones are.
-        let isFirst = watch.state.attempts == 0
-        let wait = isFirst ? .milliseconds(Int64.random(in: 0...max(interval.ms, 0))) : interval
         return Reconciled(
-            verdict: .next(after: wait),
-            change: WatchChange(state: state, event: event)
+            verdict: .next(after: pace(watch)),
+            change: WatchChange(state: state, event: event),
+            isNews: event != nil
         )
+    }
+}
+
+/// An upstream that answers at once, and costs nothing.
+struct NoUpstream: Upstream {
+    /// How long an answer takes.
+    var delay = Duration.zero
+
+    func poll(_ watch: Watch, timeout: Duration) async -> PollResult {
+        if delay > .zero { try? await Task.sleep(for: delay) }
+        let status = SourceStatus(unchecked: "pending")
+        return .observed(Observation(status: status, final: false, object: nil))
     }
 }

@@ -14,7 +14,7 @@
 /// | `<ns>a{p}` | zset | lane → ready ms; `+inf` while it is parked or only in flight |
 /// | `<ns>b{p}` | zset | lane → ready ms of its urgent wheel |
 /// | `<ns>r{p}` | zset | leases: item → end ms |
-/// | `<ns>f{p}` | hash | leases: item → token, owner, due ms, wheel, marks, lane, by spaces |
+/// | `<ns>f{p}` | hash | leases: item → token, owner, marks, wheel, due ms, lane, packed |
 /// | `<ns>c{p}<lane>` | hash | lane, see below |
 /// | `<ns>k{p}` | set | lanes with settings of their own |
 /// | `<ns>h{p}` | zset | closed: item → closed ms |

@@ -160,13 +160,13 @@ struct RedisQueue<Record: ItemRecord>: Sendable {
         arguments.append(RedisArgument(commit.ref.token))
         switch commit.verdict {
         case .next(let wait):
-            arguments.append(hasMore ? "next+" : "next")
+            arguments.append(hasMore ? "N" : "n")
             arguments.append(RedisArgument(max(wait.ms, 0)))
         case .close(let reason):
-            arguments.append(hasMore ? "close+" : "close")
+            arguments.append(hasMore ? "C" : "c")
             arguments.append(.string(reason.rawValue))
         case .rest:
-            arguments.append(hasMore ? "rest+" : "rest")
+            arguments.append(hasMore ? "R" : "r")
             arguments.append("")
         }
         arguments.append(commit.isUrgent ? "u" : "z")
@@ -197,52 +197,44 @@ struct RedisQueue<Record: ItemRecord>: Sendable {
         }
     }
 
-    /// Reads claim.lua's item: {id, token, due, start, lane, crashes, source, facts, state, seq,
-    /// run, began, deadline, hinted, private}.
+    /// Reads claim.lua's item: {id, token, due, start, lane, private, {field, value, …}}.
     private func lease(
         _ value: RedisValue,
         _ request: ClaimRequest,
         _ now: Timestamp
     ) -> Lease<Record.Item>? {
-        guard let parts = value.array, parts.count == 15 else {
+        guard let parts = value.array, parts.count == 7, let token = parts[1].int,
+            let due = parts[2].int, let start = parts[3].int, let short = parts[6].array,
+            let id = parts[0].string, let lane = parts[4].string
+        else {
             logger.error("record not understood", metadata: ["record": "\(value)"])
             return nil
         }
-        func text(_ index: Int) -> String { parts[index].string ?? "" }
-        func time(_ index: Int) -> Timestamp { Timestamp(ms: Int64(parts[index].int ?? 0)) }
-        let hinted = time(13)
         let fields = ItemFields(
-            id: text(0),
-            lane: text(4),
-            source: text(6),
-            facts: text(7),
-            state: text(8),
-            seq: parts[9].int ?? 0,
-            run: parts[10].int ?? 1,
-            began: time(11),
-            deadline: time(12),
-            hinted: hinted.ms > 0 ? hinted : nil,
-            privateValue: text(14)
+            id: id,
+            lane: lane,
+            short: short,
+            privateValue: parts[5].string ?? ""
         )
-        guard let token = parts[1].int, let item = Record.item(fields) else {
+        guard let item = Record.item(fields) else {
             // It stays leased until the lease ends and comes back: visible, and harmless to others.
             logger.error("record not understood", metadata: ["record": "\(value)"])
             return nil
         }
         return Lease(
             ref: LeaseRef(
-                id: ItemID(unchecked: fields.id),
+                id: ItemID(unchecked: id),
                 partition: request.partition,
                 token: token,
                 owner: request.owner
             ),
             item: item,
-            lane: LaneID(unchecked: fields.lane),
-            due: time(2),
+            lane: LaneID(unchecked: lane),
+            due: Timestamp(ms: Int64(due)),
             claimedAt: now,
-            startsAt: time(3),
+            startsAt: Timestamp(ms: Int64(start)),
             endsAt: now + request.lease,
-            crashes: parts[5].int ?? 0
+            crashes: fields.crashes
         )
     }
 

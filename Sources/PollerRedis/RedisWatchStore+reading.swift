@@ -74,22 +74,11 @@ extension RedisWatchStore {
             [.string(id)]
         )
         guard let parts = reply.array, parts.count == 4 else { return nil }
-        let short = pairs(parts[0])
         let long = pairs(parts[1])
-        func time(_ field: String) -> Timestamp? {
-            short[field].flatMap { Int64($0) }.map(Timestamp.init(ms:))
-        }
         let fields = ItemFields(
             id: id,
-            lane: short["l"] ?? "",
-            source: short["s"] ?? "",
-            facts: short["i"] ?? "",
-            state: short["v"] ?? "",
-            seq: short["q"].flatMap { Int($0) } ?? 0,
-            run: short["n"].flatMap { Int($0) } ?? 1,
-            began: time("b") ?? Timestamp(ms: 0),
-            deadline: time("x") ?? Timestamp(ms: 0),
-            hinted: time("h"),
+            lane: "",
+            short: parts[0].array ?? [],
             privateValue: long["p"] ?? ""
         )
         guard let watch = WatchRecord.item(fields) else {
@@ -97,7 +86,7 @@ extension RedisWatchStore {
         }
         return WatchSnapshot(
             watch: watch,
-            closed: short["c"].flatMap(ClosedReason.init(rawValue:)),
+            closed: fields.closed.flatMap(ClosedReason.init(rawValue:)),
             nextPollAt: parts[3].string.flatMap { Double($0) }.map { Timestamp(ms: Int64($0)) },
             lastError: long["y"],
             notify: OutboxRecord.notify(long["n"] ?? ""),

@@ -1,9 +1,13 @@
 import ArgumentParser
 import Foundation
+import PollerAPI
 
 /// `pollerd`: every role of the cluster in one program.
 @main
 struct PollerdCommand: AsyncParsableCommand {
+    /// What a process says of itself in lists of workers.
+    static let version = "0.2.0"
+
     static let configuration = CommandConfiguration(
         commandName: "pollerd",
         abstract: "Watches payments until they settle, and tells everybody who asked.",
@@ -12,9 +16,10 @@ struct PollerdCommand: AsyncParsableCommand {
             (POLLER_REDIS_URL) or a key of a YAML file (redis_url, with --config FILE), in this
             order of precedence. `pollerd check-config` lists them all.
             """,
+        version: version,
         subcommands: [
             RunAll.self, RunAPI.self, RunWorker.self, RunNotifier.self, CheckConfig.self,
-            Bench.self,
+            Fsck.self, Bench.self,
         ]
     )
 
@@ -27,7 +32,9 @@ struct PollerdCommand: AsyncParsableCommand {
             } else {
                 try command.run()
             }
-        } catch let error as ConfigurationError {
+        } catch let error as any Error & CustomStringConvertible
+            where error is ConfigurationError || error is ListenError
+        {
             FileHandle.standardError.write(Data("pollerd: \(error)\n".utf8))
             Foundation.exit(78)  // EX_CONFIG of sysexits.h
         } catch {

@@ -20,7 +20,7 @@ package struct ReconcilerSettings: Sendable {
         lease: Duration,
         lane: LaneLimit,
         drainTimeout: Duration,
-        ahead: Duration = .milliseconds(20)
+        ahead: Duration = .milliseconds(40)
     ) {
         self.owner = owner
         self.concurrency = concurrency

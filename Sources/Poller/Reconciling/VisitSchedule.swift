@@ -16,10 +16,13 @@ where Instant.Duration == Duration, Instant: Sendable {
     static var claimMax: Int { 128 }
     /// Claims are not cut below this while so much is free.
     static var claimMin: Int { 16 }
-    /// How long a result that nobody waits for may gather others: it holds a slot of its lane.
-    static var gatherSpan: Duration { .milliseconds(3) }
+    /// How long a result that nobody waits for may gather others: it holds a slot of its lane,
+    /// and a crash now repeats the poll.
+    static var gatherSpan: Duration { .milliseconds(15) }
+    /// The same while more than half of our slots are taken.
+    static var gatherSpanBusy: Duration { .milliseconds(3) }
     /// So many results are enough for a visit at once.
-    static var gatherMax: Int { 32 }
+    static var gatherMax: Int { 64 }
     /// How much later than its owner others claim from a partition: they find something only
     /// when the owner is late.
     static var stealPause: Duration { .milliseconds(50) }
@@ -28,6 +31,7 @@ where Instant.Duration == Duration, Instant: Sendable {
     /// Where the next search for a partition starts, so that all get their turn.
     private var turn = 0
     private let lead: Duration
+    private let concurrency: Int
     /// How many more items may be taken.
     package private(set) var free: Int
     /// Nothing is claimed while this is false; results still go out.
@@ -51,6 +55,7 @@ where Instant.Duration == Duration, Instant: Sendable {
     /// Claims go out before something is ready, by a quarter of what they look `ahead`.
     package init(partitions: Int, concurrency: Int, ahead: Duration, now: Instant) {
         self.partitions = Array(repeating: Partition(nextClaim: now), count: partitions)
+        self.concurrency = concurrency
         free = concurrency
         lead = ahead / 4
     }
@@ -128,7 +133,8 @@ where Instant.Duration == Duration, Instant: Sendable {
     package mutating func finished(partition index: Int, isNews: Bool, now: Instant) {
         partitions[index].waiting += 1
         let isEnough = isNews || partitions[index].waiting >= Self.gatherMax
-        let by = isEnough ? now : now.advanced(by: Self.gatherSpan)
+        let span = free * 2 < concurrency ? Self.gatherSpanBusy : Self.gatherSpan
+        let by = isEnough ? now : now.advanced(by: span)
         partitions[index].sendBy = partitions[index].sendBy.map { min($0, by) } ?? by
     }
 

@@ -5,16 +5,13 @@
 -- ARGV     owner, most items, lease ms, and the limit of lanes without their own: interval µs
 --          (0: no rate), burst, most in flight; ahead ms
 -- RETURNS  {now ms, next ready ms or -1, leases put back, item, item, …}; an item is {id, token,
---          due ms, start ms, lane, crashes, source, facts, state, seq, run, began ms, deadline ms,
---          hinted ms, private part}
+--          due ms, start ms, lane, private part, {field, value, …}}
 -- USES     claiming
--- COST     one HMGET an item and four variadic writes a lane; lanes at their limit are not even
+-- COST     one HGETALL an item and four variadic writes a lane; lanes at their limit are not even
 --          read: their score in the ready set is in the future
 local now = clock()
 local reply = { int(now), '-1', 0 }
 reply[3] = recover(now)
--- What went back is ready for this very claim.
-if reply[3] > 0 then save_lanes(now) end
 claim(ARGV, now, reply)
 save_lanes(now)
 reply[2] = next_ready()

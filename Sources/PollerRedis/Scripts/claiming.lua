@@ -7,19 +7,19 @@ local function recover(now)
   if #expired == 0 then return 0 end
   local leases = redis.call('HMGET', key('f'), unpack(expired))
   for at, id in ipairs(expired) do
-    local token, _, due, wheel, marks, lane
+    local token, _, marks, wheel, due, lane
     if leases[at] then
-      token, _, due, wheel, marks, lane = unpack_lease(leases[at])
+      token, _, marks, wheel, due, lane = unpack_lease(leases[at])
     else
       -- The lease of an earlier release, which kept it in the item.
       local w = redis.call('HMGET', key('w', id), 'g', 'd', 'l')
-      token, due, wheel, marks, lane = w[1] or 0, w[2] or int(now), REST, '', w[3]
+      token, due, wheel, marks, lane = w[1] or 0, w[2] or now, REST, '---', w[3]
     end
     if lane then
-      redis.call('HSET', key('w', id), 'g', int(token + 1))
+      redis.call('HSET', key('w', id), 'g', token + 1)
       redis.call('HINCRBY', key('w', id), 'z', 1)
-      local isHinted = string.find(marks, 'k', 1, true)
-      if isHinted then due = int(math.min(now, tonumber(due))) end
+      local isHinted = string.sub(marks, 1, 1) == 'k'
+      if isHinted then due = math.min(now, tonumber(due)) end
       add_to_wheel(lane, isHinted and URGENT or wheel, { due, id })
       give_back(lane, 1)
     end
@@ -36,7 +36,8 @@ end
 local function claim(request, now, reply)
   local owner, limit, horizon = request[1], tonumber(request[2]), now + tonumber(request[7])
   local taken, suspects, isFull = 0, false, false
-  local leases, ends = {}, {}
+  local leases, ends, lease_end = {}, {}, now + tonumber(request[3])
+  local items = key('w')
 
   -- Takes up to `quota` items of one wheel of a lane; how many there were.
   local function serve(name, wheel, quota)
@@ -56,17 +57,28 @@ local function claim(request, now, reply)
       room = math.min(room, math.floor((horizon + tolerance - math.max(arrival, now)) / interval) + 1)
     end
     if room > 0 then
-      local due = redis.call('ZRANGE', key(wheel, name), '-inf', int(horizon), 'BYSCORE',
+      local due = redis.call('ZRANGE', key(wheel, name), '-inf', horizon, 'BYSCORE',
         'LIMIT', 0, room, 'WITHSCORES')
       for at = 1, #due, 2 do
         local id = due[at]
         local earliest = math.max(tonumber(due[at + 1]), now, lane.u or 0)
         local start = math.max(earliest, interval > 0 and math.ceil(arrival - tolerance) or 0)
         if start > horizon then break end
-        local w = redis.call('HMGET', key('w', id), 'g', 's', 'i', 'v', 'q', 'n', 'b', 'x', 'h',
-          'e', 'y', 'z')
-        local crashes = tonumber(w[12] or 0)
-        if not w[2] then
+        local w = redis.call('HGETALL', items .. id)
+        local token, marks, crashes, private = 1, '-', 0, ''
+        for field = 1, #w, 2 do
+          local name = w[field]
+          if name == 'g' then
+            token = w[field + 1] + 1
+          elseif name == 'y' then
+            marks = 'y'
+          elseif name == 'z' then
+            crashes = tonumber(w[field + 1])
+          elseif name == 'e' then
+            private = redis.call('HGET', key('o', id), 'p')
+          end
+        end
+        if #w == 0 then
           -- Nothing but its place is left of it.
           redis.call('ZREM', key(wheel, name), id)
         elseif crashes >= 2 and taken > 0 and (crashes >= 3 or taken >= 8) then
@@ -75,16 +87,12 @@ local function claim(request, now, reply)
           lane.floor[wheel] = lane.score[wheel]
           break
         else
-          local token = int((w[1] or 0) + 1)
-          local marks = (w[11] and 'y' or '') .. (crashes > 0 and 'z' or '')
           leases[#leases + 1] = id
-          leases[#leases + 1] = pack_lease(token, owner, int(due[at + 1]), wheel,
-            marks == '' and '-' or marks, name)
-          ends[#ends + 1] = int(now + tonumber(request[3]))
+          leases[#leases + 1] = pack_lease(token, owner,
+            '-' .. marks .. (crashes > 0 and 'z' or '-'), wheel, due[at + 1], name)
+          ends[#ends + 1] = lease_end
           ends[#ends + 1] = id
-          reply[#reply + 1] = { id, token, int(due[at + 1]), int(start), name, crashes, w[2], w[3],
-            w[4] or '', w[5] or 0, w[6] or 1, w[7] or 0, w[8] or 0, w[9] or 0,
-            w[10] and redis.call('HGET', key('o', id), 'p') or '' }
+          reply[#reply + 1] = { id, token, due[at + 1], start, name, private, w }
           ids[#ids + 1] = id
           taken = taken + 1
           if interval > 0 then arrival = math.max(arrival, start) + interval end
@@ -132,11 +140,25 @@ local function claim(request, now, reply)
     return got
   end
 
-  -- A score within the last millisecond is ready: its fraction only keeps the lanes' turns.
+  -- The lanes to claim from, as {name, score, name, score, …}, the longest waiting first.
   local function ready(wheel)
+    -- A score within the last millisecond is ready: its fraction only keeps the lanes' turns.
     local found = redis.call('ZRANGE', key(READY[wheel]), '-inf', '(' .. int(horizon + 1),
       'BYSCORE', 'LIMIT', 0, 64, 'WITHSCORES')
-    -- Behind every lane that waits already.
+    local seen = {}
+    for at = 1, #found, 2 do seen[found[at]] = true end
+    -- Lanes that this script has changed are not stored yet.
+    for name, lane in pairs(lanes) do
+      if lane.rescored[wheel] and not seen[name] and not lane.x and not lane.p then
+        local head = redis.call('ZRANGE', key(wheel, name), 0, 0, 'WITHSCORES')[2]
+        local score = head and math.max(tonumber(head), lane.n or 0, lane.u or 0)
+        if score and score <= horizon then
+          found[#found + 1] = name
+          found[#found + 1] = score
+        end
+      end
+    end
+    -- Who is served goes behind every lane that waits already.
     for at = 1, #found, 2 do
       local lane, score = lane_of(found[at]), tonumber(found[at + 1])
       lane.score[wheel], lane.floor[wheel] = score, math.max(score, now) + at / 1000

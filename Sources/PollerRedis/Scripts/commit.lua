@@ -3,72 +3,62 @@
 --
 -- KEYS[1]  meta key of the partition all of them belong to
 -- ARGV     the seven values of claim.lua, most items 0 to take none; then for each lease six:
---          id, token, verdict, wait ms or reason, wheel of the next turn (u|z), state (packed).
---          Verdicts are next, close, rest; one that ends in + is followed by six more: error
---          or '', signal ('' fine, h hold, s slow, f failing, r refused), its ms, event seq or 0, event
+--          id, token, verdict (n next, c close, r rest), wait ms or reason, wheel of the next turn
+--          (u|z), state (packed). A verdict in capitals is followed by six more: error or '',
+--          signal ('' fine, h hold, s slow, f failing, r refused), its ms, event seq or 0, event
 --          JSON or '', and the channel to publish it on or ''
 -- RETURNS  {results, claim}: for each lease 1 (recorded, now or before) or 0 (LEASELOST: nothing
 --          written); and claim.lua's answer, or an empty list
 -- USES     claiming
 -- ERRORS   BADSEQ: an event does not follow the last one; nothing of the batch is written then
 -- COST     one HSET for an unchanged item; all else once for the batch or a lane of it
-local owner, now = ARGV[1], clock()
-local before = head_of_partition()
+local owner, now, items = ARGV[1], clock(), key('w')
+local isClaiming = ARGV[2] ~= '0'
+local before = not isClaiming and head_of_partition() or nil
 
-local commits, ids = {}, {}
-local at = 8
-while at <= #ARGV do
-  local commit = { id = ARGV[at], token = ARGV[at + 1], verdict = ARGV[at + 2],
-    wait = ARGV[at + 3], wheel = ARGV[at + 4], state = ARGV[at + 5], error = '', signal = '',
-    seq = 0 }
-  at = at + 6
-  if string.sub(commit.verdict, -1) == '+' then
-    commit.verdict = string.sub(commit.verdict, 1, -2)
-    commit.error, commit.signal, commit.span = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
-    commit.seq, commit.json, commit.channel = tonumber(ARGV[at + 3]), ARGV[at + 4], ARGV[at + 5]
-    at = at + 6
-  end
-  commits[#commits + 1] = commit
-  ids[#ids + 1] = commit.id
+-- Where each commit begins in ARGV, and whether it has more to tell.
+local starts, ids, isLong, count = {}, {}, {}, 0
+local at, last = 8, #ARGV
+while at <= last do
+  count = count + 1
+  starts[count], ids[count] = at, ARGV[at]
+  isLong[count] = string.byte(ARGV[at + 2]) < 97
+  at = at + (isLong[count] and 12 or 6)
 end
 
-local results, held = {}, {}
-local leases = #ids > 0 and redis.call('HMGET', key('f'), unpack(ids)) or {}
-local seen = {}
-for index, commit in ipairs(commits) do
-  local result = 0
-  if leases[index] then
-    local token, holder, _, _, marks, lane = unpack_lease(leases[index])
-    if token == commit.token and holder == owner then
-      result = 1
+local results, held, marks, lane_names = {}, {}, {}, {}
+local leases = count > 0 and redis.call('HMGET', key('f'), unpack(ids)) or {}
+local seen, proof_end = {}, ' ' .. owner .. ' '
+for index = 1, count do
+  local id, lease, at = ids[index], leases[index], starts[index]
+  results[index] = 0
+  if not lease then
+    -- Nobody holds it: with our token, an earlier try of this commit got through.
+    if redis.call('HGET', items .. id, 'g') == ARGV[at + 1] then results[index] = 1 end
+  else
+    local proof = ARGV[at + 1] .. proof_end
+    local length = #proof
+    if string.sub(lease, 1, length) == proof then
+      results[index] = 1
       -- The same commit twice in one batch is one commit.
-      if not seen[commit.id] then
-        if commit.seq > 0 then
-          local seq = tonumber(redis.call('HGET', key('w', commit.id), 'q') or 0)
-          if commit.seq ~= seq + 1 then
-            return redis.error_reply('BADSEQ ' .. commit.id .. ' has ' .. seq .. ' events')
+      if not seen[id] then
+        seen[id] = true
+        if isLong[index] and ARGV[at + 9] ~= '0' then
+          local seq = tonumber(redis.call('HGET', items .. id, 'q') or 0)
+          if tonumber(ARGV[at + 9]) ~= seq + 1 then
+            return redis.error_reply('BADSEQ ' .. id .. ' has ' .. seq .. ' events')
           end
         end
-        commit.lane, commit.marks = lane, marks
-        held[#held + 1] = commit
-        seen[commit.id] = true
+        held[#held + 1] = index
+        marks[index] = string.sub(lease, length + 1, length + 3)
+        lane_names[index] = string.sub(lease, string.find(lease, ' ', length + 5, true) + 1)
       end
     end
-  elseif redis.call('HGET', key('w', commit.id), 'g') == commit.token then
-    -- The token is ours and nobody holds it: an earlier try of this commit got through.
-    result = 1
   end
-  results[index] = result
 end
 
 -- What the attempt says about everybody in its lane (LaneSignal.swift).
 local function hear(lane, signal, span)
-  if signal == '' then
-    set(lane, 's', nil)
-    set(lane, 'o', nil)
-    lane.isFailing = false
-    return
-  end
   if signal == 'f' then
     set(lane, 's', (lane.s or 0) + 1)
     lane.isFailing = true
@@ -93,53 +83,70 @@ local function judge(lane)
   rescore(lane)
 end
 
-local told, done, slots, places, closed, dead = false, {}, {}, {}, {}, {}
-for _, commit in ipairs(held) do
-  local id, verdict, wait = commit.id, commit.verdict, commit.wait
-  local isMarked = string.find(commit.marks, 'k', 1, true)
-  -- Joined during the lease with a later deadline: the old one closes nothing. Look again.
-  local isProlonged = verdict == 'close' and wait == 'expired' and isMarked
-    and tonumber(redis.call('HGET', key('w', id), 'x') or 0) > now
-  if isProlonged then verdict, wait = 'next', '0' end
-  if commit.seq > 0 and not isProlonged then
-    record(id, commit.seq, commit.json, commit.channel)
-    told = true
+local told, done, slots, closed, dead = false, {}, {}, {}, {}
+local places = { u = {}, z = {} }
+for _, index in ipairs(held) do
+  local id, at, name, mark = ids[index], starts[index], lane_names[index], marks[index]
+  local token, verdict, wait, wheel = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
+  local lane = lane_of(name)
+  local isMarked = string.byte(mark) == 107
+  local signal, error = '', ''
+  if isLong[index] then
+    verdict = string.lower(verdict)
+    error, signal = ARGV[at + 6], ARGV[at + 7]
+    -- Joined during the lease with a later deadline: the old one closes nothing. Look again.
+    local isProlonged = verdict == 'c' and wait == 'expired' and isMarked
+      and tonumber(redis.call('HGET', items .. id, 'x') or 0) > now
+    if isProlonged then
+      verdict, wait = 'n', 0
+    elseif ARGV[at + 9] ~= '0' then
+      record(id, ARGV[at + 9], ARGV[at + 10], ARGV[at + 11])
+      told = true
+    end
   end
+  if signal ~= '' then
+    hear(lane, signal, tonumber(ARGV[at + 8]))
+  elseif lane.s then
+    set(lane, 's', nil)
+    set(lane, 'o', nil)
+    lane.isFailing = false
+  end
+
   local due
-  if verdict == 'next' then
-    due = isMarked and now or now + tonumber(wait)
-  elseif verdict == 'rest' and isMarked then
-    due = now
+  if isMarked and verdict ~= 'c' then
+    due, wheel = now, URGENT
+  elseif verdict == 'n' then
+    due = now + wait
   end
   if due then
-    redis.call('HSET', key('w', id), 'g', commit.token, 'v', commit.state)
-    local wheel = isMarked and URGENT or commit.wheel
-    local name = wheel .. commit.lane
-    places[name] = places[name] or { lane = commit.lane, wheel = wheel, due = {} }
-    local list = places[name].due
-    list[#list + 1] = int(due)
+    redis.call('HSET', items .. id, 'g', token, 'v', ARGV[at + 5])
+    local list = places[wheel][name]
+    if not list then
+      list = {}
+      places[wheel][name] = list
+    end
+    list[#list + 1] = due
     list[#list + 1] = id
   else
-    local reason = verdict == 'close' and wait or 'settled'
-    redis.call('HSET', key('w', id), 'g', commit.token, 'v', commit.state, 'c', reason)
-    closed[#closed + 1] = int(now)
+    local reason = verdict == 'c' and wait or 'settled'
+    redis.call('HSET', items .. id, 'g', token, 'v', ARGV[at + 5], 'c', reason)
+    closed[#closed + 1] = now
     closed[#closed + 1] = id
     if reason == 'dead' then
-      dead[#dead + 1] = int(now)
+      dead[#dead + 1] = now
       dead[#dead + 1] = id
     end
   end
   -- `y` says that an error is kept among the long values, so that the good path never asks.
-  if commit.error ~= '' then
-    redis.call('HSET', key('o', id), 'y', commit.error)
-    redis.call('HSET', key('w', id), 'y', 1)
-  elseif string.find(commit.marks, 'y', 1, true) then
+  if error ~= '' then
+    redis.call('HSET', key('o', id), 'y', error)
+    redis.call('HSET', items .. id, 'y', 1)
+  elseif string.byte(mark, 2) == 121 then
     redis.call('HDEL', key('o', id), 'y')
-    redis.call('HDEL', key('w', id), 'y')
+    redis.call('HDEL', items .. id, 'y')
   end
-  if string.find(commit.marks, 'z', 1, true) then redis.call('HDEL', key('w', id), 'z') end
-  hear(lane_of(commit.lane), commit.signal, commit.span)
-  slots[commit.lane] = (slots[commit.lane] or 0) + 1
+  if string.byte(mark, 3) == 122 then redis.call('HDEL', items .. id, 'z') end
+  slots[name] = (slots[name] or 0) + 1
   done[#done + 1] = id
 end
 
@@ -149,20 +156,23 @@ if #done > 0 then
 end
 if #closed > 0 then redis.call('ZADD', key('h'), unpack(closed)) end
 if #dead > 0 then redis.call('ZADD', key('x'), unpack(dead)) end
-for _, place in pairs(places) do add_to_wheel(place.lane, place.wheel, place.due) end
-for lane, count in pairs(slots) do
-  judge(lane_of(lane))
-  give_back(lane, count)
+for wheel, by_lane in pairs(places) do
+  for name, list in pairs(by_lane) do add_to_wheel(name, wheel, list) end
 end
-save_lanes(now)
+for name, taken in pairs(slots) do
+  judge(lane_of(name))
+  give_back(name, taken)
+end
 if told then redis.call('PUBLISH', N .. 'recorded', string.match(P, '%d+')) end
 
+-- Who claims knows the news by the answer; lanes are stored once for both.
 local reply = {}
-if tonumber(ARGV[2]) > 0 then
+if isClaiming then
   reply = { int(now), '-1', recover(now) }
-  if reply[3] > 0 then save_lanes(now) end
   claim(ARGV, now, reply)
-  save_lanes(now)
+end
+save_lanes(now)
+if isClaiming then
   reply[2] = next_ready()
 else
   wake_if_earlier(before)

@@ -37,7 +37,7 @@ for _, name in ipairs(names) do
     if head and (not oldest or head < oldest) then oldest = head end
   end
   reply[#reply + 1] = { name, waiting, overdue, oldest and int(oldest) or '', int(lane.f or 0),
-    lane.i and decimal(lane.i) or '', int(lane.b or 0), int(lane.m or 0), lane.x and 1 or 0,
+    lane.i and int(lane.i) or '', int(lane.b or 0), int(lane.m or 0), lane.x and 1 or 0,
     int(lane.u or 0), int(factor_of(lane, now) * 1000), int(lane.s or 0) }
 end
 return reply

@@ -9,22 +9,22 @@ local function clock() local t = redis.call('TIME') return t[1] * 1000 + math.fl
 -- The key of a kind (see Keys.swift), of the partition or of one item or lane in it.
 local function key(kind, name) return N .. kind .. P .. (name or '') end
 
--- A number as Redis wants it: Lua would write 1.7e+12.
+-- A time in ms as text. Passed on as numbers, Redis writes them out in full by itself.
 local function int(x) return string.format('%.0f', x) end
-local function decimal(x) return x == math.floor(x) and int(x) or string.format('%.3f', x) end
 
 -- The two wheels of a lane, urgent items and the rest, and the set of ready lanes of each.
 local URGENT, REST = 'u', 'z'
 local READY = { u = 'b', z = 'a' }
 local FAILURES_MAX = 10
 
--- A lease as the partition keeps it in `f`, packed: token, owner, due, the wheel it was taken
--- from, marks (`k` hinted meanwhile, `y` has an error, `z` has crashed, `-` none), lane.
-local function pack_lease(token, owner, due, wheel, marks, lane)
-  return token .. ' ' .. owner .. ' ' .. due .. ' ' .. wheel .. ' ' .. marks .. ' ' .. lane
+-- A lease as the partition keeps it in `f`: token, owner, three marks (`k` hinted meanwhile, `y`
+-- has an error, `z` has crashed, `-` in their places if not), the wheel it was taken from, due
+-- ms, lane. What stands before the marks proves who holds it.
+local function pack_lease(token, owner, marks, wheel, due, lane)
+  return token .. ' ' .. owner .. ' ' .. marks .. wheel .. due .. ' ' .. lane
 end
 local function unpack_lease(text)
-  return string.match(text, '^(%d+) (%S+) (%-?%d+) (%S) (%S+) (.*)$')
+  return string.match(text, '^(%d+) (%S+) (...)(.)(%S+) (.*)$')
 end
 
 -- The earliest ready time of any lane of the partition, or nil.
@@ -39,13 +39,12 @@ end
 
 -- Lanes are read once by a script, changed in memory and written once, by save_lanes.
 local lanes = {}
-local LANE = { 'f', 't', 'n', 'u', 's', 'o', 'r', 'v', 'p', 'x', 'i', 'b', 'm' }
 local function lane_of(name)
   local lane = lanes[name]
   if lane then return lane end
   lane = { changed = {}, rescored = {}, score = {}, floor = {} }
-  local values = redis.call('HMGET', key('c', name), unpack(LANE))
-  for at, field in ipairs(LANE) do lane[field] = tonumber(values[at] or '') end
+  local values = redis.call('HGETALL', key('c', name))
+  for at = 1, #values, 2 do lane[values[at]] = tonumber(values[at + 1]) end
   lanes[name] = lane
   return lane
 end
@@ -99,7 +98,7 @@ local function save_lanes(now)
         redis.call('ZADD', key(READY[wheel]), '+inf', name)
       else
         local ready = math.max(head, lane.n or 0, lane.u or 0, lane.floor[wheel] or 0)
-        redis.call('ZADD', key(READY[wheel]), decimal(ready), name)
+        redis.call('ZADD', key(READY[wheel]), ready, name)
       end
     end
     local isIdle = isEmpty[REST] and (lane.f or 0) == 0 and not lane.i and not lane.x
@@ -113,7 +112,7 @@ local function save_lanes(now)
       for field in pairs(lane.changed) do
         if lane[field] then
           values[#values + 1] = field
-          values[#values + 1] = decimal(lane[field])
+          values[#values + 1] = lane[field]
         else
           gone[#gone + 1] = field
         end
@@ -135,10 +134,9 @@ end
 
 -- Makes a leased item due right after its lease, in the urgent wheel.
 local function mark_lease(id, lease)
-  local token, owner, due, wheel, marks, lane = unpack_lease(lease)
-  if not string.find(marks, 'k', 1, true) then
-    redis.call('HSET', key('f'), id, pack_lease(token, owner, due, wheel, 'k' .. marks, lane))
-  end
+  local token, owner, marks, wheel, due, lane = unpack_lease(lease)
+  marks = 'k' .. string.sub(marks, 2)
+  redis.call('HSET', key('f'), id, pack_lease(token, owner, marks, wheel, due, lane))
 end
 
 -- Makes a waiting item due now at the latest, in the urgent wheel.
@@ -147,7 +145,7 @@ local function make_due(id, name, now)
   if due then
     redis.call('ZREM', key(REST, name), id)
     lane_of(name).rescored[REST] = true
-    add_to_wheel(name, URGENT, { int(math.min(now, tonumber(due))), id })
+    add_to_wheel(name, URGENT, { math.min(now, tonumber(due)), id })
   else
     redis.call('ZADD', key(URGENT, name), 'LT', int(now), id)
     lane_of(name).rescored[URGENT] = true

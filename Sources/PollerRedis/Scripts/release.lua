@@ -12,10 +12,10 @@ for at = 2, #ARGV, 2 do
   local id, result = ARGV[at], 0
   local lease = redis.call('HGET', key('f'), id)
   if lease then
-    local token, holder, due, wheel, marks, lane = unpack_lease(lease)
+    local token, holder, marks, wheel, due, lane = unpack_lease(lease)
     if token == ARGV[at + 1] and holder == owner then
-      local isHinted = string.find(marks, 'k', 1, true)
-      if isHinted then due = int(math.min(now, tonumber(due))) end
+      local isHinted = string.sub(marks, 1, 1) == 'k'
+      if isHinted then due = math.min(now, tonumber(due)) end
       redis.call('HSET', key('w', id), 'g', token)
       redis.call('HDEL', key('f'), id)
       add_to_wheel(lane, isHinted and URGENT or wheel, { due, id })

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Logging
+import PollerBench
 import RedisClient
 
 /// `pollerd bench`: measures engine, whole path and publication on this machine.
@@ -24,18 +25,41 @@ struct Bench: AsyncParsableCommand {
     @ArgumentParser.Option(help: "Pending watches for enqueue rate and memory.")
     var watches = 100_000
 
+    @ArgumentParser.Option(help: "Watches far in the future while lag and idleness are measured.")
+    var pending = 100_000
+
     @ArgumentParser.Option(help: "Polls a second for due lag and publication latency.")
     var rate = 500
 
     @ArgumentParser.Option(help: "Polls in flight at once.")
     var concurrency = 64
 
+    @ArgumentParser.Option(
+        help: """
+            Only these measurements, by commas: \
+            \(BenchPlan.Stage.allCases.map(\.rawValue).joined(separator: ", ")).
+            """
+    )
+    var only: String?
+
     @OptionGroup var flags: Flags
 
     func validate() throws {
         guard (1...600).contains(seconds), (1...10_000_000).contains(watches),
-            (1...100_000).contains(rate), (1...10_000).contains(concurrency)
+            (0...10_000_000).contains(pending), (1...100_000).contains(rate),
+            (1...10_000).contains(concurrency)
         else { throw ValidationError("a number is out of range; see --help") }
+        _ = try stages()
+    }
+
+    private func stages() throws -> [BenchPlan.Stage] {
+        guard let only else { return BenchPlan.Stage.allCases }
+        return try only.split(separator: ",").map { name in
+            guard let stage = BenchPlan.Stage(rawValue: String(name)) else {
+                throw ValidationError("there is no measurement \(name); see --help")
+            }
+            return stage
+        }
     }
 
     func run() async throws {
@@ -57,9 +81,12 @@ struct Bench: AsyncParsableCommand {
             plan: BenchPlan(
                 span: .seconds(seconds),
                 watches: watches,
+                pending: pending,
                 rate: rate,
-                concurrency: concurrency
+                concurrency: concurrency,
+                stages: try stages()
             ),
+            logger: Logger(label: "bench"),
             progress: { text in
                 FileHandle.standardError.write(Data("bench: \(text)\n".utf8))
             }

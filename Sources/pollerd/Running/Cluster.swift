@@ -9,6 +9,7 @@ struct Cluster: Sendable {
     let layout: StoreLayout
     let watches: RedisWatchStore
     let deliveries: RedisDeliveryQueue
+    let members: RedisMembership
     /// This process, among all that hold leases.
     let owner: OwnerID
 
@@ -43,6 +44,7 @@ struct Cluster: Sendable {
                     layout: layout,
                     watches: RedisWatchStore(client: client, layout: layout, logger: logger),
                     deliveries: RedisDeliveryQueue(client: client, layout: layout, logger: logger),
+                    members: RedisMembership(client: client, layout: layout),
                     owner: OwnerID(using: &chance)
                 )
             } catch StoreError.unavailable(let reason) {

@@ -56,18 +56,30 @@ struct Node: Sendable {
         }
         try refusePublicBindWithoutKeys(keys)
 
-        if roles.contains(.worker) { services.append(worker()) }
-        if roles.contains(.notifier) { services += try await notifier() }
+        var shared: [Roster<ContinuousClock>.Loop] = []
+        if roles.contains(.worker) {
+            let worker = worker()
+            services.append(DrainedLoop(loop: worker))
+            shared.append(share(worker, as: .worker, partitions: cluster.watches.partitions))
+        }
+        if roles.contains(.notifier) {
+            let (loop, others) = try await notifier()
+            services += others
+            shared.append(share(loop, as: .notifier, partitions: cluster.deliveries.partitions))
+        }
+        services.append(roster(shared))
         if roles.contains(.api) || roles.contains(.notifier) { services.append(feed) }
         if roles.contains(.notifier) {
             services.append(try await gateway(feed: feed, keys: keys))
         }
-        if roles.contains(.api) { services.append(api(feed: feed, keys: keys)) }
+        if roles.contains(.api) { services += try await api(feed: feed, keys: keys) }
         services.append(admin())
         return services
     }
 
-    private func worker() -> any Service {
+    private func worker()
+        -> Reconciler<RedisWatchStore, PollHandler<StripeUpstream>, ContinuousClock>
+    {
         let handler = PollHandler(
             upstream: StripeUpstream(accounts: accounts, wallClock: WallClock.now),
             timeout: settings.pollTimeout,
@@ -88,11 +100,46 @@ struct Node: Sendable {
             logger: log("worker")
         )
         loops.add(worker.drain)
-        return DrainedLoop(loop: worker)
+        return worker
+    }
+
+    /// What a loop shares with the same loop of other processes: its partitions.
+    private func share<Queue: LeaseQueue, Hand: Reconciling>(
+        _ loop: Reconciler<Queue, Hand, ContinuousClock>,
+        as role: Role,
+        partitions: Int
+    ) -> Roster<ContinuousClock>.Loop {
+        Roster.Loop(
+            role: role.rawValue,
+            partitions: partitions,
+            inFlight: { loop.inFlight },
+            own: { loop.own($0) }
+        )
+    }
+
+    private func roster(_ loops: [Roster<ContinuousClock>.Loop]) -> any Service {
+        Roster(
+            membership: cluster.members,
+            member: Member(
+                owner: cluster.owner,
+                roles: Role.allCases.filter(roles.contains).map(\.rawValue).joined(separator: ","),
+                pid: Int(ProcessInfo.processInfo.processIdentifier),
+                host: ProcessInfo.processInfo.hostName,
+                version: PollerdCommand.version,
+                startedAt: WallClock.now(),
+                inFlight: 0
+            ),
+            loops: loops,
+            clock: clock,
+            logger: log("roster")
+        )
     }
 
     /// The channels close after the loop that uses them: services stop in reverse order.
-    private func notifier() async throws -> [any Service] {
+    private func notifier() async throws -> (
+        loop: Reconciler<RedisDeliveryQueue, DeliveryHandler<RedisWatchStore>, ContinuousClock>,
+        services: [any Service]
+    ) {
         let secret = try await ClusterSecrets(cluster: cluster)
             .webhook(configured: settings.webhookSecret)
         let webhook = WebhookChannel(
@@ -150,7 +197,7 @@ struct Node: Sendable {
                 logger: log("retention")
             )
         )
-        return services
+        return (loop, services)
     }
 
     private func gateway(
@@ -159,17 +206,19 @@ struct Node: Sendable {
     ) async throws -> any Service {
         let authenticator: any Authenticator =
             keys.map(KeyAuthenticator.init(keys:)) ?? OpenAuthenticator()
+        let secret = try await ClusterSecrets(cluster: cluster).cursor()
         return Gateway(
             configuration: GatewayConfiguration(
                 host: settings.gatewayBind.host,
                 port: settings.gatewayBind.port,
-                cursorSecret: try await ClusterSecrets(cluster: cluster).cursor(),
+                cursorSecret: secret,
                 drainTimeout: settings.drainTimeout
             ),
             outbox: cluster.watches,
             watches: cluster.watches,
             feed: feed,
             authenticator: authenticator,
+            tokens: await StreamTokens(secret: secret, wallClock: WallClock.now),
             clock: clock,
             logger: log("gateway"),
             onListening: { address in
@@ -184,21 +233,29 @@ struct Node: Sendable {
     private func api(
         feed: LiveFeed<RedisWatchStore, ContinuousClock>,
         keys: APIKeys?
-    ) -> any Service {
-        APIServer(
+    ) async throws -> [any Service] {
+        let secret = try await ClusterSecrets(cluster: cluster).cursor()
+        let backend = APIBackend(
+            watches: cluster.watches,
+            deliveries: cluster.deliveries,
+            outbox: cluster.watches,
+            lanes: cluster.watches,
+            members: cluster.members,
+            laneLimit: settings.lane,
+            feed: feed,
+            checks: ClusterChecks.all(cluster, accounts: accounts, settings: settings),
+            cursors: GatewayCursor(secret: secret)
+        )
+        let server = APIServer(
             bind: settings.apiBind,
-            backend: APIBackend(
-                watches: cluster.watches,
-                deliveries: cluster.deliveries,
-                outbox: cluster.watches,
-                feed: feed,
-                checks: ClusterChecks.all(cluster, accounts: accounts, settings: settings)
-            ),
+            backend: backend,
             keys: keys ?? .none,
             clock: clock,
             logger: log("api"),
             onBound: { startup.bound("api", $0) }
         )
+        let gauges = ClusterGauges(backend: backend, clock: clock, logger: log("gauges"))
+        return [server, gauges]
     }
 
     private func admin() -> any Service {

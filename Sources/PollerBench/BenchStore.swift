@@ -1,0 +1,139 @@
+import Foundation
+import Histogram
+import Logging
+import Poller
+import PollerRedis
+import RedisClient
+
+/// The database under measurement and the hands every measurement needs.
+struct BenchStore: Sendable {
+    static let namespace = "bench"
+
+    let client: RedisClient
+    let watches: RedisWatchStore
+    let owner: OwnerID
+    let clock = ContinuousClock()
+    private let logger: Logger
+
+    /// Takes an empty database into use.
+    ///
+    /// - Throws: ``BenchError`` when it holds anything: a run empties it between measurements.
+    init(client: RedisClient, logger: Logger) async throws {
+        try await client.waitUntilConnected(timeout: .seconds(10))
+        guard try await client.send(RedisCommand("DBSIZE")).int == 0 else {
+            throw BenchError("the database is not empty: bench would destroy what is there")
+        }
+        let layout = try await StoreLayout.agreed(on: client, namespace: Self.namespace)
+        self.client = client
+        self.logger = logger
+        watches = RedisWatchStore(client: client, layout: layout, logger: logger)
+        var chance = SystemRandomNumberGenerator()
+        owner = OwnerID(using: &chance)
+    }
+
+    /// Forgets all watches.
+    func clear() async throws {
+        _ = try await client.send(RedisCommand("FLUSHDB"))
+        _ = try await StoreLayout.agreed(on: client, namespace: Self.namespace)
+    }
+
+    /// Enqueues eight batches at a time: what a few API processes send together.
+    func fill(_ keys: [WatchKey]) async throws {
+        let new = try keys.map { try NewWatch(key: $0) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<8 {
+                group.addTask {
+                    for start in stride(from: number * 256, to: new.count, by: 8 * 256) {
+                        let end = min(start + 256, new.count)
+                        _ = try await watches.enqueue(Array(new[start..<end]))
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    /// Ids as long as Stripe's, spread over accounts that each are a lane.
+    func keys(_ count: Int, prefix: String = "x", lanes: Int = 100) throws -> [WatchKey] {
+        try (0..<count).map { index in
+            let digits = prefix + String(index)
+            let id = "src_1" + String(repeating: "x", count: 23 - digits.count) + digits
+            return WatchKey(
+                account: try AccountID("acct_bench\(index % lanes)"),
+                source: try SourceID(id),
+                kind: .source
+            )
+        }
+    }
+
+    /// Runs a worker while `body` measures.
+    func withWorker<Result: Sendable>(
+        _ handler: BenchHandler,
+        concurrency: Int,
+        lane: LaneLimit = .unlimited,
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        let worker = Reconciler(
+            name: "bench",
+            queue: watches,
+            handler: handler,
+            settings: ReconcilerSettings(
+                owner: owner,
+                concurrency: concurrency,
+                lease: .seconds(12),
+                lane: lane,
+                drainTimeout: .seconds(10)
+            ),
+            clock: clock,
+            logger: logger
+        )
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await worker.run() }
+            let result = try await body()
+            worker.drain()
+            try await group.waitForAll()
+            return result
+        }
+    }
+
+    /// Bytes that Redis uses.
+    func usedMemory() async throws -> Double {
+        Double(try await info("memory")["used_memory"] ?? "") ?? 0
+    }
+
+    /// CPU seconds of Redis so far, user and system.
+    func cpu() async throws -> Double {
+        let facts = try await info("cpu")
+        return ["used_cpu_user", "used_cpu_sys"].reduce(0) { $0 + (Double(facts[$1] ?? "") ?? 0) }
+    }
+
+    private func info(_ section: String) async throws -> [String: String] {
+        let text = try await client.send(RedisCommand("INFO", [.string(section)])).string ?? ""
+        var facts: [String: String] = [:]
+        for line in text.split(whereSeparator: \.isNewline) {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            if parts.count == 2 { facts[String(parts[0])] = String(parts[1]) }
+        }
+        return facts
+    }
+}
+
+/// Why nothing can be measured.
+package struct BenchError: Error, CustomStringConvertible {
+    package let description: String
+
+    /// Says what to do.
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+extension Histogram<UInt64> {
+    /// The percentiles of what was recorded in µs.
+    var latency: BenchReport.Latency {
+        func ms(_ percentile: Double) -> Double {
+            Double(valueAtPercentile(percentile)) / 1000
+        }
+        return BenchReport.Latency(p50: ms(50), p99: ms(99), max: Double(max) / 1000)
+    }
+}

@@ -1,0 +1,85 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import Poller
+import PollerUpstreams
+import StripeAPI
+
+/// The whole path against the sandbox, beside bare GETs of the same objects.
+struct WholeBench: Sendable {
+    let store: BenchStore
+    let plan: BenchPlan
+    let sandboxURL: String
+
+    func measure(_ report: inout BenchReport) async throws {
+        let sources = try await bulk(4096)
+        let floor = try await floor(sources)
+        let upstream = StripeUpstream(
+            accounts: StripeAccounts([
+                .main: StripeClientConfiguration(
+                    key: StripeKey("sk_test_bench"),
+                    baseURL: sandboxURL
+                )
+            ]),
+            wallClock: { Timestamp(ms: Int64(Date().timeIntervalSince1970 * 1000)) }
+        )
+        try await store.fill(sources)
+        let engine = EngineBench(store: store, plan: plan)
+        let whole = try await engine.saturate(upstream, concurrency: plan.concurrency)
+        try await store.clear()
+        let ratio = whole.workerCPUUs / floor.cpuUs
+        report.add("bare AsyncHTTPClient GET", "http_floor_per_s", floor.perSecond, "/s")
+        report.add("  CPU a GET", "http_floor_cpu_us", floor.cpuUs, "µs")
+        report.add("polls, whole path", "polls_per_s", whole.pollsPerSecond, "/s")
+        report.add("  worker CPU a poll", "worker_cpu_us_per_poll", whole.workerCPUUs, "µs")
+        report.add("  as multiple of a GET", "worker_cpu_ratio", ratio, "×")
+        report.add("  Redis CPU a poll", "redis_cpu_us_per_poll", whole.redisCPUUs, "µs")
+    }
+
+    /// A GET loop on AsyncHTTPClient alone, as many at once as the worker polls.
+    private func floor(_ sources: [WatchKey]) async throws -> (perSecond: Double, cpuUs: Double) {
+        let urls = sources.map { "\(sandboxURL)/v1/sources/\($0.source)" }
+        let clock = store.clock
+        let cpu = ProcessCPU.seconds
+        let began = clock.now
+        let end = began.advanced(by: plan.span)
+        let count = try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<plan.concurrency {
+                group.addTask {
+                    var done = 0
+                    while clock.now < end {
+                        var request = HTTPClientRequest(url: urls[(number + done) % urls.count])
+                        request.headers.add(name: "Authorization", value: "Bearer sk_test_bench")
+                        let response = try await HTTPClient.shared.execute(
+                            request,
+                            timeout: .seconds(8)
+                        )
+                        _ = try await response.body.collect(upTo: 1 << 20)
+                        done += 1
+                    }
+                    return done
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        let took = began.duration(to: clock.now) / .seconds(1)
+        return (Double(count) / took, (ProcessCPU.seconds - cpu) / Double(count) * 1e6)
+    }
+
+    private func bulk(_ count: Int) async throws -> [WatchKey] {
+        var request = HTTPClientRequest(url: "\(sandboxURL)/_sandbox/bulk")
+        request.method = .POST
+        request.headers.add(name: "Content-Type", value: "application/json")
+        request.body = .bytes(ByteBuffer(string: "{\"count\":\(count),\"type\":\"ideal\"}"))
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+        let body = try await response.body.collect(upTo: 16 << 20)
+        struct Reply: Decodable {
+            let ids: [String]
+        }
+        let reply = try JSONDecoder().decode(Reply.self, from: Data(body.readableBytesView))
+        return try reply.ids.map {
+            WatchKey(account: .main, source: try SourceID($0), kind: .source)
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import ArgumentParser
+import Foundation
+import Logging
+import Poller
+import RedisClient
+
+/// `pollerd fsck`: checks the invariants of the store, on the live cluster.
+struct Fsck: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fsck",
+        abstract: "Check that everything in the store is where it belongs; exit 1 if not.",
+        discussion: """
+            Looks at a few hundred items at a time, each step atomic, so it may run while the
+            cluster works. What it finds is mended with --repair: an item in no place becomes due
+            now, one in two places stays where its lease or its urgent place is, slots are counted
+            anew. Nothing is ever deleted but records without a lane.
+            """
+    )
+
+    @ArgumentParser.Flag(help: "Mend what is wrong.")
+    var repair = false
+
+    @OptionGroup var flags: Flags
+
+    func run() async throws {
+        let settings = try Settings(try flags.configuration())
+        LoggingSystem.bootstrap { label in
+            LineLogHandler(label: label, format: .text, level: .error)
+        }
+        let logger = Logger(label: "fsck")
+        let client = RedisClient(url: settings.redisURL, logger: logger)
+        let faults = try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await client.run() }
+            let cluster = try await Cluster.join(
+                client,
+                namespace: settings.namespace,
+                logger: logger
+            )
+            let watches = try await audit(cluster.watches, "watches")
+            let deliveries = try await audit(cluster.deliveries, "deliveries")
+            group.cancelAll()
+            return watches + deliveries
+        }
+        if faults > 0, !repair {
+            print("run pollerd fsck --repair to mend \(faults == 1 ? "it" : "them")")
+        }
+        if faults > 0, !repair { throw ExitCode(1) }
+    }
+
+    /// Checks one queue and tells each fault; how many there were.
+    private func audit(_ queue: any Auditing, _ name: String) async throws -> Int {
+        var (checked, faults) = (0, 0)
+        var cursor: String?
+        repeat {
+            let page = try await queue.audit(after: cursor, repairing: repair)
+            for fault in page.faults { print("\(name): \(fault)\(repair ? " (mended)" : "")") }
+            checked += page.checked
+            faults += page.faults.count
+            cursor = page.next
+        } while cursor != nil
+        print("\(name): \(checked) looked at, \(faults) faults")
+        return faults
+    }
+}
