@@ -22,6 +22,16 @@ package final class RedisServerProcess: Sendable {
         case appendOnly
     }
 
+    /// What kind of server it is.
+    package enum Mode: Sendable {
+        /// One that keeps data, on its own or as master or replica.
+        case server
+        /// A node of a Cluster; see ``RedisClusterProcess``.
+        case clusterNode
+        /// A sentinel with these lines in its configuration; see ``RedisSentinelSet``.
+        case sentinel([String])
+    }
+
     /// The PEM files of a server that speaks TLS only; it asks clients for no certificate.
     package struct TLSFiles: Sendable {
         /// The server's certificate.
@@ -74,6 +84,7 @@ package final class RedisServerProcess: Sendable {
 
     /// Starts a server; `arguments` are options as on its command line, `["--requirepass", "x"]`.
     package init(
+        mode: Mode = .server,
         persistence: Persistence = .none,
         tls: TLSFiles? = nil,
         arguments: [String] = []
@@ -81,19 +92,11 @@ package final class RedisServerProcess: Sendable {
         let directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("redis-\(UUID().uuidString.prefix(8))", isDirectory: true)
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        let kept = persistence == .appendOnly ? "yes" : "no"
-        let common =
-            [
-                "--bind", "127.0.0.1", "--dir", directory.path, "--save", "",
-                "--unixsocket", directory.appendingPathComponent("redis.sock").path,
-                "--logfile", directory.appendingPathComponent("redis.log").path,
-                "--appendonly", kept, "--enable-debug-command", "yes",
-            ] + arguments
         var attempt = 1
         while true {
-            let port = try Self.freePort()
-            let options = Self.listenOptions(port, tls) + common
+            let port = try LoopbackPort.find(withClusterBus: mode.isClusterNode)
             do {
+                let options = try Self.options(mode, port, tls, persistence, directory) + arguments
                 let running = try Self.launch(options, in: directory)
                 self.directory = directory
                 self.port = port
@@ -154,13 +157,44 @@ package final class RedisServerProcess: Sendable {
         running.withLock { $0 = launched }
     }
 
-    private static func listenOptions(_ port: Int, _ tls: TLSFiles?) -> [String] {
-        guard let tls else { return ["--port", "\(port)"] }
-        return [
-            "--port", "0", "--tls-port", "\(port)", "--tls-auth-clients", "no",
-            "--tls-cert-file", tls.certificate.path, "--tls-key-file", tls.key.path,
-            "--tls-ca-cert-file", tls.authority.path,
+    /// The command line in front of a test's own options.
+    private static func options(
+        _ mode: Mode,
+        _ port: Int,
+        _ tls: TLSFiles?,
+        _ persistence: Persistence,
+        _ directory: URL
+    ) throws -> [String] {
+        func file(_ name: String) -> String { directory.appendingPathComponent(name).path }
+        if case .sentinel(let lines) = mode {
+            // A sentinel keeps what it learns in its configuration file.
+            let common = [
+                "port \(port)", "bind 127.0.0.1", "dir \(directory.path)",
+                "logfile \(file("redis.log"))",
+            ]
+            let text = (common + lines).joined(separator: "\n") + "\n"
+            try Data(text.utf8).write(to: URL(fileURLWithPath: file("sentinel.conf")))
+            return [file("sentinel.conf"), "--sentinel"]
+        }
+        var options = [
+            "--bind", "127.0.0.1", "--dir", directory.path, "--save", "",
+            "--unixsocket", file("redis.sock"), "--logfile", file("redis.log"),
+            "--appendonly", persistence == .appendOnly ? "yes" : "no",
+            "--enable-debug-command", "yes",
         ]
+        if let tls {
+            options += [
+                "--port", "0", "--tls-port", "\(port)", "--tls-auth-clients", "no",
+                "--tls-cert-file", tls.certificate.path, "--tls-key-file", tls.key.path,
+                "--tls-ca-cert-file", tls.authority.path,
+            ]
+        } else {
+            options += ["--port", "\(port)"]
+        }
+        if mode.isClusterNode {
+            options += ["--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"]
+        }
+        return options
     }
 
     private func signal(_ number: Int32) {
@@ -208,7 +242,8 @@ package final class RedisServerProcess: Sendable {
         try run(process)
         let giveUp = Date(timeIntervalSinceNow: startTimeout)
         while process.isRunning, Date() < giveUp {
-            if log(in: directory).contains("eady to accept connections") {
+            let log = log(in: directory)
+            if log.contains("eady to accept connections") || log.contains("Sentinel ID is") {
                 return try Running(server: process)
             }
             Thread.sleep(forTimeInterval: 0.005)
@@ -239,31 +274,11 @@ package final class RedisServerProcess: Sendable {
         // No file yet reads as nothing logged yet.
         return (try? String(contentsOf: file, encoding: .utf8)) ?? ""
     }
+}
 
-    /// A port nobody listens on at this moment.
-    private static func freePort() throws -> Int {
-        let descriptor = socket(AF_INET, streamType, 0)
-        guard descriptor >= 0 else { throw Failure(description: "no socket: errno \(errno)") }
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                unsafe bind(descriptor, pointer, length) == 0
-                    && getsockname(descriptor, pointer, &length) == 0
-            }
-        }
-        guard isBound else { throw Failure(description: "no free port: errno \(errno)") }
-        return Int(UInt16(bigEndian: address.sin_port))
-    }
-
-    private static var streamType: Int32 {
-        #if canImport(Glibc)
-        Int32(SOCK_STREAM.rawValue)
-        #else
-        SOCK_STREAM
-        #endif
+extension RedisServerProcess.Mode {
+    fileprivate var isClusterNode: Bool {
+        if case .clusterNode = self { return true }
+        return false
     }
 }

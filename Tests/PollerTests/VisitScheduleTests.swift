@@ -96,20 +96,29 @@ struct VisitScheduleTests {
         _ = visitAll(&schedule, at: 0)
         schedule.finished(partition: 0, isNews: false, now: at(10))
         schedule.finished(partition: 0, isNews: false, now: at(12))
-        #expect(schedule.next(now: at(12)) == nil)
-        #expect(schedule.nextInstant == at(13))
+        #expect(schedule.next(now: at(24)) == nil)
+        #expect(schedule.nextInstant == at(25))
         schedule.finished(partition: 0, isNews: true, now: at(12))
         #expect(schedule.next(now: at(12))?.results == 3)
+    }
+
+    @Test("while most slots are taken results gather for less long")
+    func gatheringWhileBusy() throws {
+        var schedule = schedule(concurrency: 10)
+        let plan = try visit(&schedule, at: 0)
+        schedule.visited(plan, taken: 6, nextReady: nil, now: at(0))
+        schedule.finished(partition: 0, isNews: false, now: at(10))
+        #expect(schedule.nextInstant == at(13))
     }
 
     @Test("so many results are enough for a visit at once")
     func enough() {
         var schedule = schedule(concurrency: 100)
         _ = visitAll(&schedule, at: 0)
-        for _ in 0..<31 { schedule.finished(partition: 0, isNews: false, now: at(1)) }
+        for _ in 0..<63 { schedule.finished(partition: 0, isNews: false, now: at(1)) }
         #expect(schedule.next(now: at(1)) == nil)
         schedule.finished(partition: 0, isNews: false, now: at(1))
-        #expect(schedule.next(now: at(1))?.results == 32)
+        #expect(schedule.next(now: at(1))?.results == 64)
     }
 
     @Test("a partition is visited by one at a time; results gather behind it")

@@ -46,6 +46,25 @@ extension QueueConformance {
                 try bench.equal(Set(served).count, 4, "lanes served in round \(round)")
             }
         },
+        ConformanceCase("a commit gives a lane back its slot, not its turn") { bench in
+            let accounts = bench.accounts(3)
+            for account in accounts {
+                try await bench.enqueue(bench.keys(0..<40, account: account))
+                try await bench.advance(ms: 1000)
+            }
+            let home = bench.partition(of: bench.key("0", account: accounts[0]))
+            for round in 0..<6 {
+                var served: Set<LaneID> = []
+                for _ in accounts {
+                    for lease in try await bench.claim(in: home, limit: 1).leases {
+                        served.insert(lease.lane)
+                        try await bench.advance(ms: 1)
+                        _ = try await bench.commit(lease, .next(after: .seconds(60)))
+                    }
+                }
+                try bench.equal(served.count, 3, "lanes served in round \(round)")
+            }
+        },
         ConformanceCase("the lanes of the rest take turns as well") { bench in
             let accounts = bench.accounts(3)
             let rest = accounts.flatMap { bench.keys(0..<20, "r", account: $0) }

@@ -11,7 +11,7 @@ struct LaneHealth: Sendable {
     private var opens = 0
     /// The factor at the last `slow`, and when its hold ends.
     private var slowed: (factor: Double, until: Timestamp)?
-    /// An attempt failed in the batch that is being committed.
+    /// The last word of the batch that is being committed is a failure, not an answer.
     private var isShaken = false
 
     /// A lane about which nothing is known.
@@ -36,6 +36,7 @@ struct LaneHealth: Sendable {
         case .fine:
             failures = 0
             opens = 0
+            isShaken = false
         case .hold(let span): hold(span, now)
         case .slow(let span):
             let half = max(LaneSignal.factorMin, factor(now) / 2)

@@ -92,10 +92,11 @@ struct MemoryOutbox: Sendable {
         return entries
     }
 
-    /// Marks entries as dealt with; unknown ids are of entries long gone.
+    /// Marks entries as dealt with; unknown ids are of entries long gone, and what was never
+    /// handed out cannot be.
     mutating func acknowledge(_ ids: Set<String>) {
         for index in kept.indices where ids.contains(kept[index].entry.id) {
-            kept[index].delivered = .acknowledged
+            if kept[index].delivered != .never { kept[index].delivered = .acknowledged }
         }
     }
 

@@ -1,13 +1,15 @@
-/// A seed on which a store does otherwise than the model says, with what happened before.
+/// A seed on which a store does otherwise than the model says, with the shortest way there.
 package struct SimulationFailure: Error, CustomStringConvertible {
-    /// Makes the same trace again.
+    /// Makes the same steps again.
     package let seed: UInt64
+    /// How many steps the seed was played for.
+    package let steps: Int
     /// What differed.
     package let message: String
-    /// The last steps.
-    package let trace: ArraySlice<String>
+    /// What happens on the shortest way to a difference, one line each.
+    package let trace: [String]
 
     package var description: String {
-        "seed \(seed): \(message)\n  " + trace.joined(separator: "\n  ")
+        "seed \(seed), \(steps) steps: \(message)\n  " + trace.joined(separator: "\n  ")
     }
 }

@@ -3,227 +3,277 @@ import Poller
 /// What must be true of a store of watches after a known history of operations.
 ///
 /// Much simpler than a store: it never chooses. Which items a claim returns is the store's
-/// business; the model only knows whether it was allowed to.
+/// business; the model only knows whether it was allowed to, and whether it left something that
+/// it should have taken. A value, so that a store that loses its last writes is compared with
+/// the model of the moment to which it went back.
 struct SimulationModel {
     struct Item {
+        // Both are made from the key by hashing; asked for too often to do that each time.
+        let id: ItemID
+        let lane: LaneID
         let partition: Int
         var run = 1
         var seq = 0
-        var isOpen = true
-        var due: Timestamp
-        var lease: Held?
-        /// The lease whose commit or release ended it last, as long as nothing came after.
-        var ended: LeaseRef?
+        var createdAt: Timestamp
+        var deadline: Timestamp
+        var place: Place
+        var crashes = 0
+        /// Of the last lease, or of the recovery or cancellation that ended it.
+        var token = 0
+
+        var isOpen: Bool {
+            if case .closed = place { false } else { true }
+        }
+
+        var lease: Held? {
+            if case .leased(let held) = place { held } else { nil }
+        }
+
+        var due: Timestamp? {
+            if case .waiting(let due, _) = place { due } else { nil }
+        }
     }
 
-    struct Held {
+    /// Where a watch is.
+    enum Place: Hashable {
+        case waiting(due: Timestamp, isUrgent: Bool)
+        case leased(Held)
+        case closed(ClosedReason, at: Timestamp)
+    }
+
+    struct Held: Hashable {
         let ref: LeaseRef
+        let due: Timestamp
+        let isUrgent: Bool
         let endsAt: Timestamp
         var isHinted = false
+
+        /// Where it goes when it ends by itself or is given back.
+        func back(_ now: Timestamp) -> Place {
+            .waiting(due: isHinted ? min(due, now) : due, isUrgent: isUrgent || isHinted)
+        }
     }
 
-    private(set) var items: [WatchKey: Item] = [:]
-    /// Watches that an operation named since this was emptied last.
+    /// The waiting items of one lane and one urgency.
+    struct Wheel: Hashable {
+        let lane: LaneID
+        let isUrgent: Bool
+    }
+
+    /// How long every simulated watch is watched.
+    static let timeout = Duration.seconds(3600)
+
+    let common: LaneLimit
+    var items: [WatchKey: Item] = [:]
+    var keys: [ItemID: WatchKey] = [:]
+    var lanes: [LaneID: SimulatedLane] = [:]
+    var outbox: [Int: [Recorded]] = [:]
+    var members: [OwnerID: (member: Member, until: Timestamp)] = [:]
+    /// How often in a row lanes were left although others of their list were served.
+    var passedOver: [Wheel: Int] = [:]
+    /// Watches that an operation has changed since this was emptied last.
     var touched: Set<WatchKey> = []
-    private var keys: [ItemID: WatchKey] = [:]
-    private var claims: [LaneID: [Timestamp]] = [:]
-    private var events = 0
+
+    init(common: LaneLimit) {
+        self.common = common
+    }
 
     /// Whether anything is still to be looked at.
     var hasOpen: Bool { items.values.contains(where: \.isOpen) }
 
-    private func require(_ holds: Bool, _ what: @autoclosure () -> String) throws {
+    func require(_ holds: Bool, _ what: @autoclosure () -> String) throws {
         if !holds { throw ConformanceFailure(message: what()) }
     }
 
-    // MARK: Operations
+    // MARK: Operations on watches
 
     mutating func enqueued(
+        _ keys: [WatchKey],
+        partitions: [Int],
+        _ results: [EnqueueResult],
+        _ now: Timestamp
+    ) throws {
+        try require(results.count == keys.count, "\(results.count) results for \(keys.count)")
+        for (index, key) in keys.enumerated() {
+            let outcome = enqueue(key, partition: partitions[index], now)
+            let item = items[key]
+            let wanted = EnqueueResult(
+                key: key,
+                outcome: outcome,
+                run: item?.run ?? 0,
+                seq: item?.seq ?? 0
+            )
+            try require(results[index] == wanted, "enqueue: wanted \(wanted), got \(results[index])")
+        }
+    }
+
+    private mutating func enqueue(
         _ key: WatchKey,
         partition: Int,
-        _ result: EnqueueResult?,
         _ now: Timestamp
-    ) throws {
+    ) -> EnqueueResult.Outcome {
         touched.insert(key)
-        let outcome: EnqueueResult.Outcome
-        if var item = items[key] {
-            outcome = item.isOpen ? .joined : .restarted
-            if !item.isOpen {
-                item.isOpen = true
-                item.run += 1
-                item.due = now
-            }
-            items[key] = item
-            becomeDue(key, now)
-        } else {
-            outcome = .created
-            items[key] = Item(partition: partition, due: now)
+        guard var item = items[key] else {
+            items[key] = Item(
+                id: key.id,
+                lane: key.lane,
+                partition: partition,
+                createdAt: now,
+                deadline: now + Self.timeout,
+                place: .waiting(due: now, isUrgent: true)
+            )
             keys[key.id] = key
+            return .created
         }
-        let item = items[key]
-        let wanted = EnqueueResult(
-            key: key,
-            outcome: outcome,
-            run: item?.run ?? 0,
-            seq: item?.seq ?? 0
-        )
-        try require(
-            result == wanted,
-            "enqueue: wanted \(wanted), got \(String(describing: result))"
-        )
+        defer { items[key] = item }
+        switch item.place {
+        case .closed:
+            reopen(&item, for: Self.timeout, now)
+            return .restarted
+        case .waiting(let due, _):
+            if due > now { item.place = .waiting(due: now, isUrgent: true) }
+        case .leased(var held):
+            held.isHinted = true
+            item.place = .leased(held)
+        }
+        item.deadline = max(item.deadline, now + Self.timeout)
+        return .joined
     }
 
-    mutating func claimed(
-        _ claim: Claim<Watch>,
-        partition: Int,
-        limit: Int,
-        _ now: Timestamp
-    ) throws {
-        try require(claim.now == now, "the store's time is \(claim.now), not \(now)")
-        try require(claim.leases.count <= limit, "\(claim.leases.count) leases, asked for \(limit)")
-        for (key, item) in items where item.partition == partition {
-            guard let lease = item.lease, lease.endsAt <= now else { continue }
-            items[key]?.lease = nil
-            touched.insert(key)
-        }
-        for lease in claim.leases {
-            guard let key = keys[lease.ref.id], var item = items[key] else {
-                throw ConformanceFailure(message: "an item nobody enqueued: \(lease.ref.id)")
-            }
-            try require(item.isOpen, "\(key.source): claimed although closed")
-            try require(item.lease == nil, "\(key.source): claimed while another lease holds")
-            try require(item.due <= now, "\(key.source): claimed before it is due")
-            try require(lease.due == item.due, "\(key.source): due \(lease.due), not \(item.due)")
-            try require(lease.item.seq == item.seq, "\(key.source): shown with another seq")
-            try require(lease.item.run == item.run, "\(key.source): shown with another run")
-            touched.insert(key)
-            item.lease = Held(ref: lease.ref, endsAt: lease.endsAt)
-            item.ended = nil
-            items[key] = item
-            claims[lease.lane, default: []].append(now)
-        }
-        for (lane, count) in leasesByLane where count > QueueSimulation.lane.inFlightMax {
-            throw ConformanceFailure(message: "\(lane): \(count) leases at once")
-        }
-    }
-
-    mutating func committed(
-        _ commit: Commit<WatchChange>,
-        _ result: CommitResult?,
-        _ now: Timestamp
-    ) throws {
-        guard let key = keys[commit.ref.id], var item = items[key] else { return }
-        touched.insert(key)
-        guard let lease = item.lease, lease.ref == commit.ref else {
-            return try judgeEnded(item, commit.ref, result)
-        }
-        try require(result == .done, "\(key.source): a valid commit was refused")
-        if commit.change.event != nil {
-            item.seq += 1
-            events += 1
-        }
-        item.lease = nil
-        item.ended = commit.ref
-        switch commit.verdict {
-        case .next(let after): item.due = lease.isHinted ? now : now + after
-        case .rest where lease.isHinted: item.due = now
-        case .rest, .close: item.isOpen = false
-        }
-        items[key] = item
-    }
-
-    mutating func released(_ ref: LeaseRef, _ result: CommitResult?) throws {
-        guard let key = keys[ref.id], var item = items[key] else { return }
-        touched.insert(key)
-        guard item.lease?.ref == ref else { return try judgeEnded(item, ref, result) }
-        try require(result == .done, "\(key.source): a valid release was refused")
-        item.lease = nil
-        item.ended = ref
-        items[key] = item
+    private func reopen(_ item: inout Item, for span: Duration, _ now: Timestamp) {
+        item.run += 1
+        item.crashes = 0
+        item.createdAt = now
+        item.deadline = now + span
+        item.place = .waiting(due: now, isUrgent: true)
     }
 
     mutating func hinted(_ key: WatchKey, _ result: Bool, _ now: Timestamp) throws {
         let isOpen = items[key]?.isOpen ?? false
         try require(result == isOpen, "\(key.source): hint answered \(result)")
-        if isOpen { becomeDue(key, now) }
+        touched.insert(key)
+        switch items[key]?.place {
+        case .waiting(let due, _):
+            items[key]?.place = .waiting(due: min(due, now), isUrgent: true)
+        case .leased(var held):
+            held.isHinted = true
+            items[key]?.place = .leased(held)
+        case .closed, nil: break
+        }
     }
 
-    mutating func cancelled(_ key: WatchKey, _ result: Bool) throws {
+    mutating func cancelled(_ key: WatchKey, _ result: Bool, _ now: Timestamp) throws {
         let isOpen = items[key]?.isOpen ?? false
         try require(result == isOpen, "\(key.source): cancel answered \(result)")
-        guard isOpen else { return }
+        guard isOpen, var item = items[key] else { return }
         touched.insert(key)
-        items[key]?.isOpen = false
-        items[key]?.lease = nil
-        items[key]?.ended = nil
-        items[key]?.seq += 1
-        events += 1
+        item.token = (item.lease?.ref.token ?? item.token) + 1
+        item.place = .closed(.cancelled, at: now)
+        item.seq += 1
+        items[key] = item
+        outbox[item.partition, default: []].append(Recorded(key: key, seq: item.seq))
     }
 
-    private mutating func becomeDue(_ key: WatchKey, _ now: Timestamp) {
-        guard var item = items[key] else { return }
+    mutating func redriven(_ key: WatchKey, _ result: Bool, _ now: Timestamp) throws {
+        var isDead = false
+        if case .closed(.dead, _) = items[key]?.place { isDead = true }
+        try require(result == isDead, "\(key.source): redrive answered \(result)")
+        guard isDead, var item = items[key] else { return }
         touched.insert(key)
-        if item.lease == nil { item.due = min(item.due, now) } else { item.lease?.isHinted = true }
+        reopen(&item, for: item.deadline - item.createdAt, now)
+        items[key] = item
+    }
+
+    mutating func purged(_ partition: Int, retention: Duration, _ now: Timestamp) {
+        for (key, item) in items where item.partition == partition {
+            guard case .closed(_, let at) = item.place, at + retention <= now else { continue }
+            items[key] = nil
+        }
+    }
+
+    // MARK: Ending leases
+
+    /// Whether a batch must be refused as a whole: an event in it does not follow the last one.
+    func isCorrupt(_ commits: [Commit<WatchChange>]) -> Bool {
+        var seen: Set<LeaseRef> = []
+        return commits.contains { commit in
+            guard let item = keys[commit.ref.id].flatMap({ items[$0] }),
+                item.lease?.ref == commit.ref, seen.insert(commit.ref).inserted,
+                let event = commit.change.event
+            else { return false }
+            return event.seq != item.seq + 1
+        }
+    }
+
+    mutating func committed(
+        _ commits: [Commit<WatchChange>],
+        _ results: [CommitResult],
+        _ now: Timestamp
+    ) throws {
+        try require(results.count == commits.count, "\(results.count) results")
+        var signals: [LaneID: [LaneSignal]] = [:]
+        for (commit, result) in zip(commits, results) {
+            guard let key = keys[commit.ref.id], var item = items[key],
+                let held = item.lease, held.ref == commit.ref
+            else {
+                try judgeEnded(commit.ref, result)
+                continue
+            }
+            touched.insert(key)
+            try require(result == .done, "\(key.source): a valid commit was refused")
+            settle(&item, key, held, commit, now)
+            items[key] = item
+            signals[item.lane, default: []].append(commit.signal)
+        }
+        for (lane, signals) in signals {
+            lanes[lane, default: SimulatedLane()].hear(signals, now)
+        }
+    }
+
+    private mutating func settle(
+        _ item: inout Item,
+        _ key: WatchKey,
+        _ held: Held,
+        _ commit: Commit<WatchChange>,
+        _ now: Timestamp
+    ) {
+        item.crashes = 0
+        var verdict = commit.verdict
+        // Joined or hinted during the lease: an old deadline closes nothing.
+        let isProlonged = verdict == .close(.expired) && held.isHinted && item.deadline > now
+        if isProlonged { verdict = .next(after: .zero) }
+        if commit.change.event != nil, !isProlonged {
+            item.seq += 1
+            outbox[item.partition, default: []].append(Recorded(key: key, seq: item.seq))
+        }
+        switch verdict {
+        case .next(let after):
+            let due = held.isHinted ? now : now + after
+            item.place = .waiting(due: due, isUrgent: commit.isUrgent || held.isHinted)
+        case .rest where held.isHinted: item.place = .waiting(due: now, isUrgent: true)
+        case .rest: item.place = .closed(.settled, at: now)
+        case .close(let reason): item.place = .closed(reason, at: now)
+        }
+    }
+
+    mutating func released(_ ref: LeaseRef, _ result: CommitResult?, _ now: Timestamp) throws {
+        guard let key = keys[ref.id], var item = items[key], let held = item.lease,
+            held.ref == ref
+        else { return try judgeEnded(ref, result) }
+        touched.insert(key)
+        try require(result == .done, "\(key.source): a valid release was refused")
+        item.place = held.back(now)
         items[key] = item
     }
 
     /// A reference that is not the current lease: a repetition, or stale.
-    private func judgeEnded(_ item: Item, _ ref: LeaseRef, _ result: CommitResult?) throws {
-        let wanted: CommitResult = item.ended == ref ? .done : .leaseLost
+    private func judgeEnded(_ ref: LeaseRef, _ result: CommitResult?) throws {
+        let item = keys[ref.id].flatMap { items[$0] }
+        let isEnded = item?.token == ref.token && item?.lease == nil
+        let wanted: CommitResult = isEnded ? .done : .leaseLost
         try require(
             result == wanted,
             "\(ref.id) token \(ref.token): \(String(describing: result)), wanted \(wanted)"
         )
-    }
-
-    // MARK: Comparing
-
-    func compare(_ key: WatchKey, _ snapshot: WatchSnapshot?, _ log: [Event]) throws {
-        guard let item = items[key], let snapshot else {
-            throw ConformanceFailure(message: "\(key.source): the watch is gone")
-        }
-        let next = item.isOpen && item.lease == nil ? item.due : nil
-        try require(snapshot.watch.seq == item.seq, "\(key.source): seq \(snapshot.watch.seq)")
-        try require(snapshot.watch.run == item.run, "\(key.source): run \(snapshot.watch.run)")
-        try require((snapshot.closed == nil) == item.isOpen, "\(key.source): open or closed?")
-        try require(
-            snapshot.nextPollAt == next,
-            "\(key.source): next poll \(String(describing: snapshot.nextPollAt)), wanted "
-                + String(describing: next)
-        )
-        let wanted = Array(max(1, item.seq - 99)..<(item.seq + 1))
-        try require(log.map(\.seq) == wanted, "\(key.source): a gap in the log: \(log.map(\.seq))")
-        try require(Set(log.map(\.id)).count == log.count, "\(key.source): an event twice")
-    }
-
-    func compare(_ stats: StoreStats) throws {
-        let open = items.values.filter(\.isOpen)
-        let leased = open.count { $0.lease != nil }
-        try require(stats.leased == leased, "\(stats.leased) leased, wanted \(leased)")
-        try require(stats.pending == open.count - leased, "\(stats.pending) pending")
-        try require(stats.closed == items.count - open.count, "\(stats.closed) closed")
-        try require(stats.outbox == events, "\(stats.outbox) events, wanted \(events)")
-    }
-
-    /// Fails when any window of any lane saw more claims than its rate and burst allow.
-    func checkRates(_ limit: LaneLimit) throws {
-        for (lane, times) in claims {
-            for first in times.indices {
-                for last in first..<times.count {
-                    let spanUs = (times[last] - times[first]).ms * 1000
-                    let allowed = Int64(limit.burst) + spanUs / Int64(limit.intervalUs)
-                    try require(
-                        Int64(last - first + 1) <= allowed,
-                        "\(lane): \(last - first + 1) claims within \(spanUs) µs"
-                    )
-                }
-            }
-        }
-    }
-
-    private var leasesByLane: [LaneID: Int] {
-        items.reduce(into: [:]) { counts, entry in
-            if entry.value.lease != nil { counts[entry.key.lane, default: 0] += 1 }
-        }
     }
 }

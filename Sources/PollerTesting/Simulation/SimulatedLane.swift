@@ -1,0 +1,102 @@
+import Poller
+
+/// What a simulation knows about one lane: its settings, and what its attempts have told.
+///
+/// Written down a second time and on purpose apart from the in-memory store, by the same
+/// sentences of the seams: two that must agree find the mistakes of both.
+struct SimulatedLane {
+    /// What stores may differ in a factor, which they keep in few digits.
+    private static let factorSlack = 0.005
+
+    var ownLimit: LaneLimit? {
+        didSet {
+            starts = []
+            arrivalMs = 0
+        }
+    }
+    var isPaused = false
+    private(set) var heldUntil = Timestamp(ms: 0)
+    private(set) var failures = 0
+    private var opens = 0
+    private var slowFactor = 1.0
+    private var slowUntil = Timestamp(ms: 0)
+    /// The latest theoretical arrival time of the next start that a store may believe in.
+    private var arrivalMs = 0.0
+    /// All starts under the limit that holds.
+    private var starts: [Timestamp] = []
+
+    /// The share of the limit at an instant.
+    func factor(_ now: Timestamp) -> Double {
+        if now <= slowUntil { return slowFactor }
+        return min(1, slowFactor + Double((now - slowUntil).ms) / 1000 * 0.05)
+    }
+
+    /// How many may be in flight at most, and how many at least before a store may say "full".
+    func slots(_ common: LaneLimit, _ now: Timestamp) -> ClosedRange<Int> {
+        if failures >= 10 { return 1...1 }
+        let most = Double((ownLimit ?? common).inFlightMax)
+        // A store may leave a full lane alone until a lease of it ends, while the factor grows.
+        let earlier = factor(Timestamp(ms: now.ms - QueueSimulation.lease.ms))
+        let least = earlier < 1 ? Int(most * (earlier - Self.factorSlack)) : Int(most)
+        return max(1, least)...max(1, Int(most * min(1, factor(now) + Self.factorSlack)))
+    }
+
+    /// An instant from which the hold and the rate surely allow one more.
+    func allows(_ common: LaneLimit) -> Timestamp {
+        let limit = ownLimit ?? common
+        let tolerance = Double(limit.burst - 1) * Double(limit.intervalUs) / 1000
+        return max(heldUntil, Timestamp(ms: Int64((arrivalMs - tolerance).rounded(.up)) + 1))
+    }
+
+    /// Counts a start; false when a window now holds more than rate and burst allow.
+    mutating func start(at start: Timestamp, _ common: LaneLimit, _ now: Timestamp) -> Bool {
+        let limit = ownLimit ?? common
+        guard limit.intervalUs > 0 else { return true }
+        let factor = factor(now)
+        let charged = factor < 1 ? max(factor - Self.factorSlack, 0.01) : 1
+        let interval = Double(limit.intervalUs) / 1000 / charged
+        arrivalMs = max(arrivalMs, Double(start.ms)) + interval
+        let place = starts.lastIndex { $0 <= start }.map { $0 + 1 } ?? 0
+        starts.insert(start, at: place)
+        // Only windows that hold the new one can hold too many now.
+        for first in 0...place {
+            for last in place..<starts.count {
+                let spanUs = (starts[last] - starts[first]).ms * 1000
+                let allowed = Int64(limit.burst) + spanUs / Int64(limit.intervalUs)
+                if Int64(last - first + 1) > allowed { return false }
+            }
+        }
+        return true
+    }
+
+    /// Takes in the signals of one batch of commits, in their order.
+    mutating func hear(_ signals: [LaneSignal], _ now: Timestamp) {
+        var isShaken = false
+        for signal in signals {
+            switch signal {
+            case .fine: (failures, opens, isShaken) = (0, 0, false)
+            case .hold(let span): heldUntil = max(heldUntil, now + span)
+            case .slow(let span):
+                if now >= slowUntil { slowFactor = max(1.0 / 32, factor(now) / 2) }
+                slowUntil = max(slowUntil, now + span)
+                heldUntil = max(heldUntil, now + span)
+            case .failing: (failures, isShaken) = (failures + 1, true)
+            case .refused(let span):
+                failures = max(failures, 10)
+                heldUntil = max(heldUntil, now + span)
+            }
+        }
+        guard isShaken, failures >= 10, now >= heldUntil else { return }
+        heldUntil = now + .seconds(min(60, 1 << min(opens, 6)))
+        opens += 1
+    }
+
+    /// Lets the lane go on as if nothing had happened; what it has started still counts.
+    mutating func resume() {
+        var fresh = SimulatedLane()
+        fresh.ownLimit = ownLimit
+        fresh.arrivalMs = arrivalMs
+        fresh.starts = starts
+        self = fresh
+    }
+}

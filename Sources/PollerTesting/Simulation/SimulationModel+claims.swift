@@ -1,0 +1,224 @@
+import Poller
+
+/// What a claim may take and what it must not leave.
+extension SimulationModel {
+    /// Ended leases a claim puts back at most.
+    private static let recoveriesMax = 128
+    /// Lanes of one partition.
+    private static let lanesMax = 3
+
+    /// Takes in a claim, or says what it did wrong.
+    mutating func claimed(
+        _ claim: Claim<Watch>,
+        _ request: ClaimRequest,
+        _ now: Timestamp
+    ) throws {
+        try require(claim.now == now, "the store's time is \(claim.now), not \(now)")
+        let recovered = recover(request.partition, now)
+        try require(claim.recovered == recovered, "recovered \(claim.recovered), not \(recovered)")
+        try require(
+            claim.leases.count <= request.limit,
+            "\(claim.leases.count) leases, asked for \(request.limit)"
+        )
+        let crashes = claim.leases.map(\.crashes)
+        try require(
+            claim.leases.count <= 1 || !crashes.contains { $0 >= 3 },
+            "an item with three crashes in a claim of \(claim.leases.count)"
+        )
+        try require(
+            claim.leases.count <= 8 || !crashes.contains { $0 >= 2 },
+            "an item with two crashes in a claim of \(claim.leases.count)"
+        )
+        var served: [Wheel] = []
+        for lease in claim.leases {
+            let isUrgent = try take(lease, request, now)
+            served.append(Wheel(lane: lease.lane, isUrgent: isUrgent))
+        }
+        let left = [true, false].map { isUrgent in
+            lanesStartable(request, taken: claim.leases.count, isUrgent: isUrgent, now)
+        }
+        try checkShares(claim.leases, urgent: served.count(where: \.isUrgent), left, request)
+        try checkTurns(served: Set(served), left: left)
+        try checkNextReady(claim, request.partition, now)
+    }
+
+    private mutating func recover(_ partition: Int, _ now: Timestamp) -> Int {
+        var count = 0
+        for (key, item) in items where item.partition == partition {
+            guard let lease = item.lease, lease.endsAt <= now, count < Self.recoveriesMax else {
+                continue
+            }
+            count += 1
+            items[key]?.place = lease.back(now)
+            items[key]?.crashes += 1
+            items[key]?.token = lease.ref.token + 1
+            touched.insert(key)
+        }
+        return count
+    }
+
+    /// Takes in one lease; whether it was of the urgent.
+    private mutating func take(
+        _ lease: Lease<Watch>,
+        _ request: ClaimRequest,
+        _ now: Timestamp
+    ) throws -> Bool {
+        guard let key = keys[lease.ref.id], var item = items[key] else {
+            throw ConformanceFailure(message: "an item nobody enqueued: \(lease.ref.id)")
+        }
+        guard case .waiting(let due, let isUrgent) = item.place else {
+            throw ConformanceFailure(message: "\(key.source): claimed while it is \(item.place)")
+        }
+        var lane = lanes[item.lane] ?? SimulatedLane()
+        let name = key.source
+        try require(item.partition == request.partition, "\(name): of another partition")
+        try require(lease.due == due, "\(name): due \(lease.due), not \(due)")
+        try require(lease.item.seq == item.seq, "\(name): shown with another seq")
+        try require(lease.item.run == item.run, "\(name): shown with another run")
+        try require(lease.item.deadline == item.deadline, "\(name): shown with another deadline")
+        try require(lease.ref.token > item.token, "\(name): token \(lease.ref.token) did not rise")
+        try require(lease.crashes == item.crashes, "\(name): \(lease.crashes) crashes told")
+        try require(lease.ref.owner == request.owner, "\(name): somebody else's lease")
+        try require(lease.endsAt == now + request.lease, "\(name): ends at \(lease.endsAt)")
+        try require(!lane.isPaused, "\(name): claimed from a paused lane")
+        let earliest = max(due, now, lane.heldUntil)
+        try require(
+            earliest <= lease.startsAt && lease.startsAt <= now + request.ahead,
+            "\(name): starts at \(lease.startsAt), not before \(earliest), now \(now)"
+        )
+        try require(
+            heads(item.lane, isUrgent: isUrgent).first?.id == item.id,
+            "\(name): claimed before others of its wheel"
+        )
+        try require(
+            inFlight(item.lane) < lane.slots(common, now).upperBound,
+            "\(item.lane): more leases than slots"
+        )
+        try require(
+            lane.start(at: lease.startsAt, common, now),
+            "\(item.lane): more starts than its rate allows"
+        )
+        lanes[item.lane] = lane
+        item.place = .leased(
+            Held(ref: lease.ref, due: due, isUrgent: isUrgent, endsAt: lease.endsAt)
+        )
+        item.token = lease.ref.token
+        items[key] = item
+        touched.insert(key)
+        return isUrgent
+    }
+
+    /// Four urgent to one of the rest, and no place left empty that could have been used.
+    private func checkShares(
+        _ leases: [Lease<Watch>],
+        urgent: Int,
+        _ left: [[LaneID]],
+        _ request: ClaimRequest
+    ) throws {
+        let suspects = leases.contains { $0.crashes >= 2 }
+        let alone = leases.contains { $0.crashes >= 3 }
+        let places = alone ? 1 : suspects ? min(8, request.limit) : request.limit
+        if leases.count < places, let lane = left.flatMap(\.self).first {
+            throw ConformanceFailure(
+                message: "\(lane): left although \(places - leases.count) places were free"
+            )
+        }
+        guard request.limit >= 5, !suspects else { return }
+        let rest = leases.count - urgent
+        let fifth = request.limit / 5
+        try require(
+            left[0].isEmpty || rest <= fifth,
+            "\(rest) of the rest in a claim of \(request.limit) while urgent ones wait"
+        )
+        try require(
+            left[1].isEmpty || rest >= fifth,
+            "\(rest) of the rest in a claim of \(request.limit) while more of it wait"
+        )
+    }
+
+    /// A lane that could be served is not left out again and again while others of its list are.
+    private mutating func checkTurns(served: Set<Wheel>, left: [[LaneID]]) throws {
+        for (isUrgent, lanes) in zip([true, false], left) {
+            let others = served.filter { $0.isUrgent == isUrgent }
+            for lane in lanes {
+                let wheel = Wheel(lane: lane, isUrgent: isUrgent)
+                if others.isEmpty || served.contains(wheel) { continue }
+                passedOver[wheel, default: 0] += 1
+                // Each of the others may be before it once, and once more for a suspect it keeps.
+                try require(
+                    passedOver[wheel, default: 0] <= 2 * (Self.lanesMax - 1),
+                    "\(lane): passed over again and again"
+                )
+            }
+        }
+        for wheel in served { passedOver[wheel] = nil }
+    }
+
+    /// Lanes of which the claim could surely have taken one more.
+    private func lanesStartable(
+        _ request: ClaimRequest,
+        taken: Int,
+        isUrgent: Bool,
+        _ now: Timestamp
+    ) -> [LaneID] {
+        lanesWithRoom(request.partition, now).filter { id, lane in
+            guard let head = heads(id, isUrgent: isUrgent).first else { return false }
+            let isAdmitted =
+                head.crashes < 2 || taken == 0 || head.crashes == 2 && taken < 8
+            let start = max(head.due, now, lane.allows(common))
+            return isAdmitted && start <= now + request.ahead
+        }.map(\.0)
+    }
+
+    /// The answer must not let its taker sleep beyond the next start or the next end of a lease.
+    private func checkNextReady(
+        _ claim: Claim<Watch>,
+        _ partition: Int,
+        _ now: Timestamp
+    ) throws {
+        var latest = items.values.filter { $0.partition == partition }
+            .compactMap { $0.lease?.endsAt }.min()
+        for (id, lane) in lanesWithRoom(partition, now) {
+            for isUrgent in [true, false] {
+                guard let head = heads(id, isUrgent: isUrgent).first else { continue }
+                let start = max(head.due, lane.allows(common))
+                latest = min(latest ?? start, start)
+            }
+        }
+        guard let latest else { return }
+        try require(
+            claim.nextReady.map { $0 <= max(latest, now) } ?? false,
+            "next ready \(String(describing: claim.nextReady)), wanted \(latest) at the latest"
+        )
+    }
+
+    private func lanesWithRoom(
+        _ partition: Int,
+        _ now: Timestamp
+    ) -> [(LaneID, SimulatedLane)] {
+        Set(items.values.filter { $0.partition == partition }.map(\.lane))
+            .map { ($0, lanes[$0] ?? SimulatedLane()) }
+            .filter { id, lane in
+                !lane.isPaused && inFlight(id) < lane.slots(common, now).lowerBound
+            }
+    }
+
+    /// The waiting items of a wheel in their order.
+    func heads(
+        _ lane: LaneID,
+        isUrgent: Bool
+    ) -> [(id: ItemID, due: Timestamp, crashes: Int)] {
+        items.values.compactMap { item -> (id: ItemID, due: Timestamp, crashes: Int)? in
+            guard item.lane == lane, case .waiting(let due, let urgency) = item.place,
+                urgency == isUrgent
+            else { return nil }
+            return (item.id, due, item.crashes)
+        }
+        .sorted { ($0.due, $0.id.description) < ($1.due, $1.id.description) }
+    }
+
+    /// Leases of a lane.
+    func inFlight(_ lane: LaneID) -> Int {
+        items.values.count { $0.lane == lane && $0.lease != nil }
+    }
+}
