@@ -20,7 +20,8 @@ struct BenchStore: Sendable {
     /// - Throws: ``BenchError`` when it holds anything: a run empties it between measurements.
     init(client: RedisClient, logger: Logger) async throws {
         try await client.waitUntilConnected(timeout: .seconds(10))
-        guard try await client.send(RedisCommand("DBSIZE")).int == 0 else {
+        let sizes = try await client.sendToMasters(RedisCommand("DBSIZE"))
+        guard sizes.allSatisfy({ $0.reply.int == 0 }) else {
             throw BenchError("the database is not empty: bench would destroy what is there")
         }
         let layout = try await StoreLayout.agreed(on: client, namespace: Self.namespace)
@@ -33,7 +34,7 @@ struct BenchStore: Sendable {
 
     /// Forgets all watches.
     func clear() async throws {
-        _ = try await client.send(RedisCommand("FLUSHDB"))
+        _ = try await client.sendToMasters(RedisCommand("FLUSHDB"))
         _ = try await StoreLayout.agreed(on: client, namespace: Self.namespace)
     }
 
@@ -98,23 +99,25 @@ struct BenchStore: Sendable {
 
     /// Bytes that Redis uses.
     func usedMemory() async throws -> Double {
-        Double(try await info("memory")["used_memory"] ?? "") ?? 0
+        try await sum("memory", ["used_memory"])
     }
 
     /// CPU seconds of Redis so far, user and system.
     func cpu() async throws -> Double {
-        let facts = try await info("cpu")
-        return ["used_cpu_user", "used_cpu_sys"].reduce(0) { $0 + (Double(facts[$1] ?? "") ?? 0) }
+        try await sum("cpu", ["used_cpu_user", "used_cpu_sys"])
     }
 
-    private func info(_ section: String) async throws -> [String: String] {
-        let text = try await client.send(RedisCommand("INFO", [.string(section)])).string ?? ""
-        var facts: [String: String] = [:]
-        for line in text.split(whereSeparator: \.isNewline) {
-            let parts = line.split(separator: ":", maxSplits: 1)
-            if parts.count == 2 { facts[String(parts[0])] = String(parts[1]) }
+    /// The sum of some figures of INFO over all masters.
+    private func sum(_ section: String, _ names: Set<Substring>) async throws -> Double {
+        let replies = try await client.sendToMasters(RedisCommand("INFO", [.string(section)]))
+        return replies.reduce(0) { total, node in
+            let lines = (node.reply.string ?? "").split(whereSeparator: \.isNewline)
+            return lines.reduce(total) { total, line in
+                let parts = line.split(separator: ":", maxSplits: 1)
+                guard parts.count == 2, names.contains(parts[0]) else { return total }
+                return total + (Double(parts[1]) ?? 0)
+            }
         }
-        return facts
     }
 }
 

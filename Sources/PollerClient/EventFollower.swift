@@ -1,7 +1,7 @@
 /// Events as they are recorded, one after the other, for as long as somebody asks.
 ///
-/// How nothing gets lost: a follower keeps a cursor into the log of all events and long-polls
-/// behind it. One of named watches takes its cursor *before* it reads their history, so what is
+/// How nothing gets lost: a follower keeps a cursor into the log of all events and reads behind it,
+/// from the gateway's event stream or by long polls. One of named watches takes its cursor *before* it reads their history, so what is
 /// recorded between the two comes twice and is told once, by its seq. When the server says that
 /// the log was cut behind the cursor, the history of the named watches is read again by seq.
 /// Transient failures are waited out for ever; others, and failures before the first answer,
@@ -14,11 +14,6 @@ public struct EventFollower: AsyncSequence, Sendable {
         /// Some events before the next one are no longer kept: read the watches you care for.
         case gap
     }
-
-    /// A long poll ends below the idle timeouts of usual proxies.
-    private static let wait = Duration.seconds(30)
-    /// As many as fit a query; with more the filter is applied here.
-    private static let namesAskedMax = 50
 
     let client: PollerClient
     var names: [WatchName] = []
@@ -52,6 +47,7 @@ public struct EventFollower: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         private let follower: EventFollower
         private var start: EventStart
+        private var subscription: EventSubscription
         private var hasBegun = false
         private var hasAnswered = false
         private var pending: [Element] = []
@@ -62,6 +58,12 @@ public struct EventFollower: AsyncSequence, Sendable {
         init(follower: EventFollower, start: EventStart) {
             self.follower = follower
             self.start = start
+            subscription = EventSubscription(
+                follower.client,
+                names: follower.names,
+                account: follower.account,
+                types: follower.types
+            )
         }
 
         /// The next event, however long it takes; nil never comes.
@@ -90,15 +92,9 @@ public struct EventFollower: AsyncSequence, Sendable {
 
         private mutating func read() async throws {
             let names = follower.names
-            let page: Page<WatchEvent>
+            let batch: EventSubscription.Batch
             do {
-                page = try await follower.client.events(
-                    from: start,
-                    sources: names.count <= EventFollower.namesAskedMax ? names.map(\.source) : [],
-                    account: follower.account,
-                    types: follower.types,
-                    wait: EventFollower.wait
-                )
+                batch = try await subscription.read(from: start)
             } catch PollerError.problem(let problem) where problem.field == "cursor" {
                 // Another store than before; the history by seq is what is left.
                 start = names.isEmpty ? .oldest : .now
@@ -106,12 +102,22 @@ public struct EventFollower: AsyncSequence, Sendable {
                 pending.append(.gap)
                 return
             }
-            if page.hasGap {
-                if names.isEmpty { pending.append(.gap) } else { try await readHistory() }
+            if batch.hasGap {
+                if names.isEmpty {
+                    pending.append(.gap)
+                } else {
+                    do {
+                        try await readHistory()
+                    } catch {
+                        // A stream is past what it has given; a new one begins at our place.
+                        subscription.closeStream()
+                        throw error
+                    }
+                }
             }
-            for event in page.items { tell(event) }
+            for event in batch.events { tell(event) }
             // Only now: what failed before is read again from the old place.
-            if let next = page.next { start = .cursor(next) }
+            if let next = batch.next { start = .cursor(next) }
         }
 
         private mutating func readHistory() async throws {

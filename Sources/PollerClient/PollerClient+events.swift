@@ -68,4 +68,13 @@ extension PollerClient {
     ) -> EventFollower {
         EventFollower(client: self, account: account, types: types, start: start)
     }
+
+    /// The events of one watch: first what is recorded already, then what will be, each once, in
+    /// order, until the watch has ended.
+    ///
+    /// Restarts of either side lose and repeat nothing: keep the last `seq` and begin behind it.
+    /// `seq`: begins behind this seq; 0 for the whole history that is kept, the last 100 events.
+    public func events(for name: WatchName, after seq: Int = 0) -> WatchEvents {
+        WatchEvents(client: self, name: name, afterSeq: seq)
+    }
 }

@@ -90,7 +90,7 @@ extension PollerClient {
         }
     }
 
-    private static func reason(_ error: any Error) -> String {
+    static func reason(_ error: any Error) -> String {
         switch error {
         case let error as HTTPClientError where error == .deadlineExceeded || error == .readTimeout:
             return "it did not answer in time"
@@ -105,7 +105,7 @@ extension PollerClient {
         }
     }
 
-    private static func encoded(_ query: [(String, String?)]) -> String {
+    static func encoded(_ query: [(String, String?)]) -> String {
         let parts = query.compactMap { name, value in
             value.map { "\(name)=\(percentEncoded($0))" }
         }

@@ -9,6 +9,7 @@ extension PollerClient {
     /// redirects are not followed: the key is for this server alone.
     public static func withClient<Value>(
         url: String,
+        gateway: String? = nil,
         apiKey: String? = nil,
         _ body: (PollerClient) async throws -> Value
     ) async throws -> Value {
@@ -18,7 +19,7 @@ extension PollerClient {
         )
         configuration.connectionPool.retryConnectionEstablishment = false
         return try await HTTPClient.withHTTPClient(configuration: configuration) { http in
-            try await body(try PollerClient(url: url, apiKey: apiKey, http: http))
+            try await body(try PollerClient(url: url, gateway: gateway, apiKey: apiKey, http: http))
         }
     }
 }

@@ -5,9 +5,7 @@ public import AsyncHTTPClient
 /// ```swift
 /// let poller = try PollerClient(url: "http://127.0.0.1:8080")
 /// try await poller.enqueue(WatchRequest(source: "src_123", policy: "interactive"))
-/// for try await item in poller.follow(["src_123"]) {
-///     if case .event(let event) = item { print(event.type) }
-/// }
+/// for try await event in poller.events(for: "src_123") { print(event.type) }
 /// ```
 ///
 /// Every call may be repeated: enqueueing joins, cancelling what is cancelled succeeds. A value
@@ -22,38 +20,51 @@ public struct PollerClient: Sendable {
     public var url: String { base }
 
     let base: String
+    /// The live gateway, without a slash at the end; nil when there is none to be used.
+    let gateway: String?
     let apiKey: String?
     let http: HTTPClient
 
     /// A client of one server.
     ///
     /// - `url`: `http://host:port` or `https://…`, with a path when a proxy adds one.
+    /// - `gateway`: the live gateway in the same form, for events without the delay of long polls;
+    ///   nil to do without. Followers go on over long polls while it cannot be reached.
     /// - `apiKey`: one of the server's keys; nil for a server that has none.
     /// - `http`: makes the connections; the shared one by default, which makes at most eight to
     ///   one server. Each follower and each wait holds one, so with several of them give a client
     ///   whose `connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit` is larger.
     public init(
         url: String,
+        gateway: String? = nil,
         apiKey: String? = nil,
         http: HTTPClient = .shared
     ) throws(PollerError) {
-        let lowered = url.lowercased()
-        let hasScheme = lowered.hasPrefix("http://") || lowered.hasPrefix("https://")
-        let isClean = url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
-        let host = url.drop { $0 != "/" }.dropFirst(2).prefix { $0 != "/" }
-        guard hasScheme, isClean, !host.isEmpty, !host.hasPrefix(":"), !url.contains("?"),
-            !url.contains("#")
-        else { throw .invalidConfiguration("the server's URL must be http://HOST:PORT") }
         if let apiKey {
             let isKey = !apiKey.isEmpty && apiKey.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
             guard isKey else {
                 throw .invalidConfiguration("the API key must be printable ASCII without spaces")
             }
         }
-        var base = url
-        while base.hasSuffix("/") { base.removeLast() }
-        self.base = base
+        base = try Self.checked(url, what: "the server's URL")
+        self.gateway = try gateway.map { url throws(PollerError) in
+            try Self.checked(url, what: "the gateway's URL")
+        }
         self.apiKey = apiKey
         self.http = http
+    }
+
+    /// Checks a URL and takes the slashes off its end.
+    private static func checked(_ url: String, what: String) throws(PollerError) -> String {
+        let lowered = url.lowercased()
+        let hasScheme = lowered.hasPrefix("http://") || lowered.hasPrefix("https://")
+        let isClean = url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+        let host = url.drop { $0 != "/" }.dropFirst(2).prefix { $0 != "/" }
+        guard hasScheme, isClean, !host.isEmpty, !host.hasPrefix(":"), !url.contains("?"),
+            !url.contains("#")
+        else { throw .invalidConfiguration("\(what) must be http://HOST:PORT") }
+        var base = url
+        while base.hasSuffix("/") { base.removeLast() }
+        return base
     }
 }

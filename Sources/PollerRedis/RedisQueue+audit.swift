@@ -10,7 +10,8 @@ extension RedisQueue {
     /// One step of an audit: first the lanes and leases of each partition, then every item.
     ///
     /// Only here the keyspace itself is walked: an item that is in no list is found no other way.
-    /// Cursors are `lanes.<partition>.<rank>` and `items.<SCAN's cursor>`.
+    /// One server is walked once; of a Redis Cluster the node of each partition, for its items.
+    /// Cursors are `lanes.<partition>.<rank>` and `items.<partition>.<SCAN's cursor>`.
     func audit(after cursor: String?, repairing: Bool) async throws(StoreError) -> AuditPage {
         let parts = (cursor ?? "lanes.0.0").split(separator: ".").map(String.init)
         switch (parts.first, parts.count) {
@@ -19,7 +20,11 @@ extension RedisQueue {
                 let rank = Int(parts[2])
             else { throw .unknownCursor }
             return try await auditLanes(partition, rank, repairing)
-        case ("items", 2): return try await auditItems(parts[1], repairing)
+        case ("items", 3):
+            guard let partition = Int(parts[1]), (0..<keys.partitions).contains(partition) else {
+                throw .unknownCursor
+            }
+            return try await auditItems(partition, parts[2], repairing)
         default: throw .unknownCursor
         }
     }
@@ -37,16 +42,21 @@ extension RedisQueue {
         let isLast = partition + 1 == keys.partitions
         let following =
             next >= 0
-            ? "lanes.\(partition).\(next)" : isLast ? "items.0" : "lanes.\(partition + 1).0"
+            ? "lanes.\(partition).\(next)" : isLast ? "items.0.0" : "lanes.\(partition + 1).0"
         return AuditPage(checked: checked, faults: faults, next: following)
     }
 
     private func auditItems(
+        _ partition: Int,
         _ cursor: String,
         _ repairing: Bool
     ) async throws(StoreError) -> AuditPage {
         let prefix = "\(keys.namespace)w{"
-        let page = try await scan(cursor, pattern: "\(prefix)*")
+        let page = try await scan(
+            cursor,
+            pattern: client.isCluster ? "\(prefix)\(partition)}*" : "\(prefix)*",
+            on: keys.meta(partition)
+        )
         var items: [Int: [RedisArgument]] = [:]
         for key in page.keys {
             let parts = key.dropFirst(prefix.count).split(separator: "}", maxSplits: 1)
@@ -60,12 +70,18 @@ extension RedisQueue {
             faults += found.faults
             checked += found.checked
         }
-        return AuditPage(checked: checked, faults: faults, next: page.next.map { "items.\($0)" })
+        var next = page.next.map { "items.\(partition).\($0)" }
+        if next == nil, client.isCluster, partition + 1 < keys.partitions {
+            next = "items.\(partition + 1).0"
+        }
+        return AuditPage(checked: checked, faults: faults, next: next)
     }
 
+    /// Some keys of the server that holds a key.
     private func scan(
         _ cursor: String,
-        pattern: String
+        pattern: String,
+        on key: String
     ) async throws(StoreError) -> (keys: [String], next: String?) {
         let command = RedisCommand(
             "SCAN",
@@ -75,7 +91,7 @@ extension RedisQueue {
             ]
         )
         do throws(RedisError) {
-            let reply = try await client.send(command)
+            let reply = try await client.send(command, key: key)
             guard let parts = reply.array, parts.count == 2, let next = parts[0].string else {
                 throw .protocolError("SCAN answered \(reply)")
             }

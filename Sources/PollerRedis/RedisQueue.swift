@@ -12,6 +12,8 @@ struct RedisQueue<Record: ItemRecord>: Sendable {
     let keys: Keys
     let scripts: Scripts
     let logger: Logger
+    /// How many replicas must have what is accepted or about to be told; nil asks none.
+    var durability: RedisDurability?
 
     func claim(_ request: ClaimRequest) async throws(StoreError) -> Claim<Record.Item> {
         let reply = try await run(
@@ -40,6 +42,28 @@ struct RedisQueue<Record: ItemRecord>: Sendable {
             arguments(of: request)
         )
         return (results, try claim(request, reply))
+    }
+
+    /// Makes sure that replicas have all that was written to a partition until now.
+    ///
+    /// A write of its own is what the waiting counts from: what was joined wrote nothing.
+    func confirm(partition: Int) async throws(StoreError) {
+        guard let durability else { return }
+        do throws(RedisError) {
+            let touch = RedisCommand("HINCRBY", [.string(keys.meta(partition)), "confirmed", 1])
+            let reply = try await client.send(touch, waitFor: durability)
+            guard reply.replicas >= durability.replicas else {
+                throw .reply(Self.tooFew(reply.replicas, durability))
+            }
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// The error of a write that too few replicas have; repeating it is harmless.
+    static func tooFew(_ replicas: Int, _ durability: RedisDurability) -> RedisReplyError {
+        let message = "\(replicas) of \(durability.replicas) replicas have it in time; try again"
+        return RedisReplyError(code: "NOREPLICAS", message: message)
     }
 
     private func commit(

@@ -14,22 +14,18 @@ extension RedisWatchStore: Outbox {
     ) async throws(StoreError) -> [OutboxEntry] {
         let stream = RedisArgument.string(queue.keys.outbox(partition))
         let name = RedisArgument.string(consumer.description)
-        let replies = try await pipeline([
-            RedisCommand(
-                "XREADGROUP",
-                [
-                    "GROUP", Self.group, name, "COUNT", RedisArgument(limit), "STREAMS", stream,
-                    ">",
-                ]
-            ),
-            RedisCommand(
-                "XAUTOCLAIM",
-                [
-                    stream, Self.group, name, RedisArgument(idle.ms), "0", "COUNT",
-                    RedisArgument(limit),
-                ]
-            ),
-        ])
+        let read = RedisCommand(
+            "XREADGROUP",
+            ["GROUP", Self.group, name, "COUNT", RedisArgument(limit), "STREAMS", stream, ">"]
+        )
+        let takeOver = RedisCommand(
+            "XAUTOCLAIM",
+            [
+                stream, Self.group, name, RedisArgument(idle.ms), "0", "COUNT",
+                RedisArgument(limit),
+            ]
+        )
+        let replies = try await pipeline([read, takeOver])
         if replies.contains(where: { $0.error?.code == "NOGROUP" }) {
             try await createGroup(stream)
             return try await unacknowledged(
@@ -42,6 +38,10 @@ extension RedisWatchStore: Outbox {
         for reply in replies {
             if let error = reply.error { throw StoreError(.reply(error)) }
         }
+        // Nothing is told that a failover could make untold: what was read is on replicas first.
+        // Until then it stays ours and unacknowledged, and comes back after `idle`.
+        let isNews = replies[0].array?.isEmpty == false
+        if isNews { try await queue.confirm(partition: partition) }
         let fresh = replies[0].array?.first?.array?.last?.array ?? []
         let abandoned = replies[1].array.flatMap { $0.count > 1 ? $0[1].array : nil } ?? []
         var entries: [OutboxEntry] = []

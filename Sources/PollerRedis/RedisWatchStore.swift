@@ -4,7 +4,7 @@ package import RedisClient
 
 /// The queue of watches, their logs and the outbox, in Redis.
 package struct RedisWatchStore: WatchStore {
-    let queue: RedisQueue<WatchRecord>
+    private(set) var queue: RedisQueue<WatchRecord>
 
     /// The watches of a cluster.
     ///
@@ -12,11 +12,14 @@ package struct RedisWatchStore: WatchStore {
     ///   - client: the connection; it must be running.
     ///   - layout: namespace and partitions, as verified at start.
     ///   - scripts: the live ones, or those of a test's clock.
+    ///   - durability: how many replicas must have a watch before it is accepted, and an event
+    ///     before it is told; nil asks none.
     ///   - logger: told about records that cannot be read.
     package init(
         client: RedisClient,
         layout: StoreLayout,
         scripts: Scripts = .live,
+        durability: RedisDurability? = nil,
         logger: Logger
     ) {
         queue = RedisQueue(
@@ -25,6 +28,7 @@ package struct RedisWatchStore: WatchStore {
             scripts: scripts,
             logger: logger
         )
+        queue.durability = durability
     }
 
     package var partitions: Int { queue.keys.partitions }
@@ -83,6 +87,7 @@ package struct RedisWatchStore: WatchStore {
                     results[index] = try result(of: watches[index].key, outcome)
                 }
             }
+            try await queue.confirm(partition: partition)
         }
         return results.compactMap(\.self)
     }

@@ -6,6 +6,9 @@ package struct StoreLayout: Hashable, Sendable {
     /// What a store on one Redis is created with: enough to spread the scripts' work over
     /// workers, few enough to look at each of them every second.
     package static let partitionsOnOneRedis = 16
+    /// What a store on a Redis Cluster is created with: enough for every node of a large one to
+    /// have a share.
+    package static let partitionsOnCluster = 64
 
     /// As configured, without the colon: two clusters may share one Redis.
     package let namespace: String

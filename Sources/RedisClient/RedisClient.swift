@@ -3,118 +3,153 @@ package import NIOCore
 import NIOPosix
 import ServiceLifecycle
 
-/// A client of one Redis server.
+/// A client of one Redis server, of the master that sentinels name, or of a Redis Cluster.
 ///
-/// All commands share one connection: commands of many tasks are written together and answered in
-/// order. Subscriptions share a second one. Both are made and kept by ``run()``, which reconnects
-/// for ever; what is sent meanwhile waits for the connection up to the command timeout.
+/// All commands to a server share one connection: commands of many tasks are written together and
+/// answered in order. Subscriptions share another one, and writes that wait for replicas a third.
+/// They are made and kept by ``run()``, which reconnects for ever; what is sent meanwhile waits for
+/// the connection up to the command timeout.
+///
+/// In a Cluster a command goes to the node of its first key (see `RedisCommand.firstKey`), a script
+/// to that of its first key, and a command without keys to any one master. A call never has keys of
+/// several slots, but a ``pipeline(_:)`` may.
 ///
 /// A class because it is the identity of these connections.
 package final class RedisClient: Service {
     private let url: RedisURL
     private let configuration: RedisConfiguration
     private let eventLoop: any EventLoop
-    private let commands: RedisCommandLink
-    private let subscriptions: RedisPubSubLink
+    private let backend: any RedisBackend
+    /// The one link for all commands, if there is one server: the common case takes the short way.
+    private let only: RedisCommandLink?
+    private let news = RedisMasterNews()
 
     /// Makes a client that connects once ``run()`` is called.
     ///
-    /// `eventLoopGroup` is where its one event loop comes from; the default shares NIO's own.
+    /// `eventLoopGroup` is where its event loops come from, one for each server; the default shares
+    /// NIO's own.
     package init(
         url: RedisURL,
         configuration: RedisConfiguration = RedisConfiguration(),
         logger: Logger,
         eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     ) {
-        let eventLoop = eventLoopGroup.next()
-        func link(_ role: String) -> RedisLink {
-            RedisLink(
+        var logger = logger
+        logger[metadataKey: "redis.url"] = "\(url)"
+        self.url = url
+        self.configuration = configuration
+        if case .cluster = url.target {
+            let cluster = RedisCluster(
                 url: url,
                 configuration: configuration,
-                role: role,
+                news: news,
+                group: eventLoopGroup,
+                logger: logger
+            )
+            self.eventLoop = cluster.eventLoop
+            self.backend = cluster
+            self.only = nil
+        } else {
+            self.eventLoop = eventLoopGroup.next()
+            let server = RedisSingleServer(
+                url: url,
+                configuration: configuration,
+                news: news,
                 eventLoop: eventLoop,
                 logger: logger
             )
+            self.backend = server
+            self.only = server.commands
         }
-        self.url = url
-        self.configuration = configuration
-        self.eventLoop = eventLoop
-        self.commands = RedisCommandLink(
-            link: link("commands"),
-            configuration: configuration,
-            eventLoop: eventLoop
-        )
-        self.subscriptions = RedisPubSubLink(
-            link: link("subscriptions"),
-            configuration: configuration,
-            eventLoop: eventLoop,
-            logger: logger
-        )
     }
 
     /// Keeps the client connected until the task is cancelled or shut down gracefully.
     ///
-    /// Call once. Never returns because of a connection; throws only if a file named by
-    /// ``RedisTLSConfiguration`` cannot be used. On graceful shutdown, written commands are answered
-    /// first; on cancellation they fail as lost.
+    /// Call once. Never returns because of a connection; throws only if a TLS file cannot be used. On
+    /// graceful shutdown, written commands are answered first; on cancellation they fail as lost.
     package func run() async throws {
         let connector = try RedisConnector(url: url, configuration: configuration)
-        let ends = [eventLoop.makePromise(of: Void.self), eventLoop.makePromise(of: Void.self)]
-        try await withTaskCancellationHandler {
-            try await withGracefulShutdownHandler {
-                commands.start(connector, finished: ends[0])
-                subscriptions.start(connector, finished: ends[1])
-                for end in ends { try await end.futureResult.get() }
+        await withTaskCancellationHandler {
+            await withGracefulShutdownHandler {
+                await backend.run(connector)
             } onGracefulShutdown: {
-                self.commands.stop(graceful: true)
-                self.subscriptions.stop()
+                self.backend.stop(graceful: true)
             }
         } onCancel: {
-            commands.stop(graceful: false)
-            subscriptions.stop()
+            backend.stop(graceful: false)
         }
     }
 
-    /// Whether commands are sent at once; `false` while connecting.
-    package var isConnected: Bool { commands.isConnected }
+    /// Whether commands are sent at once; `false` while connecting, also to one node of a Cluster.
+    package var isConnected: Bool { backend.isConnected }
+
+    /// Whether keys are spread over the nodes of a Redis Cluster.
+    package var isCluster: Bool { only == nil }
 
     /// Waits for the connection, at most `timeout`.
     ///
     /// Throws ``RedisError/notConnected`` after the timeout, ``RedisError/cancelled`` or
     /// ``RedisError/closed``.
     package func waitUntilConnected(timeout: Duration) async throws(RedisError) {
-        let observer = RedisConnectionObserver()
-        let timer = eventLoop.scheduleTask(in: TimeAmount(timeout)) {
-            observer.resume(.failure(.notConnected))
-        }
-        defer {
-            timer.cancel()
-            commands.remove(observer)
-        }
-        commands.add(observer)
-        let outcome = await withTaskCancellationHandler {
-            await observer.wait()
-        } onCancel: {
-            observer.resume(.failure(.cancelled))
-        }
-        try outcome.get()
+        let observer = RedisWaiter<Void>()
+        backend.add(observer)
+        defer { backend.remove(observer) }
+        try await observer.wait(timeout: timeout, on: eventLoop).get()
     }
 
+    /// Whenever another server is written to than before; the stream ends with the client.
+    ///
+    /// Told once the new server is known: after sentinels' or a Cluster's failover, and when slots
+    /// have moved. One server alone is always the same.
+    package var masterChanges: AsyncStream<RedisMasterChange> { news.changes() }
+
     /// Sends a command and returns its reply; an error reply is thrown as ``RedisError/reply(_:)``.
-    package func send(_ command: RedisCommand) async throws(RedisError) -> RedisValue {
-        let replies = try await commands.perform([command]).get()
-        if case .error(let error) = replies[0] { throw .reply(error) }
-        return replies[0]
+    ///
+    /// In a Cluster it goes to the node of `key`, which is only needed for a command whose first key
+    /// cannot be known. A reply that refuses it for a passing reason makes the client repeat it for
+    /// ``RedisConfiguration/refusalPatience``.
+    package func send(
+        _ command: RedisCommand,
+        key: String? = nil
+    ) async throws(RedisError) -> RedisValue {
+        if let only {
+            let replies = try await only.perform([command]).get()
+            guard case .error = replies[0] else { return replies[0] }
+            return try await settled(RedisUnit([command]), nil, replies)[0]
+        }
+        return try await perform(RedisUnit([command], key: key))[0]
+    }
+
+    /// Sends a write and waits until replicas have it; what it replied, and how many have it.
+    ///
+    /// Uses a connection of its own. See ``RedisDurability`` for what that promises. A command that
+    /// wrote nothing is not waited for: only writes of this call and earlier ones are covered.
+    package func send(
+        _ command: RedisCommand,
+        key: String? = nil,
+        waitFor durability: RedisDurability
+    ) async throws(RedisError) -> RedisDurableReply {
+        try await performDurably(RedisUnit([command], key: key), durability)
+    }
+
+    /// Sends a command to every master and returns their replies, error replies in place.
+    ///
+    /// For what has no key and concerns each server: `CONFIG`, `INFO`, `SCRIPT`, `DBSIZE`, `FLUSHDB`.
+    /// Fails with the first master that does not answer.
+    package func sendToMasters(
+        _ command: RedisCommand
+    ) async throws(RedisError) -> [RedisNodeReply] {
+        try await backend.performOnMasters(command).get()
     }
 
     /// Sends commands in one go, in order, and returns as many replies; error replies stay in place
     /// as ``RedisValue/error(_:)``.
     ///
     /// Not a transaction: other clients' commands may come in between, and a lost connection may
-    /// leave the first of them executed.
+    /// leave the first of them executed. In a Cluster the order holds for keys of the same slot.
     package func pipeline(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisValue] {
         if commands.isEmpty { return [] }
-        return try await self.commands.perform(commands).get()
+        return try await backend.pipeline(commands).get()
     }
 
     /// Runs a script by its digest, loading it if the server does not know it.
@@ -126,30 +161,97 @@ package final class RedisClient: Service {
         keys: [String],
         arguments: [RedisArgument] = []
     ) async throws(RedisError) -> RedisValue {
-        let evaluation = RedisCommand(
-            "EVALSHA",
-            [.string(script.sha1), RedisArgument(keys.count)] + keys.map { .string($0) }
-                + arguments
-        )
+        let evaluation = script.evaluation(keys, arguments)
         do throws(RedisError) {
-            return try await send(evaluation)
-        } catch .reply(let error) where error.code == "NOSCRIPT" {
-            let load = RedisCommand("SCRIPT", ["LOAD", .string(script.source)])
-            let replies = try await pipeline([load, evaluation])
-            for reply in replies {
-                if case .error(let error) = reply { throw .reply(error) }
-            }
-            return replies[1]
+            return try await perform(RedisUnit([evaluation]))[0]
+        } catch .reply(let error) where error.kind == .unknownScript {
+            return try await perform(script.loading(evaluation))[1]
+        }
+    }
+
+    /// Runs a script like ``eval(_:keys:arguments:)`` and waits until replicas have what it wrote.
+    ///
+    /// Uses a connection of its own. See ``RedisDurability`` for what that promises. A script that
+    /// wrote nothing is not waited for: let it write something.
+    package func eval(
+        _ script: RedisScript,
+        keys: [String],
+        arguments: [RedisArgument] = [],
+        waitFor durability: RedisDurability
+    ) async throws(RedisError) -> RedisDurableReply {
+        let evaluation = script.evaluation(keys, arguments)
+        do throws(RedisError) {
+            return try await performDurably(RedisUnit([evaluation]), durability)
+        } catch .reply(let error) where error.kind == .unknownScript {
+            return try await performDurably(script.loading(evaluation), durability)
         }
     }
 
     /// Listens to channels and patterns; see ``RedisSubscription``.
     ///
-    /// Events are kept from now on, within the limits of ``RedisConfiguration``.
+    /// Events are kept from now on, within the limits of ``RedisConfiguration``. In a Cluster any
+    /// node passes on what is published at any other.
     package func subscribe(channels: [String], patterns: [String] = []) -> RedisSubscription {
         let topics =
             channels.map { RedisTopic.channel($0) } + patterns.map { RedisTopic.pattern($0) }
         precondition(!topics.isEmpty, "a subscription needs a channel or a pattern")
-        return subscriptions.subscribe(Set(topics))
+        return backend.subscribe(Set(topics))
+    }
+
+    // MARK: Helpers
+
+    private func performDurably(
+        _ unit: RedisUnit,
+        _ durability: RedisDurability
+    ) async throws(RedisError) -> RedisDurableReply {
+        let replies = try await perform(unit, durability)
+        if case .error(let error) = replies[replies.count - 1] { throw .reply(error) }
+        return RedisDurableReply(
+            reply: replies[unit.deciding],
+            replicas: replies[replies.count - 1].int ?? 0
+        )
+    }
+
+    /// The replies of a unit, none of which is an error up to the deciding one.
+    private func perform(
+        _ unit: RedisUnit,
+        _ durability: RedisDurability? = nil
+    ) async throws(RedisError) -> [RedisValue] {
+        let replies = try await backend.perform(unit, durability).get()
+        let isRefused = replies.prefix(unit.deciding + 1).contains { $0.error != nil }
+        return isRefused ? try await settled(unit, durability, replies) : replies
+    }
+
+    /// The replies of a unit once its errors have passed; throws those that do not.
+    private func settled(
+        _ unit: RedisUnit,
+        _ durability: RedisDurability?,
+        _ refused: [RedisValue]
+    ) async throws(RedisError) -> [RedisValue] {
+        let replies = try await repeatRefused(unit, durability, refused)
+        for index in 0...unit.deciding {
+            if case .error(let error) = replies[index] { throw .reply(error) }
+        }
+        return replies
+    }
+
+    /// Repeats what was refused for a passing reason, until it is executed or patience ends.
+    private func repeatRefused(
+        _ unit: RedisUnit,
+        _ durability: RedisDurability?,
+        _ refused: [RedisValue]
+    ) async throws(RedisError) -> [RedisValue] {
+        var replies = refused
+        let giveUp = RedisInstant(.now()) + configuration.refusalPatience
+        var pause = Duration.milliseconds(10)
+        while case .error(let error) = replies[unit.deciding], RedisInstant(.now()) < giveUp,
+            error.kind.passesSoon || (error.kind == .readOnly && backend.findsMasters)
+        {
+            guard (try? await Task.sleep(for: pause)) != nil else { throw .cancelled }
+            // Quick for what passes at once, easy on a server that needs seconds.
+            pause = min(pause * 2, .milliseconds(200))
+            replies = try await backend.perform(unit, durability).get()
+        }
+        return replies
     }
 }

@@ -42,7 +42,7 @@ async def main():
     try:
         socket = await websockets.connect(
             options.url,
-            subprotocols=[options.protocol] if options.protocol else None,
+            subprotocols=options.protocol.split(",") if options.protocol else None,
             additional_headers=headers,
             origin=options.origin,
             proxy=None,

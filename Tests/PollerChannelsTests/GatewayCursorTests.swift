@@ -22,8 +22,17 @@ struct GatewayCursorTests {
                             n: UInt64.random(in: 0...5000, using: &chance)
                         )
                 }
-                let text = cursor.encode(positions, for: main)
-                #expect(cursor.decode(text, partitions: count, for: main) == positions)
+                let told = LiveCursor(
+                    positions: positions,
+                    mark: Bool.random(using: &chance)
+                        ? nil
+                        : LiveCursor.Mark(
+                            watch: ItemID(of: "default", "source", "src_1"),
+                            seq: Int.random(in: 0...1_000_000, using: &chance)
+                        )
+                )
+                let text = cursor.encode(told, for: main)
+                #expect(cursor.decode(text, partitions: count, for: main) == told)
             }
         }
     }
@@ -31,7 +40,7 @@ struct GatewayCursorTests {
     @Test("is good for its account, its store and its secret only, and cannot be altered")
     func forgery() {
         let positions = [OutboxPosition(ms: 1_795_165_200_125, n: 3), .start]
-        let text = cursor.encode(positions, for: main)
+        let text = cursor.encode(LiveCursor(positions: positions), for: main)
         let other = Principal(name: "a", account: AccountID(unchecked: "acct_2"))
         #expect(cursor.decode(text, partitions: 2, for: other) == nil)
         #expect(cursor.decode(text, partitions: 2, for: Principal(name: "a", account: nil)) == nil)

@@ -21,8 +21,8 @@ struct GatewaySessionTests {
     @Test("a key in the request is looked up, then hello is said")
     func hello() {
         var session = session(open: false)
-        #expect(session.open(token: "k", known: nil) == [.authenticate("k")])
-        let actions = session.authenticated(principal, now: .seconds(1))
+        #expect(session.open(token: "k", known: nil) == [.authenticate(.token("k"))])
+        let actions = session.authenticated(.admitted(principal), now: .seconds(1))
         guard case .send(let text) = actions.first else {
             Issue.record("\(actions)")
             return
@@ -38,7 +38,7 @@ struct GatewaySessionTests {
         #expect(session.tick(now: .milliseconds(4999)).isEmpty)
         #expect(closes(session.tick(now: .seconds(5))) == .authTimeout)
         // A late answer of the look-up changes nothing.
-        #expect(session.authenticated(principal, now: .seconds(6)).isEmpty)
+        #expect(session.authenticated(.admitted(principal), now: .seconds(6)).isEmpty)
         #expect(session.deadline == .seconds(8))
         #expect(session.tick(now: .seconds(8)) == [.cut])
         #expect(session.deadline == nil)
@@ -128,7 +128,7 @@ struct GatewaySessionTests {
                 principal: principal,
                 limits: GatewayLimits()
             )
-            return subscription.matches(Samples.event())
+            return subscription.wants(Samples.event())
         }
         #expect(try matches(#""source.chargeable""#))
         #expect(try matches(#""watch.*","source.*""#))

@@ -82,6 +82,11 @@ import Testing
                 #expect(reply.string == "PONG")
             }
         }
+        let named = "rediss://127.0.0.1:\(server.port)?ca=\(certificates.files.authority.path)"
+        try await LiveRedis.withClient(named) { client in
+            let reply = try await client.send(RedisCommand("PING"))
+            #expect(reply.string == "PONG")
+        }
         var careless = RedisConfiguration()
         careless.tls.verifiesServer = false
         let url = "rediss://127.0.0.1:\(server.port)"
@@ -95,6 +100,30 @@ import Testing
             }
             #expect(!client.isConnected)
         }
+    }
+
+    @Test("while Redis is down one line tells it, and another one that it is back")
+    func quiet() async throws {
+        let server = try RedisServerProcess()
+        let log = RecordedLog()
+        var configuration = RedisConfiguration()
+        configuration.reconnectCap = .milliseconds(20)
+        try await LiveRedis.withClient(
+            server.url,
+            configuration: configuration,
+            logger: log.logger
+        ) { client in
+            try await client.waitUntilConnected(timeout: .seconds(10))
+            server.kill()
+            try await LiveRedis.eventually("it is tried often") {
+                log.all.filter { $0.contains("connecting to Redis failed") }.count > 10
+            }
+            try server.restart()
+            try await client.waitUntilConnected(timeout: .seconds(10))
+        }
+        // The first connection, its loss, and the second one.
+        let lines = log.all.filter { !$0.hasPrefix("debug") && !$0.hasPrefix("trace") }
+        #expect(lines.map { $0.prefix { $0 != ":" } } == ["info", "warning", "info"])
     }
 
     @Test("an unreadable trust file ends the run with an error")

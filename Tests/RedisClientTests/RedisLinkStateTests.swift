@@ -8,9 +8,14 @@ import Testing
 
     private func state(_ url: String = "redis://h") throws -> RedisLinkState {
         RedisLinkState(
-            handshake: RedisHandshake(url: try RedisURL(url), clientName: nil),
+            handshake: try handshake(url),
             backoff: RedisBackoff(base: .milliseconds(50), cap: .seconds(5))
         )
+    }
+
+    private func handshake(_ text: String, _ clientName: String? = nil) throws -> RedisHandshake {
+        let url = try RedisURL(text)
+        return RedisHandshake(login: url.login, database: url.database, clientName: clientName)
     }
 
     /// A link that is ready since `start`.
@@ -24,22 +29,22 @@ import Testing
 
     @Test("the login says only what is needed, and always PING")
     func handshake() throws {
-        let plain = RedisHandshake(url: try RedisURL("redis://h"), clientName: nil)
+        let plain = try handshake("redis://h")
         #expect(plain.commands == [RedisCommand("PING")])
-        let full = RedisHandshake(url: try RedisURL("redis://u:p@h/3"), clientName: "w1")
+        let full = try handshake("redis://u:p@h/3", "w1")
         #expect(
             full.commands == [
                 RedisCommand("AUTH", ["u", "p"]), RedisCommand("SELECT", [3]),
                 RedisCommand("CLIENT", ["SETNAME", "w1"]), RedisCommand("PING"),
             ]
         )
-        let legacy = RedisHandshake(url: try RedisURL("redis://:p@h"), clientName: nil)
+        let legacy = try handshake("redis://:p@h")
         #expect(legacy.commands.first == RedisCommand("AUTH", ["p"]))
     }
 
     @Test("a refused login says what to do; a refused name or right to PING does no harm")
     func judgement() throws {
-        let handshake = RedisHandshake(url: try RedisURL("redis://u:p@h/3"), clientName: "w1")
+        let handshake = try handshake("redis://u:p@h/3", "w1")
         func failure(_ line: String, _ index: Int) -> RedisLinkFailure? {
             handshake.failure(of: .error(RedisReplyError(line: line)), at: index)
         }

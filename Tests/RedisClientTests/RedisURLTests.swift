@@ -7,24 +7,27 @@ import Testing
         #expect(
             try RedisURL("redis://localhost")
                 == RedisURL(
-                    transport: .tcp(host: "localhost", port: 6379)
+                    target: .server(.tcp(host: "localhost", port: 6379))
                 )
         )
         #expect(
             try RedisURL("rediss://bob:s%3Aec%20ret@example.org:7000/3")
                 == RedisURL(
-                    transport: .tls(host: "example.org", port: 7000),
-                    username: "bob",
-                    password: "s:ec ret",
+                    target: .server(.tls(host: "example.org", port: 7000)),
+                    login: RedisLogin(username: "bob", password: "s:ec ret"),
                     database: 3
                 )
         )
         #expect(
             try RedisURL("REDIS://:pass@word@[::1]:6380/0")
-                == RedisURL(transport: .tcp(host: "::1", port: 6380), password: "pass@word")
+                == RedisURL(
+                    target: .server(.tcp(host: "::1", port: 6380)),
+                    login: RedisLogin(password: "pass@word")
+                )
         )
         #expect(
-            try RedisURL("redis://") == RedisURL(transport: .tcp(host: "127.0.0.1", port: 6379))
+            try RedisURL("redis://")
+                == RedisURL(target: .server(.tcp(host: "127.0.0.1", port: 6379)))
         )
     }
 
@@ -33,17 +36,50 @@ import Testing
         #expect(
             try RedisURL("unix:///run/redis%20a.sock?db=5")
                 == RedisURL(
-                    transport: .unix(path: "/run/redis a.sock"),
+                    target: .server(.unix(path: "/run/redis a.sock")),
                     database: 5
                 )
         )
         #expect(
             try RedisURL("unix://u:p@/r.sock")
                 == RedisURL(
-                    transport: .unix(path: "/r.sock"),
-                    username: "u",
-                    password: "p"
+                    target: .server(.unix(path: "/r.sock")),
+                    login: RedisLogin(username: "u", password: "p")
                 )
+        )
+    }
+
+    @Test("a Cluster is named by some nodes, a master by its sentinels and its name")
+    func severalServers() throws {
+        #expect(
+            try RedisURL("redis+cluster://u:p@a:7000,b,[::1]:7002,a:7000")
+                == RedisURL(
+                    target: .cluster([
+                        .tcp(host: "a", port: 7000), .tcp(host: "b", port: 6379),
+                        .tcp(host: "::1", port: 7002),
+                    ]),
+                    login: RedisLogin(username: "u", password: "p")
+                )
+        )
+        let sentinels = [
+            RedisEndpoint.tls(host: "a", port: 26_379), .tls(host: "b", port: 5000),
+        ]
+        let target = RedisURL.Target.sentinel(sentinels, master: "my master")
+        #expect(
+            try RedisURL("rediss+sentinel://:m%40@s:t@a,b:5000/my%20master/2?ca=/c%20a.pem")
+                == RedisURL(
+                    target: target,
+                    login: RedisLogin(password: "m@"),
+                    sentinelLogin: RedisLogin(username: "s", password: "t"),
+                    database: 2,
+                    tlsFiles: RedisTLSFiles(authorities: "/c a.pem")
+                )
+        )
+        let sentinelsOnly = try RedisURL("rediss+sentinel://@s:t@a,b:5000/my%20master")
+        #expect(sentinelsOnly.login == nil && sentinelsOnly.sentinelLogin?.password == "t")
+        #expect(
+            try RedisURL("rediss://h?ca=/a&cert=/c&key=/k").tlsFiles
+                == RedisTLSFiles(authorities: "/a", certificate: "/c", key: "/k")
         )
     }
 
@@ -55,7 +91,11 @@ import Testing
             "redis://[::1", "redis://[::1]x", "redis://topsecret@h", "redis://:%zz@h",
             "redis://:topsecret%@h", "redis://:%ff@h", "redis://h?db=1", "redis://h#x", "unix://",
             "unix://host", "unix:///", "unix:///s?x=1", "unix:///s?db=topsecret",
-            "redis+cluster://h:1,h:2", "redis+sentinel://h:1/name",
+            "redis://h:1,h:2", "redis+cluster://h:1,h:2/3", "redis+cluster://h:1,h:topsecret",
+            "redis+sentinel://h:1", "redis+sentinel://h:1/", "redis+sentinel://h:1/name/x",
+            "redis+sentinel://a:topsecret@b:c@d:e@h:1/name", "redis+other://h", "redisx://h",
+            "redis://h?ca=/ca.pem", "rediss://h?x=/ca.pem", "rediss://h?ca=", "rediss://h?cert=/c",
+            "rediss://h?ca=/a&ca=/b",
             "unix:///" + String(repeating: "p", count: 104),
         ]
     )
@@ -69,6 +109,8 @@ import Testing
     func redacted() throws {
         for text in [
             "redis://u:hunter2@h:1/2", "rediss://:hunter2@[::1]", "unix://:hunter2@/s?db=1",
+            "redis+cluster://:hunter2@a,b", "redis+sentinel://u:hunter2@s:hunter2@a,b/name",
+            "redis+sentinel://@s:hunter2@a,b/name",
         ] {
             let url = try RedisURL(text)
             var dumped = ""

@@ -1,6 +1,10 @@
 /// Why the gateway ends a connection: 4000–4099 do not reconnect as you are, 4100–4199 reconnect
 /// with your cursor after a random wait, 4200 there is nothing more to come.
 enum CloseCode: Int, Hashable, Sendable {
+    /// A frame that breaks RFC 6455.
+    case protocolError = 1002
+    /// A text that is not UTF-8.
+    case notText = 1007
     /// A frame that is no message of the protocol.
     case badMessage = 4000
     /// No credentials within 5 s.
@@ -13,8 +17,12 @@ enum CloseCode: Int, Hashable, Sendable {
     case tooManySubscriptions = 4009
     /// More connections than these credentials may have.
     case tooManyConnections = 4010
+    /// The store cannot be reached.
+    case unavailable = 4100
     /// This process is shutting down; another takes over.
     case draining = 4101
+    /// The connection is old; a new one may find a less busy process.
+    case rotated = 4102
     /// The credentials have run out.
     case tokenExpired = 4105
     /// The client reads slower than events come.

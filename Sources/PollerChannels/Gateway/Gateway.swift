@@ -6,7 +6,8 @@ package import Poller
 import ServiceLifecycle
 
 /// Tells those who are connected right now, the moment something is recorded: WebSocket at
-/// `GET /v1/stream`, subprotocol `poller.v1.json`.
+/// `GET /v1/stream`, subprotocol `poller.v1.json`, and event streams at `GET /v1/events/stream` and
+/// `GET /v1/sources/{id}/events`.
 ///
 /// It holds nothing that must survive: a client's cursor names its place in the outbox, and any
 /// gateway of the cluster can go on from there. Run it as a service listed *after* the feed, so
@@ -20,13 +21,17 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     /// A gateway onto `outbox`, fed by `feed` with what happens.
     ///
-    /// `onListening` is told the address once it accepts connections.
+    /// - `tokens`: checks stream tokens; nil when none are made.
+    /// - `secrets`: knows the sources' own secrets; by default those given with the watches.
+    /// - `onListening`: told the address once it accepts connections.
     package init(
         configuration: GatewayConfiguration,
         outbox: Events,
         watches: Store,
         feed: LiveFeed<Events, C>,
         authenticator: any Authenticator,
+        tokens: (any StreamTokenVerifier)? = nil,
+        secrets: (any SourceSecrets)? = nil,
         clock: C,
         logger: Logger,
         onListening: @escaping @Sendable (SocketAddress) async -> Void = { _ in }
@@ -36,8 +41,14 @@ where C.Duration == Duration, C.Instant: Sendable {
         core = GatewayCore(
             outbox: outbox,
             watches: watches,
-            feed: feed,
-            authenticator: authenticator,
+            hub: LiveHub(feed),
+            door: GatewayDoor(
+                keys: authenticator,
+                tokens: tokens,
+                secrets: secrets ?? WatchSecrets(watches),
+                logger: logger
+            ),
+            slots: ConnectionSlots(configuration.limits),
             cursor: GatewayCursor(secret: configuration.cursorSecret),
             limits: configuration.limits,
             drainSpread: configuration.drainSpread,
@@ -67,6 +78,11 @@ where C.Duration == Duration, C.Instant: Sendable {
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
             logger: core.logger
         )
-        try await server.run()
+        let items = core.hub.open()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { [core] in await core.hub.run(items) }
+            try await server.run()
+            group.cancelAll()
+        }
     }
 }

@@ -2,8 +2,8 @@
 enum GatewayAction: Hashable, Sendable {
     /// Sends a text message.
     case send(String)
-    /// Finds out whose key this is and reports it with `authenticated`.
-    case authenticate(String)
+    /// Finds out whose credentials these are and reports it with `authenticated`.
+    case authenticate(GatewayDoor.Credentials)
     /// Starts sending what a subscription asks for.
     case subscribe(Subscription)
     /// Stops a subscription.

@@ -1,5 +1,6 @@
 import HummingbirdCore
 import Logging
+import Metrics
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -7,10 +8,10 @@ import NIOWebSocket
 import Poller
 
 /// Speaks HTTP/1.1 with a client until it is clear what it wants: a WebSocket at `/v1/stream`, or
-/// a plain request.
+/// an event stream.
 struct GatewayChannel<Events: Outbox, Store: WatchStore, C: Clock>: ServerChildChannel
 where C.Duration == Duration, C.Instant: Sendable {
-    typealias Plain = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
+    typealias Plain = EventStreamConnection<Events, Store, C>.Plain
 
     /// What a connection turned out to be.
     enum Outcome: Sendable {
@@ -29,8 +30,6 @@ where C.Duration == Duration, C.Instant: Sendable {
     static var subprotocol: String { "poller.v1.json" }
     /// The span in which a client must have said what it wants: nobody holds a socket for nothing.
     private static var requestTimeout: TimeAmount { .seconds(10) }
-    /// Fragments of one message; more is an attack on our bookkeeping.
-    private static var fragmentsMax: Int { 64 }
 
     let gateway: GatewayCore<Events, Store, C>
     let allowedOrigins: Set<String>
@@ -74,6 +73,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         do {
             switch try await value.outcome.get() {
             case .webSocket(let socket, let token):
+                Self.count("websocket")
                 await GatewayConnection(gateway, socket: socket).run(token: token)
             case .plain(let plain, let refusal): try await answer(plain, refusal)
             }
@@ -83,75 +83,97 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
     }
 
+    private static func count(_ transport: String) {
+        Counter(label: "poller_gateway_connections_total", dimensions: [("transport", transport)])
+            .increment()
+    }
+
     private func upgrade(
         _ channel: any Channel,
         _ head: HTTPRequestHead
     ) -> EventLoopFuture<Outcome> {
         channel.eventLoop.makeCompletedFuture {
-            try channel.pipeline.syncOperations.addHandler(
-                NIOWebSocketFrameAggregator(
-                    minNonFinalFragmentSize: 0,
-                    maxAccumulatedFrameCount: Self.fragmentsMax,
-                    maxAccumulatedFrameSize: gateway.limits.frameBytesMax
-                )
+            try WebSocketPipeline.add(
+                to: channel,
+                messageBytesMax: gateway.limits.frameBytesMax
             )
             let socket = try NIOAsyncChannel<WebSocketFrame, WebSocketFrame>(
                 wrappingChannelSynchronously: channel
             )
-            return .webSocket(socket, token: Self.token(in: head))
+            return .webSocket(socket, token: BearerToken.text(in: head))
         }
     }
+
+    // MARK: Plain requests
 
     /// Answers one plain request and closes: what is served here are streams.
     private func answer(_ plain: Plain, _ refusal: Refusal?) async throws {
         try await plain.executeThenClose { inbound, outbound in
-            for try await part in inbound {
-                let refusal = refusal ?? self.refusal(of: part)
-                let body = ByteBuffer(string: refusal.problem)
-                var headers: HTTPHeaders = [
-                    "content-type": "application/problem+json",
-                    "content-length": String(body.readableBytes),
-                    "connection": "close",
-                ]
-                if refusal.status == .upgradeRequired {
-                    headers.add(name: "upgrade", value: "websocket")
-                }
-                let answer = HTTPResponseHead(
-                    version: .http1_1,
-                    status: refusal.status,
-                    headers: headers
-                )
-                try await outbound.write(
-                    contentsOf: [.head(answer), .body(.byteBuffer(body)), .end(nil)]
-                )
-                return
+            var parts = inbound.makeAsyncIterator()
+            guard case .head(let head)? = try await parts.next() else { return }
+            let answer = EventStreamHead(request: head, allowedOrigins: allowedOrigins)
+            let path = head.uri.prefix { $0 != "?" }
+            guard refusal == nil, EventStreamRequest.isServed(path) else {
+                let refusal =
+                    refusal ?? self.refusal(of: head)
+                    ?? Refusal(
+                        status: .upgradeRequired,
+                        code: "upgrade_required",
+                        detail: "this is a WebSocket"
+                    )
+                return try await answer.refuse(refusal, outbound)
+            }
+            let door = EventStreamDoor(gateway: gateway, allowedOrigins: allowedOrigins)
+            let address = plain.channel.remoteAddress.flatMap(IPAddress.init)
+            switch await door.answer(head, from: address) {
+            case .refused(let refusal): try await answer.refuse(refusal, outbound)
+            case .done: try await answer.send(.noContent, outbound)
+            case .preflight: try await answer.preflight(outbound)
+            case .later:
+                let retry = EventStreamText.retry(ms: gateway.limits.overloadRetry.ms)
+                try await answer.send(.ok, outbound, body: retry)
+            case .stream where head.method == .HEAD:
+                try await answer.send(.ok, outbound)
+            case .stream(let subscription, let places):
+                Self.count("sse")
+                try await outbound.write(.head(answer.head(.ok)))
+                await EventStreamConnection(
+                    gateway,
+                    subscription: subscription,
+                    endsWhenSettled: path != "/v1/events/stream",
+                    channel: plain.channel
+                ).run(&parts, outbound)
+                withExtendedLifetime(places) {}
             }
         }
-    }
-
-    /// What a request that is no good handshake is answered.
-    private func refusal(of part: HTTPServerRequestPart) -> Refusal {
-        guard case .head(let head) = part else {
-            return Refusal(status: .badRequest, detail: "this is no WebSocket handshake")
-        }
-        return refusal(of: head)
-            ?? Refusal(status: .upgradeRequired, detail: "this is a WebSocket")
     }
 
     /// Why a request gets no WebSocket; nil when it may have one.
     private func refusal(of head: HTTPRequestHead) -> Refusal? {
         let path = head.uri.prefix { $0 != "?" }
         guard path == "/v1/stream" else {
-            return Refusal(status: .notFound, detail: "the live stream is GET /v1/stream")
+            return Refusal(
+                status: .notFound,
+                code: "not_found",
+                detail: "here are GET /v1/stream (WebSocket), GET /v1/events/stream and "
+                    + "GET /v1/sources/{id}/events (event streams)"
+            )
         }
         guard head.method == .GET else {
-            return Refusal(status: .methodNotAllowed, detail: "use GET")
+            return Refusal(
+                status: .methodNotAllowed,
+                code: "method_not_allowed",
+                detail: "use GET"
+            )
         }
         // Browsers always send it, and let any page connect anywhere: without this check every
         // page could listen to a gateway that trusts its own machine.
-        let origins = head.headers["origin"]
-        guard origins.allSatisfy(allowedOrigins.contains) else {
-            return Refusal(status: .forbidden, detail: "this origin is not on the allow-list")
+        guard head.headers["origin"].allSatisfy(allowedOrigins.contains) else {
+            return Refusal(
+                status: .forbidden,
+                code: "origin_not_allowed",
+                detail: "this origin is not on the allow-list"
+            )
         }
         let offered = head.headers[canonicalForm: "sec-websocket-protocol"]
         guard
@@ -160,16 +182,10 @@ where C.Duration == Duration, C.Instant: Sendable {
         else {
             return Refusal(
                 status: .badRequest,
+                code: "invalid_header",
                 detail: "offer the subprotocol \(Self.subprotocol)"
             )
         }
         return nil
-    }
-
-    private static func token(in head: HTTPRequestHead) -> String? {
-        guard let value = head.headers.first(name: "authorization"),
-            value.lowercased().hasPrefix("bearer ")
-        else { return nil }
-        return String(value.dropFirst("bearer ".count))
     }
 }

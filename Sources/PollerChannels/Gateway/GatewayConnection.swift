@@ -17,8 +17,11 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     private struct State: Sendable {
         var session: GatewaySession
-        var stops: [String: AsyncStream<Never>.Continuation] = [:]
-        var progress: [String: [OutboxPosition]] = [:]
+        /// The hub's number for each subscription that has not been stopped; 0 before there is
+        /// one.
+        var listening: [String: Int] = [:]
+        var progress: [String: LiveCursor] = [:]
+        var place: ConnectionSlots.Place?
     }
 
     private let gateway: GatewayCore<Events, Store, C>
@@ -27,6 +30,8 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let start: C.Instant
     private let alarm: Alarm<C>
     private let state: Mutex<State>
+    /// Who this is without credentials; nil for nobody.
+    private let known: Principal?
 
     /// A connection whose handshake is done.
     init(_ gateway: GatewayCore<Events, Store, C>, socket: Socket) {
@@ -40,25 +45,32 @@ where C.Duration == Duration, C.Instant: Sendable {
             Int64(Double(gateway.limits.pingInterval.ms) * jitter)
         )
         state = Mutex(State(session: GatewaySession(limits: gateway.limits, pingEvery: every)))
+        let isLocal = socket.channel.remoteAddress.flatMap(IPAddress.init)?.isLoopback ?? false
+        known = isLocal ? gateway.door.keys.anonymous : nil
     }
 
     /// Serves the client until either side ends it.
     ///
-    /// - Parameter token: the key in the request's `Authorization` header.
+    /// - Parameter token: the key or token in the request's `Authorization` header.
     func run(token: String?) async {
-        Counter(label: "poller_gateway_connections_total").increment()
-        let isLocal = socket.channel.remoteAddress.flatMap(IPAddress.init)?.isLoopback ?? false
-        let known = isLocal ? gateway.authenticator.anonymous : nil
+        let address = socket.channel.remoteAddress.flatMap(IPAddress.init)
+        let place = gateway.slots.place(from: address)
         do {
             try await socket.executeThenClose { inbound, outbound in
                 await withGracefulShutdownHandler {
                     await withTaskGroup(of: Void.self) { group in
                         group.addTask { await self.write(outbound) }
                         group.addTask { await self.keepTime() }
-                        await self.apply(
-                            self.session { $0.open(token: token, known: known) },
-                            &group
-                        )
+                        if place == nil {
+                            let reason = "too many connections from this address"
+                            self.close(.tooManyConnections, reason)
+                        } else {
+                            let known = self.known
+                            await self.apply(
+                                self.session { $0.open(token: token, known: known) },
+                                &group
+                            )
+                        }
                         await self.read(inbound, &group)
                         self.session { $0.closeReceived() }
                         self.queue.finish(with: [], discarding: true)
@@ -72,6 +84,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         } catch {
             gateway.logger.debug("live connection broke", metadata: ["error": "\(error)"])
         }
+        withExtendedLifetime(place) {}
     }
 
     // MARK: In
@@ -82,30 +95,20 @@ where C.Duration == Duration, C.Instant: Sendable {
     ) async {
         do {
             for try await frame in inbound {
-                switch frame.opcode {
-                case .text:
-                    var data = frame.unmaskedData
-                    let bytes = data.readBytes(length: data.readableBytes) ?? []
-                    guard let text = String(validating: bytes, as: UTF8.self) else {
-                        apply(session { $0.close(.badMessage, "not UTF-8", now: self.now) })
-                        continue
-                    }
+                switch ClientFrame(frame) {
+                case .text(let text):
                     await apply(session { $0.receive(text, now: self.now) }, &group)
-                case .binary:
-                    let reason = "messages are text"
-                    apply(session { $0.close(.badMessage, reason, now: self.now) })
-                case .ping: _ = queue.offer(.pong(frame.unmaskedData))
+                case .binary: close(.badMessage, "messages are text")
+                case .ping(let data): _ = queue.offer(.pong(data))
                 case .pong: session { $0.pongReceived(now: self.now) }
-                case .connectionClose:
+                case .close(let data):
                     // Answered once with our own, unless theirs is the answer.
-                    let answer = WebSocketFrame(
-                        fin: true,
-                        opcode: .connectionClose,
-                        data: frame.unmaskedData
-                    )
-                    if !session({ $0.isEnding }) { try await write(last: answer) }
+                    let answer = WebSocketFrame(fin: true, opcode: .connectionClose, data: data)
+                    if !session({ $0.isEnding }) {
+                        try await socket.channel.writeAndFlush(answer)
+                    }
                     return
-                default: break
+                case .violation(let code, let reason): close(code, reason)
                 }
             }
         } catch {
@@ -113,36 +116,18 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
     }
 
-    private func write(last frame: WebSocketFrame) async throws {
-        try await socket.channel.writeAndFlush(frame)
-    }
-
     // MARK: Out
 
     private func write(_ outbound: Frames) async {
         while let frames = await queue.take() {
             do {
-                try await outbound.write(contentsOf: frames.map(encode))
+                try await outbound.write(
+                    contentsOf: frames.map { $0.webSocket(socket.channel.allocator) }
+                )
             } catch {
                 // The reader sees the same end and says so.
                 return
             }
-        }
-    }
-
-    private func encode(_ frame: OutboundFrame) -> WebSocketFrame {
-        let allocator = socket.channel.allocator
-        switch frame {
-        case .text(let text):
-            return WebSocketFrame(fin: true, opcode: .text, data: allocator.buffer(string: text))
-        case .ping: return WebSocketFrame(fin: true, opcode: .ping, data: ByteBuffer())
-        case .pong(let data): return WebSocketFrame(fin: true, opcode: .pong, data: data)
-        case .close(let code, let reason):
-            var data = allocator.buffer(capacity: 2 + reason.utf8.count)
-            data.write(webSocketErrorCode: WebSocketErrorCode(codeNumber: code.rawValue))
-            // A control frame holds 125 bytes (RFC 6455 §5.5).
-            data.writeString(String(reason.prefix(100)))
-            return WebSocketFrame(fin: true, opcode: .connectionClose, data: data)
         }
     }
 
@@ -165,9 +150,13 @@ where C.Duration == Duration, C.Instant: Sendable {
     }
 
     private func drain() {
-        let wait = gateway.drainSpread.inSeconds * Double.random(in: 0...1)
-        session { $0.drain(at: self.now + .milliseconds(Int64(wait * 1000))) }
+        let wait = gateway.drainWait
+        session { $0.drain(at: self.now + wait) }
         alarm.ring()
+    }
+
+    private func close(_ code: CloseCode, _ reason: String) {
+        apply(session { $0.close(code, reason, now: self.now) })
     }
 
     /// Acts on what needs no further answer.
@@ -176,7 +165,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             switch action {
             case .send(let text):
                 guard !queue.offer(.text(text)) else { continue }
-                apply(session { $0.close(.slowConsumer, "too slow", now: self.now) })
+                close(.slowConsumer, "too slow")
             case .ping: _ = queue.offer(.ping)
             case .unsubscribe(let sub): stop(sub)
             case .close(let code, let reason): end(code, reason)
@@ -190,13 +179,26 @@ where C.Duration == Duration, C.Instant: Sendable {
     private func apply(_ actions: [GatewayAction], _ group: inout TaskGroup<Void>) async {
         for action in actions {
             switch action {
-            case .authenticate(let token):
-                let principal = await gateway.authenticator.principal(token: token)
-                apply(session { $0.authenticated(principal, now: self.now) })
+            case .authenticate(let credentials):
+                let admission = take(await gateway.door.admit(credentials, known: known))
+                apply(session { $0.authenticated(admission, now: self.now) })
+                // The session's next deadline may be nearer now.
+                alarm.ring()
             case .subscribe(let subscription): begin(subscription, &group)
             case .send, .unsubscribe, .ping, .close, .cut: apply([action])
             }
         }
+    }
+
+    /// Takes one of the places somebody has; refused when there is none.
+    private func take(_ admission: GatewayDoor.Admission) -> GatewayDoor.Admission {
+        guard case .admitted(let principal) = admission else { return admission }
+        guard let place = gateway.slots.place(of: principal) else {
+            let reason = "too many connections with these credentials"
+            return .refused(.tooManyConnections, reason: reason)
+        }
+        state.withLock { $0.place = place }
+        return admission
     }
 
     private func end(_ code: CloseCode, _ reason: String) {
@@ -206,11 +208,11 @@ where C.Duration == Duration, C.Instant: Sendable {
             with: [.text(bye), .close(code, reason: reason)],
             discarding: isSlow
         )
-        let stops = state.withLock { state in
-            defer { state.stops = [:] }
-            return state.stops.values
+        let numbers = state.withLock { state in
+            defer { state.listening = [:] }
+            return state.listening.values
         }
-        for stop in stops { stop.finish() }
+        for number in numbers { gateway.hub.end(number) }
         alarm.ring()
         gateway.logger.debug("live connection closed by us", metadata: ["code": "\(code.rawValue)"])
     }
@@ -221,58 +223,78 @@ where C.Duration == Duration, C.Instant: Sendable {
             guard let principal = state.session.principal,
                 let first = state.progress.values.first
             else { return nil }
-            let least = state.progress.values.reduce(first) { least, positions in
-                zip(least, positions).map { min($0, $1) }
+            guard state.progress.count > 1 else {
+                return gateway.cursor.encode(first, for: principal)
             }
-            return gateway.cursor.encode(least, for: principal)
+            let least = state.progress.values.map(\.positions)
+                .reduce(first.positions) { least, positions in
+                    zip(least, positions).map { min($0, $1) }
+                }
+            return gateway.cursor.encode(LiveCursor(positions: least), for: principal)
         }
     }
 
     // MARK: Subscriptions
 
     private func begin(_ subscription: Subscription, _ group: inout TaskGroup<Void>) {
-        let (stop, continuation) = AsyncStream.makeStream(of: Never.self)
-        state.withLock { $0.stops[subscription.id] = continuation }
+        let sub = subscription.id
+        state.withLock { $0.listening[sub] = 0 }
+        let outlet = LiveOutlet(
+            queue: queue,
+            text: { [weak self] message in
+                // What a stopped subscription still reads is told to nobody.
+                guard let self, self.state.withLock({ $0.listening[sub] != nil }) else {
+                    return nil
+                }
+                return ServerMessage.text(message, subscription)
+            },
+            progress: { [weak self] cursor in
+                self?.state.withLock { state in
+                    guard state.listening[sub] != nil else { return }
+                    state.progress[sub] = cursor
+                }
+            },
+            settled: { [weak self] source in
+                guard let self else { return }
+                self.apply(self.session { $0.settled(source, now: self.now) })
+            }
+        )
         let pump = SubscriptionPump(
             subscription: subscription,
             gateway: gateway,
-            queue: queue,
-            progress: { [weak self] positions in
-                self?.state.withLock { $0.progress[subscription.id] = positions }
-            }
+            outlet: outlet,
+            listening: { [weak self] number in self?.listens(sub, number) }
         )
-        group.addTask {
-            await withTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    let ending = await pump.run()
-                    self.ended(subscription.id, ending)
-                }
-                for await _ in stop {}
-                group.cancelAll()
-            }
+        group.addTask { self.ended(sub, await pump.run()) }
+    }
+
+    /// Notes the hub's number of a subscription, or ends it when it has been stopped.
+    private func listens(_ sub: String, _ number: Int) {
+        let isActive = state.withLock { state in
+            guard state.listening[sub] != nil else { return false }
+            state.listening[sub] = number
+            return true
         }
+        if !isActive { gateway.hub.end(number) }
     }
 
     private func stop(_ sub: String) {
-        let continuation = state.withLock { state in
+        let number = state.withLock { state in
             state.progress[sub] = nil
-            return state.stops.removeValue(forKey: sub)
+            return state.listening.removeValue(forKey: sub)
         }
-        continuation?.finish()
+        if let number { gateway.hub.end(number) }
     }
 
     private func ended(_ sub: String, _ ending: SubscriptionPump<Events, Store, C>.Ending) {
+        // One that was stopped ends as if the process drained.
+        guard state.withLock({ $0.listening[sub] != nil }) else { return }
         switch ending {
         case .stopped: break
         case .refused:
             session { $0.ended(sub: sub) }
             stop(sub)
-        case .overloaded:
-            apply(
-                session {
-                    $0.close(.slowConsumer, "events come faster than they are read", now: self.now)
-                }
-            )
+        case .overloaded: close(.slowConsumer, "events come faster than they are read")
         case .drained: drain()
         }
     }

@@ -6,12 +6,18 @@ struct GatewayCore<Events: Outbox, Store: WatchStore, C: Clock>: Sendable
 where C.Duration == Duration, C.Instant: Sendable {
     let outbox: Events
     let watches: Store
-    let feed: LiveFeed<Events, C>
-    let authenticator: any Authenticator
+    let hub: LiveHub<Events, C>
+    let door: GatewayDoor
+    let slots: ConnectionSlots
     let cursor: GatewayCursor
     let limits: GatewayLimits
     /// Goodbyes at a drain are spread over this span.
     let drainSpread: Duration
     let clock: C
     let logger: Logger
+
+    /// A random instant of the drain, in ms from now.
+    var drainWait: Duration {
+        .milliseconds(Int64(drainSpread.inSeconds * Double.random(in: 0...1) * 1000))
+    }
 }

@@ -1,23 +1,29 @@
 import Crypto
-import Poller
+package import Poller
 
-/// Turns positions in the outbox into the text a client keeps, and back.
+/// Turns how far a client has been told into the text it keeps, and back: the same text on every
+/// transport.
 ///
-/// *Shape*: base64url of version (1), number of partitions, the greatest ms, for each partition
-/// the distance of its ms from that plus 1 and its n (0 alone for the start), all as varints, and
-/// 16 bytes of HMAC-SHA256 over that and the account it is good for. About 130 characters for 16
-/// partitions. A client cannot make one, read meaning into one, or use another account's.
-struct GatewayCursor: Sendable {
+/// *Shape*: base64url of version (2), number of partitions, the greatest ms, for each partition
+/// the distance of its ms from that plus 1 and its n (0 alone for the start), the seq of a watch
+/// plus 1 and the watch's 12 characters (0 alone for none), numbers as varints, and 16 bytes of
+/// HMAC-SHA256 over that and the account and scope it is good for. About 130 characters for 16
+/// partitions. A client cannot make one, read meaning into one, or use one made for others.
+package struct GatewayCursor: Sendable {
     /// Longer texts are not looked at: 256 partitions fit.
     private static let textMax = 8192
     /// 128 bits: nobody forges one, and every event carries it.
     private static let macBytes = 16
-    private static let version: UInt8 = 1
+    /// An ``ItemID``'s length.
+    private static let watchBytes = 12
+    private static let version: UInt8 = 2
 
     private let key: SymmetricKey
 
+    /// The cursors of one cluster.
+    ///
     /// - Parameter secret: the same in every gateway of a cluster, at least 16 random bytes.
-    init(secret: [UInt8]) {
+    package init(secret: [UInt8]) {
         // A key of its own, so that the secret may be one that serves another purpose too.
         key = SymmetricKey(
             data: HMAC<SHA256>.authenticationCode(
@@ -27,13 +33,33 @@ struct GatewayCursor: Sendable {
         )
     }
 
-    /// The cursor of a client that has everything up to `positions`.
-    func encode(_ positions: [OutboxPosition], for principal: Principal) -> String {
+    /// The cursor of a reader of the API who has everything up to these entries of the outbox.
+    ///
+    /// `account` is the only account the reader may see; nil for all.
+    package func text(after entries: [String], account: AccountID?) -> String {
+        let positions = entries.map { OutboxPosition($0) ?? .start }
+        let reader = Principal(name: "", account: account)
+        return encode(LiveCursor(positions: positions), for: reader)
+    }
+
+    /// The entries a reader of the API has, in the order of partitions; nil for any other text.
+    package func entries(
+        of text: String,
+        partitions: Int,
+        account: AccountID?
+    ) -> [String]? {
+        let reader = Principal(name: "", account: account)
+        return decode(text, partitions: partitions, for: reader)?.positions.map(\.description)
+    }
+
+    /// The cursor of a client that has been told so far.
+    func encode(_ cursor: LiveCursor, for principal: Principal) -> String {
         var bytes: [UInt8] = [Self.version]
-        Self.append(UInt64(positions.count), to: &bytes)
-        let newest = positions.map(\.ms).max() ?? 0
+        bytes.reserveCapacity(128)
+        Self.append(UInt64(cursor.positions.count), to: &bytes)
+        let newest = cursor.positions.map(\.ms).max() ?? 0
         Self.append(newest, to: &bytes)
-        for position in positions {
+        for position in cursor.positions {
             guard position != .start else {
                 Self.append(0, to: &bytes)
                 continue
@@ -41,16 +67,18 @@ struct GatewayCursor: Sendable {
             Self.append(newest - position.ms + 1, to: &bytes)
             Self.append(position.n, to: &bytes)
         }
+        Self.append(cursor.mark.map { UInt64($0.seq) + 1 } ?? 0, to: &bytes)
+        if let mark = cursor.mark { bytes += mark.watch.description.utf8 }
         bytes += mac(bytes, principal)
         return Base64URL.encode(bytes)
     }
 
-    /// The positions of a cursor of ours; nil for any other text.
+    /// What a cursor of ours says; nil for any other text.
     func decode(
         _ text: String,
         partitions: Int,
         for principal: Principal
-    ) -> [OutboxPosition]? {
+    ) -> LiveCursor? {
         guard text.utf8.count <= Self.textMax, let bytes = Base64URL.decode(text),
             bytes.count > Self.macBytes, Base64URL.encode(bytes) == text
         else { return nil }
@@ -73,13 +101,20 @@ struct GatewayCursor: Sendable {
                 positions.append(OutboxPosition(ms: newest - (distance - 1), n: n))
             }
         }
-        return rest.isEmpty ? positions : nil
+        guard let seq = Self.take(from: &rest) else { return nil }
+        guard seq > 0 else { return rest.isEmpty ? LiveCursor(positions: positions) : nil }
+        guard rest.count == Self.watchBytes else { return nil }
+        let mark = LiveCursor.Mark(
+            watch: ItemID(unchecked: String(decoding: rest, as: UTF8.self)),
+            seq: Int(seq - 1)
+        )
+        return LiveCursor(positions: positions, mark: mark)
     }
 
     private func mac(_ bytes: [UInt8], _ principal: Principal) -> [UInt8] {
         var hmac = HMAC<SHA256>(key: key)
         hmac.update(data: bytes)
-        hmac.update(data: Array("|\(principal.account?.description ?? "*")".utf8))
+        hmac.update(data: Array(principal.scope.utf8))
         return Array(hmac.finalize().prefix(Self.macBytes))
     }
 

@@ -25,6 +25,22 @@ package struct GatewayLimits: Hashable, Sendable {
     package let pongTimeout: Duration
     /// The span from our close frame to the client's.
     package let closeTimeout: Duration
+    /// The span between the comments that keep an event stream alive.
+    package let heartbeatInterval: Duration
+    /// The mean life of an event stream: new ones spread over the processes there are by then.
+    package let rotationInterval: Duration
+    /// What an event stream that cannot be served now is told to wait.
+    package let overloadRetry: Duration
+    /// Live connections with one API key: half of a process, so that one service cannot lock out
+    /// the others.
+    package let connectionsPerKeyMax: Int
+    /// Live connections with one stream token: a browser with some tabs.
+    package let connectionsPerTokenMax: Int
+    /// Live connections with one source's secret: a customer with some tabs.
+    package let connectionsPerSecretMax: Int
+    /// Live connections from one address, loopback not counted: half of a process, as a proxy
+    /// before us speaks for everybody.
+    package let connectionsPerAddressMax: Int
 
     /// Sets the limits; by default those of the protocol.
     package init(
@@ -39,7 +55,14 @@ package struct GatewayLimits: Hashable, Sendable {
         authTimeout: Duration = .seconds(5),
         pingInterval: Duration = .seconds(25),
         pongTimeout: Duration = .seconds(10),
-        closeTimeout: Duration = .seconds(3)
+        closeTimeout: Duration = .seconds(3),
+        heartbeatInterval: Duration = .seconds(15),
+        rotationInterval: Duration = .seconds(600),
+        overloadRetry: Duration = .seconds(15),
+        connectionsPerKeyMax: Int = 10_000,
+        connectionsPerTokenMax: Int = 10,
+        connectionsPerSecretMax: Int = 10,
+        connectionsPerAddressMax: Int = 10_000
     ) {
         self.frameBytesMax = frameBytesMax
         self.subscriptionsMax = subscriptionsMax
@@ -53,5 +76,12 @@ package struct GatewayLimits: Hashable, Sendable {
         self.pingInterval = pingInterval
         self.pongTimeout = pongTimeout
         self.closeTimeout = closeTimeout
+        self.heartbeatInterval = heartbeatInterval
+        self.rotationInterval = rotationInterval
+        self.overloadRetry = overloadRetry
+        self.connectionsPerKeyMax = connectionsPerKeyMax
+        self.connectionsPerTokenMax = connectionsPerTokenMax
+        self.connectionsPerSecretMax = connectionsPerSecretMax
+        self.connectionsPerAddressMax = connectionsPerAddressMax
     }
 }

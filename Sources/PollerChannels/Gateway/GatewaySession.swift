@@ -21,6 +21,9 @@ struct GatewaySession: Sendable {
     private var nextPing: Duration
     private var pongUntil: Duration?
     private var drainAt: Duration?
+    private var expiresAt: Duration?
+    /// Of credentials good for some sources only: those that are not settled.
+    private var unsettled: Set<SourceID>?
     private var subscriptions: Set<String> = []
     private var subscriptionsMade = 0
     private var secondBegan = Duration.zero
@@ -52,7 +55,8 @@ struct GatewaySession: Sendable {
     var deadline: Duration? {
         switch phase {
         case .authenticating(let until): min(until, drainAt ?? until)
-        case .open: min(pongUntil ?? nextPing, drainAt ?? .seconds(86_400 * 365))
+        case .open:
+            [pongUntil ?? nextPing, drainAt, expiresAt].compactMap(\.self).min()
         case .closing(let until): until
         case .closed: nil
         }
@@ -60,17 +64,34 @@ struct GatewaySession: Sendable {
 
     /// The connection is there, perhaps with a key in its request, or a name that needs none.
     mutating func open(token: String?, known: Principal?) -> [GatewayAction] {
-        if let known { return authenticated(known, now: .zero) }
-        return token.map { [.authenticate($0)] } ?? []
+        if let token { return [.authenticate(.token(token))] }
+        return known.map { authenticated(.admitted($0), now: .zero) } ?? []
     }
 
-    /// A key has been looked up.
-    mutating func authenticated(_ principal: Principal?, now: Duration) -> [GatewayAction] {
+    /// Credentials have been looked up.
+    mutating func authenticated(
+        _ admission: GatewayDoor.Admission,
+        now: Duration
+    ) -> [GatewayAction] {
         guard case .authenticating = phase else { return [] }
-        guard let principal else { return close(.forbidden, "unknown key", now: now) }
-        phase = .open(principal)
-        self.principal = principal
-        return [.send(ServerMessage.hello(limits))]
+        switch admission {
+        case .refused(let code, let reason): return close(code, reason, now: now)
+        case .admitted(let principal):
+            phase = .open(principal)
+            self.principal = principal
+            expiresAt = principal.validFor.map { now + $0 }
+            unsettled = principal.sources
+            return [.send(ServerMessage.hello(limits))]
+        }
+    }
+
+    /// A source has settled, and the client has been told.
+    ///
+    /// With credentials that are good for settled sources only there is nothing more to come.
+    mutating func settled(_ source: SourceID, now: Duration) -> [GatewayAction] {
+        unsettled?.remove(source)
+        guard unsettled?.isEmpty ?? false else { return [] }
+        return close(.settled, "every source is settled", now: now)
     }
 
     /// A text message has come.
@@ -88,10 +109,13 @@ struct GatewaySession: Sendable {
         guard message.op == "auth" else {
             return close(.forbidden, "authenticate first", now: now)
         }
-        guard let token = message.token else {
-            return close(.badMessage, "auth needs a token", now: now)
+        do throws(InvalidInput) {
+            if let shown = try message.credentials() { return [.authenticate(shown)] }
+            let reason = "auth needs a token, or a source and its client_secret"
+            return close(.badMessage, reason, now: now)
+        } catch {
+            return close(.badMessage, "\(error)", now: now)
         }
-        return [.authenticate(token)]
     }
 
     /// A pong has come.
@@ -110,6 +134,9 @@ struct GatewaySession: Sendable {
     mutating func tick(now: Duration) -> [GatewayAction] {
         if let drainAt, now >= drainAt, !isEnding {
             return close(.draining, "this process is shutting down", now: now)
+        }
+        if let expiresAt, now >= expiresAt, !isEnding {
+            return close(.tokenExpired, "the token has expired", now: now)
         }
         switch phase {
         case .authenticating(let until) where now >= until:

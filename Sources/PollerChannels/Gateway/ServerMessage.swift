@@ -1,6 +1,7 @@
 import Poller
 
-/// Messages to clients, as JSON texts; events are embedded as the bytes that were recorded.
+/// Messages to clients of the WebSocket, as JSON texts; events are embedded as the bytes that
+/// were recorded.
 enum ServerMessage {
     /// The first message after the credentials were accepted.
     static func hello(_ limits: GatewayLimits) -> String {
@@ -12,40 +13,48 @@ enum ServerMessage {
         """
     }
 
-    /// A subscription begins; `lost` says why the client's cursor could not be resumed.
-    static func subscribed(_ subscription: Subscription, cursor: String, lost: String?) -> String {
-        let reason = lost.map { ",\"reason\":\(RawJSON.literal($0))" } ?? ""
-        return """
-            {"op":"subscribed"\(ref(subscription.ref)),"sub":"\(subscription.id)",\
-            "cursor":"\(cursor)","recovered":\(lost == nil)\(reason)}
-            """
+    /// What a subscription has to say.
+    static func text(_ message: LiveMessage, _ subscription: Subscription) -> String {
+        let sub = subscription.id
+        switch message {
+        case .subscribed(let cursor, let lost):
+            let reason = lost.map { ",\"reason\":\(RawJSON.literal($0))" } ?? ""
+            return """
+                {"op":"subscribed"\(ref(subscription.ref)),"sub":"\(sub)",\
+                "cursor":"\(cursor)","recovered":\(lost == nil)\(reason)}
+                """
+        case .snapshot(let snapshot, let cursor):
+            let members = state(of: snapshot, subscription.principal.view)
+            return "{\"op\":\"snapshot\",\"sub\":\"\(sub)\",\"cursor\":\"\(cursor)\",\(members)}"
+        case .event(let event, let cursor):
+            let json = event.json(for: subscription.principal.view)
+            return
+                "{\"op\":\"event\",\"sub\":\"\(sub)\",\"cursor\":\"\(cursor)\",\"event\":\(json)}"
+        case .caughtUp(let cursor):
+            return "{\"op\":\"caught_up\",\"sub\":\"\(sub)\",\"cursor\":\"\(cursor)\"}"
+        case .settled(let source, _):
+            return "{\"op\":\"settled\",\"sub\":\"\(sub)\",\"source\":\"\(source)\"}"
+        case .unavailable:
+            return error(
+                ref: subscription.ref,
+                code: "unavailable",
+                message: "the store cannot be reached; subscribe again in a moment"
+            )
+        }
     }
 
-    /// The state of a source; `object` is the upstream's, or null.
-    static func snapshot(_ snapshot: WatchSnapshot, sub: String, cursor: String) -> String {
+    /// The members that tell the state of a source; `object` is the upstream's, or null.
+    static func state(of snapshot: WatchSnapshot, _ view: Principal.View) -> String {
         let watch = snapshot.watch
-        let status = watch.state.status.map { "\"\($0)\"" } ?? "null"
+        let status = watch.state.status.map { RawJSON.literal($0.description) } ?? "null"
+        let object = snapshot.lastEvent?.object ?? "null"
+        let account = view == .full ? "\"account\":\"\(watch.key.account)\"," : ""
         return """
-            {"op":"snapshot","sub":"\(sub)","cursor":"\(cursor)","account":"\(watch.key.account)",\
-            "source":"\(watch.key.source)","kind":"\(watch.key.kind.rawValue)",\
+            \(account)"source":"\(watch.key.source)","kind":"\(watch.key.kind.rawValue)",\
             "state":"\(snapshot.closed == nil ? "open" : "closed")","status":\(status),\
             "final":\(snapshot.lastEvent?.final ?? false),"seq":\(watch.seq),\
-            "object":\(snapshot.lastEvent.map(object) ?? "null")}
+            "object":\(view == .full ? object : PublicView.object(object))
             """
-    }
-
-    static func event(_ event: Event, sub: String, cursor: String) -> String {
-        "{\"op\":\"event\",\"sub\":\"\(sub)\",\"cursor\":\"\(cursor)\",\"event\":\(event.json)}"
-    }
-
-    /// The client has everything that was recorded before it subscribed.
-    static func caughtUp(sub: String, cursor: String) -> String {
-        "{\"op\":\"caught_up\",\"sub\":\"\(sub)\",\"cursor\":\"\(cursor)\"}"
-    }
-
-    /// No further event of this run of the source will follow.
-    static func settled(_ key: WatchKey, sub: String) -> String {
-        "{\"op\":\"settled\",\"sub\":\"\(sub)\",\"source\":\"\(key.source)\"}"
     }
 
     static func unsubscribed(sub: String) -> String {
@@ -76,17 +85,11 @@ enum ServerMessage {
     private static func ref(_ number: Int?) -> String {
         number.map { ",\"ref\":\($0)" } ?? ""
     }
+}
 
-    /// The object inside an event's bytes.
-    ///
-    /// What stands before it are ids and statuses, which hold
-    /// no quotes, and `observed` is the last member: the first and the last match are the right
-    /// ones whatever the object says.
-    private static func object(of event: Event) -> String {
-        guard let start = event.json.firstRange(of: ",\"object\":"),
-            let end = event.json.ranges(of: ",\"observed\":").last,
-            start.upperBound <= end.lowerBound
-        else { return "null" }
-        return String(event.json[start.upperBound..<end.lowerBound])
+extension Event {
+    /// The event as somebody may see it.
+    func json(for view: Principal.View) -> String {
+        view == .full ? json : PublicView.json(of: self)
     }
 }

@@ -10,46 +10,86 @@ struct Subscription: Hashable, Sendable {
         case snapshot
         /// After what the client has already.
         case cursor(String)
+        /// After an event of the one watch.
+        case seq(Int)
     }
 
     /// Our name for it, such as `s1`.
     let id: String
     /// The client's own number for the request.
     let ref: Int?
+    /// Nil for every account the principal may see.
+    let account: AccountID?
     /// Nil for every source of the account.
     let sources: Set<SourceID>?
     /// Exact types, or prefixes ending in `.*`; nil for every type.
     let types: [String]?
     let from: From
     let principal: Principal
+    /// The one watch it is about; nil when it is about several, or of any account.
+    let watch: WatchKey?
 
-    /// Whether an event belongs to this subscription.
-    func matches(_ event: Event) -> Bool {
-        (principal.account == nil || principal.account == event.key.account)
+    /// Whether an event is about what this subscription is about.
+    func concerns(_ event: Event) -> Bool {
+        (account == nil || account == event.key.account)
             && (sources?.contains(event.key.source) ?? true)
-            && (types?.contains { Self.matches(event.type, $0) } ?? true)
+            && (watch == nil || watch == event.key)
     }
 
-    /// Checks a request.
+    /// Whether an event is of a type that was asked for and may be told.
+    func wants(_ event: Event) -> Bool {
+        Self.matches(event.type, types) && Self.matches(event.type, principal.types)
+    }
+
+    /// Checks a request to subscribe.
     static func parse(
         _ message: ClientMessage,
         id: String,
         principal: Principal,
         limits: GatewayLimits
     ) throws(InvalidInput) -> Subscription {
-        var sources: Set<SourceID>?
-        if let names = message.sources {
-            guard (1...limits.sourcesMax).contains(names.count) else {
-                throw InvalidInput(
-                    field: "sources",
-                    message: "must name 1 to \(limits.sourcesMax) sources; leave it out for all"
-                )
-            }
-            var set: Set<SourceID> = []
-            for name in names { set.insert(try SourceID(name)) }
-            sources = set
+        let from: From
+        switch (message.from, message.afterSeq) {
+        case (nil, let seq?): from = .seq(seq)
+        case (_, _?):
+            throw InvalidInput(field: "after_seq", message: "excludes from; leave one out")
+        case (nil, nil), ("now", nil): from = .now
+        case ("snapshot", nil): from = .snapshot
+        case (let cursor?, nil): from = .cursor(cursor)
         }
-        if let types = message.types {
+        return try Subscription(
+            id: id,
+            ref: message.ref,
+            account: message.account,
+            sources: message.sources,
+            types: message.types,
+            from: from,
+            principal: principal,
+            limits: limits
+        )
+    }
+
+    /// Checks what somebody wants to hear.
+    ///
+    /// `kind` is that of a single source, when its id does not tell it.
+    init(
+        id: String,
+        ref: Int? = nil,
+        account: String?,
+        sources names: [String]?,
+        types: [String]?,
+        kind: String? = nil,
+        from: From,
+        principal: Principal,
+        limits: GatewayLimits
+    ) throws(InvalidInput) {
+        let named = try account.map { text throws(InvalidInput) in try AccountID(text) }
+        if let named, let own = principal.account, named != own {
+            throw InvalidInput(field: "account", message: "is not open to these credentials")
+        }
+        self.account = named ?? principal.account
+        let sources = try Self.sources(names, principal, limits)
+        if let types {
             guard (1...limits.typesMax).contains(types.count),
                 types.allSatisfy({ !$0.isEmpty && $0.utf8.count <= 130 })
             else {
@@ -60,31 +100,63 @@ struct Subscription: Hashable, Sendable {
                 )
             }
         }
-        let from: From
-        switch message.from {
-        case nil, "now": from = .now
-        case "snapshot":
-            guard sources != nil else {
-                throw InvalidInput(
-                    field: "from",
-                    message: "can be snapshot only for named sources; list the others over the API"
-                )
-            }
-            from = .snapshot
-        case let cursor?: from = .cursor(cursor)
+        if let source = sources?.first, sources?.count == 1, let account = self.account {
+            watch = try WatchKey(
+                account: account.description,
+                source: source.description,
+                kind: kind
+            )
+        } else {
+            watch = nil
         }
-        return Subscription(
-            id: id,
-            ref: message.ref,
-            sources: sources,
-            types: message.types,
-            from: from,
-            principal: principal
-        )
+        if from == .snapshot, sources == nil {
+            throw InvalidInput(
+                field: "from",
+                message: "can be snapshot only for named sources; list the others over the API"
+            )
+        }
+        if case .seq(let seq) = from, watch == nil || seq < 0 {
+            throw InvalidInput(
+                field: "after_seq",
+                message: "must be 0 or more, for one source of one account"
+            )
+        }
+        self.id = id
+        self.ref = ref
+        self.sources = sources
+        self.types = types
+        self.from = from
+        self.principal = principal
     }
 
-    private static func matches(_ type: String, _ pattern: String) -> Bool {
-        guard pattern.hasSuffix("*") else { return type == pattern }
-        return type.hasPrefix(pattern.dropLast())
+    /// The named sources, or those the credentials are good for.
+    private static func sources(
+        _ names: [String]?,
+        _ principal: Principal,
+        _ limits: GatewayLimits
+    ) throws(InvalidInput) -> Set<SourceID>? {
+        guard let names else { return principal.sources }
+        guard (1...limits.sourcesMax).contains(names.count) else {
+            throw InvalidInput(
+                field: "sources",
+                message: "must name 1 to \(limits.sourcesMax) sources; leave it out for all"
+            )
+        }
+        var sources: Set<SourceID> = []
+        for name in names { sources.insert(try SourceID(name)) }
+        guard principal.sources.map(sources.isSubset(of:)) ?? true else {
+            throw InvalidInput(
+                field: "sources",
+                message: "has one that is not open to these credentials"
+            )
+        }
+        return sources
+    }
+
+    private static func matches(_ type: String, _ patterns: [String]?) -> Bool {
+        guard let patterns else { return true }
+        return patterns.contains { pattern in
+            pattern.hasSuffix("*") ? type.hasPrefix(pattern.dropLast()) : type == pattern
+        }
     }
 }

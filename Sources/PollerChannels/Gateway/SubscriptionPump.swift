@@ -3,17 +3,18 @@ import Poller
 
 /// Sends what one subscription asks for: snapshots, what was missed, then what happens.
 ///
-/// *No gap, no duplicate*: it listens to the live feed first, which buffers; then it reads the
-/// outbox from the client's position to the end; then it takes what was buffered. An entry that
-/// came both ways is behind the position by then and passed over. What the feed had read before
-/// we listened was in the outbox before we read; what is recorded after we read, the feed sees.
+/// *No gap, no duplicate*: it listens to the hub first, which buffers; then it reads the outbox
+/// from the client's position to the end; then it takes what was buffered. An entry that came
+/// both ways is behind the position by then and passed over. What the feed had read before we
+/// listened was in the outbox before we read; what is recorded after we read, the feed sees.
 /// When the buffer overflows meanwhile, the same begins again from the position reached.
+///
+/// A subscription to one watch reads that watch's own history by seq instead of the outbox, and
+/// tells events apart by seq: a herd that comes back costs one short read each.
 struct SubscriptionPump<Events: Outbox, Store: WatchStore, C: Clock>: Sendable
 where C.Duration == Duration, C.Instant: Sendable {
-    /// Entries the feed keeps for us while we read back; shared with other listeners.
-    private static var bufferMax: Int { 256 }
-    /// Entries read from the outbox at a time.
-    private static var batch: Int { 64 }
+    /// Entries read from the outbox, or events of a history, at a time.
+    static var batch: Int { 64 }
 
     /// How a subscription came to its end.
     enum Ending: Hashable, Sendable {
@@ -29,28 +30,31 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     let subscription: Subscription
     let gateway: GatewayCore<Events, Store, C>
-    let queue: OutboundQueue
-    /// Told how far the client has been sent to, for the connection's own goodbye.
-    let progress: @Sendable ([OutboxPosition]) -> Void
+    let outlet: LiveOutlet
+    /// Told the number of its listener at the hub, each time it has a new one.
+    let listening: @Sendable (Int) -> Void
 
     /// Runs until the subscription ends.
     func run() async -> Ending {
-        var state: State?
+        var state: SubscriptionState?
         while !Task.isCancelled {
-            let items = gateway.feed.listen(bufferMax: Self.bufferMax) { [subscription] entry in
-                subscription.matches(entry.event)
-            }
+            let (number, items) = gateway.hub.listen(to: subscription.sources)
+            defer { gateway.hub.end(number) }
+            listening(number)
             do throws(StoreError) {
-                let bounds = try await gateway.outbox.bounds()
                 let isBeginning = state == nil
-                var reached: State
+                let settled = isBeginning ? try await settledBefore() : []
+                let bounds = try await gateway.outbox.bounds()
+                var reached: SubscriptionState
                 if let state { reached = state } else { reached = try await begin(bounds) }
+                if reached.isStalled { return .overloaded }
                 if let ending = try await readBack(&reached, upTo: bounds) { return ending }
                 if isBeginning {
-                    let cursor = cursor(reached)
-                    _ = await send(
-                        ServerMessage.caughtUp(sub: subscription.id, cursor: cursor)
-                    )
+                    _ = await send(.caughtUp(cursor: cursor(reached)))
+                    for source in settled.subtracting(reached.settled) {
+                        _ = await send(.settled(source, cursor: cursor(reached)))
+                        outlet.settled(source)
+                    }
                 }
                 state = reached
             } catch {
@@ -70,68 +74,9 @@ where C.Duration == Duration, C.Instant: Sendable {
         return .stopped
     }
 
-    private struct State: Sendable {
-        var positions: [OutboxPosition]
-        /// What a snapshot has already told, by watch.
-        var known: [ItemID: Int] = [:]
-    }
-
-    /// Finds where to begin, says so, and sends snapshots if they are asked for or needed.
-    private func begin(_ bounds: [OutboxBounds]) async throws(StoreError) -> State {
-        let newest = bounds.map { OutboxPosition($0.newest) ?? .start }
-        var state = State(positions: newest)
-        var lost: String?
-        if case .cursor(let text) = subscription.from {
-            let positions = gateway.cursor.decode(
-                text,
-                partitions: bounds.count,
-                for: subscription.principal
-            )
-            if let positions {
-                lost = unreachable(positions, bounds)
-                if lost == nil { state.positions = positions }
-            } else {
-                lost = "this is not a cursor for these credentials"
-            }
-        }
-        let cursor = cursor(state)
-        _ = await send(ServerMessage.subscribed(subscription, cursor: cursor, lost: lost))
-        progress(state.positions)
-        guard subscription.from == .snapshot || lost != nil else { return state }
-        for source in (subscription.sources ?? []).sorted(by: { "\($0)" < "\($1)" }) {
-            let key = WatchKey(
-                account: subscription.principal.account ?? .main,
-                source: source,
-                kind: SourceKind(inferredFrom: source) ?? .source
-            )
-            guard let snapshot = try await gateway.watches.snapshot(of: key) else { continue }
-            state.known[key.id] = snapshot.watch.seq
-            _ = await send(
-                ServerMessage.snapshot(snapshot, sub: subscription.id, cursor: cursor)
-            )
-        }
-        return state
-    }
-
-    /// Why nobody can go on from these positions; nil when one can.
-    private func unreachable(
-        _ positions: [OutboxPosition],
-        _ bounds: [OutboxBounds]
-    ) -> String? {
-        for (position, bound) in zip(positions, bounds) {
-            if position < OutboxPosition(bound.trimmed) ?? .start {
-                return "events after this cursor are no longer kept"
-            }
-            if position > OutboxPosition(bound.newest) ?? .start {
-                return "the store has lost events that this cursor was past"
-            }
-        }
-        return nil
-    }
-
     /// Sends what lies between our position and the end of the outbox, as fast as it is read.
     private func readBack(
-        _ state: inout State,
+        _ state: inout SubscriptionState,
         upTo bounds: [OutboxBounds]
     ) async throws(StoreError) -> Ending? {
         for (partition, bound) in bounds.enumerated() {
@@ -146,21 +91,19 @@ where C.Duration == Duration, C.Instant: Sendable {
                 for entry in entries {
                     guard let position = OutboxPosition(entry.id) else { continue }
                     state.positions[partition] = position
-                    guard subscription.matches(entry.event) else { continue }
-                    for text in texts(entry.event, state) {
-                        guard await send(text) else { return .overloaded }
-                    }
-                    progress(state.positions)
+                    guard subscription.concerns(entry.event) else { continue }
+                    guard await tell(entry.event, &state) else { return .overloaded }
+                    outlet.progress(place(state))
                 }
             }
         }
         return nil
     }
 
-    /// Sends what happens; nil when the feed's buffer has overflowed.
+    /// Sends what happens; nil when a buffer has overflowed.
     private func follow(
         _ items: AsyncStream<FeedItem>,
-        _ state: inout State
+        _ state: inout SubscriptionState
     ) async -> Ending? {
         for await item in items {
             guard case .entry(let entry) = item else { return nil }
@@ -168,42 +111,67 @@ where C.Duration == Duration, C.Instant: Sendable {
                 position > state.positions[entry.partition]
             else { continue }
             state.positions[entry.partition] = position
-            for text in texts(entry.event, state) {
-                guard await send(text) else { return .overloaded }
-            }
-            progress(state.positions)
+            guard subscription.concerns(entry.event) else { continue }
+            guard await tell(entry.event, &state) else { return .overloaded }
+            outlet.progress(place(state))
         }
         return Task.isCancelled ? .stopped : .drained
     }
 
-    /// The messages that tell an event: none when a snapshot has told it already.
-    private func texts(_ event: Event, _ state: State) -> [String] {
-        guard event.seq > state.known[event.key.id] ?? 0 else { return [] }
-        let told = ServerMessage.event(event, sub: subscription.id, cursor: cursor(state))
-        return event.closed != nil
-            ? [told, ServerMessage.settled(event.key, sub: subscription.id)] : [told]
+    /// Sends the messages that tell an event: none when it has been told already.
+    func tell(_ event: Event, _ state: inout SubscriptionState) async -> Bool {
+        let id = event.key.id
+        guard event.seq > state.known[id] ?? 0 else { return true }
+        if subscription.watch != nil { state.known[id] = event.seq }
+        let isWanted = subscription.wants(event)
+        if isWanted {
+            guard await send(.event(event, cursor: cursor(state))) else { return false }
+        }
+        guard event.closed != nil else {
+            state.settled.remove(event.key.source)
+            return true
+        }
+        guard isWanted || subscription.sources != nil else { return true }
+        state.settled.insert(event.key.source)
+        guard await send(.settled(event.key.source, cursor: cursor(state))) else { return false }
+        outlet.progress(place(state))
+        outlet.settled(event.key.source)
+        return true
     }
 
-    private func cursor(_ state: State) -> String {
-        gateway.cursor.encode(state.positions, for: subscription.principal)
+    func key(of source: SourceID) -> WatchKey {
+        subscription.watch
+            ?? WatchKey(
+                account: subscription.account ?? .main,
+                source: source,
+                kind: SourceKind(inferredFrom: source) ?? .source
+            )
+    }
+
+    func place(_ state: SubscriptionState) -> LiveCursor {
+        let mark = subscription.watch.flatMap { watch in
+            state.known[watch.id].map { LiveCursor.Mark(watch: watch.id, seq: $0) }
+        }
+        return LiveCursor(positions: state.positions, mark: mark)
+    }
+
+    func cursor(_ state: SubscriptionState) -> String {
+        gateway.cursor.encode(place(state), for: subscription.principal)
     }
 
     private func refused(_ error: StoreError) async -> Ending {
         gateway.logger.warning("live subscription refused", metadata: ["error": "\(error)"])
-        let text = ServerMessage.error(
-            ref: subscription.ref,
-            code: "unavailable",
-            message: "the store cannot be reached; subscribe again in a moment"
-        )
-        _ = await send(text)
+        _ = await send(.unavailable)
         return .refused
     }
 
     /// Queues a message; false when the client has taken nothing for too long, or is gone.
-    private func send(_ text: String) async -> Bool {
-        if queue.offer(.text(text)) { return true }
+    func send(_ message: LiveMessage) async -> Bool {
+        guard let text = outlet.text(message) else { return true }
+        let frame = OutboundFrame.text(text)
+        if outlet.queue.offer(frame) { return true }
         return await withTaskGroup(of: Bool.self) { group in
-            group.addTask { [queue] in await queue.put(.text(text)) }
+            group.addTask { [queue = outlet.queue] in await queue.put(frame) }
             group.addTask { [gateway] in
                 // Cancelled: the message went in first.
                 try? await gateway.clock.sleep(for: gateway.limits.stallTimeout)

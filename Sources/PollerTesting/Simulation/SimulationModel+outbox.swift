@@ -6,10 +6,11 @@ extension SimulationModel {
     struct Recorded {
         let key: WatchKey
         let seq: Int
-        var isHandedOut = false
         var isAcknowledged = false
-        /// The entry's id, once the consumer has been told it.
+        /// The entry's id, once it has been handed out.
         var id: String?
+
+        func isOf(_ event: Event) -> Bool { event.key == key && event.seq == seq }
     }
 
     /// Entries nobody has acknowledged.
@@ -17,6 +18,8 @@ extension SimulationModel {
         outbox.values.reduce(0) { $0 + $1.count { !$0.isAcknowledged } }
     }
 
+    /// What a store hands out: new entries in their order, none left out; and when the consumer
+    /// starts over, those it was handed before, again in order. A store may repeat one.
     mutating func consumed(
         _ partition: Int,
         _ entries: [OutboxEntry],
@@ -24,18 +27,28 @@ extension SimulationModel {
         startsOver: Bool
     ) throws {
         var recorded = outbox[partition] ?? []
-        let wanted = recorded.indices.filter {
-            !recorded[$0].isAcknowledged && (startsOver || !recorded[$0].isHandedOut)
-        }.prefix(limit)
+        let known = recorded.indices.filter {
+            recorded[$0].id != nil && !recorded[$0].isAcknowledged
+        }
+        let new = recorded.indices.filter { recorded[$0].id == nil }
+        var seen: Set<String> = []
+        let unique = entries.filter { seen.insert($0.id).inserted }
+        let repeated = unique.filter { entry in recorded.contains { $0.id == entry.id } }
         try require(
-            entries.map { "\($0.event.key.source) \($0.event.seq)" }
-                == wanted.map { "\(recorded[$0].key.source) \(recorded[$0].seq)" },
-            "handed out \(entries.map { "\($0.event.key.source) \($0.event.seq)" }), wanted "
-                + "\(wanted.map { "\(recorded[$0].key.source) \(recorded[$0].seq)" })"
+            repeated.map(\.id) == known.prefix(repeated.count).map { recorded[$0].id },
+            "handed out again: \(repeated.map(\.id)), wanted \(known.map { recorded[$0].id })"
         )
-        for (index, entry) in zip(wanted, entries) {
-            recorded[index].isHandedOut = true
-            recorded[index].id = entry.id
+        try require(startsOver || repeated.isEmpty, "handed out before its time: \(repeated)")
+        let fresh = unique.filter { entry in !repeated.contains { $0.id == entry.id } }
+        let least = startsOver ? known.count + new.count : new.count
+        try require(unique.count >= min(limit, least), "\(unique.count) of \(least) handed out")
+        for (place, entry) in fresh.enumerated() {
+            guard place < new.count, recorded[new[place]].isOf(entry.event) else {
+                throw ConformanceFailure(
+                    message: "\(entry.event.key.source) \(entry.event.seq) is out of turn"
+                )
+            }
+            recorded[new[place]].id = entry.id
         }
         outbox[partition] = recorded
     }
@@ -53,8 +66,7 @@ extension SimulationModel {
         try require(entries.count <= before.count, "trimming added entries")
         let kept = before.suffix(entries.count)
         try require(
-            entries.map { "\($0.event.key.source) \($0.event.seq)" }
-                == kept.map { "\($0.key.source) \($0.seq)" },
+            zip(kept, entries).allSatisfy { $0.isOf($1.event) },
             "the outbox is not the end of what was recorded"
         )
         let lost = before.dropLast(entries.count).filter { !$0.isAcknowledged }

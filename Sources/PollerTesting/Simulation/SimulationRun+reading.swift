@@ -34,9 +34,7 @@ extension SimulationRun {
         )
         note("consume \(entries.count) events of \(partition)\(startsOver ? ", anew" : "")")
         try model.consumed(partition, entries, limit: limit, startsOver: startsOver)
-        let ids = Set(entries.map(\.id))
-        unread.removeAll { ids.contains($0.id) && $0.partition == partition }
-        unread += entries
+        for entry in entries where !unread.contains(entry) { unread.append(entry) }
         told.formUnion(entries.map(\.event.id))
     }
 

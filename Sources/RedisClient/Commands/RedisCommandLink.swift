@@ -1,26 +1,13 @@
 import NIOCore
 import Synchronization
 
-/// The connection that all commands of a client share.
+/// The connection to one server that the commands of all tasks share.
 ///
 /// Callers post to an inbox; the event loop empties it once a turn and writes everything in one
 /// go, so commands of many tasks share a system call without any of them waiting for it. The
 /// decisions are ``RedisPipelineState``'s. `@unchecked Sendable`: apart from `inbox` and
 /// `connected`, state is confined to `eventLoop`.
 final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
-    private enum Event {
-        case submit(RedisRequest)
-        case cancel(RedisRequest)
-        case addObserver(RedisConnectionObserver)
-        case removeObserver(RedisConnectionObserver)
-    }
-
-    private struct Inbox {
-        var events: [Event] = []
-        var bytes = 0
-        var isWakeScheduled = false
-    }
-
     /// The shortest time between two looks for expired requests: finer is of no use for timeouts of
     /// seconds, and each look may walk over every slot.
     private static let expiryGranularity = Duration.milliseconds(10)
@@ -28,17 +15,34 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
     private let eventLoop: any EventLoop
     private let configuration: RedisConfiguration
     private let link: RedisLink
-    private let inbox = Mutex(Inbox())
+    private let report: @Sendable (RedisLinkNews) -> Void
+    private let inbox: Mutex<RedisCommandInbox>
     private let connected = Atomic(false)
     private var pipeline: RedisPipelineState<RedisRequest>
-    private var observers: [ObjectIdentifier: RedisConnectionObserver] = [:]
+    private var observers: [ObjectIdentifier: RedisWaiter<Void>] = [:]
     private var expiryTimer: Scheduled<Void>?
     private var isShutDown = false
+    /// Why the connection is being replaced, if it is.
+    private var leaving: RedisLinkFailure?
 
-    init(link: RedisLink, configuration: RedisConfiguration, eventLoop: any EventLoop) {
+    /// Makes a link that connects once it is started; `report` is called on its event loop.
+    init(
+        link: RedisLink,
+        configuration: RedisConfiguration,
+        eventLoop: any EventLoop,
+        report: @escaping @Sendable (RedisLinkNews) -> Void = { _ in }
+    ) {
         self.link = link
+        self.report = report
         self.configuration = configuration
         self.eventLoop = eventLoop
+        // The inbox has the limits of what it is emptied into.
+        self.inbox = Mutex(
+            RedisCommandInbox(
+                commandsMax: configuration.inFlightMax,
+                bytesMax: configuration.commandBytesMax
+            )
+        )
         self.pipeline = RedisPipelineState(
             commandsMax: configuration.inFlightMax,
             bytesMax: configuration.commandBytesMax,
@@ -51,12 +55,7 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
 
     /// Performs commands and waits for their replies; any thread.
     func perform(_ commands: [RedisCommand]) async -> RedisRequest.Outcome {
-        var wire = ByteBuffer()
-        for command in commands {
-            guard command.encode(into: &wire, bytesMax: configuration.commandBytesMax) else {
-                return .failure(.tooManyCommandsInFlight)
-            }
-        }
+        guard let wire = encode(commands) else { return .failure(.tooManyCommandsInFlight) }
         let request = RedisRequest(wire: wire, commands: commands.count)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -70,19 +69,58 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
         }
     }
 
+    /// Performs commands and calls `completion` on the event loop, or at once if refused; any thread.
+    func perform(
+        _ commands: [RedisCommand],
+        completion: @escaping @Sendable (RedisRequest.Outcome) -> Void
+    ) {
+        guard let wire = encode(commands) else {
+            return completion(.failure(.tooManyCommandsInFlight))
+        }
+        let request = RedisRequest(wire: wire, commands: commands.count)
+        request.attach(completion)
+        if !post(.submit(request)) { request.resume(.failure(.tooManyCommandsInFlight)) }
+    }
+
+    /// The commands as RESP, `nil` if that is too long.
+    private func encode(_ commands: [RedisCommand]) -> ByteBuffer? {
+        var wire = ByteBuffer()
+        for command in commands {
+            guard command.encode(into: &wire, bytesMax: configuration.commandBytesMax) else {
+                return nil
+            }
+        }
+        return wire
+    }
+
     /// Tells `observer` as soon as the connection is ready; any thread.
-    func add(_ observer: RedisConnectionObserver) {
+    func add(_ observer: RedisWaiter<Void>) {
         _ = post(.addObserver(observer))
     }
 
     /// Forgets `observer`; any thread.
-    func remove(_ observer: RedisConnectionObserver) {
+    func remove(_ observer: RedisWaiter<Void>) {
         _ = post(.removeObserver(observer))
     }
 
     /// Starts connecting; any thread.
-    func start(_ connector: RedisConnector, finished: EventLoopPromise<Void>) {
-        eventLoop.execute { self.link.start(connector, delegate: self, finished: finished) }
+    func start(
+        _ connector: RedisConnector,
+        locator: any RedisLocator,
+        finished: EventLoopPromise<Void>
+    ) {
+        eventLoop.execute {
+            self.link.start(connector, locator: locator, delegate: self, finished: finished)
+        }
+    }
+
+    /// Leaves a server that is not `endpoint`, once it has answered what was written; any thread.
+    func relocate(to endpoint: RedisEndpoint) {
+        eventLoop.execute {
+            guard self.link.isReady, self.link.endpoint != endpoint else { return }
+            self.leave(.masterMoved)
+            self.closeIfDrained()
+        }
     }
 
     /// Ends for good, after written commands are answered if `graceful`; any thread.
@@ -96,44 +134,17 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
     // MARK: Inbox
 
     /// Leaves an event for the event loop; `false` if there is no room for another request.
-    ///
-    /// The inbox has the limits of what it is emptied into. Other events always fit: there are at
-    /// most two for each request or wait that was let in.
-    private func post(_ event: Event) -> Bool {
-        enum Posted {
-            case refused
-            case quietly
-            case wakingUp
+    private func post(_ event: RedisCommandInbox.Event) -> Bool {
+        switch inbox.withLock({ $0.append(event) }) {
+        case .refused: return false
+        case .quietly: break
+        case .wakingUp: eventLoop.execute { self.emptyInbox() }
         }
-        let posted: Posted = inbox.withLock { inbox in
-            if case .submit(let request) = event {
-                inbox.bytes += request.wire.readableBytes
-                guard inbox.events.count < configuration.inFlightMax,
-                    inbox.bytes <= configuration.commandBytesMax
-                else {
-                    inbox.bytes -= request.wire.readableBytes
-                    return .refused
-                }
-            }
-            inbox.events.append(event)
-            if inbox.isWakeScheduled { return .quietly }
-            inbox.isWakeScheduled = true
-            return .wakingUp
-        }
-        if case .wakingUp = posted { eventLoop.execute { self.emptyInbox() } }
-        if case .refused = posted { return false }
         return true
     }
 
     private func emptyInbox() {
-        let events = inbox.withLock { inbox in
-            let events = inbox.events
-            inbox.events = []
-            inbox.events.reserveCapacity(min(events.count, 256))
-            inbox.bytes = 0
-            inbox.isWakeScheduled = false
-            return events
-        }
+        let events = inbox.withLock { $0.takeAll() }
         for event in events {
             switch event {
             case .submit(let request): submit(request)
@@ -165,7 +176,7 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
         if let id = request.id { pipeline.cancel(id)?.resume(.failure(.cancelled)) }
     }
 
-    private func observe(_ observer: RedisConnectionObserver) {
+    private func observe(_ observer: RedisWaiter<Void>) {
         if isShutDown { return observer.resume(.failure(.closed)) }
         if link.isReady { return observer.resume(.success(())) }
         observers[ObjectIdentifier(observer)] = observer
@@ -205,8 +216,16 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
         for failure in failures { failure.waiter.resume(.failure(failure.error)) }
     }
 
+    /// Writes nothing more on this connection and asks for another one.
+    private func leave(_ failure: RedisLinkFailure) {
+        connected.store(false, ordering: .releasing)
+        leaving = failure
+        link.drain(failure)
+        report(.wrongServer)
+    }
+
     private func closeIfDrained() {
-        if !pipeline.hasWritten { link.close(isShutDown ? .shutDown : .readOnly) }
+        if !pipeline.hasWritten { link.close(leaving ?? .shutDown) }
     }
 
     /// Refuses everything that is not written yet, from now on.
@@ -222,15 +241,16 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
 
     func linkReady() {
         connected.store(true, ordering: .releasing)
+        leaving = nil
+        if let endpoint = link.endpoint { report(.ready(endpoint)) }
         for observer in observers.values { observer.resume(.success(())) }
         observers = [:]
         flush()
     }
 
     func linkReceived(_ value: RedisValue) {
-        if case .error(let error) = value, error.code == "READONLY" {
-            connected.store(false, ordering: .releasing)
-            link.drain(.readOnly)
+        if case .error(let error) = value, link.isReady, error.code == "READONLY" {
+            leave(.readOnly)
         }
         switch pipeline.receive(value) {
         case .accepted: break
@@ -243,6 +263,11 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
     func linkLost(_ failure: RedisLinkFailure) {
         connected.store(false, ordering: .releasing)
         fail(pipeline.connectionLost(first: failure.commandError))
+        report(.down)
+    }
+
+    func linkUnreachable() {
+        report(.down)
     }
 
     func linkWritable() {

@@ -2,9 +2,8 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// Opens channels to one server.
+/// Opens channels to the servers of one URL.
 struct RedisConnector: Sendable {
-    private let transport: RedisURL.Transport
     private let connectTimeout: Duration
     private let tls: NIOSSLContext?
 
@@ -13,29 +12,32 @@ struct RedisConnector: Sendable {
     /// Throws what NIOSSL says about an unreadable or wrong file: a mistake in the configuration,
     /// which no retry would cure.
     init(url: RedisURL, configuration: RedisConfiguration) throws {
-        self.transport = url.transport
         self.connectTimeout = configuration.connectTimeout
-        guard case .tls = url.transport else {
+        guard url.isEncrypted else {
             self.tls = nil
             return
         }
+        let files = url.tlsFiles
         var settings = TLSConfiguration.makeClientConfiguration()
-        if let file = configuration.tls.trustRootsFile { settings.trustRoots = .file(file) }
+        if let file = files.authorities ?? configuration.tls.trustRootsFile {
+            settings.trustRoots = .file(file)
+        }
         if !configuration.tls.verifiesServer { settings.certificateVerification = .none }
-        if let file = configuration.tls.certificateChainFile {
+        if let file = files.certificate ?? configuration.tls.certificateChainFile {
             settings.certificateChain = try NIOSSLCertificate.fromPEMFile(file)
                 .map { .certificate($0) }
         }
-        if let file = configuration.tls.privateKeyFile {
+        if let file = files.key ?? configuration.tls.privateKeyFile {
             settings.privateKey = .privateKey(try NIOSSLPrivateKey(file: file, format: .pem))
         }
         self.tls = try NIOSSLContext(configuration: settings)
     }
 
     /// Connects on `eventLoop`; `handler` learns of success as its channel becomes active.
-    func connect(
+    func connect<Handler: ChannelInboundHandler>(
+        to endpoint: RedisEndpoint,
         on eventLoop: any EventLoop,
-        handler: NIOLoopBound<RedisChannelHandler>
+        handler: NIOLoopBound<Handler>
     ) -> EventLoopFuture<any Channel> {
         let bootstrap = ClientBootstrap(group: eventLoop)
             .connectTimeout(TimeAmount(connectTimeout))
@@ -43,13 +45,13 @@ struct RedisConnector: Sendable {
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
-                    if let tls, case .tls(let host, _) = transport {
+                    if let tls, case .tls(let host, _) = endpoint {
                         try pipeline.addHandler(tlsHandler(tls, host))
                     }
                     try pipeline.addHandler(handler.value)
                 }
             }
-        switch transport {
+        switch endpoint {
         case .tcp(let host, let port), .tls(let host, let port):
             return
                 bootstrap

@@ -13,14 +13,22 @@ final class RedisLink: @unchecked Sendable {
     private var state: RedisLinkState
     private var random = SystemRandomNumberGenerator()
     private var connector: RedisConnector?
+    private var locator: (any RedisLocator)?
+    private var outages: RedisOutageLog
     private var delegate: (any RedisLinkDelegate)?
     private var finished: EventLoopPromise<Void>?
     private var handler: RedisChannelHandler?
     private var channel: (any Channel)?
     private var timer: Scheduled<Void>?
+    /// The server connected to, or tried last.
+    private(set) var endpoint: RedisEndpoint?
+
+    /// How long the answers to written commands are waited for when the connection is replaced: the
+    /// old server answers at once, or it hangs.
+    private static let drainTimeout = TimeAmount.seconds(1)
 
     init(
-        url: RedisURL,
+        handshake: RedisHandshake,
         configuration: RedisConfiguration,
         role: String,
         eventLoop: any EventLoop,
@@ -28,15 +36,15 @@ final class RedisLink: @unchecked Sendable {
     ) {
         self.eventLoop = eventLoop
         self.configuration = configuration
+        self.outages = RedisOutageLog(interval: configuration.failureLogInterval)
         self.state = RedisLinkState(
-            handshake: RedisHandshake(url: url, clientName: configuration.clientName),
+            handshake: handshake,
             backoff: RedisBackoff(
                 base: configuration.reconnectBase,
                 cap: configuration.reconnectCap
             )
         )
         var logger = logger
-        logger[metadataKey: "redis.url"] = "\(url)"
         logger[metadataKey: "redis.role"] = "\(role)"
         self.logger = logger
     }
@@ -50,11 +58,13 @@ final class RedisLink: @unchecked Sendable {
     /// Starts connecting; `finished` succeeds once the link has ended after ``stop(graceful:)``.
     func start(
         _ connector: RedisConnector,
+        locator: any RedisLocator,
         delegate: any RedisLinkDelegate,
         finished: EventLoopPromise<Void>
     ) {
         guard state.start() else { return finished.succeed() }
         self.connector = connector
+        self.locator = locator
         self.delegate = delegate
         self.finished = finished
         connect()
@@ -83,10 +93,7 @@ final class RedisLink: @unchecked Sendable {
     func drain(_ failure: RedisLinkFailure) {
         guard state.isReady else { return }
         state.drain()
-        logger.warning(
-            "replacing the connection to Redis",
-            metadata: ["error": "\(failure.message)", "remedy": "\(failure.remedy)"]
-        )
+        timer = eventLoop.scheduleTask(in: Self.drainTimeout) { self.lost(failure) }
     }
 
     /// Gives the connection up, as if it had broken.
@@ -131,7 +138,11 @@ final class RedisLink: @unchecked Sendable {
             case .ready:
                 timer?.cancel()
                 timer = nil
-                logger.info("connected to Redis")
+                logger.log(
+                    level: outages.recovered() ? .info : .debug,
+                    "connected to Redis",
+                    metadata: ["redis.node": "\(node)"]
+                )
                 delegate?.linkReady()
             }
         case .idle, .connecting, .backingOff, .finished: break
@@ -149,18 +160,12 @@ final class RedisLink: @unchecked Sendable {
         let next = state.lost(now: RedisInstant(eventLoop.now), using: &random)
         guard next != .nothing else { return }
         abandonChannel()
-        if hadBeenReady { delegate?.linkLost(failure) }
+        if hadBeenReady { delegate?.linkLost(failure) } else { delegate?.linkUnreachable() }
         switch next {
         case .nothing: break
         case .finish: finish()
         case .reconnect(let delay, let attempt):
-            logger.warning(
-                hadBeenReady ? "connection to Redis lost" : "connecting to Redis failed",
-                metadata: [
-                    "error": "\(failure.message)", "remedy": "\(failure.remedy)",
-                    "attempt": "\(attempt)", "retry.after": "\(delay)",
-                ]
-            )
+            log(failure, hadBeenReady, attempt)
             timer = eventLoop.scheduleTask(in: TimeAmount(delay)) {
                 if self.state.retry() { self.connect() }
             }
@@ -169,12 +174,40 @@ final class RedisLink: @unchecked Sendable {
 
     // MARK: Helpers
 
+    private var node: String { endpoint.map { "\($0)" } ?? "unknown" }
+
+    private func log(_ failure: RedisLinkFailure, _ hadBeenReady: Bool, _ attempt: Int) {
+        let now = RedisInstant(eventLoop.now)
+        let failures = outages.failed(attempt: attempt, now: now)
+        logger.log(
+            level: failures == nil ? .debug : .warning,
+            hadBeenReady ? "connection to Redis lost" : "connecting to Redis failed",
+            metadata: [
+                "redis.node": "\(node)", "error": "\(failure.message)",
+                "remedy": "\(failure.remedy)", "attempt": "\(attempt)",
+                "failures": "\(failures ?? 1)",
+            ]
+        )
+    }
+
     private func connect() {
+        locator?.locate(on: eventLoop).whenComplete { result in
+            // The link may have been stopped meanwhile.
+            guard self.state.phase == .connecting, self.handler == nil else { return }
+            switch result {
+            case .success(let endpoint): self.connect(to: endpoint)
+            case .failure(let error): self.lost(.network(error))
+            }
+        }
+    }
+
+    private func connect(to endpoint: RedisEndpoint) {
         guard let connector else { return }
+        self.endpoint = endpoint
         let handler = RedisChannelHandler(link: self, limits: RedisReplyLimits(configuration))
         self.handler = handler
         let bound = NIOLoopBound(handler, eventLoop: eventLoop)
-        connector.connect(on: eventLoop, handler: bound).whenFailure { error in
+        connector.connect(to: endpoint, on: eventLoop, handler: bound).whenFailure { error in
             // Only if this attempt is still the current one and has not become active before.
             if self.handler === bound.value, self.state.phase == .connecting {
                 self.lost(.network(error))
@@ -197,6 +230,7 @@ final class RedisLink: @unchecked Sendable {
         delegate?.linkFinished()
         delegate = nil
         connector = nil
+        locator = nil
         finished?.succeed()
         finished = nil
         logger.debug("connection to Redis ended")

@@ -8,6 +8,8 @@ protocol RedisLinkDelegate: AnyObject {
     func linkReceived(_ value: RedisValue)
     /// The connection that was ready, or draining, is gone.
     func linkLost(_ failure: RedisLinkFailure)
+    /// An attempt to connect has failed; others follow.
+    func linkUnreachable()
     /// The socket takes bytes again.
     func linkWritable()
     /// The link will never be ready again.

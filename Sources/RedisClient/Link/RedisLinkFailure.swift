@@ -1,5 +1,5 @@
 /// Why a connection could not be made or was lost, for the operator's log.
-struct RedisLinkFailure: Hashable {
+struct RedisLinkFailure: Error, Hashable {
     /// What happened.
     let message: String
     /// What to do about it.
@@ -33,6 +33,26 @@ struct RedisLinkFailure: Hashable {
         "the server is a read-only replica",
         remedy: "after a failover this passes by itself; else point the URL to the master"
     )
+    /// The sentinels' answer was out of date.
+    static let notMaster = RedisLinkFailure(
+        "the server that the sentinels name is a replica",
+        remedy: "during a failover this passes by itself; else look at SENTINEL MASTERS"
+    )
+    /// Another server has taken over.
+    static let masterMoved = RedisLinkFailure(
+        "another server has become the master",
+        remedy: "nothing: the client follows"
+    )
+    /// The node a subscription listened to is of no use any more.
+    static let nodeLeft = RedisLinkFailure(
+        "the node has left the Cluster",
+        remedy: "nothing: the client listens to another one"
+    )
+    /// The nodes of a Cluster have not been given their slots.
+    static let noSlots = RedisLinkFailure(
+        "no slot is served",
+        remedy: "give the slots to the nodes: redis-cli --cluster create, or fix"
+    )
     /// The client itself ends the connection.
     static let shutDown = RedisLinkFailure("shut down", remedy: "")
 
@@ -48,7 +68,9 @@ struct RedisLinkFailure: Hashable {
 
     /// The system refused or broke the connection, or TLS did.
     static func network(_ error: any Error) -> RedisLinkFailure {
-        RedisLinkFailure(
+        // Looking for the server may have failed already.
+        if let failure = error as? RedisLinkFailure { return failure }
+        return RedisLinkFailure(
             String(describing: error),
             remedy: "check that Redis runs and listens there, and its TLS settings if rediss://"
         )

@@ -48,11 +48,15 @@ final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
     }
 
     /// Connects as soon as somebody subscribes; any thread.
-    func start(_ connector: RedisConnector, finished: EventLoopPromise<Void>) {
+    func start(
+        _ connector: RedisConnector,
+        locator: any RedisLocator,
+        finished: EventLoopPromise<Void>
+    ) {
         eventLoop.execute {
             if self.isShutDown { return finished.succeed() }
             self.startLink = {
-                self.link.start(connector, delegate: self, finished: finished)
+                self.link.start(connector, locator: locator, delegate: self, finished: finished)
             }
             self.abandonStart = { finished.succeed() }
             self.startIfWanted()
@@ -66,6 +70,19 @@ final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
             self.startLink = nil
             self.abandonStart.take()?()
             _ = self.link.stop(graceful: false)
+        }
+    }
+
+    /// Leaves the server at once if it is not `wanted`; any thread.
+    func relocate(
+        _ failure: RedisLinkFailure,
+        unless wanted: @escaping @Sendable (RedisEndpoint) -> Bool
+    ) {
+        eventLoop.execute {
+            guard self.link.isReady, let endpoint = self.link.endpoint, !wanted(endpoint) else {
+                return
+            }
+            self.link.close(failure)
         }
     }
 
@@ -171,6 +188,8 @@ final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
         keepAlive = nil
         state.disconnected()
     }
+
+    func linkUnreachable() {}
 
     func linkWritable() {}
 

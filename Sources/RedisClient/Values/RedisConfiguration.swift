@@ -31,6 +31,21 @@ package struct RedisConfiguration: Sendable, Hashable {
     /// The upper bound of every later delay: soon enough after an outage of hours, and a thousand
     /// clients still make only some hundred attempts a second.
     package var reconnectCap: Duration = .seconds(5)
+    /// How long a command is repeated that the server refuses for a passing reason without having
+    /// executed it: `BUSY`, `LOADING`, `MASTERDOWN`, `CLUSTERDOWN`, `TRYAGAIN`, and `READONLY` where
+    /// another master can be found.
+    ///
+    /// Most such states of a healthy system end within it; an API still answers in time.
+    package var refusalPatience: Duration = .seconds(2)
+    /// The shortest time between two lines about the same outage: a line each is two a minute for
+    /// each connection.
+    package var failureLogInterval: Duration = .seconds(30)
+    /// How often the map of a Cluster's slots is read when nothing else gives a reason to: how late
+    /// we may learn that a node was removed which we only listen to.
+    package var clusterRefreshInterval: Duration = .seconds(10)
+    /// How often it is read while a node that we need cannot be reached; a failover takes at least
+    /// that long.
+    package var clusterTroubleInterval: Duration = .milliseconds(250)
     /// How often an idle subscription connection asks whether the server is there; a dead one is
     /// replaced within this plus ``commandTimeout``.
     package var keepAliveInterval: Duration = .seconds(10)

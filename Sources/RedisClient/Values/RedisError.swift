@@ -2,7 +2,7 @@
 ///
 /// The question behind every case is *may it have been executed?* A command that was never sent
 /// can be repeated freely; one that was sent may be repeated only if it is idempotent. The client
-/// itself never repeats a command that it has written.
+/// itself repeats only what a server has refused without executing it.
 package enum RedisError: Error, Sendable, Hashable {
     /// There was no usable connection within the command's timeout, so it was never sent. Repeat it
     /// when you like; the client keeps reconnecting.
@@ -24,8 +24,8 @@ package enum RedisError: Error, Sendable, Hashable {
     /// The server sent something that is not RESP2, so the connection was dropped. Check that the
     /// URL names a Redis server and whether it expects TLS.
     case protocolError(String)
-    /// Redis replied with an error. Decide by its code; `OOM`, `LOADING`, `BUSY`, `MASTERDOWN` and
-    /// `READONLY` pass with time, most others are mistakes in the command.
+    /// Redis replied with an error. Decide by its ``RedisReplyError/kind``, which says what passes with
+    /// time; most others are mistakes in the command.
     case reply(RedisReplyError)
     /// The client has been shut down; nothing was sent and nothing will be.
     case closed

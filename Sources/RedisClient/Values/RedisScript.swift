@@ -21,4 +21,17 @@ package struct RedisScript: Sendable, Hashable {
         }
         self.sha1 = String(decoding: hex, as: UTF8.self)
     }
+
+    /// The command that runs it by its digest.
+    func evaluation(_ keys: [String], _ arguments: [RedisArgument]) -> RedisCommand {
+        RedisCommand(
+            "EVALSHA",
+            [.string(sha1), RedisArgument(keys.count)] + keys.map { .string($0) } + arguments
+        )
+    }
+
+    /// `evaluation` after the script has been loaded on the same node.
+    func loading(_ evaluation: RedisCommand) -> RedisUnit {
+        RedisUnit([RedisCommand("SCRIPT", ["LOAD", .string(source)]), evaluation], deciding: 1)
+    }
 }

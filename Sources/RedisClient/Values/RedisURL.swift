@@ -1,57 +1,84 @@
-/// Where a Redis server is and how to log in.
+/// Where Redis is and how to log in.
 ///
 /// ```
-/// redis://[user:password@]host[:port][/database]      plain TCP, port 6379 unless given
-/// rediss://…                                          the same over TLS
-/// unix://[user:password@]/path/to/socket[?db=3]       a Unix domain socket
+/// redis://[user:password@]host[:port][/database]               one server, port 6379 unless given
+/// unix://[user:password@]/path/to/socket[?db=3]                one server, a Unix domain socket
+/// redis+cluster://[user:password@]host[:port],…                a Redis Cluster, by some of its nodes
+/// redis+sentinel://[login@[login@]]host[:port],…/NAME[/db]     the master NAME of sentinels,
+///                                                              port 26379 unless given
+/// rediss://…   rediss+cluster://…   rediss+sentinel://…        the same over TLS, with the options
+///                                                              ?ca=FILE &cert=FILE &key=FILE (PEM)
 /// ```
-/// User name, password and socket path are percent-decoded. Every description hides the password.
+/// The first login of a sentinel URL is the master's, a second one the sentinels'; without it the
+/// sentinels are asked without a login. User names, passwords and paths are percent-decoded. Every
+/// description hides the passwords.
 package struct RedisURL: Sendable, Hashable {
-    /// How to reach the server.
-    package enum Transport: Sendable, Hashable {
-        /// Plain TCP.
-        case tcp(host: String, port: Int)
-        /// TLS over TCP.
-        case tls(host: String, port: Int)
-        /// A Unix domain socket.
-        case unix(path: String)
+    /// What is at the other end.
+    package enum Target: Sendable, Hashable {
+        /// One server.
+        case server(RedisEndpoint)
+        /// A Redis Cluster; these nodes are asked for all others.
+        case cluster([RedisEndpoint])
+        /// The server that the sentinels call the master of this name.
+        case sentinel([RedisEndpoint], master: String)
     }
 
-    /// How to reach the server.
-    package let transport: Transport
-    /// The ACL user; `nil` is Redis' `default` user.
-    package let username: String?
-    /// The password; `nil` sends no `AUTH`.
-    package let password: String?
+    /// What is at the other end.
+    package let target: Target
+    /// The login at every data node; `nil` sends no `AUTH`.
+    package let login: RedisLogin?
+    /// The login at every sentinel.
+    package let sentinelLogin: RedisLogin?
     /// The database selected after connecting; 0 is where Redis starts anyway.
     package let database: Int
+    /// The PEM files named by the URL; they go before those of ``RedisConfiguration/tls``.
+    package let tlsFiles: RedisTLSFiles
 
     /// Makes a URL from its parts.
     package init(
-        transport: Transport,
-        username: String? = nil,
-        password: String? = nil,
-        database: Int = 0
+        target: Target,
+        login: RedisLogin? = nil,
+        sentinelLogin: RedisLogin? = nil,
+        database: Int = 0,
+        tlsFiles: RedisTLSFiles = RedisTLSFiles()
     ) {
-        self.transport = transport
-        self.username = username
-        self.password = password
+        self.target = target
+        self.login = login
+        self.sentinelLogin = sentinelLogin
         self.database = database
+        self.tlsFiles = tlsFiles
     }
+
+    /// The servers that the URL names.
+    var endpoints: [RedisEndpoint] {
+        switch target {
+        case .server(let endpoint): [endpoint]
+        case .cluster(let nodes): nodes
+        case .sentinel(let sentinels, _): sentinels
+        }
+    }
+
+    /// Whether connections are encrypted.
+    var isEncrypted: Bool { endpoints.contains(where: \.isEncrypted) }
 }
 
 extension RedisURL: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The URL with `***` in place of the password, safe to log.
+    /// The URL with `***` in place of passwords and without options, safe to log.
     package var description: String {
-        let login = password == nil ? "" : "\(username ?? ""):***@"
+        var text = isEncrypted ? "rediss" : "redis"
+        let hosts = endpoints.map(\.description).joined(separator: ",")
         let path = database == 0 ? "" : "/\(database)"
-        switch transport {
-        case .tcp(let host, let port): return "redis://\(login)\(Self.bracket(host)):\(port)\(path)"
-        case .tls(let host, let port):
-            return "rediss://\(login)\(Self.bracket(host)):\(port)\(path)"
-        case .unix(let socket):
-            return "unix://\(login)\(socket)\(database == 0 ? "" : "?db=\(database)")"
+        switch target {
+        case .server(.unix(let socket)):
+            return "unix://\(shown(login))\(socket)\(database == 0 ? "" : "?db=\(database)")"
+        case .server: text += "://\(shown(login))\(hosts)\(path)"
+        case .cluster: text += "+cluster://\(shown(login))\(hosts)"
+        case .sentinel(_, let name):
+            // An empty login keeps its place before the sentinels'.
+            let first = login == nil && sentinelLogin != nil ? "@" : shown(login)
+            text += "+sentinel://\(first)\(shown(sentinelLogin))\(hosts)/\(name)\(path)"
         }
+        return text
     }
 
     /// The same as ``description``.
@@ -60,8 +87,5 @@ extension RedisURL: CustomStringConvertible, CustomDebugStringConvertible, Custo
     /// Shows ``description`` only, so that `dump` cannot reveal the password.
     package var customMirror: Mirror { Mirror(self, children: ["url": description]) }
 
-    /// An IPv6 address needs brackets before a port.
-    private static func bracket(_ host: String) -> String {
-        host.contains(":") ? "[\(host)]" : host
-    }
+    private func shown(_ login: RedisLogin?) -> String { login.map { "\($0)@" } ?? "" }
 }

@@ -35,7 +35,7 @@ struct Option: Sendable {
             "redis_url",
             "POLLER_REDIS_URL",
             "redis://127.0.0.1:6379/0",
-            "redis://, rediss:// or unix:// URL of the store"
+            "URL of the store: redis://, rediss://, unix://, redis+cluster://, redis+sentinel://"
         ),
         Option("namespace", "POLLER_NAMESPACE", "poller", "key prefix in Redis"),
         Option("api_bind", "POLLER_API_BIND", "127.0.0.1:8080", "address of the HTTP API"),
@@ -102,6 +102,18 @@ struct Option: Sendable {
             "POLLER_LEASE",
             "12s",
             "how long a poll may hold a source; a dead worker's sources wait this long"
+        ),
+        Option(
+            "wait_replicas",
+            "POLLER_WAIT_REPLICAS",
+            "0",
+            "replicas that must have a watch before it is accepted and an event before it is told"
+        ),
+        Option(
+            "wait_timeout",
+            "POLLER_WAIT_TIMEOUT",
+            "50ms",
+            "how long to wait for those replicas; then the request is refused with 503"
         ),
         Option("poll_timeout", "POLLER_POLL_TIMEOUT", "8s", "the longest one poll may take"),
         Option(

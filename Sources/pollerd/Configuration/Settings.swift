@@ -22,6 +22,8 @@ struct Settings: Sendable {
     let workerConcurrency: Int
     let lease: Duration
     let pollTimeout: Duration
+    /// Nil when no replica is waited for.
+    let durability: RedisDurability?
     let lane: LaneLimit
     let deliveryConcurrency: Int
     let endpointConcurrency: Int
@@ -67,6 +69,9 @@ struct Settings: Sendable {
         workerConcurrency = try read.count("worker_concurrency", 1...10_000)
         lease = try read.span("lease", from: .seconds(1), to: .seconds(600))
         pollTimeout = try read.span("poll_timeout", from: .milliseconds(100), to: .seconds(300))
+        let replicas = try read.count("wait_replicas", 0...10)
+        let patience = try read.span("wait_timeout", from: .milliseconds(1), to: .seconds(1))
+        durability = replicas > 0 ? RedisDurability(replicas: replicas, timeout: patience) : nil
         lane = LaneLimit(
             ratePerSecond: Double(try read.count("lane_rate", 0...1_000_000)),
             burst: try read.count("lane_burst", 1...1_000_000),

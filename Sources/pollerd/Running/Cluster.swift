@@ -20,6 +20,7 @@ struct Cluster: Sendable {
     static func join(
         _ client: RedisClient,
         namespace: String,
+        durability: RedisDurability? = nil,
         logger: Logger
     ) async throws -> Cluster {
         while true {
@@ -37,12 +38,22 @@ struct Cluster: Sendable {
         while true {
             do {
                 try await RedisRequirements.check(client, logger: logger)
-                let layout = try await StoreLayout.agreed(on: client, namespace: namespace)
+                let layout = try await StoreLayout.agreed(
+                    on: client,
+                    namespace: namespace,
+                    partitions: client.isCluster
+                        ? StoreLayout.partitionsOnCluster : StoreLayout.partitionsOnOneRedis
+                )
                 var chance = SystemRandomNumberGenerator()
                 return Cluster(
                     client: client,
                     layout: layout,
-                    watches: RedisWatchStore(client: client, layout: layout, logger: logger),
+                    watches: RedisWatchStore(
+                        client: client,
+                        layout: layout,
+                        durability: durability,
+                        logger: logger
+                    ),
                     deliveries: RedisDeliveryQueue(client: client, layout: layout, logger: logger),
                     members: RedisMembership(client: client, layout: layout),
                     owner: OwnerID(using: &chance)

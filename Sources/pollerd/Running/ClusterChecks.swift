@@ -65,15 +65,15 @@ enum ClusterChecks {
     private static func persistence(
         _ client: RedisClient
     ) async throws(StoreError) -> HealthResult {
-        let facts = try await RedisRequirements.info(client, "persistence")
-        guard facts["aof_enabled"] == "1" else {
+        let servers = try await RedisRequirements.info(client, "persistence")
+        guard servers.allSatisfy({ $0["aof_enabled"] == "1" }) else {
             return HealthResult(
                 .warning,
                 "no append-only file: a restart loses what was accepted since the last snapshot",
                 action: "CONFIG SET appendonly yes, and write it to redis.conf"
             )
         }
-        guard facts["aof_last_write_status"] == "ok" else {
+        guard servers.allSatisfy({ $0["aof_last_write_status"] == "ok" }) else {
             return HealthResult(
                 .failed,
                 "the last append failed",

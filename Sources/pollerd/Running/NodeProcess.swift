@@ -64,6 +64,7 @@ struct NodeProcess {
             let cluster = try await Cluster.join(
                 client,
                 namespace: settings.namespace,
+                durability: settings.durability,
                 logger: logger
             )
             let node = Node(

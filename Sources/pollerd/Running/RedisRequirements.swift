@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import Poller
 import PollerRedis
@@ -29,16 +30,20 @@ enum RedisRequirements {
         }
     }
 
-    /// `7.0.15`.
+    /// `7.0.15`; of several servers the oldest.
     static func version(_ client: RedisClient) async throws(StoreError) -> String {
-        try await info(client, "server")["redis_version"] ?? "of unknown version"
+        try await info(client, "server").compactMap { $0["redis_version"] }
+            .min { $0.compare($1, options: .numeric) == .orderedAscending } ?? "of unknown version"
     }
 
-    /// The eviction policy, nil when we may not ask.
+    /// The eviction policy, of several servers the first that is not `noeviction`; nil when we may
+    /// not ask.
     static func evictionPolicy(_ client: RedisClient) async throws(StoreError) -> String? {
         do throws(RedisError) {
-            return try await client.send(RedisCommand("CONFIG", ["GET", "maxmemory-policy"]))
-                .array?.last?.string
+            let command = RedisCommand("CONFIG", ["GET", "maxmemory-policy"])
+            let policies = try await client.sendToMasters(command)
+                .compactMap { $0.reply.array?.last?.string }
+            return policies.first { $0 != "noeviction" } ?? policies.first
         } catch .reply {
             return nil
         } catch {
@@ -46,21 +51,25 @@ enum RedisRequirements {
         }
     }
 
-    /// A section of INFO.
+    /// A section of INFO of each master.
     static func info(
         _ client: RedisClient,
         _ section: String
-    ) async throws(StoreError) -> [String: String] {
+    ) async throws(StoreError) -> [[String: String]] {
         do throws(RedisError) {
-            let text = try await client.send(RedisCommand("INFO", [.string(section)])).string ?? ""
-            var facts: [String: String] = [:]
-            for line in text.split(whereSeparator: \.isNewline) {
-                let parts = line.split(separator: ":", maxSplits: 1)
-                if parts.count == 2 { facts[String(parts[0])] = String(parts[1]) }
-            }
-            return facts
+            return try await client.sendToMasters(RedisCommand("INFO", [.string(section)]))
+                .map { facts($0.reply.string ?? "") }
         } catch {
             throw StoreError(error)
         }
+    }
+
+    private static func facts(_ text: String) -> [String: String] {
+        var facts: [String: String] = [:]
+        for line in text.split(whereSeparator: \.isNewline) {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            if parts.count == 2 { facts[String(parts[0])] = String(parts[1]) }
+        }
+        return facts
     }
 }

@@ -1,8 +1,10 @@
-"""A subscriber of the gateway's WebSocket, on the `websockets` package."""
+"""Subscribers of the live gateway: its WebSocket on `websockets`, its event streams on `requests`."""
 
 import json
 import threading
+from collections.abc import Iterator
 
+import requests
 import websockets.sync.client
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
@@ -69,3 +71,52 @@ class StreamClient:
         if self._socket:
             self._socket.close()
         self._thread.join(5)
+
+
+class EventStream:
+    """One event stream of the gateway, on `requests`; ends with its `with` block."""
+
+    def __init__(self, gateway: str, path: str, last_id: str | None = None, timeout_s: float = 20):
+        headers = {"Accept": "text/event-stream"}
+        if last_id:
+            headers["Last-Event-ID"] = last_id
+        self._http = requests.Session()
+        self._http.trust_env = False
+        # The timeout is one of silence: heartbeats come every 15 s.
+        self.response = self._http.get(gateway + path, headers=headers, stream=True, timeout=timeout_s)
+        self.status = self.response.status_code
+        self.last_id = last_id
+
+    def messages(self) -> Iterator[dict]:
+        """`{event, id, data}` of each message as it comes; ends with the stream."""
+        event, data = "message", []
+        for line in self.response.iter_lines(chunk_size=1, decode_unicode=True):
+            name, _, value = line.partition(":")
+            value = value.removeprefix(" ")
+            if line == "" and data:
+                yield {"event": event, "id": self.last_id, "data": json.loads("\n".join(data))}
+            match name:
+                case "":
+                    event, data = "message", []
+                case "event":
+                    event = value
+                case "id":
+                    self.last_id = value
+                case "data":
+                    data.append(value)
+
+    def until(self, event: str) -> list[dict]:
+        """The messages up to the first of this name, which is the last of them."""
+        found = []
+        for message in self.messages():
+            found.append(message)
+            if message["event"] == event:
+                return found
+        raise AssertionError(f"the stream ended without {event}: {found}")
+
+    def __enter__(self) -> "EventStream":
+        return self
+
+    def __exit__(self, *_error) -> None:
+        self.response.close()
+        self._http.close()

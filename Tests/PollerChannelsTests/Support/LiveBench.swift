@@ -25,6 +25,8 @@ struct LiveBench: Sendable {
     }
 
     static let cursorSecret = [UInt8](repeating: 7, count: 32)
+    /// Makes and checks stream tokens, at the time the store shows.
+    let tokens: StreamTokens
 
     let store: MemoryStore
     let port: Int
@@ -45,6 +47,8 @@ struct LiveBench: Sendable {
         let log = LogRecorder()
         let logger = log.logger
         let feed = LiveFeed(outbox: store, clock: clock, logger: logger)
+        let time = ClockTime(clock)
+        let tokens = await StreamTokens(secret: cursorSecret) { time.now }
         let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
         let gateway = Gateway(
             configuration: GatewayConfiguration(
@@ -59,6 +63,7 @@ struct LiveBench: Sendable {
             watches: store,
             feed: feed,
             authenticator: authenticator,
+            tokens: tokens,
             clock: clock,
             logger: logger,
             onListening: { continuation.yield($0.port ?? 0) }
@@ -67,7 +72,13 @@ struct LiveBench: Sendable {
         async let running: Void = group.run()
         var iterator = ports.makeAsyncIterator()
         let port = await iterator.next() ?? 0
-        let bench = LiveBench(store: store, port: port, log: log, group: group)
+        let bench = LiveBench(
+            tokens: tokens,
+            store: store,
+            port: port,
+            log: log,
+            group: group
+        )
         do {
             try await body(bench)
         } catch {
@@ -155,6 +166,30 @@ struct LiveBench: Sendable {
     }
 
     var url: String { "ws://127.0.0.1:\(port)/v1/stream" }
+
+    /// Asks for an event stream with the independent client, and waits for the head.
+    func stream(
+        _ path: String,
+        _ arguments: [String] = ["--token", "key-all"]
+    ) async throws -> PythonPeer {
+        let client = try PythonPeer(
+            "sse_client.py",
+            ["http://127.0.0.1:\(port)\(path)"] + arguments
+        )
+        try await client.line("answered", within: .seconds(20)) { $0["status"] != nil }
+        return client
+    }
+
+    /// Watches a source whose secret is known.
+    func enqueue(_ source: String, secret: String) async throws {
+        let id = SourceID(unchecked: source)
+        _ = try await store.enqueue([
+            try NewWatch(
+                key: WatchKey(account: .main, source: id, kind: .source),
+                clientSecret: ClientSecret(unchecked: secret)
+            )
+        ])
+    }
 }
 
 extension PythonPeer {
@@ -182,6 +217,43 @@ extension PythonPeer {
             else { return nil }
             return "\(source):\(status)"
         }
+    }
+
+    /// The messages of an event stream so far: `event`, `id` and `data` of each.
+    var messages: [JSONLine] { lines.compactMap { $0["message"] } }
+
+    /// The `source:status` of an event stream's events so far, in order.
+    var told: [String] {
+        messages.compactMap { message in
+            guard message["event"]?.string == "message", let data = message["data"],
+                let source = data["source"]?.string, let status = data["status"]?.string
+            else { return nil }
+            return "\(source):\(status)"
+        }
+    }
+
+    /// Waits for a message of an event stream with this name that `matches`.
+    @discardableResult
+    func streamed(
+        _ event: String,
+        within limit: Duration = .seconds(30),
+        _ matches: (JSONLine) -> Bool = { _ in true }
+    ) async throws -> JSONLine {
+        let line = try await line("a message \(event)", within: limit) { line in
+            line["message"].map { $0["event"]?.string == event && matches($0) } ?? false
+        }
+        return line["message"] ?? line
+    }
+
+    /// The status of the answer.
+    var status: Int? { lines.first?["status"]?.int }
+
+    /// A header of the answer, by its name in lower case.
+    func header(_ name: String) -> String? { lines.first?["headers"]?[name]?.string }
+
+    /// Waits for the end of an event stream.
+    func ended(within limit: Duration = .seconds(15)) async throws {
+        try await line("ended", within: limit) { $0["ended"] != nil }
     }
 
     /// Waits for the close code.

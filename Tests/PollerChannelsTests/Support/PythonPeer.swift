@@ -21,9 +21,24 @@ final class PythonPeer: Sendable {
         return process.terminationStatus == 0
     }
 
+    /// What has come, each line read once: a test that waits asks every few milliseconds.
+    private struct Output: Sendable {
+        var rest = Data()
+        var lines: [JSONLine] = []
+
+        /// Reads the lines that are complete.
+        mutating func parse() {
+            while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                let text = String(decoding: rest[rest.startIndex..<end], as: UTF8.self)
+                if let line = JSONLine(text) { lines.append(line) }
+                rest.removeSubrange(rest.startIndex...end)
+            }
+        }
+    }
+
     private let process: Process
     private let input: Pipe
-    private let output: Mutex<Data>
+    private let output: Mutex<Output>
 
     /// Starts a script.
     init(_ script: String, _ arguments: [String] = []) throws {
@@ -39,11 +54,11 @@ final class PythonPeer: Sendable {
         let printed = Pipe()
         process.standardInput = input
         process.standardOutput = printed
-        output = Mutex(Data())
+        output = Mutex(Output())
         printed.fileHandleForReading.readabilityHandler = { [weak self] handle in
             let data = handle.availableData
             if data.isEmpty { handle.readabilityHandler = nil }
-            self?.output.withLock { $0.append(data) }
+            self?.output.withLock { $0.rest.append(data) }
         }
         try process.run()
     }
@@ -55,9 +70,10 @@ final class PythonPeer: Sendable {
 
     /// What it has printed so far, one JSON object a line.
     var lines: [JSONLine] {
-        let text = output.withLock { String(decoding: $0, as: UTF8.self) }
-        return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
-            .compactMap { JSONLine(String($0)) }
+        output.withLock { output in
+            output.parse()
+            return output.lines
+        }
     }
 
     /// Waits for a line that `matches`.

@@ -1,0 +1,78 @@
+import Crypto
+import Logging
+import Poller
+
+/// Decides who may listen: holders of API keys, of stream tokens and of a source's own secret.
+struct GatewayDoor: Sendable {
+    /// What somebody shows.
+    enum Credentials: Hashable, Sendable {
+        /// An API key or a stream token.
+        case token(String)
+        /// A source's own secret.
+        case secret(WatchKey, String)
+    }
+
+    /// What comes of it.
+    enum Admission: Hashable, Sendable {
+        case admitted(Principal)
+        /// These credentials are not good, and will not be.
+        case refused(CloseCode, reason: String)
+    }
+
+    let keys: any Authenticator
+    let tokens: (any StreamTokenVerifier)?
+    let secrets: any SourceSecrets
+    let logger: Logger
+
+    /// Looks credentials up; bad ones do not lock out somebody who needs none (`known`).
+    func admit(_ credentials: Credentials, known: Principal?) async -> Admission {
+        let admission = await admit(credentials)
+        if case .refused = admission, let known { return .admitted(known) }
+        return admission
+    }
+
+    private func admit(_ credentials: Credentials) async -> Admission {
+        switch credentials {
+        case .token(let text):
+            if let principal = await tokens?.principal(streamToken: text) {
+                return .admitted(principal)
+            }
+            if let principal = await keys.principal(token: text) { return .admitted(principal) }
+            return .refused(.forbidden, reason: "unknown key, or a token that has expired")
+        case .secret(let key, let candidate): return await admit(key, candidate)
+        }
+    }
+
+    private func admit(_ key: WatchKey, _ candidate: String) async -> Admission {
+        let known: SourceSecret
+        do throws(StoreError) {
+            known = try await secrets.secret(of: key)
+        } catch {
+            logger.warning("client secret not looked up", metadata: ["error": "\(error)"])
+            return .refused(.unavailable, reason: "the store cannot be reached")
+        }
+        switch known {
+        case .notWatched: return .refused(.unknownSource, reason: "nobody watches this source")
+        case .known(let secret) where Self.isEqual(secret.reveal, candidate):
+            return .admitted(
+                Principal(
+                    name: "\(key.account)/\(key.source)",
+                    account: key.account,
+                    credential: .clientSecret,
+                    sources: [key.source],
+                    view: .restricted
+                )
+            )
+        case .known, .unknown:
+            return .refused(.forbidden, reason: "this is not the secret of the source")
+        }
+    }
+
+    /// Compares digests, so that the time tells neither a length nor a common beginning.
+    private static func isEqual(_ left: String, _ right: String) -> Bool {
+        let digests = [left, right].map { Array(SHA256.hash(data: Array($0.utf8))) }
+        var difference: UInt8 = 0
+        for (left, right) in zip(digests[0], digests[1]) { difference |= left ^ right }
+        return difference == 0
+    }
+}

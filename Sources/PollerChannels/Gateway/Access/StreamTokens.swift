@@ -1,0 +1,120 @@
+import Crypto
+import Foundation
+import JWTKit
+package import Poller
+
+/// Short-lived tokens as JWTs with HS256, made and checked with one secret of the cluster.
+///
+/// *Shape*: header `{"alg":"HS256","kid":"s1","typ":"JWT"}`, claims
+/// `{"iss":"poller","aud":"poller.stream","jti":…,"iat":…,"nbf":…,"exp":…,"acct":…,"srcs":[…],
+/// "typs":[…],"view":"public"}`. Any other header is refused before a signature is looked at, so
+/// `none`, another algorithm, a foreign `kid`, `crit` or `jku` lead nowhere. There is no leeway:
+/// the same clocks make and check.
+package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
+    /// A token of a grant of the greatest size; longer texts are not looked at.
+    private static let textMax = 12_288
+    private static let keyName = "s1"
+    private static let issuer = "poller"
+    private static let audience = "poller.stream"
+
+    private let keys: JWTKeyCollection
+    private let wallClock: @Sendable () -> Timestamp
+
+    /// Tokens of one cluster.
+    ///
+    /// `secret` is the same in every process of the cluster, at least 16 random bytes; a key of
+    /// its own is derived from it, so it may serve another purpose too.
+    package init(secret: [UInt8], wallClock: @escaping @Sendable () -> Timestamp) async {
+        precondition(secret.count >= 16, "fewer bytes can be guessed")
+        let key = HMAC<SHA256>.authenticationCode(
+            for: Array("poller stream token".utf8),
+            using: SymmetricKey(data: secret)
+        )
+        keys = JWTKeyCollection()
+        await keys.add(
+            hmac: HMACKey(key: SymmetricKey(data: key)),
+            digestAlgorithm: .sha256,
+            kid: JWKIdentifier(string: Self.keyName)
+        )
+        self.wallClock = wallClock
+    }
+
+    package func issue(_ grant: StreamGrant, lifetime: Duration) async throws -> StreamToken {
+        guard (.seconds(1)...StreamGrant.lifetimeMax).contains(lifetime) else {
+            throw InvalidInput(field: "lifetime", message: "must be 1s to 1h")
+        }
+        let now = wallClock().ms / 1000
+        let claims = Claims(
+            iss: Self.issuer,
+            aud: Self.audience,
+            jti: Base64URL.encode((0..<12).map { _ in UInt8.random(in: .min ... .max) }),
+            iat: now,
+            nbf: now,
+            exp: now + lifetime.ms / 1000,
+            acct: grant.account.description,
+            srcs: grant.sources?.map(\.description).sorted(),
+            typs: grant.types,
+            view: grant.view.rawValue
+        )
+        let text = try await keys.sign(claims, kid: JWKIdentifier(string: Self.keyName))
+        return StreamToken(reveal: text, expiresAt: Timestamp(ms: claims.exp * 1000))
+    }
+
+    package func principal(streamToken text: String) async -> Principal? {
+        guard text.utf8.count <= Self.textMax, Self.hasOurHeader(text),
+            // Why it failed is of no use to an honest client and of some to the other kind.
+            let claims = try? await keys.verify(text, as: Claims.self)
+        else { return nil }
+        let now = wallClock().ms
+        guard claims.iss == Self.issuer, claims.aud == Self.audience,
+            claims.nbf * 1000 <= now, now < claims.exp * 1000,
+            claims.exp - claims.iat <= StreamGrant.lifetimeMax.ms / 1000,
+            let view = Principal.View(rawValue: claims.view),
+            let account = try? AccountID(claims.acct),
+            let grant = try? StreamGrant(
+                account: account,
+                sources: claims.srcs,
+                types: claims.typs,
+                view: view
+            )
+        else { return nil }
+        return Principal(
+            name: claims.jti,
+            account: account,
+            credential: .token,
+            sources: grant.sources,
+            types: grant.types,
+            view: view,
+            validFor: .milliseconds(claims.exp * 1000 - now)
+        )
+    }
+
+    private static func hasOurHeader(_ text: String) -> Bool {
+        guard let end = text.firstIndex(of: "."), let bytes = Base64URL.decode(text[..<end]),
+            let header = try? JSONDecoder().decode([String: String].self, from: Data(bytes))
+        else { return false }
+        return header == ["alg": "HS256", "kid": keyName, "typ": "JWT"]
+    }
+
+    /// Seconds since the epoch, as RFC 7519 §2 counts.
+    private struct Claims: JWTPayload {
+        let iss: String
+        let aud: String
+        let jti: String
+        let iat: Int64
+        let nbf: Int64
+        let exp: Int64
+        let acct: String
+        let srcs: [String]?
+        let typs: [String]?
+        let view: String
+
+        /// The times are checked by our own clock, once the signature is known to be good.
+        func verify(using algorithm: some JWTAlgorithm) async throws {
+            let range = Int64(0)...(1 << 40)
+            guard [iat, nbf, exp].allSatisfy(range.contains), jti.utf8.count <= 64 else {
+                throw JWTError.malformedToken(reason: "claims out of range")
+            }
+        }
+    }
+}

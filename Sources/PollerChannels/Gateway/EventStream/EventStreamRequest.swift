@@ -1,0 +1,132 @@
+import Foundation
+import NIOHTTP1
+import Poller
+
+/// A request for an event stream, read from its head.
+///
+/// ```
+/// GET /v1/sources/{id}/events?account=&kind=&types=&since=&after_seq=&token=
+/// GET /v1/events/stream?source=a,b&account=&types=a,b&since=&token=
+/// Last-Event-ID: <cursor>
+/// ```
+/// `since` is a cursor, `now` or `snapshot`; `Last-Event-ID`, which browsers send when they come
+/// back, goes before it and before `after_seq`.
+struct EventStreamRequest: Hashable, Sendable {
+    /// Longer queries are an attack on our memory: the longest cursor and 100 sources fit.
+    private static let queryBytesMax = 16_384
+    private static let parameters: Set<String> = [
+        "source", "account", "kind", "types", "since", "after_seq", "token",
+    ]
+
+    /// The one source of `/v1/sources/{id}/events`; nil for the stream of many.
+    let source: String?
+    let query: [String: String]
+    let lastEventID: String?
+    let credentials: String?
+
+    /// Whether a path is one of an event stream.
+    static func isServed(_ path: Substring) -> Bool {
+        path == "/v1/events/stream" || source(in: path) != nil
+    }
+
+    /// Reads a head.
+    ///
+    /// Errors: a ``Refusal`` that says what is wrong with the query.
+    init(_ head: HTTPRequestHead) throws(Refusal) {
+        let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        source = Self.source(in: parts[0])
+        query = parts.count > 1 ? try Self.query(parts[1]) : [:]
+        lastEventID = head.headers.first(name: "last-event-id").flatMap { $0.isEmpty ? nil : $0 }
+        credentials = BearerToken.text(in: head)
+    }
+
+    /// What the query asks for.
+    ///
+    /// Errors: ``InvalidInput`` with the parameter's name.
+    func subscription(
+        for principal: Principal,
+        limits: GatewayLimits
+    ) throws(InvalidInput) -> Subscription {
+        let from: Subscription.From
+        switch (lastEventID ?? query["since"], query["after_seq"]) {
+        case (nil, let text?):
+            guard let seq = Int(text), seq >= 0 else {
+                throw InvalidInput(field: "after_seq", message: "must be 0 or more")
+            }
+            from = .seq(seq)
+        // The browser repeats the query when it comes back: its place is newer.
+        case (let text?, let seq):
+            guard seq == nil || lastEventID != nil else {
+                throw InvalidInput(field: "after_seq", message: "excludes since; leave one out")
+            }
+            from = text == "now" ? .now : text == "snapshot" ? .snapshot : .cursor(text)
+        case (nil, nil): from = source == nil ? .now : .snapshot
+        }
+        let list = { (name: String) in
+            query[name]?.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        }
+        return try Subscription(
+            id: "s1",
+            account: query["account"] ?? (source == nil ? nil : defaultAccount(principal)),
+            sources: source.map { [$0] } ?? list("source"),
+            types: list("types"),
+            kind: query["kind"],
+            from: from,
+            principal: principal,
+            limits: limits
+        )
+    }
+
+    /// The watch of `/v1/sources/{id}/events`, for credentials that are a source's own secret.
+    func watch() throws(InvalidInput) -> WatchKey? {
+        guard let source else { return nil }
+        return try WatchKey(account: query["account"], source: source, kind: query["kind"])
+    }
+
+    private func defaultAccount(_ principal: Principal) -> String {
+        (principal.account ?? .main).description
+    }
+
+    /// `{id}` of `/v1/sources/{id}/events`.
+    private static func source(in path: Substring) -> String? {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 5, parts[0].isEmpty, parts[1] == "v1", parts[2] == "sources",
+            parts[4] == "events", !parts[3].isEmpty
+        else { return nil }
+        return String(parts[3]).removingPercentEncoding
+    }
+
+    private static func query(_ text: Substring) throws(Refusal) -> [String: String] {
+        guard text.utf8.count <= queryBytesMax else {
+            throw Refusal(
+                status: .uriTooLong,
+                code: "invalid_parameter",
+                detail: "the query has more than \(queryBytesMax) bytes"
+            )
+        }
+        var query: [String: String] = [:]
+        for pair in text.split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let decoded = parts.map { String($0).removingPercentEncoding }
+            guard decoded.count == 2, let name = decoded[0], let value = decoded[1] else {
+                throw invalid("the query must be name=value pairs in UTF-8")
+            }
+            // A cache-buster that libraries add is no mistake of the user.
+            guard name != "_" else { continue }
+            guard parameters.contains(name) else {
+                throw invalid(
+                    "there is no such parameter here; there are "
+                        + parameters.sorted().joined(separator: ", ")
+                )
+            }
+            guard query.updateValue(value, forKey: name) == nil else {
+                throw invalid("\(name) must be given once; separate values with commas")
+            }
+        }
+        return query
+    }
+
+    private static func invalid(_ detail: String) -> Refusal {
+        Refusal(status: .badRequest, code: "invalid_parameter", detail: detail)
+    }
+}

@@ -1,0 +1,127 @@
+import Poller
+
+/// How a subscription finds its beginning.
+extension SubscriptionPump {
+    /// The sources of credentials bound to some that were closed before we looked at anything
+    /// else: what is recorded of them is read back.
+    func settledBefore() async throws(StoreError) -> Set<SourceID> {
+        guard subscription.watch != nil || subscription.principal.sources != nil else { return [] }
+        var settled: Set<SourceID> = []
+        for source in subscription.sources ?? []
+        where try await gateway.watches.snapshot(of: key(of: source))?.closed != nil {
+            settled.insert(source)
+        }
+        return settled
+    }
+
+    /// Finds where to begin, says so, and sends snapshots if they are asked for or needed.
+    func begin(_ bounds: [OutboxBounds]) async throws(StoreError) -> SubscriptionState {
+        let newest = bounds.map { OutboxPosition($0.newest) ?? .start }
+        var state = SubscriptionState(positions: newest)
+        var lost: String?
+        var history: Int?
+        switch subscription.from {
+        case .snapshot: break
+        case .now:
+            if let watch = subscription.watch {
+                state.known[watch.id] = try await gateway.watches.snapshot(of: watch)?.watch.seq
+            }
+        case .seq(let seq):
+            history = seq
+            state.positions = newest.map { _ in .start }
+        case .cursor(let text):
+            let cursor = gateway.cursor.decode(
+                text,
+                partitions: bounds.count,
+                for: subscription.principal
+            )
+            if let cursor, let mark = cursor.mark, mark.watch == subscription.watch?.id {
+                history = mark.seq
+                state.positions = cursor.positions
+            } else if let cursor {
+                lost = unreachable(cursor.positions, bounds)
+                if lost == nil { state.positions = cursor.positions }
+            } else {
+                lost = "this is not a cursor for these credentials"
+            }
+        }
+        if let watch = subscription.watch, let seq = history {
+            if let events = try await first(of: watch, after: seq) {
+                return try await replay(watch, after: seq, events, state, newest)
+            }
+            lost = "events after this place are no longer kept"
+            state.positions = newest
+        }
+        _ = await send(.subscribed(cursor: cursor(state), lost: lost))
+        outlet.progress(place(state))
+        guard subscription.from == .snapshot || lost != nil else { return state }
+        for source in (subscription.sources ?? []).sorted(by: { "\($0)" < "\($1)" }) {
+            let key = key(of: source)
+            guard let snapshot = try await gateway.watches.snapshot(of: key) else { continue }
+            state.known[key.id] = snapshot.watch.seq
+            _ = await send(.snapshot(snapshot, cursor: cursor(state)))
+        }
+        outlet.progress(place(state))
+        return state
+    }
+
+    /// The events that follow a seq; nil when some of them are gone, or the store never had it.
+    private func first(
+        of watch: WatchKey,
+        after seq: Int
+    ) async throws(StoreError) -> [Event]? {
+        let events = try await gateway.watches.events(of: watch, after: seq, limit: Self.batch)
+        if let first = events.first { return first.seq == seq + 1 ? events : nil }
+        return try await gateway.watches.snapshot(of: watch)?.watch.seq ?? 0 >= seq ? [] : nil
+    }
+
+    /// Tells a watch's history; what is recorded meanwhile has a seq beyond it, or is in it.
+    ///
+    /// Until the end the cursor keeps the old positions, for transports that go by them.
+    private func replay(
+        _ watch: WatchKey,
+        after seq: Int,
+        _ first: [Event],
+        _ start: SubscriptionState,
+        _ newest: [OutboxPosition]
+    ) async throws(StoreError) -> SubscriptionState {
+        var state = start
+        state.known[watch.id] = seq
+        _ = await send(.subscribed(cursor: cursor(state), lost: nil))
+        outlet.progress(place(state))
+        var events = first
+        while !events.isEmpty, !Task.isCancelled {
+            for event in events {
+                guard await tell(event, &state) else {
+                    state.isStalled = true
+                    return state
+                }
+            }
+            guard events.count == Self.batch else { break }
+            events = try await gateway.watches.events(
+                of: watch,
+                after: state.known[watch.id] ?? seq,
+                limit: Self.batch
+            )
+        }
+        state.positions = newest
+        outlet.progress(place(state))
+        return state
+    }
+
+    /// Why nobody can go on from these positions; nil when one can.
+    private func unreachable(
+        _ positions: [OutboxPosition],
+        _ bounds: [OutboxBounds]
+    ) -> String? {
+        for (position, bound) in zip(positions, bounds) {
+            if position < OutboxPosition(bound.trimmed) ?? .start {
+                return "events after this cursor are no longer kept"
+            }
+            if position > OutboxPosition(bound.newest) ?? .start {
+                return "the store has lost events that this cursor was past"
+            }
+        }
+        return nil
+    }
+}

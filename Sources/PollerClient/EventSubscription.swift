@@ -1,0 +1,124 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Where an ``EventFollower`` reads behind its cursor: the gateway's event stream when there is one
+/// and it works, long polls of the API otherwise.
+///
+/// Both go by the same cursor, so it changes from one to the other at any event. A stream that
+/// ends or breaks is replaced by long polls at once, and tried again after the wait the server
+/// asked for: nothing is late meanwhile, and clients of a gateway that restarts do not return as
+/// one.
+struct EventSubscription {
+    /// What was read.
+    struct Batch {
+        var events: [WatchEvent] = []
+        /// Where to go on behind them.
+        var next: String?
+        /// Some events before these are no longer kept.
+        var hasGap = false
+    }
+
+    /// A long poll ends below the idle timeouts of usual proxies.
+    private static let wait = Duration.seconds(30)
+    /// As many as fit a query; with more the filter is applied by the follower.
+    private static let namesAskedMax = 50
+    /// A gateway that refuses us does not change its mind at once.
+    private static let refusedWait = Duration.seconds(30)
+
+    private let client: PollerClient
+    private let sources: [String]
+    private let account: String?
+    private let types: [String]
+    private let clock = ContinuousClock()
+    private var stream: EventStreamReader?
+    private var streamAt: ContinuousClock.Instant
+
+    /// Reads what these names, account and types select.
+    init(_ client: PollerClient, names: [WatchName], account: String?, types: [String]) {
+        self.client = client
+        sources = names.count <= Self.namesAskedMax ? names.map(\.source) : []
+        self.account = account
+        self.types = types
+        streamAt = clock.now
+    }
+
+    /// What follows a place; waits for it at most half a minute over long polls.
+    mutating func read(from start: EventStart) async throws -> Batch {
+        if stream == nil, case .cursor(let cursor) = start { try await open(behind: cursor) }
+        if stream != nil { return try await readStream() }
+        let now = clock.now
+        // With a gateway the poll ends when the stream may be tried again.
+        let isBack = client.gateway != nil && streamAt > now
+        let wait = isBack ? min(Self.wait, max(streamAt - now, .milliseconds(100))) : Self.wait
+        let page = try await client.events(
+            from: start,
+            sources: sources,
+            account: account,
+            types: types,
+            wait: wait
+        )
+        return Batch(events: page.items, next: page.next, hasGap: page.hasGap)
+    }
+
+    /// Closes the event stream, if there is one, so that the next read begins where it is told to.
+    mutating func closeStream() {
+        stream = nil
+    }
+
+    private mutating func open(behind cursor: String) async throws {
+        guard let gateway = client.gateway, clock.now >= streamAt else { return }
+        do {
+            stream = try await EventStreamReader.open(
+                client,
+                gateway: gateway,
+                query: [
+                    ("source", sources.isEmpty ? nil : sources.joined(separator: ",")),
+                    ("account", account),
+                    ("types", types.isEmpty ? nil : types.joined(separator: ",")),
+                    ("since", cursor),
+                ]
+            )
+        } catch let error as PollerError {
+            let isTransient = error.isTransient
+            streamAt = clock.now + (isTransient ? Self.shortWait : Self.refusedWait)
+        }
+    }
+
+    private mutating func readStream() async throws -> Batch {
+        var batch = Batch()
+        guard let stream else { return batch }
+        let messages: [EventStreamParser.Message]?
+        do {
+            messages = try await stream.next()
+        } catch is PollerError {
+            messages = nil
+        }
+        guard let messages else {
+            streamAt = clock.now + (await stream.retry ?? Self.shortWait)
+            self.stream = nil
+            return batch
+        }
+        for message in messages {
+            switch message.name {
+            case "message":
+                guard let event = WatchEvent(json: message.data) else {
+                    throw PollerError.unintelligible(
+                        "an event of the stream cannot be understood: use a client of the "
+                            + "server's version"
+                    )
+                }
+                batch.events.append(event)
+            case "reset": batch.hasGap = true
+            default: break
+            }
+            // Only messages with an id say where we are.
+            if let id = message.id { batch.next = id }
+        }
+        return batch
+    }
+
+    private static var shortWait: Duration { .milliseconds(Int64.random(in: 500...8000)) }
+}

@@ -1,0 +1,163 @@
+import NIOCore
+import Synchronization
+
+extension RedisCluster {
+    /// How often a command may be sent on: a slot that moves twice needs four, more is a quarrel of
+    /// nodes that only time ends.
+    private static let redirectionsMax = 16
+    /// Redirections that are followed at once; later ones wait, doubling from 10 ms.
+    private static let redirectionsAtOnce = 4
+
+    func perform(
+        _ unit: RedisUnit,
+        _ durability: RedisDurability?
+    ) async -> RedisRequest.Outcome {
+        let slot = unit.slot
+        var target = Target.owner
+        var sentOn = 0
+        while true {
+            let (node, endpoint): (RedisNode, RedisEndpoint)
+            switch find(slot, target) {
+            case .node(let found, let place): (node, endpoint) = (found, place)
+            case .unknown:
+                if case .failure(let error) = await mapKnown() { return .failure(error) }
+                continue
+            case .unserved(let slot):
+                refresh.want()
+                return .success(unit.refused(Self.unserved(slot)))
+            case .closed: return .failure(.closed)
+            }
+            let isImporting = if case .importing = target { true } else { false }
+            let commands = isImporting ? unit.asking : unit.commands
+            var outcome = await node.perform(commands, durability)
+            if isImporting { outcome = outcome.map { unit.withoutAsking($0) } }
+            guard let next = self.next(after: outcome, of: unit, at: endpoint),
+                sentOn < Self.redirectionsMax
+            else { return outcome }
+            sentOn += 1
+            if sentOn > Self.redirectionsAtOnce {
+                let pause = Duration.milliseconds(10 << (sentOn - Self.redirectionsAtOnce - 1))
+                guard (try? await Task.sleep(for: min(pause, .milliseconds(200)))) != nil else {
+                    return .failure(.cancelled)
+                }
+            }
+            target = next
+        }
+    }
+
+    func pipeline(_ commands: [RedisCommand]) async -> RedisRequest.Outcome {
+        let units = commands.map { RedisUnit([$0]) }
+        var replies = [RedisValue?](repeating: nil, count: commands.count)
+        switch await performTogether(units) {
+        case .failure(let error): return .failure(error)
+        case .success(let answered): for (index, reply) in answered { replies[index] = reply }
+        }
+        // What was not executed goes its own way, in order.
+        for index in replies.indices where replies[index] == nil {
+            switch await perform(units[index], nil) {
+            case .failure(let error): return .failure(error)
+            case .success(let own): replies[index] = own[0]
+            }
+        }
+        return .success(replies.map { $0 ?? .null })
+    }
+
+    func performOnMasters(
+        _ command: RedisCommand
+    ) async -> Result<[RedisNodeReply], RedisError> {
+        if state.withLock({ $0.map == nil }) {
+            if case .failure(let error) = await mapKnown() { return .failure(error) }
+        }
+        let masters = state.withLock { $0.map?.masters ?? [] }
+        return await withTaskGroup { group in
+            for endpoint in masters {
+                guard case .node(let node, _) = find(nil, .node(endpoint)) else { continue }
+                group.addTask { await (endpoint, node.perform([command], nil)) }
+            }
+            var replies: [RedisNodeReply] = []
+            for await (endpoint, outcome) in group {
+                switch outcome {
+                case .failure(let error): return .failure(error)
+                case .success(let own):
+                    replies.append(RedisNodeReply(node: endpoint, reply: own[0]))
+                }
+            }
+            return replies.isEmpty ? .failure(.closed) : .success(replies)
+        }
+    }
+
+    /// Sends each node its part in one go; what was not executed is missing from the result.
+    private func performTogether(
+        _ units: [RedisUnit]
+    ) async -> Result<[(Int, RedisValue)], RedisError> {
+        typealias Part = (node: RedisNode, endpoint: RedisEndpoint, indices: [Int])
+        var parts: [RedisEndpoint: Part] = [:]
+        for (index, unit) in units.enumerated() {
+            guard case .node(let node, let endpoint) = find(unit.slot, .owner) else { continue }
+            parts[endpoint, default: (node, endpoint, [])].indices.append(index)
+        }
+        return await withTaskGroup { group in
+            for part in parts.values {
+                group.addTask {
+                    let commands = part.indices.map { units[$0].commands[0] }
+                    return await (part, part.node.perform(commands, nil))
+                }
+            }
+            var answered: [(Int, RedisValue)] = []
+            for await (part, outcome) in group {
+                switch outcome {
+                case .failure(.closed): continue
+                case .failure(let error): return .failure(error)
+                case .success(let replies):
+                    for (index, reply) in zip(part.indices, replies) {
+                        let own = RedisRequest.Outcome.success([reply])
+                        if next(after: own, of: units[index], at: part.endpoint) == nil {
+                            answered.append((index, reply))
+                        }
+                    }
+                }
+            }
+            return .success(answered)
+        }
+    }
+
+    /// Where to send commands that `endpoint` did not execute; `nil` if this is their outcome.
+    private func next(
+        after outcome: RedisRequest.Outcome,
+        of unit: RedisUnit,
+        at endpoint: RedisEndpoint
+    ) -> Target? {
+        switch outcome {
+        // The node has left before it was written.
+        case .failure(.closed): return .owner
+        case .failure(.timedOut), .failure(.connectionLost):
+            // The others may have given the node up.
+            refresh.want()
+            return nil
+        case .failure: return nil
+        case .success(let replies):
+            guard case .error(let error) = replies[unit.deciding] else { return nil }
+            if error.kind.isWrongServer { refresh.want() }
+            switch RedisRedirect(error, from: endpoint) {
+            case nil: return nil
+            case .moved(let slot, let node):
+                state.withLock { $0.map?.move(slot, to: node) }
+                refresh.want()
+                return .node(node)
+            case .ask(let node): return .importing(node)
+            }
+        }
+    }
+
+    /// Waits for the first map as long as a command may take.
+    private func mapKnown() async -> RedisWaiter<Void>.Outcome {
+        let observer = RedisWaiter<Void>()
+        add(observer)
+        defer { remove(observer) }
+        return await observer.wait(timeout: configuration.commandTimeout, on: eventLoop)
+    }
+
+    private static func unserved(_ slot: Int) -> RedisReplyError {
+        RedisReplyError(code: "CLUSTERDOWN", message: "no node serves hash slot \(slot)")
+    }
+}

@@ -1,0 +1,239 @@
+import Logging
+import NIOCore
+import Synchronization
+
+/// A Redis Cluster: finds the node of every command and follows the slots as they move.
+///
+/// The map of slots is read from some nodes at the start, then when a node redirects or cannot be
+/// reached, and now and then. Each master has its own connection, made when first needed and closed
+/// when the node serves no slot any more. A command that a node did not execute (`MOVED`, `ASK`, or
+/// never written because the node has left) goes to another node; one that may have been executed is
+/// never repeated.
+///
+/// A class because it is the identity of these connections.
+final class RedisCluster: RedisBackend {
+    /// Whom to ask next.
+    enum Target {
+        /// Whoever the map names.
+        case owner
+        /// Whom a node has named.
+        case node(RedisEndpoint)
+        /// The node that the slot is moving to.
+        case importing(RedisEndpoint)
+    }
+
+    /// What ``find(_:_:)`` found.
+    enum Found {
+        case node(RedisNode, RedisEndpoint)
+        /// The map has not been read yet.
+        case unknown
+        /// Nobody serves the slot.
+        case unserved(Int)
+        case closed
+    }
+
+    let configuration: RedisConfiguration
+    let eventLoop: any EventLoop
+    let state = Mutex(RedisClusterState())
+    let refresh: RedisClusterRefresh
+    let url: RedisURL
+    private let group: any EventLoopGroup
+    let logger: Logger
+    let news: RedisMasterNews
+    let subscriptions: RedisPubSubLink
+    let outages: Mutex<RedisOutageLog>
+    /// Succeeds with the first map, fails with the end of a client that never read one.
+    let firstMap: EventLoopPromise<Void>
+    private let stopped: EventLoopPromise<Void>
+
+    /// A backend for the URL, which must name a Cluster.
+    init(
+        url: RedisURL,
+        configuration: RedisConfiguration,
+        news: RedisMasterNews,
+        group: any EventLoopGroup,
+        logger: Logger
+    ) {
+        let eventLoop = group.next()
+        self.url = url
+        self.configuration = configuration
+        self.news = news
+        self.group = group
+        self.eventLoop = eventLoop
+        self.logger = logger
+        self.outages = Mutex(RedisOutageLog(interval: configuration.failureLogInterval))
+        self.refresh = RedisClusterRefresh(configuration: configuration, eventLoop: eventLoop)
+        self.firstMap = eventLoop.makePromise(of: Void.self)
+        self.stopped = eventLoop.makePromise(of: Void.self)
+        self.subscriptions = RedisPubSubLink(
+            link: RedisLink(
+                handshake: RedisHandshake(login: url.login, clientName: configuration.clientName),
+                configuration: configuration,
+                role: "subscriptions",
+                eventLoop: eventLoop,
+                logger: logger
+            ),
+            configuration: configuration,
+            eventLoop: eventLoop,
+            logger: logger
+        )
+    }
+
+    deinit {
+        // A promise must be kept, also by a client that never ran; the second time does nothing.
+        firstMap.fail(RedisLinkFailure.shutDown)
+        stopped.succeed()
+    }
+
+    var isConnected: Bool { state.withLock { $0.isConnected } }
+
+    var findsMasters: Bool { true }
+
+    func add(_ observer: RedisWaiter<Void>) {
+        let outcome: RedisWaiter<Void>.Outcome? = state.withLock { state in
+            if state.isStopped { return .failure(.closed) }
+            if state.isConnected { return .success(()) }
+            state.observers[ObjectIdentifier(observer)] = observer
+            return nil
+        }
+        if let outcome { observer.resume(outcome) }
+    }
+
+    func remove(_ observer: RedisWaiter<Void>) {
+        state.withLock { $0.observers[ObjectIdentifier(observer)] = nil }
+    }
+
+    func subscribe(_ topics: Set<RedisTopic>) -> RedisSubscription {
+        subscriptions.subscribe(topics)
+    }
+
+    func run(_ connector: RedisConnector) async {
+        let isStarted = state.withLock { state in
+            guard case .idle = state.phase else { return false }
+            state.phase = .running(connector)
+            return true
+        }
+        if isStarted {
+            let listening = eventLoop.makePromise(of: Void.self)
+            let probe = RedisProbe(
+                connector: connector,
+                login: url.login,
+                configuration: configuration
+            )
+            refresh.start { self.readMap(probe) }
+            subscriptions.start(connector, locator: Listening(cluster: self), finished: listening)
+            // These futures never fail.
+            try? await stopped.futureResult.get()
+            try? await listening.futureResult.get()
+            for node in state.withLock({ $0.leaving }) { try? await node.ended.get() }
+        }
+        news.end()
+    }
+
+    func stop(graceful: Bool) {
+        let (nodes, observers) = state.withLock { state in
+            state.phase = .stopped
+            state.leaving += state.nodes.values
+            state.nodes = [:]
+            defer { state.observers = [:] }
+            return (state.leaving, Array(state.observers.values))
+        }
+        refresh.stop()
+        for node in nodes { node.stop(graceful: graceful) }
+        for observer in observers { observer.resume(.failure(.closed)) }
+        firstMap.fail(RedisLinkFailure.shutDown)
+        subscriptions.stop()
+        stopped.succeed()
+    }
+
+    // MARK: Nodes
+
+    /// The node to ask, connecting to it if it is new.
+    func find(_ slot: Int?, _ target: Target) -> Found {
+        state.withLock { state in
+            guard !state.isStopped else { return .closed }
+            let endpoint: RedisEndpoint
+            switch target {
+            case .node(let named): endpoint = named
+            case .importing(let named):
+                endpoint = named
+                state.asked[named] = RedisInstant(.now())
+            case .owner:
+                guard let map = state.map else { return .unknown }
+                if let slot {
+                    guard let owner = map.owner(of: slot) else { return .unserved(slot) }
+                    endpoint = owner
+                } else {
+                    guard let any = state.anyMaster else { return .unknown }
+                    endpoint = any
+                }
+            }
+            return .node(open(endpoint, &state), endpoint)
+        }
+    }
+
+    private func open(_ endpoint: RedisEndpoint, _ state: inout RedisClusterState) -> RedisNode {
+        if let node = state.nodes[endpoint] { return node }
+        let node = RedisNode(
+            handshake: RedisHandshake(login: url.login, clientName: configuration.clientName),
+            configuration: configuration,
+            eventLoop: group.next(),
+            logger: logger
+        ) { [weak self] update in
+            self?.heard(update, from: endpoint)
+        }
+        state.nodes[endpoint] = node
+        if case .running(let connector) = state.phase {
+            node.start(connector, locator: RedisFixedLocator(endpoint: endpoint))
+        }
+        return node
+    }
+
+    /// Lets a node that has left answer what was written, and forgets it.
+    func close(_ node: RedisNode) {
+        node.stop(graceful: true)
+        node.ended.whenComplete { _ in
+            self.state.withLock { state in state.leaving.removeAll { $0 === node } }
+        }
+    }
+
+    private func heard(_ update: RedisLinkNews, from endpoint: RedisEndpoint) {
+        switch update {
+        case .ready:
+            let observers = state.withLock { state in
+                state.down.remove(endpoint)
+                return state.isConnected ? state.takeObservers() : []
+            }
+            for observer in observers { observer.resume(.success(())) }
+        case .down:
+            state.withLock { state in
+                if state.nodes[endpoint] != nil { state.down.insert(endpoint) }
+            }
+            refresh.want()
+        case .wrongServer: refresh.want()
+        }
+    }
+
+    // MARK: Listening
+
+    /// Another node at every attempt: messages reach all of them over the Cluster's bus.
+    private struct Listening: RedisLocator {
+        let cluster: RedisCluster
+
+        func locate(on eventLoop: any EventLoop) -> EventLoopFuture<RedisEndpoint> {
+            cluster.firstMap.futureResult.hop(to: eventLoop).flatMapThrowing {
+                guard let node = cluster.nodeToListenTo() else { throw RedisLinkFailure.nodeLeft }
+                return node
+            }
+        }
+    }
+
+    private func nodeToListenTo() -> RedisEndpoint? {
+        var random = SystemRandomNumberGenerator()
+        return state.withLock { state in
+            let nodes = state.map?.nodes ?? []
+            return nodes.filter { !state.down.contains($0) }.randomElement(using: &random)
+                ?? nodes.randomElement(using: &random)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import NIOCore
+
+/// What a client knows about its Cluster, and the connections it has there.
+struct RedisClusterState {
+    enum Phase {
+        case idle
+        case running(RedisConnector)
+        case stopped
+    }
+
+    /// How long a node that serves no slot keeps its connection after it was last asked to serve
+    /// one that moves there: a resharding asks it again and again.
+    private static let askedSpan = Duration.seconds(10)
+
+    var phase = Phase.idle
+    /// The map with what redirections have told since.
+    var map: RedisSlotMap?
+    /// The map as it was read last.
+    var read: RedisSlotMap?
+    var nodes: [RedisEndpoint: RedisNode] = [:]
+    /// Nodes that have left; they answer what was written.
+    var leaving: [RedisNode] = []
+    /// Nodes that cannot be reached at present.
+    var down: Set<RedisEndpoint> = []
+    var asked: [RedisEndpoint: RedisInstant] = [:]
+    var observers: [ObjectIdentifier: RedisWaiter<Void>] = [:]
+
+    var isStopped: Bool {
+        if case .stopped = phase { return true }
+        return false
+    }
+
+    /// Whether the map is known and every master that we talk to answers.
+    var isConnected: Bool {
+        guard let map, !isStopped else { return false }
+        return !map.masters.contains { down.contains($0) }
+    }
+
+    /// Takes over a map; returns the nodes to be closed and what has changed.
+    mutating func apply(
+        _ new: RedisSlotMap,
+        now: RedisInstant
+    ) -> (left: [RedisNode], changes: [RedisMasterChange]) {
+        let changes = read.map { new.changes(since: $0) } ?? []
+        map = new
+        read = new
+        asked = asked.filter { endpoint, at in now < at + Self.askedSpan && !down.contains(endpoint)
+        }
+        var left: [RedisNode] = []
+        for (endpoint, node) in nodes
+        where !new.masters.contains(endpoint) && asked[endpoint] == nil {
+            nodes[endpoint] = nil
+            down.remove(endpoint)
+            left.append(node)
+        }
+        leaving += left
+        return (left, changes)
+    }
+
+    /// Takes everybody who waits for the Cluster.
+    mutating func takeObservers() -> [RedisWaiter<Void>] {
+        defer { observers = [:] }
+        return Array(observers.values)
+    }
+
+    /// A node for commands without a key: the first that answers.
+    var anyMaster: RedisEndpoint? {
+        map?.masters.first { !down.contains($0) } ?? map?.masters.first
+    }
+}

@@ -1,0 +1,122 @@
+import Logging
+import NIOCore
+import Synchronization
+
+/// The connections that carry commands to one server: the shared one, and one for durable writes
+/// that is opened with the first of them.
+///
+/// A class because it is the identity of these connections.
+final class RedisNode: Sendable {
+    private enum Phase {
+        case idle
+        case running(RedisConnector, any RedisLocator)
+        case stopped
+    }
+
+    private struct State {
+        var phase = Phase.idle
+        var isDurableWanted = false
+        var isDurableStarted = false
+        var ends: [EventLoopFuture<Void>] = []
+    }
+
+    let shared: RedisCommandLink
+    private let durableLink: RedisCommandLink
+    private let durable: RedisDurableWrites
+    private let eventLoop: any EventLoop
+    private let state = Mutex(State())
+
+    /// Makes the links; `report` tells about the shared one, on its event loop.
+    init(
+        handshake: RedisHandshake,
+        configuration: RedisConfiguration,
+        eventLoop: any EventLoop,
+        logger: Logger,
+        report: @escaping @Sendable (RedisLinkNews) -> Void
+    ) {
+        func link(_ role: String) -> RedisLink {
+            RedisLink(
+                handshake: handshake,
+                configuration: configuration,
+                role: role,
+                eventLoop: eventLoop,
+                logger: logger
+            )
+        }
+        self.eventLoop = eventLoop
+        self.shared = RedisCommandLink(
+            link: link("commands"),
+            configuration: configuration,
+            eventLoop: eventLoop,
+            report: report
+        )
+        self.durableLink = RedisCommandLink(
+            link: link("durable commands"),
+            configuration: configuration,
+            eventLoop: eventLoop
+        )
+        self.durable = RedisDurableWrites(link: durableLink, configuration: configuration)
+    }
+
+    /// Connects.
+    func start(_ connector: RedisConnector, locator: any RedisLocator) {
+        let startsDurable = state.withLock { state in
+            guard case .idle = state.phase else { return nil as Bool? }
+            state.phase = .running(connector, locator)
+            return state.isDurableWanted
+        }
+        guard let startsDurable else { return }
+        start(shared, connector, locator)
+        if startsDurable { startDurable() }
+    }
+
+    /// Ends for good, after written commands are answered if `graceful`; commands that were not
+    /// written fail as ``RedisError/closed``.
+    func stop(graceful: Bool) {
+        state.withLock { $0.phase = .stopped }
+        shared.stop(graceful: graceful)
+        durableLink.stop(graceful: graceful)
+    }
+
+    /// Succeeds once every connection has ended; to be asked after ``stop(graceful:)``.
+    var ended: EventLoopFuture<Void> {
+        .andAllComplete(state.withLock { $0.ends }, on: eventLoop)
+    }
+
+    /// Performs commands; with `durability` the number of replicas is the last reply.
+    func perform(
+        _ commands: [RedisCommand],
+        _ durability: RedisDurability?
+    ) async -> RedisRequest.Outcome {
+        guard let durability else { return await shared.perform(commands) }
+        startDurable()
+        return await durable.perform(commands, durability)
+    }
+
+    /// Leaves the server if it is not `endpoint`.
+    func relocate(to endpoint: RedisEndpoint) {
+        shared.relocate(to: endpoint)
+        durableLink.relocate(to: endpoint)
+    }
+
+    private func startDurable() {
+        let start = state.withLock { state in
+            state.isDurableWanted = true
+            guard !state.isDurableStarted, case .running(let connector, let locator) = state.phase
+            else { return nil as (RedisConnector, any RedisLocator)? }
+            state.isDurableStarted = true
+            return (connector, locator)
+        }
+        if let start { self.start(durableLink, start.0, start.1) }
+    }
+
+    private func start(
+        _ link: RedisCommandLink,
+        _ connector: RedisConnector,
+        _ locator: any RedisLocator
+    ) {
+        let end = eventLoop.makePromise(of: Void.self)
+        state.withLock { $0.ends.append(end.futureResult) }
+        link.start(connector, locator: locator, finished: end)
+    }
+}

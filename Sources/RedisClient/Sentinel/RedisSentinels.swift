@@ -1,0 +1,169 @@
+import Logging
+import NIOCore
+
+/// Asks the sentinels who the master is, and hears from them when it changes.
+///
+/// Before every connect all known sentinels are asked at once, and the answer with the highest
+/// configuration epoch counts: one that has been cut off, or has just come back, knows an old
+/// master, and the others outvote it. Whoever it is, the link then checks by `ROLE` that it is a
+/// master indeed. Besides, one sentinel at a time is listened to for `+switch-master`, so that a
+/// change is followed before the first command fails. Rejected: the first sentinel that answers, as
+/// the guidelines for clients have it: cheaper by microseconds, and wrong with a stale sentinel.
+///
+/// `@unchecked Sendable`: state is confined to `eventLoop`.
+final class RedisSentinels: RedisLocator, @unchecked Sendable {
+    /// How many sentinels are remembered: far more than anybody runs.
+    private static let knownMax = 32
+
+    private let name: String
+    private let login: RedisLogin?
+    private let configuration: RedisConfiguration
+    private let eventLoop: any EventLoop
+    private let listener: RedisPubSubLink
+    private var known: [RedisEndpoint]
+    private var probe: RedisProbe?
+    private var asking: EventLoopFuture<RedisEndpoint>?
+    private var listened = 0
+
+    init(
+        endpoints: [RedisEndpoint],
+        name: String,
+        login: RedisLogin?,
+        configuration: RedisConfiguration,
+        eventLoop: any EventLoop,
+        logger: Logger
+    ) {
+        self.known = endpoints
+        self.name = name
+        self.login = login
+        self.configuration = configuration
+        self.eventLoop = eventLoop
+        self.listener = RedisPubSubLink(
+            link: RedisLink(
+                handshake: RedisHandshake(login: login, clientName: configuration.clientName),
+                configuration: configuration,
+                role: "sentinel",
+                eventLoop: eventLoop,
+                logger: logger
+            ),
+            configuration: configuration,
+            eventLoop: eventLoop,
+            logger: logger
+        )
+    }
+
+    /// Makes the sentinels reachable; any thread.
+    func start(_ connector: RedisConnector) {
+        eventLoop.execute {
+            self.probe = RedisProbe(
+                connector: connector,
+                login: self.login,
+                configuration: self.configuration
+            )
+        }
+        let rotation = Rotation(sentinels: self)
+        let finished = eventLoop.makePromise(of: Void.self)
+        listener.start(connector, locator: rotation, finished: finished)
+    }
+
+    /// Ends ``watch(_:)``; any thread.
+    func stop() {
+        listener.stop()
+    }
+
+    /// Follows changes until stopped; `moved` is told the master that is right at the time.
+    func watch(_ moved: @Sendable (RedisEndpoint) -> Void) async {
+        for await event in listener.subscribe([.channel("+switch-master")]) {
+            switch event {
+            case .message(_, _, let payload):
+                // `name old-host old-port new-host new-port`
+                let words = String(buffer: payload).split(separator: " ")
+                guard words.first.map(String.init) == name else { continue }
+            case .subscribed: break
+            case .gap: continue
+            }
+            // What one sentinel says is checked with all; if none answers, the links will tell.
+            if let master = try? await locate(on: eventLoop).get() { moved(master) }
+        }
+    }
+
+    func locate(on eventLoop: any EventLoop) -> EventLoopFuture<RedisEndpoint> {
+        self.eventLoop.flatSubmit { self.ask() }.hop(to: eventLoop)
+    }
+
+    /// Asks all, unless that is under way.
+    private func ask() -> EventLoopFuture<RedisEndpoint> {
+        if let asking { return asking }
+        guard let probe else {
+            return eventLoop.makeFailedFuture(RedisLinkFailure.shutDown)
+        }
+        let answer = probe.ask(
+            RedisSentinelAnswer.questions(name),
+            of: known,
+            on: eventLoop
+        ) { replies in
+            replies.first?.array != nil
+        }
+        .flatMapThrowing { try self.choose($0) }
+        asking = answer
+        answer.whenComplete { _ in self.asking = nil }
+        return answer
+    }
+
+    private func choose(_ answers: [RedisProbe.Answer]) throws -> RedisEndpoint {
+        let understood = answers.compactMap { answer in
+            (try? answer.replies.get()).flatMap { RedisSentinelAnswer($0, from: answer.endpoint) }
+        }
+        guard let best = RedisSentinelAnswer.best(of: understood) else { throw failure(answers) }
+        for peer in understood.flatMap(\.peers) where known.count < Self.knownMax {
+            if !known.contains(peer) { known.append(peer) }
+        }
+        return best.master
+    }
+
+    /// Why no sentinel could say who the master is.
+    private func failure(_ answers: [RedisProbe.Answer]) -> RedisLinkFailure {
+        let asked = known.map(\.description).joined(separator: ", ")
+        var reason: RedisLinkFailure?
+        for answer in answers {
+            switch answer.replies {
+            case .failure(let failure): reason = failure
+            case .success(let replies):
+                guard let error = replies.first?.error else {
+                    return RedisLinkFailure(
+                        "no sentinel knows a master named \(name); asked: \(asked)",
+                        remedy:
+                            "correct the name at the end of the URL; SENTINEL MASTERS lists them"
+                    )
+                }
+                reason = RedisHandshake.refused(error, isLogin: false)
+                if error.code == "NOAUTH" || error.code == "NOPERM" {
+                    return RedisLinkFailure(
+                        "a sentinel refuses us: \(error)",
+                        remedy: "put the sentinels' login after the master's in the URL:"
+                            + " redis+sentinel://user:password@user:password@host:26379/NAME"
+                    )
+                }
+            }
+        }
+        return RedisLinkFailure(
+            "no sentinel answers; asked: \(asked); the last said: \(reason?.message ?? "nothing")",
+            remedy: reason?.remedy ?? "check the addresses in the URL"
+        )
+    }
+
+    /// The next sentinel to listen to.
+    private func nextToListenTo() -> RedisEndpoint {
+        defer { listened += 1 }
+        return known[listened % known.count]
+    }
+
+    /// Another sentinel at every attempt.
+    private struct Rotation: RedisLocator {
+        let sentinels: RedisSentinels
+
+        func locate(on eventLoop: any EventLoop) -> EventLoopFuture<RedisEndpoint> {
+            sentinels.eventLoop.submit { sentinels.nextToListenTo() }.hop(to: eventLoop)
+        }
+    }
+}

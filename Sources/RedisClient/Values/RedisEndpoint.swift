@@ -1,0 +1,39 @@
+/// How one Redis server is reached; also what names a node of a Cluster.
+package enum RedisEndpoint: Sendable, Hashable {
+    /// Plain TCP.
+    case tcp(host: String, port: Int)
+    /// TLS over TCP.
+    case tls(host: String, port: Int)
+    /// A Unix domain socket.
+    case unix(path: String)
+
+    /// An address that another node or a sentinel has told.
+    init(host: String, port: Int, isEncrypted: Bool) {
+        self = isEncrypted ? .tls(host: host, port: port) : .tcp(host: host, port: port)
+    }
+
+    /// The host, `nil` for a socket.
+    var host: String? {
+        switch self {
+        case .tcp(let host, _), .tls(let host, _): host
+        case .unix: nil
+        }
+    }
+
+    /// Whether it speaks TLS.
+    var isEncrypted: Bool {
+        if case .tls = self { return true }
+        return false
+    }
+}
+
+extension RedisEndpoint: CustomStringConvertible {
+    /// `host:port`, with brackets around an IPv6 address, or the socket's path.
+    package var description: String {
+        switch self {
+        case .tcp(let host, let port), .tls(let host, let port):
+            host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        case .unix(let path): path
+        }
+    }
+}

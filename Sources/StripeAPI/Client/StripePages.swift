@@ -1,0 +1,79 @@
+/// A list as a sequence of its objects, page after page, read as far as it is asked for.
+///
+/// *Order*: newest first from the top or after ``PageCursor/startingAfter(_:)``; oldest first after
+/// ``PageCursor/endingBefore(_:)``, which is what follows a list from where one left off.
+/// *Limits*: one page is held at a time. *Errors*: iterating throws what reading a page throws, and
+/// ``StripeError/malformed(_:)`` when a list says that more follows and does not move on.
+/// *Source*: <https://docs.stripe.com/api/pagination/auto>.
+public struct StripePages<Element: StripeObject>: AsyncSequence, Sendable {
+    /// How iterating fails.
+    public typealias Failure = StripeError
+
+    private let first: PageCursor?
+    private let read: @Sendable (PageCursor?) async throws(StripeError) -> StripeList<Element>
+
+    /// Creates the sequence from its first cursor and what reads one page.
+    init(
+        from first: PageCursor?,
+        read: @escaping @Sendable (PageCursor?) async throws(StripeError) -> StripeList<Element>
+    ) {
+        self.first = first
+        self.read = read
+    }
+
+    /// Starts at the first page.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(cursor: first, read: read)
+    }
+
+    /// Walks the pages.
+    public struct Iterator: AsyncIteratorProtocol {
+        private var cursor: PageCursor?
+        private var page: ArraySlice<Element> = []
+        private var isLast = false
+        private let read: @Sendable (PageCursor?) async throws(StripeError) -> StripeList<Element>
+
+        init(
+            cursor: PageCursor?,
+            read: @escaping @Sendable (PageCursor?) async throws(StripeError) -> StripeList<Element>
+        ) {
+            self.cursor = cursor
+            self.read = read
+        }
+
+        /// The next object; reads another page when this one is used up.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(StripeError) -> Element? {
+            if page.isEmpty, !isLast { try await turn() }
+            return page.popFirst()
+        }
+
+        private mutating func turn() async throws(StripeError) {
+            let list = try await read(cursor)
+            isLast = !list.hasMore
+            guard let newest = list.data.first, let oldest = list.data.last else {
+                isLast = true
+                return
+            }
+            var following = PageCursor.startingAfter(oldest.id)
+            page = list.data[...]
+            if case .endingBefore = cursor {
+                following = .endingBefore(newest.id)
+                page = list.data.reversed()[...]
+            }
+            // A cursor that stands still would read the same page for ever.
+            guard following != cursor else {
+                throw .malformed(
+                    MalformedBody(
+                        field: "data",
+                        reason: "the page repeats the object it was asked to begin beside",
+                        status: 200,
+                        requestID: nil
+                    )
+                )
+            }
+            cursor = following
+        }
+    }
+}

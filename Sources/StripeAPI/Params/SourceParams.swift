@@ -1,0 +1,83 @@
+/// What a Source is to be: generic fields, fields of its type, and whatever else the API takes.
+///
+/// There is a constructor for every payment method (`.ideal(amount:…)`, `.sepaDebit(name:…)`), each of which sets
+/// exactly the fields of its documentation; any field may be changed afterwards. A value: a copy keeps all of it,
+/// ``additionalAPIParameters`` included (the SDK's `copy()` loses those).
+///
+/// *Shape*: a form, `type=ideal&amount=1099&owner[name]=Jenny&redirect[return_url]=…`. *Units*: amounts in the
+/// currency's smallest unit. *Errors*: none here; the API answers 400 and names the parameter at fault.
+/// *Source*: <https://docs.stripe.com/api/sources/create>, `STPSourceParams` of stripe-ios.
+public struct SourceParams: Hashable, Sendable {
+    /// The payment method.
+    public var type: SourceType?
+    /// What to collect; left out for reusable sources.
+    public var amount: Int?
+    /// Three letters, lower case.
+    public var currency: String?
+    /// What the customer must do; the type's usual way when nil.
+    public var flow: SourceFlow?
+    /// Whether it may be charged once or again.
+    public var usage: SourceUsage?
+    /// Who pays.
+    public var owner: SourceOwner?
+    /// `redirect[return_url]`: where the customer comes back to.
+    public var returnURL: String?
+    /// A token of Stripe.js or an SDK, `tok_…`, instead of the method's own data.
+    public var token: String?
+    /// The text on the customer's statement: at most 35 characters, 32 for WeChat; sofort takes none of `/(){}`.
+    public var statementDescriptor: String?
+    /// Free key-value pairs.
+    public var metadata: [String: String]
+    /// The hash named after the type, as `["bank": "ing"]` for iDEAL; ignored without a type.
+    public var details: [String: JSONValue]
+    /// Any other parameter; laid over the fields above, member by member.
+    public var additionalAPIParameters: [String: JSONValue]
+
+    /// Describes a Source of any type.
+    public init(
+        type: SourceType? = nil,
+        amount: Int? = nil,
+        currency: String? = nil,
+        flow: SourceFlow? = nil,
+        usage: SourceUsage? = nil,
+        owner: SourceOwner? = nil,
+        returnURL: String? = nil,
+        token: String? = nil,
+        statementDescriptor: String? = nil,
+        metadata: [String: String] = [:],
+        details: [String: JSONValue] = [:],
+        additionalAPIParameters: [String: JSONValue] = [:]
+    ) {
+        self.type = type
+        self.amount = amount
+        self.currency = currency
+        self.flow = flow
+        self.usage = usage
+        self.owner = owner
+        self.returnURL = returnURL
+        self.token = token
+        self.statementDescriptor = statementDescriptor
+        self.metadata = metadata
+        self.details = details
+        self.additionalAPIParameters = additionalAPIParameters
+    }
+
+    /// The form's fields, sorted by name.
+    public var form: [(String, String)] {
+        var fields = JSONValue.fields([
+            "type": .optional(type), "amount": .optional(amount), "currency": .optional(currency),
+            "flow": .optional(flow), "usage": .optional(usage),
+            "owner": owner?.parameters.unlessEmpty,
+            "redirect": returnURL.map { ["return_url": .string($0)] }, "token": .optional(token),
+            "statement_descriptor": .optional(statementDescriptor),
+            "metadata": .texts(metadata),
+        ])
+        if let type { fields = fields.merging(.object([type.rawValue: .object(details)])) }
+        return FormFields.pairs(of: fields.merging(.object(additionalAPIParameters)))
+    }
+}
+
+extension SourceParams: RedactedValue {
+    /// The type alone: the rest may be card numbers and customers' data.
+    public var description: String { "source params \(type?.rawValue ?? "without type")" }
+}

@@ -1,0 +1,86 @@
+import Synchronization
+
+/// Pauses and resumes everything that rests on it, as an app does that goes to the background and comes back.
+///
+/// A class, because all runs of a poller share it.
+final class PauseSwitch: Sendable {
+    private struct State {
+        var isPaused = false
+        /// Counts the turns, so that one that happens before the wait for it is not missed.
+        var turns = 0
+        var nextWaiter = 0
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// Turns it; nothing happens when it stands there already.
+    func turn(paused: Bool) {
+        let waiters = state.withLock { state in
+            guard state.isPaused != paused else { return [CheckedContinuation<Void, Never>]() }
+            state.isPaused = paused
+            state.turns += 1
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Rests until the next look is due: after `pause`; or at once after a resume; or at `deadline`.
+    ///
+    /// While paused only a resume or the deadline, a time of the timer, ends it. It also ends when the task is
+    /// cancelled.
+    func rest(_ pause: Duration, until deadline: Duration, _ timer: PollTimer) async {
+        var pause = pause
+        while !Task.isCancelled {
+            let (isPaused, turns) = state.withLock { ($0.isPaused, $0.turns) }
+            if isPaused { pause = max(deadline - timer.now(), .zero) }
+            guard pause > .zero else { return }
+            let wasTurned = await isTurned(beyond: turns, within: pause, timer)
+            guard wasTurned else { return }
+            // Resumed: the time of the last look is old, so look at once.
+            if isPaused { return }
+        }
+    }
+
+    private func isTurned(
+        beyond turns: Int,
+        within pause: Duration,
+        _ timer: PollTimer
+    ) async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                // Cancelled means that the switch was turned first, or that the run ends.
+                try? await timer.sleep(pause)
+                return false
+            }
+            group.addTask {
+                await self.turned(beyond: turns)
+                return true
+            }
+            let wasTurned = await group.next() ?? false
+            group.cancelAll()
+            return wasTurned
+        }
+    }
+
+    /// Waits until it has been turned more often than that, or the task is cancelled.
+    private func turned(beyond turns: Int) async {
+        let id = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    guard state.turns == turns, !Task.isCancelled else { return true }
+                    state.waiters[id] = continuation
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
+        }
+    }
+}

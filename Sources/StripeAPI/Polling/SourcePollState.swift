@@ -1,0 +1,112 @@
+/// Decides what follows a look at a Source: another one after a pause, or the end.
+///
+/// Pure: time and chance come in, and others act upon the answer.
+///
+/// What stripe-ios does (`STPSourcePoller`), except where it is noted as a fault:
+///
+/// | answer | follows |
+/// |---|---|
+/// | pending | next look after 1.5 s; all counters and the interval start anew |
+/// | any other status | end |
+/// | 5xx, 3xx | interval doubled up to 24 s; the fifth in a row ends it: 3 + 6 + 12 + 24 s |
+/// | connection refused or lost | same interval; counted with those above |
+/// | 429 | after 1, 4, 9 s and up to half a second; the fourth in a row ends it |
+/// | other 4xx | end at once, 404 and 401 among them |
+/// | no answer in time, not JSON, not HTTP | end at once |
+///
+/// *Limits*: the caller's timeout, at most 300 s, counted from the start and through pauses; at least one look is
+/// made. The SDK looks once more up to an interval after that; here the last pause is cut so that the last look
+/// is on time.
+struct SourcePollState: Hashable, Sendable {
+    /// The pause after a Source that is still pending.
+    static let interval = Duration.milliseconds(1500)
+    /// The longest pause after failures.
+    static let intervalMax = Duration.seconds(24)
+    /// The longest timeout: whoever wants to wait longer listens to webhooks.
+    static let timeoutMax = Duration.seconds(300)
+    /// Failures in a row that end it.
+    static let failuresMax = 5
+    /// The pauses after a 429, as the SDK's transport makes them.
+    static let limitedPauses: [Duration] = [.seconds(1), .seconds(4), .seconds(9)]
+
+    /// What a look came to.
+    enum Look: Sendable {
+        case seen(SourceSnapshot)
+        case failed(StripeError)
+    }
+
+    /// What follows.
+    enum Step: Hashable, Sendable {
+        case look(after: Duration)
+        case end(SourcePollEnd)
+    }
+
+    private let timeout: Duration
+    private var interval = SourcePollState.interval
+    private var failures = 0
+    private var limited = 0
+
+    init(timeout: Duration) {
+        self.timeout = min(max(timeout, .zero), Self.timeoutMax)
+    }
+
+    /// How much time is left.
+    func rest(at elapsed: Duration) -> Duration { max(timeout - elapsed, .zero) }
+
+    /// Takes what a look came to.
+    ///
+    /// `elapsed` counts from the start; `took` is how long the look lasted, which a reader that waits for news
+    /// may take off the pause; `chance` is from 0 up to 1.
+    mutating func step(
+        after look: Look,
+        elapsed: Duration,
+        took: Duration = .zero,
+        chance: Double = 0
+    ) -> Step {
+        switch look {
+        case .seen(let snapshot):
+            if let status = snapshot.status, status != .pending { return .end(.leftPending) }
+            if let reason = snapshot.closedReason { return .end(.closed(reason: reason)) }
+            self = SourcePollState(timeout: timeout)
+            // Stripe answers at once; a cluster has held the answer back, so its time counts as pause.
+            let spent = snapshot.seq == nil ? .zero : min(took, interval)
+            return next(after: interval - spent, elapsed)
+        case .failed(let error): return step(after: error, elapsed, chance)
+        }
+    }
+
+    private mutating func step(
+        after error: StripeError,
+        _ elapsed: Duration,
+        _ chance: Double
+    ) -> Step {
+        switch error {
+        case .transport(let failure):
+            switch failure.kind {
+            case .cancelled: return .end(.stopped)
+            case .connection, .reset: return counting(pause: interval, elapsed)
+            case .timeout, .notHTTP: return .end(.failed)
+            }
+        case .api(let failure) where failure.status == 429:
+            guard limited < Self.limitedPauses.count else { return .end(.failed) }
+            limited += 1
+            return next(after: Self.limitedPauses[limited - 1] + .seconds(chance / 2), elapsed)
+        case .api(let failure) where (400..<500).contains(failure.status): return .end(.failed)
+        case .api:
+            interval = min(interval * 2, Self.intervalMax)
+            return counting(pause: interval, elapsed)
+        case .bodyTooLarge, .malformed, .invalidRequest: return .end(.failed)
+        }
+    }
+
+    private mutating func counting(pause: Duration, _ elapsed: Duration) -> Step {
+        failures += 1
+        guard failures < Self.failuresMax else { return .end(.failed) }
+        return next(after: pause, elapsed)
+    }
+
+    private func next(after pause: Duration, _ elapsed: Duration) -> Step {
+        guard elapsed < timeout else { return .end(.timedOut) }
+        return .look(after: min(pause, timeout - elapsed))
+    }
+}

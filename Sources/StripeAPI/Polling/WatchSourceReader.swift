@@ -1,0 +1,100 @@
+import AsyncHTTPClient
+import NIOHTTP1
+
+/// Reads Sources from a poller cluster instead of Stripe: `GET {base}/v1/watches/{source}`.
+///
+/// The cluster polls once for everybody, so any number of readers costs Stripe nothing, and news arrives the
+/// moment the cluster has it: the request waits on the server (`?after_seq=&wait=`). The Source must have been
+/// enqueued; the client secret of a look is not needed and not sent.
+///
+/// *Shape*: `{"source": "src_123", "state": "open", "status": "pending", "seq": 1, "object": {…}}`.
+/// *Errors*: 404 when nobody watches the Source: enqueue it with `POST /v1/watches`.
+public struct WatchSourceReader: SourceReader {
+    /// The longest wait asked for: below the idle timeouts of usual proxies.
+    static let waitMax = Duration.seconds(30)
+    /// A watch carries one object of Stripe's, a few kilobytes; anything beyond is not a watch.
+    private static let bytesMax = 1 << 20
+
+    private let base: String
+    private let account: String?
+    private let headers: HTTPHeaders
+
+    /// Reads from a cluster.
+    ///
+    /// - Parameters:
+    ///   - baseURL: Scheme, host and port of the cluster's API.
+    ///   - apiKey: A key of the cluster's; nil where it serves without.
+    ///   - account: The Stripe account the Source is watched under; the default one when nil.
+    public init(baseURL: String, apiKey: StripeKey? = nil, account: String? = nil) {
+        var base = baseURL
+        while base.hasSuffix("/") { base.removeLast() }
+        self.base = base
+        self.account = account
+        var headers: HTTPHeaders = ["Accept": "application/json"]
+        if let apiKey { headers.add(name: "Authorization", value: "Bearer " + apiKey.value) }
+        self.headers = headers
+    }
+
+    /// Reads the watch of a Source; with ``SourceReadRequest/seenSeq`` it waits for news.
+    public func read(
+        _ request: SourceReadRequest
+    ) async throws(StripeError) -> SourceSnapshot {
+        let wait = min(max(request.wait, .zero), Self.waitMax)
+        let call = StripeCall(
+            .get,
+            try StripeCall.path("/v1/watches", request.id),
+            query: query(request, wait)
+        )
+        let http: HTTPClient.Request
+        do {
+            http = try HTTPClient.Request(url: base + call.target, headers: headers)
+        } catch {
+            throw .invalidRequest("\(base) is not an http or https address")
+        }
+        let response = try await StripeTransport.send(
+            http,
+            timeout: request.timeout + wait,
+            bytesMax: Self.bytesMax
+        )
+        // No news within the wait.
+        if response.status == 304 { return SourceSnapshot(source: nil, seq: request.seenSeq) }
+        let watch = try response.decode(WatchAnswer.self)
+        return SourceSnapshot(
+            source: watch.object,
+            status: watch.status,
+            seq: watch.seq,
+            closedReason: watch.state == "closed" ? watch.closedReason ?? "closed" : nil
+        )
+    }
+
+    private func query(_ request: SourceReadRequest, _ wait: Duration) -> [(String, String)] {
+        var query = [("kind", "source")]
+        if let account { query.append(("account", account)) }
+        if let seen = request.seenSeq {
+            let ms =
+                wait.components.seconds * 1000
+                + wait.components.attoseconds / 1_000_000_000_000_000
+            query += [("after_seq", String(seen)), ("wait", "\(ms)ms")]
+        }
+        return query
+    }
+}
+
+extension WatchSourceReader: RedactedValue {
+    /// The cluster's address, without the key.
+    public var description: String { "watches of \(base)" }
+}
+
+/// The fields read of a watch.
+private struct WatchAnswer: Decodable {
+    let state: String
+    let closedReason: String?
+    let status: SourceStatus?
+    let seq: Int
+    let object: Source?
+
+    private enum CodingKeys: String, CodingKey {
+        case state, status, seq, object
+        case closedReason = "closed_reason"
+    }
+}

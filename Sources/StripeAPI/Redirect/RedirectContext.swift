@@ -1,0 +1,221 @@
+import Synchronization
+
+/// Sends a customer to a payment page or app and notices the return, without a user interface of its own.
+///
+/// ```swift
+/// guard let context = RedirectContext(source: source, opener: browser, completion: { id, secret, error in
+///     // Back, by whatever way: now look at the source, whatever the error says.
+/// }) else { return }  // nothing to redirect to
+/// await context.startRedirectFlow()
+/// ```
+///
+/// A class, because the app and the browser share it. The first of these ends it, all later ones do nothing: the
+/// return URL, the app becoming active again, the customer closing the browser, the page failing to load.
+/// The completion is called at most once and says nothing about the payment. ``cancel()`` calls nobody.
+/// *Source*: `STPRedirectContext` of stripe-ios.
+public final class RedirectContext: Sendable {
+    /// Gets the object's id and client secret to look with, and what went wrong on the way.
+    public typealias Completion = @Sendable (String, ClientSecret?, RedirectError?) -> Void
+
+    /// How long the return URL may follow the app's becoming active: both come at once, and the URL is to win.
+    static let returnGrace = Duration.milliseconds(100)
+
+    private struct Progress {
+        var state = RedirectState.notStarted
+        var browser: RedirectBrowser?
+    }
+
+    private let plan: RedirectPlan
+    private let opener: any RedirectOpener
+    private let clock: any Clock<Duration>
+    private let completion: Completion
+    private let progress = Mutex(Progress())
+
+    /// Prepares the redirect of a Source; nil for one that sends nobody anywhere.
+    ///
+    /// That is one with another flow, status or type than those below, or with neither an app's link nor a page.
+    ///
+    /// - Parameters:
+    ///   - source: One with flow `redirect` or type `wechat`, pending or chargeable.
+    ///   - opener: Shows pages and opens apps.
+    ///   - clock: Measures the moment a return URL has after the app became active.
+    ///   - completion: Called once, when the customer is back.
+    public convenience init?(
+        source: Source,
+        opener: any RedirectOpener,
+        clock: any Clock<Duration> = ContinuousClock(),
+        completion: @escaping Completion
+    ) {
+        guard let plan = RedirectPlan(source) else { return nil }
+        self.init(plan, opener, clock, completion)
+    }
+
+    /// Prepares the redirect of a PaymentIntent; nil for one that sends nobody anywhere.
+    ///
+    /// - Parameters:
+    ///   - paymentIntent: One in `requires_action` whose next action is `redirect_to_url` with both addresses.
+    ///   - opener: Shows pages.
+    ///   - clock: Measures the moment a return URL has after the app became active.
+    ///   - completion: Called once, when the customer is back.
+    public convenience init?(
+        paymentIntent: PaymentIntent,
+        opener: any RedirectOpener,
+        clock: any Clock<Duration> = ContinuousClock(),
+        completion: @escaping Completion
+    ) {
+        guard
+            let plan = RedirectPlan(
+                paymentIntent.id,
+                paymentIntent.clientSecret,
+                requiresAction: paymentIntent.status == .requiresAction,
+                paymentIntent.nextAction
+            )
+        else { return nil }
+        self.init(plan, opener, clock, completion)
+    }
+
+    /// Prepares the redirect of a SetupIntent; as with a PaymentIntent.
+    public convenience init?(
+        setupIntent: SetupIntent,
+        opener: any RedirectOpener,
+        clock: any Clock<Duration> = ContinuousClock(),
+        completion: @escaping Completion
+    ) {
+        guard
+            let plan = RedirectPlan(
+                setupIntent.id,
+                setupIntent.clientSecret,
+                requiresAction: setupIntent.status == .requiresAction,
+                setupIntent.nextAction
+            )
+        else { return nil }
+        self.init(plan, opener, clock, completion)
+    }
+
+    private init(
+        _ plan: RedirectPlan,
+        _ opener: any RedirectOpener,
+        _ clock: any Clock<Duration>,
+        _ completion: @escaping Completion
+    ) {
+        self.plan = plan
+        self.opener = opener
+        self.clock = clock
+        self.completion = completion
+    }
+
+    /// How far it got.
+    public var state: RedirectState { progress.withLock { $0.state } }
+
+    /// Opens the payment app where there is a link to it, and the page where there is none or it does not open.
+    ///
+    /// Does nothing unless the state is `notStarted`. WeChat has no page: without its app it completes with
+    /// ``RedirectError/appRedirectFailed``.
+    public func startRedirectFlow() async {
+        guard begin(.system) else { return }
+        if let nativeURL = plan.nativeURL, await opener.openApp(nativeURL) { return }
+        guard let webURL = plan.webURL, !plan.needsApp else {
+            await complete(with: .appRedirectFailed)
+            return
+        }
+        await show(webURL, in: .inApp)
+    }
+
+    /// Shows the page in a browser of the given kind, without trying an app.
+    ///
+    /// Does nothing unless the state is `notStarted`; without a page it completes with
+    /// ``RedirectError/appRedirectFailed``.
+    public func start(in browser: RedirectBrowser) async {
+        guard begin(browser) else { return }
+        guard let webURL = plan.webURL else {
+            await complete(with: .appRedirectFailed)
+            return
+        }
+        await show(webURL, in: browser)
+    }
+
+    /// Gives up: the page is taken away, and nobody is told.
+    ///
+    /// Does nothing unless it is in progress.
+    public func cancel() async {
+        let was = progress.withLock { progress in
+            let was = progress.state
+            if was == .inProgress { progress.state = .cancelled }
+            return was
+        }
+        if was == .inProgress { await opener.dismiss() }
+    }
+
+    /// Takes an address the app was opened with.
+    ///
+    /// - Parameter address: As the system handed it over.
+    /// - Returns: Whether it was the return URL of this redirect; any other is left alone.
+    @discardableResult
+    public func handle(returnURL address: String) async -> Bool {
+        guard state == .inProgress, let received = ReturnURL(address),
+            plan.returnURL?.matches(received) == true
+        else { return false }
+        await complete(with: nil)
+        return true
+    }
+
+    /// Takes note that the app is in front again; in ``RedirectBrowser/inApp`` it never left.
+    ///
+    /// Waits a moment first, so that a return URL that comes with it wins.
+    public func appDidBecomeActive() async {
+        let isAway = progress.withLock { $0.state == .inProgress && $0.browser == .system }
+        guard isAway else { return }
+        // Cancelled: the caller goes away, and so may the grace.
+        try? await clock.sleep(for: Self.returnGrace)
+        await complete(with: nil)
+    }
+
+    /// Takes note that the customer closed the in-app browser: a cancellation, if one was to come back.
+    public func browserDidClose() async {
+        await complete(with: plan.returnURL == nil ? nil : .cancellation)
+    }
+
+    /// Takes note that the first page did not load.
+    ///
+    /// Once the customer is at the bank a failed page may be part of its flow, such as a link to an app; so only a
+    /// failure on a host of Stripe's ends the redirect.
+    /// - Parameter lastHost: The host of the last redirect.
+    public func initialLoadDidFail(lastHost: String) async {
+        let host = lastHost.lowercased()
+        guard host == "stripe.com" || host.hasSuffix(".stripe.com") else { return }
+        await complete(with: .connection)
+    }
+
+    private func begin(_ browser: RedirectBrowser) -> Bool {
+        progress.withLock { progress in
+            guard progress.state == .notStarted else { return false }
+            progress.state = .inProgress
+            progress.browser = browser
+            return true
+        }
+    }
+
+    private func show(_ webURL: String, in browser: RedirectBrowser) async {
+        let isInProgress = progress.withLock { progress in
+            progress.browser = browser
+            return progress.state == .inProgress
+        }
+        // Cancelled while an app was being tried.
+        guard isInProgress else { return }
+        guard await opener.openPage(webURL, in: browser) else {
+            await complete(with: .openFailed)
+            return
+        }
+    }
+
+    private func complete(with error: RedirectError?) async {
+        let isFirst = progress.withLock { progress in
+            guard progress.state == .inProgress else { return false }
+            progress.state = .completed
+            return true
+        }
+        guard isFirst else { return }
+        await opener.dismiss()
+        completion(plan.id, plan.clientSecret, error)
+    }
+}

@@ -1,0 +1,76 @@
+"""One place for all transports: WebSocket, event stream and long poll by turns, on real processes."""
+
+import json
+
+import websockets.sync.client
+from harness.cluster import Cluster
+from harness.stream_client import EventStream
+
+
+def over_websocket(cluster: Cluster, place: str, sources: list[str]) -> tuple[list[dict], str]:
+    """What follows a place until it is caught up, and the new place."""
+    url = cluster.gateway().replace("http://", "ws://") + "/v1/stream"
+    with websockets.sync.client.connect(
+        url, subprotocols=["poller.v1.json"], proxy=None, open_timeout=5
+    ) as socket:
+        socket.send(json.dumps({"op": "subscribe", "ref": 1, "sources": sources, "from": place}))
+        events = []
+        while True:
+            frame = json.loads(socket.recv(timeout=20))
+            if frame["op"] == "subscribed":
+                assert frame["recovered"], frame
+            if frame["op"] == "event":
+                events.append(frame["event"])
+            if frame["op"] == "caught_up":
+                return events, frame["cursor"]
+
+
+def over_event_stream(cluster: Cluster, place: str, sources: list[str]) -> tuple[list[dict], str]:
+    path = f"/v1/events/stream?source={','.join(sources)}&since={place}"
+    with EventStream(cluster.gateway(), path) as stream:
+        told = stream.until("ready")
+    assert all(message["event"] in ("message", "ready") for message in told)
+    return [message["data"] for message in told[:-1]], told[-1]["id"]
+
+
+def over_long_polls(cluster: Cluster, place: str, sources: list[str]) -> tuple[list[dict], str]:
+    events = []
+    while True:
+        page = cluster.api.get(
+            f"/v1/events?cursor={place}&source={','.join(sources)}&wait=200ms"
+        )
+        assert not page["gap"]
+        events += page["data"]
+        place = page["next"]
+        if not page["data"] and not page["has_more"]:
+            return events, place
+
+
+def test_a_reader_changes_transports_and_misses_and_repeats_nothing(calm: Cluster):
+    sources = calm.sandbox.create_sources(6)
+    place = calm.api.get("/v1/events?from=now&limit=1")["next"]
+    ways = [over_websocket, over_event_stream, over_long_polls, over_event_stream, over_websocket, over_long_polls]
+    told: list[dict] = []
+    for source, way in zip(sources, ways):
+        calm.enqueue(source)
+        calm.wait_status(source, "pending")
+        calm.sandbox.set_status(source, "failed")
+        calm.wait_status(source, "failed")
+        events, place = way(calm, place, sources)
+        assert [event["status"] for event in events] == ["pending", "failed"], way.__name__
+        told += events
+    recorded = [event for source in sources for event in calm.api.events(source)]
+    assert told == recorded
+
+
+def test_a_seq_of_the_watch_leads_from_a_long_poll_into_a_stream(calm: Cluster):
+    source = calm.sandbox.create_source()
+    calm.enqueue(source)
+    calm.wait_status(source, "pending")
+    watch = calm.api.get(f"/v1/watches/{source}?after_seq=0&wait=5s")
+    calm.sandbox.set_status(source, "failed")
+    with EventStream(
+        calm.gateway(), f"/v1/sources/{source}/events?after_seq={watch['seq']}"
+    ) as stream:
+        told = stream.until("done")
+    assert [m["data"]["seq"] for m in told if m["event"] == "message"] == [watch["seq"] + 1]

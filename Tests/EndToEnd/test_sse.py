@@ -1,0 +1,83 @@
+"""Event streams of the real gateway, as a browser and a service use them."""
+
+import requests
+from harness.cluster import Cluster
+from harness.stream_client import EventStream
+from harness.waiting import wait_until
+
+
+def statuses(messages: list[dict]) -> list[str]:
+    return [message["data"]["status"] for message in messages if message["event"] == "message"]
+
+
+def test_a_source_is_followed_to_its_end_and_a_reconnect_is_sent_away(calm: Cluster):
+    source = calm.sandbox.create_source()
+    calm.enqueue(source)
+    calm.wait_status(source, "pending")
+    path = f"/v1/sources/{source}/events"
+    with EventStream(calm.gateway(), path) as stream:
+        assert stream.response.headers["content-type"] == "text/event-stream"
+        assert stream.response.headers["cache-control"] == "no-store"
+        assert stream.response.headers["x-accel-buffering"] == "no"
+        assert stream.until("snapshot")[-1]["data"]["status"] == "pending"
+        calm.sandbox.authorise(source)
+        calm.wait_status(source, "chargeable")
+        calm.sandbox.charge(source)
+        told = stream.until("done")
+    assert statuses(told) == ["chargeable", "consumed"]
+    recorded = calm.api.events(source)
+    assert [message["data"] for message in told if message["event"] == "message"] == recorded[1:]
+    with EventStream(calm.gateway(), path, last_id=told[-1]["id"]) as again:
+        assert again.status == 204
+
+
+def test_a_place_of_another_cluster_is_answered_with_reset_and_the_state(calm: Cluster):
+    source = calm.sandbox.create_source()
+    calm.enqueue(source)
+    calm.wait_status(source, "pending")
+    with EventStream(calm.gateway(), f"/v1/sources/{source}/events", last_id="AgQAAAA") as stream:
+        told = stream.until("snapshot")
+    assert [message["event"] for message in told] == ["reset", "snapshot"]
+    assert told[-1]["data"]["status"] == "pending"
+
+
+def test_requests_that_are_wrong_are_told_so_as_problems(calm: Cluster):
+    for path, status in [
+        ("/v1/events/stream?color=blue", 400),
+        ("/v1/events/stream?since=snapshot", 400),
+        ("/v1/sources/a%20b/events", 400),
+        ("/v1/other", 404),
+        ("/v1/stream", 426),
+    ]:
+        answer = requests.get(calm.gateway() + path, timeout=5)
+        assert answer.status_code == status, path
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert answer.json()["code"] and answer.json()["detail"]
+
+
+def test_a_gateway_killed_in_mid_stream_loses_and_repeats_nothing(chaos):
+    cluster: Cluster = chaos(listen=False)
+    source = cluster.sandbox.create_source()
+    cluster.enqueue(source)
+    cluster.wait_status(source, "pending")
+    path = f"/v1/sources/{source}/events?after_seq=0"
+    with EventStream(cluster.gateway(), path) as stream:
+        first = stream.until("ready")
+        cluster.notifiers[0].kill9()
+    cluster.sandbox.authorise(source)
+    cluster.wait_status(source, "chargeable")
+    cluster.notifiers[0].start().wait_ready()
+    with EventStream(cluster.gateway(), path, last_id=first[-1]["id"]) as stream:
+        second = stream.until("ready")
+        cluster.sandbox.charge(source)
+        third = stream.until("done")
+    assert statuses(first + second + third) == ["pending", "chargeable", "consumed"]
+
+
+def test_a_drained_gateway_says_when_to_come_back(chaos):
+    cluster: Cluster = chaos(listen=False)
+    with EventStream(cluster.gateway(), "/v1/events/stream") as stream:
+        stream.until("ready")
+        cluster.notifiers[0].signal(15)
+        assert stream.until("bye")[-1]["data"]["code"] == 4101
+    wait_until(lambda: not cluster.notifiers[0].running, 20, "it ends")

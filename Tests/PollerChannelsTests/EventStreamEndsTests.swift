@@ -1,0 +1,114 @@
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerChannels
+
+@Suite(
+    "How event streams end",
+    .enabled(if: PythonPeer.has("http.client"), "needs python3")
+)
+struct EventStreamEndsTests {
+    @Test("silence is filled with heartbeats; an old stream and an expired token are ended")
+    func ends() async throws {
+        let limits = GatewayLimits(
+            heartbeatInterval: .milliseconds(100),
+            rotationInterval: .seconds(5)
+        )
+        try await LiveBench.run(limits: limits) { bench in
+            let client = try await bench.stream("/v1/events/stream")
+            try await client.line("a heartbeat") { $0["comment"] != nil }
+            let bye = try await client.streamed("bye")
+            #expect(bye["data"]?["code"]?.int == 4102)
+            try await client.ended()
+        }
+        try await LiveBench.run { bench in
+            let token = try await bench.tokens.issue(StreamGrant(), lifetime: .seconds(6)).reveal
+            let client = try await bench.stream("/v1/events/stream?token=\(token)", [])
+            let bye = try await client.streamed("bye")
+            #expect(bye["data"]?["code"]?.int == 4105)
+            try await client.ended()
+            let again = try await bench.stream("/v1/events/stream?token=\(token)", [])
+            #expect(again.status == 401)
+        }
+    }
+
+    /// Regression 20: a browser never comes back after 429 or 503.
+    @Test("what cannot be served now is a 200 that says when to come back")
+    func overload() async throws {
+        let limits = GatewayLimits(connectionsPerKeyMax: 1)
+        try await LiveBench.run(limits: limits) { bench in
+            var first: PythonPeer? = try await bench.stream("/v1/events/stream")
+            try await first?.streamed("ready")
+            let second = try await bench.stream("/v1/events/stream")
+            #expect(second.status == 200)
+            let retry = try await second.line("a retry") { $0["retry"] != nil }
+            #expect(retry["retry"]?.int == 15_000)
+            try await second.ended()
+            #expect(second.messages.isEmpty)
+            first = nil
+            try await eventually("the place is free") {
+                let third = try await bench.stream("/v1/events/stream")
+                let line = try await third.line("served or not") {
+                    $0["message"] != nil || $0["ended"] != nil
+                }
+                return line["message"] != nil
+            }
+        }
+    }
+
+    @Test("at a drain streams end with a wait that spreads, and the next process goes on")
+    func drains() async throws {
+        let store = MemoryStore(time: ClockTime(ContinuousClock()))
+        var cursor: String?
+        try await LiveBench.run(drainTimeout: .seconds(8), store: store) { bench in
+            let client = try await bench.stream("/v1/events/stream")
+            try await client.streamed("ready")
+            try await bench.record("src_1", "pending")
+            cursor = try await client.streamed("message")["id"]?.string
+            await bench.drain()
+            let bye = try await client.streamed("bye")
+            #expect(bye["data"]?["code"]?.int == 4101)
+            try await client.ended()
+            let waits = client.lines.compactMap { $0["retry"]?.int }
+            #expect(waits.count == 2)
+            #expect((500...8000).contains(waits.last ?? 0))
+        }
+        try await LiveBench.record("src_1", "chargeable", store)
+        try await LiveBench.run(store: store) { bench in
+            let place = try #require(cursor)
+            let client = try await bench.stream("/v1/events/stream?since=\(place)")
+            try await client.streamed("message")
+            #expect(client.told == ["src_1:chargeable"])
+        }
+    }
+
+    @Test("a client that does not read is cut off and loses nothing by its last id")
+    func slowConsumer() async throws {
+        let limits = GatewayLimits(stallTimeout: .seconds(1))
+        try await LiveBench.run(limits: limits) { bench in
+            let start = GatewayCursor(secret: LiveBench.cursorSecret)
+                .text(after: Array(repeating: "0-0", count: 4), account: nil)
+            let client = try await bench.stream(
+                "/v1/events/stream?since=\(start)",
+                ["--token", "key-all", "--deaf"]
+            )
+            // Beyond what the kernel keeps for a client with a small window.
+            let object = #"{"pad":"\#(String(repeating: "x", count: 60_000))"}"#
+            for number in 1...110 {
+                try await bench.record("src_\(number)", "pending", object: object)
+            }
+            try await eventually("the gateway gives up on it") {
+                bench.log.has("event stream closed by us", "4108")
+            }
+            try client.send("!listen")
+            try await client.ended()
+            let last = client.messages.last?["id"]?.string ?? start
+            let again = try await bench.stream("/v1/events/stream?since=\(last)")
+            try await again.streamed("ready")
+            let told = client.told + again.told
+            #expect(told == (1...110).map { "src_\($0):pending" })
+            #expect(!again.told.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,228 @@
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerChannels
+
+@Suite(
+    "Event streams, with a client on another library",
+    .enabled(if: PythonPeer.has("http.client"), "needs python3")
+)
+struct EventStreamTests {
+    @Test("a stream of everything has the right head and tells events as they were recorded")
+    func tells() async throws {
+        try await LiveBench.run { bench in
+            let client = try await bench.stream(
+                "/v1/events/stream?types=source.*&source=src_1,src_2"
+            )
+            #expect(client.status == 200)
+            #expect(client.header("content-type") == "text/event-stream")
+            #expect(client.header("cache-control") == "no-store")
+            #expect(client.header("x-accel-buffering") == "no")
+            try await client.streamed("ready")
+            let retry = try await client.line("a retry") { $0["retry"] != nil }
+            #expect((1000...8000).contains(retry["retry"]?.int ?? 0))
+            try await bench.record("src_1", "pending", object: #"{"id":"src_1","a":"x\ny"}"#)
+            try await bench.record("src_3", "pending")
+            try await bench.record("src_2", "pending")
+            try await client.streamed("message") { $0["data"]?["source"]?.string == "src_2" }
+            #expect(client.told == ["src_1:pending", "src_2:pending"])
+            let first = try #require(client.messages.first { $0["event"]?.string == "message" })
+            #expect(first["data"]?["object"]?["a"]?.string == "x\ny")
+            #expect(client.messages.allSatisfy { ($0["id"]?.string?.count ?? 0) > 20 })
+        }
+    }
+
+    @Test("the stream of a source begins with its state, ends with done, and is 204 from then on")
+    func done() async throws {
+        try await LiveBench.run { bench in
+            try await bench.record("src_1", "pending")
+            let client = try await bench.stream("/v1/sources/src_1/events")
+            let snapshot = try await client.streamed("snapshot")
+            #expect(snapshot["data"]?["status"]?.string == "pending")
+            try await client.streamed("ready")
+            try await bench.record("src_1", "chargeable")
+            try await bench.record("src_1", "consumed", final: true)
+            let done = try await client.streamed("done")
+            try await client.ended()
+            #expect(client.told == ["src_1:chargeable", "src_1:consumed"])
+            let last = try #require(done["id"]?.string)
+            let path = "/v1/sources/src_1/events"
+            let again = try await bench.stream(path, ["--token", "key-all", "--last-id", last])
+            #expect(again.status == 204)
+            // One that comes late is told the state, and that this was all.
+            let late = try await bench.stream(path)
+            try await late.streamed("done")
+            try await late.ended()
+            #expect(late.messages.first?["data"]?["status"]?.string == "consumed")
+            // A new run is news: the one that was sent away may come again.
+            try await bench.record("src_1", "pending")
+            let third = try await bench.stream(path, ["--token", "key-all", "--last-id", last])
+            try await third.streamed("message")
+            #expect(third.told == ["src_1:pending"])
+        }
+    }
+
+    @Test("a stream goes on behind Last-Event-ID, since or a seq: nothing twice, nothing missing")
+    func resumes() async throws {
+        try await LiveBench.run { bench in
+            for status in ["a", "b", "c"] { try await bench.record("src_1", status) }
+            let path = "/v1/sources/src_1/events"
+            let first = try await bench.stream(path + "?after_seq=1")
+            try await first.streamed("ready")
+            #expect(first.told == ["src_1:b", "src_1:c"])
+            let cursor = try #require(
+                first.messages.first { $0["data"]?["status"]?.string == "b" }?["id"]?.string
+            )
+            // The browser repeats the query; its own place is newer.
+            let resumed = try await bench.stream(
+                path + "?after_seq=1",
+                ["--token", "key-all", "--last-id", cursor]
+            )
+            try await bench.record("src_1", "d")
+            try await resumed.streamed("message") { $0["data"]?["status"]?.string == "d" }
+            #expect(resumed.told == ["src_1:c", "src_1:d"])
+            let all = try await bench.stream("/v1/events/stream?since=now")
+            try await all.streamed("ready")
+            try await bench.record("src_2", "pending")
+            let told = try await all.streamed("message")
+            try await bench.record("src_3", "pending")
+            let place = try #require(told["id"]?.string)
+            let since = try await bench.stream("/v1/events/stream?since=\(place)")
+            try await since.streamed("message")
+            #expect(since.told == ["src_3:pending"])
+        }
+    }
+
+    /// Regression 8: an unknown Last-Event-ID led to silence.
+    @Test(
+        "a place nobody knows is answered with reset and snapshot at once",
+        arguments: ["garbage", "AAAA", "12345-0"]
+    )
+    func reset(id: String) async throws {
+        try await LiveBench.run { bench in
+            try await bench.record("src_1", "pending")
+            let client = try await bench.stream(
+                "/v1/sources/src_1/events",
+                ["--token", "key-all", "--last-id", id]
+            )
+            let reset = try await client.streamed("reset")
+            #expect(reset["data"]?["reason"]?.string?.isEmpty == false)
+            let snapshot = try await client.streamed("snapshot")
+            #expect(snapshot["data"]?["status"]?.string == "pending")
+            // What the server lost since is no silence either.
+            let watch = WatchKey(
+                account: .main,
+                source: SourceID(unchecked: "src_1"),
+                kind: .source
+            )
+            let ahead = GatewayCursor(secret: LiveBench.cursorSecret).encode(
+                LiveCursor(
+                    positions: [OutboxPosition](repeating: .start, count: 4),
+                    mark: LiveCursor.Mark(watch: watch.id, seq: 9)
+                ),
+                for: Principal(name: "all", account: nil)
+            )
+            let lost = try await bench.stream(
+                "/v1/sources/src_1/events",
+                ["--token", "key-all", "--last-id", ahead]
+            )
+            try await lost.streamed("reset")
+            try await lost.streamed("snapshot")
+        }
+    }
+
+    @Test("tokens and secrets open their sources only, in every way they may be shown")
+    func credentials() async throws {
+        try await LiveBench.run { bench in
+            try await bench.enqueue("src_1", secret: "src_client_secret_x")
+            try await bench.record("src_1", "pending", object: #"{"id":"src_1","owner":{"a":1}}"#)
+            try await bench.record("src_2", "pending")
+            let grant = try StreamGrant(sources: ["src_1"])
+            let token = try await bench.tokens.issue(grant, lifetime: .seconds(600)).reveal
+            let path = "/v1/sources/src_1/events"
+            let good = try await [
+                bench.stream(path, ["--token", token]), bench.stream("\(path)?token=\(token)", []),
+                bench.stream(path, ["--token", "src_client_secret_x"]),
+            ]
+            for client in good {
+                let snapshot = try await client.streamed("snapshot")
+                #expect(snapshot["data"]?["object"]?["id"]?.string == "src_1")
+                #expect(snapshot["data"]?["object"]?["owner"] == nil)
+                #expect(snapshot["data"]?["account"] == nil)
+            }
+            // Without a source of its own the stream is that of the token's sources.
+            let all = try await bench.stream("/v1/events/stream?token=\(token)", [])
+            try await all.streamed("ready")
+            try await bench.record("src_2", "chargeable")
+            try await bench.record("src_1", "chargeable")
+            try await all.streamed("message")
+            #expect(all.told == ["src_1:chargeable"])
+            #expect(all.messages.last?["data"]?["account"] == nil)
+            let refused: [(String, [String], Int)] = [
+                (path, [], 401), (path, ["--token", "nonsense"], 401),
+                (path, ["--token", "src_client_secret_y"], 401),
+                ("/v1/sources/src_2/events", ["--token", "src_client_secret_x"], 401),
+                ("/v1/sources/src_2/events", ["--token", token], 400),
+                ("\(path)?token=key-all", [], 401),
+                ("\(path)?token=src_client_secret_x", [], 401),
+                ("\(path)?color=blue", ["--token", "key-all"], 400),
+                ("\(path)?since=now&after_seq=1", ["--token", "key-all"], 400),
+                ("\(path)?after_seq=-1", ["--token", "key-all"], 400),
+                ("/v1/events/stream?since=snapshot", ["--token", "key-all"], 400),
+                ("/v1/sources//events", ["--token", "key-all"], 404),
+                ("/v1/sources/a%20b/events", ["--token", "key-all"], 400),
+                (path, ["--token", "key-all", "--method", "POST"], 405),
+                (path, ["--token", "key-all", "--header", "Origin:https://evil.example"], 403),
+            ]
+            for (path, arguments, status) in refused {
+                let answer = try await bench.stream(path, arguments)
+                #expect(answer.status == status, "\(path) \(arguments)")
+                #expect(answer.header("content-type") == "application/problem+json")
+                let problem = answer.lines.first?["body"]?.string.flatMap(JSONLine.init)
+                #expect(problem?["code"]?.string?.isEmpty == false)
+            }
+            #expect(!bench.log.has(token) && !bench.log.has("src_client_secret_x"))
+        }
+    }
+
+    @Test("pages of allowed origins may ask, with headers of their own too")
+    func origins() async throws {
+        try await LiveBench.run(allowedOrigins: ["https://shop.example"]) { bench in
+            let origin = ["--header", "Origin:https://shop.example"]
+            let asked = try await bench.stream(
+                "/v1/events/stream",
+                origin + ["--method", "OPTIONS"]
+            )
+            #expect(asked.status == 204)
+            #expect(asked.header("access-control-allow-origin") == "https://shop.example")
+            #expect(asked.header("access-control-allow-headers")?.contains("authorization") == true)
+            let head = try await bench.stream(
+                "/v1/events/stream",
+                origin + ["--method", "HEAD", "--token", "key-all"]
+            )
+            #expect(head.status == 200)
+            #expect(head.header("access-control-allow-origin") == "https://shop.example")
+            #expect(head.header("vary") == "origin")
+            let other = try await bench.stream(
+                "/v1/events/stream",
+                ["--method", "OPTIONS", "--header", "Origin:https://evil.example"]
+            )
+            #expect(other.status == 403)
+            #expect(other.header("access-control-allow-origin") == nil)
+        }
+    }
+
+    @Test("without keys a name that leads here is no way in")
+    func rebinding() async throws {
+        try await LiveBench.run(authenticator: OpenAuthenticator()) { bench in
+            let local = try await bench.stream("/v1/events/stream", [])
+            #expect(local.status == 200)
+            let page = try await bench.stream(
+                "/v1/events/stream",
+                ["--header", "Host:evil.example:\(bench.port)"]
+            )
+            #expect(page.status == 403)
+        }
+    }
+}

@@ -1,0 +1,162 @@
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerChannels
+
+@Suite(
+    "Who may use the WebSocket, and for how long",
+    .enabled(
+        if: PythonPeer.has("websockets"),
+        "needs the PyPI package websockets (see Tests/Peers/requirements.txt)"
+    )
+)
+struct GatewayAccessTests {
+    @Test("a source's own secret opens that source, as far as its customer may see it")
+    func clientSecret() async throws {
+        try await LiveBench.run { bench in
+            try await bench.enqueue("src_1", secret: "src_client_secret_x")
+            try await bench.record("src_2", "pending")
+            let client = try await bench.client([])
+            try client.send(
+                #"{"op":"auth","source":"src_1","client_secret":"src_client_secret_x"}"#
+            )
+            try await client.message("hello")
+            try client.send(#"{"op":"subscribe","ref":1,"sources":["src_2"]}"#)
+            try await client.message("error") { $0["code"]?.string == "bad_request" }
+            try client.send(#"{"op":"subscribe","ref":2}"#)
+            try await client.message("caught_up")
+            try await bench.record("src_2", "chargeable")
+            try await bench.record("src_1", "pending", object: #"{"id":"src_1","owner":{}}"#)
+            let event = try await client.message("event")
+            #expect(event["event"]?["account"] == nil)
+            #expect(event["event"]?["object"]?["id"]?.string == "src_1")
+            #expect(event["event"]?["object"]?["owner"] == nil)
+            try await bench.record("src_1", "consumed", final: true)
+            // Nothing more can come with this secret: the connection ends, and need not return.
+            #expect(try await client.closeCode() == 4200)
+            #expect(client.events == ["src_1:pending", "src_1:consumed"])
+            let bye = try await client.message("bye")
+            #expect(bye["retry_ms"] == nil)
+            // Whoever comes back with that cursor is told at once.
+            let again = try await bench.client([])
+            try again.send(
+                #"{"op":"auth","source":"src_1","client_secret":"src_client_secret_x"}"#
+            )
+            let cursor = try #require(bye["cursor"]?.string)
+            try again.send(#"{"op":"subscribe","ref":1,"from":"\#(cursor)"}"#)
+            #expect(try await again.closeCode() == 4200)
+            #expect(again.events.isEmpty)
+        }
+    }
+
+    @Test("wrong secrets, unknown sources and half credentials are told apart by their codes")
+    func refusals() async throws {
+        try await LiveBench.run { bench in
+            try await bench.enqueue("src_1", secret: "src_client_secret_x")
+            try await bench.record("src_2", "pending")
+            let tries: [(String, Int)] = [
+                (#"{"op":"auth","source":"src_1","client_secret":"src_client_secret_y"}"#, 4003),
+                (#"{"op":"auth","source":"src_1","client_secret":""}"#, 4003),
+                (#"{"op":"auth","source":"src_2","client_secret":"x"}"#, 4003),
+                (#"{"op":"auth","source":"src_9","client_secret":"x"}"#, 4004),
+                (#"{"op":"auth","source":"src_1"}"#, 4000),
+                (#"{"op":"auth","source":"a b","client_secret":"x"}"#, 4000),
+                (#"{"op":"auth","token":"eyJhbGciOiJub25lIn0.e30."}"#, 4003),
+            ]
+            for (text, code) in tries {
+                let client = try await bench.client([])
+                try client.send(text)
+                #expect(try await client.closeCode() == code, "\(text)")
+            }
+            #expect(!bench.log.has("src_client_secret"))
+        }
+    }
+
+    @Test("a token may be a subprotocol, and the connection ends when it does")
+    func tokens() async throws {
+        try await LiveBench.run { bench in
+            let grant = try StreamGrant(types: ["source.*"], view: .full)
+            let token = try await bench.tokens.issue(grant, lifetime: .seconds(7)).reveal
+            let client = try await bench.client([
+                "--protocol", "poller.v1.json,poller.token.\(token)",
+            ])
+            #expect(client.lines.first?["opened"]?.string == "poller.v1.json")
+            try client.send(#"{"op":"subscribe","ref":1}"#)
+            try await client.message("caught_up")
+            try await bench.record("src_1", "pending")
+            try await client.message("event")
+            #expect(try await client.closeCode() == 4105)
+            let bye = try await client.message("bye")
+            #expect(bye["cursor"]?.string?.isEmpty == false)
+            #expect(bye["retry_ms"]?.array?.count == 2)
+            #expect(!bench.log.has(token))
+        }
+    }
+
+    @Test("one secret has so many connections and no more, until one ends")
+    func places() async throws {
+        try await LiveBench.run(limits: GatewayLimits(connectionsPerSecretMax: 2)) { bench in
+            try await bench.enqueue("src_1", secret: "s")
+            let auth = #"{"op":"auth","source":"src_1","client_secret":"s"}"#
+            let first = try await bench.client([])
+            try first.send(auth)
+            try await first.message("hello")
+            let second = try await bench.client([])
+            try second.send(auth)
+            try await second.message("hello")
+            let third = try await bench.client([])
+            try third.send(auth)
+            #expect(try await third.closeCode() == 4010)
+            try first.send("!close")
+            _ = try await first.closeCode()
+            try await eventually("the place is free") {
+                let fourth = try await bench.client([])
+                try fourth.send(auth)
+                let line = try await fourth.line("in or not") {
+                    $0["closed"] != nil || $0["received"]?["op"]?.string == "hello"
+                }
+                return line["received"] != nil
+            }
+        }
+    }
+
+    @Test("the WebSocket and event streams share one cursor, and a watch's seq leads into both")
+    func oneCursor() async throws {
+        try await LiveBench.run { bench in
+            for number in 1...4 { try await bench.record("src_1", "s\(number)") }
+            let socket = try await bench.client()
+            try socket.send(
+                #"{"op":"subscribe","ref":1,"account":"default","sources":["src_1"],"after_seq":2}"#
+            )
+            try await socket.message("caught_up")
+            #expect(socket.events == ["src_1:s3", "src_1:s4"])
+            let middle = try #require(
+                socket.received.first { $0["op"]?.string == "event" }?["cursor"]?.string
+            )
+            let stream = try await bench.stream("/v1/sources/src_1/events?since=\(middle)")
+            try await stream.streamed("ready")
+            #expect(stream.told == ["src_1:s4"])
+            try await bench.record("src_1", "s5")
+            let place = try await stream.streamed("message") {
+                $0["data"]?["status"]?.string == "s5"
+            }["id"]?.string
+            try await bench.record("src_1", "s6")
+            let cursor = try #require(place)
+            // For one watch, and for all of them.
+            for sources in [#","account":"default","sources":["src_1"]"#, ""] {
+                let again = try await bench.client()
+                try again.send(#"{"op":"subscribe","ref":1,"from":"\#(cursor)"\#(sources)}"#)
+                try await again.message("caught_up")
+                #expect(again.events == ["src_1:s6"])
+            }
+            let page = GatewayCursor(secret: LiveBench.cursorSecret)
+            let entries = page.entries(of: cursor, partitions: 4, account: nil)
+            #expect(entries?.count == 4)
+            let text = page.text(after: entries ?? [], account: nil)
+            let third = try await bench.stream("/v1/events/stream?since=\(text)")
+            try await third.streamed("message")
+            #expect(third.told == ["src_1:s6"])
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import PollerTesting
+import Testing
+
+@testable import RedisClient
+
+extension RedisTopologyTests {
+    /// A Cluster whose nodes die.
+    @Suite struct ClusterFaultTests {
+        @Test("a killed master's slots are written to at its replica, and the change is told")
+        func failover() async throws {
+            let cluster = try await RedisClusterProcess.start(replicasEach: 1)
+            var configuration = RedisConfiguration()
+            configuration.refusalPatience = .seconds(10)
+            configuration.commandTimeout = .seconds(10)
+            try await LiveRedis.withClient(cluster.url, configuration: configuration) { client in
+                let script = RedisScript(source: "return redis.call('INCR', KEYS[1])")
+                _ = try await client.eval(script, keys: ["foo"])
+                let durability = RedisDurability(replicas: 1, timeout: .seconds(1))
+                let reply = try await client.eval(script, keys: ["foo"], waitFor: durability)
+                #expect(reply == RedisDurableReply(reply: .integer(2), replicas: 1))
+                let changes = client.masterChanges
+                cluster.masters[2].kill()
+                try await LiveRedis.eventually("the loss is noticed") { !client.isConnected }
+                #expect(try await client.eval(script, keys: ["foo"]) == .integer(3))
+                for await change in changes {
+                    #expect(change.isFailover && change.slots == [10_922...16_383])
+                    #expect(change.old == .tcp(host: "127.0.0.1", port: cluster.masters[2].port))
+                    let replica = cluster.replicas[2][0].port
+                    #expect(change.new == .tcp(host: "127.0.0.1", port: replica))
+                    break
+                }
+                try await LiveRedis.eventually("all is well again") { client.isConnected }
+            }
+        }
+
+        @Test("slots that nobody serves are told as CLUSTERDOWN, after patience")
+        func unserved() async throws {
+            let cluster = try await RedisClusterProcess.start()
+            var configuration = RedisConfiguration()
+            configuration.refusalPatience = .milliseconds(300)
+            try await LiveRedis.withClient(cluster.url, configuration: configuration) { client in
+                _ = try await client.send(RedisCommand("SET", ["foo", "1"]))
+                try cluster.masters[2].must("CLUSTER", "DELSLOTS", "12182")
+                let error = await #expect(throws: RedisError.self) {
+                    try await client.send(RedisCommand("GET", ["foo"]))
+                }
+                guard case .reply(let reply) = error else {
+                    Issue.record("\(error as Any)")
+                    return
+                }
+                #expect(reply.kind == .clusterDown)
+                try cluster.masters[2].must("CLUSTER", "ADDSLOTS", "12182")
+                try await LiveRedis.eventually("it is served again") {
+                    let found = try? await client.send(RedisCommand("EXISTS", ["foo"]))
+                    return found != nil
+                }
+            }
+        }
+
+        @Test("all nodes down and back: errors meanwhile, one line of log, then as before")
+        func allDown() async throws {
+            let cluster = try await RedisClusterProcess.start()
+            let log = RecordedLog()
+            var configuration = LiveRedis.impatient(.milliseconds(500))
+            configuration.refusalPatience = .milliseconds(100)
+            try await LiveRedis.withClient(
+                cluster.url,
+                configuration: configuration,
+                logger: log.logger
+            ) { client in
+                try await client.waitUntilConnected(timeout: .seconds(10))
+                _ = try await client.send(RedisCommand("SET", ["foo", "1"]))
+                for master in cluster.masters { master.kill() }
+                try await LiveRedis.eventually("the loss is noticed") { !client.isConnected }
+                for _ in 0..<3 {
+                    await #expect(throws: RedisError.self) {
+                        try await client.send(RedisCommand("SET", ["foo", "2"]))
+                    }
+                }
+                for master in cluster.masters { try master.restart() }
+                try await LiveRedis.eventually("it writes again") {
+                    let done = try? await client.send(RedisCommand("SET", ["foo", "3"]))
+                    return done?.string == "OK"
+                }
+                let complaints = log.all.filter {
+                    $0.hasPrefix("warning") && $0.contains("map of the Redis Cluster")
+                }
+                #expect(complaints.count == 1)
+            }
+        }
+
+        @Test("a hung master is given up once the others have done so")
+        func hung() async throws {
+            let cluster = try await RedisClusterProcess.start(replicasEach: 1)
+            let configuration = LiveRedis.impatient()
+            try await LiveRedis.withClient(cluster.url, configuration: configuration) { client in
+                _ = try await client.send(RedisCommand("SET", ["foo", "1"]))
+                cluster.masters[2].pause()
+                await #expect(throws: RedisError.timedOut) {
+                    try await client.send(RedisCommand("SET", ["foo", "2"]))
+                }
+                try await LiveRedis.eventually("the replica is written to") {
+                    let done = try? await client.send(RedisCommand("SET", ["foo", "3"]))
+                    return done?.string == "OK"
+                }
+            }
+        }
+
+        @Test("what is no Cluster, and who may not log in, is told so; who may, may")
+        func explained() async throws {
+            let server = try RedisServerProcess()
+            let cluster = try await RedisClusterProcess.start(masters: 1)
+            try cluster.masters[0].must("CONFIG", "SET", "requirepass", "x")
+            let hosts = cluster.url.replacing("redis+cluster://", with: "")
+            for (url, advice) in [
+                ("redis+cluster://127.0.0.1:\(server.port)", "write redis:// instead"),
+                ("redis+cluster://\(hosts)", "add the login"),
+                ("redis+cluster://:y@\(hosts)", "correct the user name or the password"),
+            ] {
+                let log = RecordedLog()
+                try await LiveRedis.withClient(url, logger: log.logger) { _ in
+                    try await LiveRedis.eventually("the log says what to do") {
+                        log.all.contains { $0.hasPrefix("warning") && $0.contains(advice) }
+                    }
+                }
+            }
+            try await LiveRedis.withClient("redis+cluster://:x@\(hosts)") { client in
+                let reply = try await client.send(RedisCommand("SET", ["k", "v"]))
+                #expect(reply.string == "OK")
+            }
+        }
+    }
+}

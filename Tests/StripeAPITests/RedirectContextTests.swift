@@ -1,0 +1,231 @@
+import Foundation
+import StripeAPI
+import Synchronization
+import Testing
+
+@Suite struct RedirectContextTests {
+    /// A browser that shows nothing and remembers; a class, so that context and test share it.
+    private final class Browser: RedirectOpener {
+        let calls = Mutex<[String]>([])
+        let hasApp: Bool
+        let hasPages: Bool
+
+        init(hasApp: Bool = false, hasPages: Bool = true) {
+            self.hasApp = hasApp
+            self.hasPages = hasPages
+        }
+
+        var heard: [String] { calls.withLock { $0 } }
+
+        func openApp(_ nativeURL: String) async -> Bool {
+            calls.withLock { $0.append("app \(nativeURL)") }
+            return hasApp
+        }
+
+        func openPage(_ webURL: String, in browser: RedirectBrowser) async -> Bool {
+            calls.withLock { $0.append("\(browser) \(webURL)") }
+            return hasPages
+        }
+
+        func dismiss() async {
+            calls.withLock { $0.append("dismiss") }
+        }
+    }
+
+    /// What completions got.
+    private final class Ends: Sendable {
+        let all = Mutex<[RedirectError?]>([])
+
+        var count: Int { all.withLock { $0.count } }
+        var last: RedirectError? { all.withLock { $0.last } ?? nil }
+    }
+
+    private static let redirect = """
+        "flow":"redirect","redirect":{"url":"https://pay.stripe.com/x","return_url":"shop://back?a=1",
+        "status":"pending"}
+        """
+
+    private func context(
+        _ browser: Browser,
+        _ ends: Ends,
+        _ source: Source = .test("pending", type: "ideal", redirect),
+        clock: any Clock<Duration> = TestClock()
+    ) throws -> RedirectContext {
+        try #require(
+            RedirectContext(source: source, opener: browser, clock: clock) { id, secret, error in
+                #expect(id == "src_1")
+                #expect(secret?.rawValue == "src_client_secret_x")
+                ends.all.withLock { $0.append(error) }
+            }
+        )
+    }
+
+    @Test(
+        "a source that sends nobody anywhere is refused",
+        arguments: [
+            (Source.test("pending", type: "ideal", redirect), true),
+            (.test("chargeable", type: "ideal", redirect), true),
+            (.test("consumed", type: "ideal", redirect), false),
+            (.test("failed", type: "ideal", redirect), false),
+            (.test("pending", type: "ideal", #""flow":"redirect""#), false),
+            (.test("pending", type: "card", #""flow":"none""#), false),
+            (
+                .test(
+                    "pending",
+                    type: "wechat",
+                    #""flow":"none","wechat":{"ios_native_url":"w://x"}"#
+                ),
+                true
+            ),
+            (
+                .test(
+                    "pending",
+                    type: "wechat",
+                    #""flow":"none","wechat":{"qr_code_url":"w://x"}"#
+                ), false
+            ),
+        ]
+    )
+    func refusal(source: Source, isAccepted: Bool) {
+        let context = RedirectContext(source: source, opener: Browser()) { _, _, _ in }
+        #expect((context != nil) == isAccepted)
+        #expect(context == nil || context?.state == .notStarted)
+    }
+
+    @Test("an intent is accepted in requires_action with both addresses alone")
+    func intents() throws {
+        let action =
+            #""next_action":{"type":"redirect_to_url","redirect_to_url":{"url":"u","return_url":"r"}}"#
+        let half = #""next_action":{"type":"redirect_to_url","redirect_to_url":{"url":"u"}}"#
+        let other = #""next_action":{"type":"use_stripe_sdk","use_stripe_sdk":{}}"#
+        for (status, more, isAccepted) in [
+            ("requires_action", action, true), ("processing", action, false),
+            ("requires_action", half, false), ("requires_action", other, false),
+        ] {
+            let json = Data(#"{"id":"pi_1","status":"\#(status)","livemode":false,\#(more)}"#.utf8)
+            let payment = try JSONDecoder().decode(PaymentIntent.self, from: json)
+            let setup = try JSONDecoder().decode(SetupIntent.self, from: json)
+            let contexts = [
+                RedirectContext(paymentIntent: payment, opener: Browser()) { _, _, _ in },
+                RedirectContext(setupIntent: setup, opener: Browser()) { _, _, _ in },
+            ]
+            #expect(contexts.allSatisfy { ($0 != nil) == isAccepted })
+        }
+    }
+
+    @Test("the page is shown once, and the return URL ends it once")
+    func returnURL() async throws {
+        let (browser, ends) = (Browser(), Ends())
+        let context = try context(browser, ends)
+        #expect(await !context.handle(returnURL: "shop://back?a=1"))
+        await context.startRedirectFlow()
+        await context.startRedirectFlow()
+        #expect(context.state == .inProgress)
+        #expect(await !context.handle(returnURL: "shop://elsewhere?a=1"))
+        #expect(await context.handle(returnURL: "SHOP://BACK?a=1&source=src_1"))
+        #expect(await !context.handle(returnURL: "shop://back?a=1"))
+        await context.browserDidClose()
+        #expect(context.state == .completed)
+        #expect(ends.count == 1)
+        #expect(ends.last == nil)
+        #expect(browser.heard == ["inApp https://pay.stripe.com/x", "dismiss"])
+    }
+
+    @Test("alipay's app is tried first and the page taken when it does not open")
+    func nativeApp() async throws {
+        let alipay = Source.test(
+            "pending",
+            type: "alipay",
+            Self.redirect + #","alipay":{"native_url":"alipay://x"}"#
+        )
+        let with = Browser(hasApp: true)
+        await (try context(with, Ends(), alipay)).startRedirectFlow()
+        #expect(with.heard == ["app alipay://x"])
+        let without = Browser()
+        await (try context(without, Ends(), alipay)).startRedirectFlow()
+        #expect(without.heard == ["app alipay://x", "inApp https://pay.stripe.com/x"])
+    }
+
+    @Test("WeChat without its app fails, for it has no page")
+    func weChat() async throws {
+        let weChat = Source.test(
+            "pending",
+            type: "wechat",
+            Self.redirect + #","wechat":{"ios_native_url":"weixin://x"}"#
+        )
+        let ends = Ends()
+        let context = try context(Browser(), ends, weChat)
+        await context.startRedirectFlow()
+        #expect(ends.last == .appRedirectFailed)
+        #expect(context.state == .completed)
+    }
+
+    @Test(
+        "the app coming to the front ends a redirect that left it, after the return URL had its chance"
+    )
+    func becomesActive() async throws {
+        let ends = Ends()
+        let clock = TestClock()
+        let outside = try context(Browser(), ends, clock: clock)
+        await outside.start(in: .system)
+        await outside.appDidBecomeActive()
+        #expect(outside.state == .completed)
+        #expect(ends.count == 1)
+        #expect(clock.slept == [.milliseconds(100)])
+        let inside = try context(Browser(), ends)
+        await inside.start(in: .inApp)
+        await inside.appDidBecomeActive()
+        #expect(inside.state == .inProgress)
+    }
+
+    @Test(
+        "closing the browser is a cancellation, a page of Stripe's that fails to load a lost connection"
+    )
+    func closing() async throws {
+        let ends = Ends()
+        let closed = try context(Browser(), ends)
+        await closed.start(in: .inApp)
+        await closed.browserDidClose()
+        #expect(ends.last == .cancellation)
+        let failed = try context(Browser(), ends)
+        await failed.start(in: .inApp)
+        await failed.initialLoadDidFail(lastHost: "bank.example")
+        await failed.initialLoadDidFail(lastHost: "notstripe.com")
+        #expect(failed.state == .inProgress)
+        await failed.initialLoadDidFail(lastHost: "Hooks.Stripe.com")
+        #expect(ends.last == .connection)
+        let unshown = try context(Browser(hasPages: false), ends)
+        await unshown.start(in: .system)
+        #expect(ends.last == .openFailed)
+    }
+
+    @Test("cancel takes the page away and tells nobody; before and after it does nothing")
+    func cancel() async throws {
+        let (browser, ends) = (Browser(), Ends())
+        let context = try context(browser, ends)
+        await context.cancel()
+        #expect(context.state == .notStarted)
+        await context.start(in: .inApp)
+        await context.cancel()
+        #expect(context.state == .cancelled)
+        await context.browserDidClose()
+        #expect(await !context.handle(returnURL: "shop://back?a=1"))
+        await context.start(in: .inApp)
+        #expect(browser.heard.count == 2)
+        #expect(ends.count == 0)
+    }
+
+    @Test("an address is handed to every redirect it may belong to")
+    func contexts() async throws {
+        let ends = Ends()
+        let contexts = RedirectContexts()
+        for _ in 1...2 {
+            let context = try context(Browser(), ends)
+            await context.start(in: .system)
+            contexts.add(context)
+        }
+        #expect(await contexts.handle(returnURL: "shop://back?a=1"))
+        #expect(ends.count == 2)
+        #expect(await !contexts.handle(returnURL: "shop://back?a=1"))
+    }
+}

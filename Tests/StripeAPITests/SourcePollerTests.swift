@@ -1,0 +1,220 @@
+import StripeAPI
+import Synchronization
+import Testing
+
+@Suite struct SourcePollerTests {
+    /// What a callback got.
+    private final class Heard: Sendable {
+        private let calls = Mutex<[(Source?, StripeError?)]>([])
+
+        var count: Int { calls.withLock { $0.count } }
+        var sources: [String?] { calls.withLock { $0.map { $0.0?.status.rawValue } } }
+        var errors: [StripeError?] { calls.withLock { $0.map { $0.1 } } }
+
+        func hear(_ source: Source?, _ error: StripeError?) {
+            calls.withLock { $0.append((source, error)) }
+        }
+    }
+
+    @Test("a source is followed until it is no longer pending")
+    func follow() async {
+        let clock = TestClock()
+        let reader = ScriptedReader([.status("pending"), .status("pending"), .status("chargeable")])
+        let result = await SourcePoller(reader: reader, clock: clock)
+            .startPollingSource(
+                withId: "src_1",
+                clientSecret: ClientSecret(rawValue: "s"),
+                timeout: .seconds(10)
+            )
+        #expect(result.end == .leftPending)
+        #expect(result.source?.status == .chargeable)
+        #expect(result.error == nil)
+        #expect(clock.slept == [.seconds(1.5), .seconds(1.5)])
+        #expect(reader.requests.allSatisfy { $0.clientSecret?.rawValue == "s" })
+        #expect(reader.requests.first?.timeout == .seconds(10))
+    }
+
+    @Test("when the time is up the last source seen comes back, still pending")
+    func timeout() async {
+        let clock = TestClock()
+        let reader = ScriptedReader([.status("pending")])
+        let result = await SourcePoller(reader: reader, clock: clock)
+            .startPollingSource(withId: "src_1", timeout: .seconds(10))
+        #expect(result.end == .timedOut)
+        #expect(result.source?.status == .pending)
+        #expect(clock.now.time == .seconds(10))
+        #expect(reader.requests.count == 8)
+        // The last look still has time for an answer.
+        #expect(reader.requests.last?.timeout == .seconds(5))
+    }
+
+    @Test("one look is made however short the time")
+    func oneLook() async {
+        let reader = ScriptedReader([.status("chargeable")])
+        let result = await SourcePoller(reader: reader, clock: TestClock())
+            .startPollingSource(withId: "src_1", timeout: .zero)
+        #expect(result.end == .leftPending)
+    }
+
+    @Test("an error comes with the last source seen, and is not the payment's")
+    func failure() async {
+        let reader = ScriptedReader([.status("pending"), .failure(.status(404))])
+        let result = await SourcePoller(reader: reader, clock: TestClock())
+            .startPollingSource(withId: "src_1", timeout: .seconds(10))
+        #expect(result.end == .failed)
+        #expect(result.source?.status == .pending)
+        #expect(result.error?.status == 404)
+    }
+
+    @Test("a callback is called once, with a source or an error")
+    func callback() async {
+        let heard = Heard()
+        let answers: [(ScriptedReader.Answer, String?)] = [
+            (.status("chargeable"), "chargeable"), (.failure(.status(401)), nil),
+            (.snapshot(SourceSnapshot(source: nil, seq: 0, closedReason: "gone")), nil),
+        ]
+        for (index, (answer, status)) in answers.enumerated() {
+            SourcePoller(reader: ScriptedReader([answer]), clock: TestClock())
+                .startPollingSource(
+                    withId: "src_1",
+                    timeout: .seconds(10),
+                    completion: { heard.hear($0, $1) }
+                )
+            #expect(await eventually { heard.count == index + 1 })
+            #expect(heard.sources.last == status)
+            // Never neither: a caller with nothing in hand could not act.
+            #expect((heard.errors.last.flatMap { $0 } != nil) == (status == nil))
+        }
+    }
+
+    @Test("a second call for a source joins the first: one look, two results")
+    func join() async {
+        let reader = ScriptedReader([.held("pending"), .status("chargeable")])
+        let poller = SourcePoller(reader: reader, clock: TestClock())
+        let heard = Heard()
+        async let first = poller.startPollingSource(withId: "src_1", timeout: .seconds(10))
+        #expect(await eventually { reader.heldCount == 1 })
+        poller.startPollingSource(withId: "src_1", timeout: .seconds(10)) { heard.hear($0, $1) }
+        reader.release()
+        #expect(await first.source?.status == .chargeable)
+        #expect(await eventually { heard.count == 1 })
+        #expect(heard.sources == ["chargeable"])
+        #expect(reader.requests.count == 2)
+    }
+
+    @Test("stop calls no callback, and the next call starts anew")
+    func stopCallback() async {
+        let clock = TestClock(passesByItself: false)
+        let reader = ScriptedReader([.status("pending"), .status("chargeable")])
+        let poller = SourcePoller(reader: reader, clock: clock)
+        let heard = Heard()
+        poller.startPollingSource(withId: "src_1", timeout: .seconds(10)) { heard.hear($0, $1) }
+        #expect(await eventually { clock.sleeperCount == 1 })
+        poller.stopPollingSource(withId: "src_1")
+        #expect(await eventually { clock.sleeperCount == 0 })
+        let next = await poller.startPollingSource(withId: "src_1", timeout: .seconds(10))
+        #expect(next.source?.status == .chargeable)
+        #expect(reader.requests.count == 2)
+        #expect(heard.count == 0)
+    }
+
+    @Test("stop sends those that await home with the last source seen")
+    func stopAsync() async {
+        let clock = TestClock(passesByItself: false)
+        let poller = SourcePoller(reader: ScriptedReader([.status("pending")]), clock: clock)
+        async let waiting = poller.startPollingSource(withId: "src_1", timeout: .seconds(10))
+        #expect(await eventually { clock.sleeperCount == 1 })
+        poller.stopPollingSource(withId: "src_1")
+        let result = await waiting
+        #expect(result.end == .stopped)
+        #expect(result.source?.status == .pending)
+        #expect(await eventually { clock.sleeperCount == 0 })
+    }
+
+    @Test("a stopped run that ends late says nothing to the one that followed")
+    func lateEnd() async {
+        let reader = ScriptedReader([.held("chargeable"), .held("failed")])
+        let poller = SourcePoller(reader: reader, clock: TestClock())
+        async let stopped = poller.startPollingSource(withId: "src_1", timeout: .seconds(10))
+        #expect(await eventually { reader.heldCount == 1 })
+        poller.stopPollingSource(withId: "src_1")
+        #expect(await stopped.end == .stopped)
+        async let second = poller.startPollingSource(withId: "src_1", timeout: .seconds(10))
+        #expect(await eventually { reader.heldCount == 2 })
+        reader.release()
+        reader.release()
+        #expect(await second.source?.status == .failed)
+    }
+
+    @Test("a cancelled caller leaves, and the polling goes on for the others")
+    func cancel() async {
+        let reader = ScriptedReader([.held("pending"), .status("chargeable")])
+        let poller = SourcePoller(reader: reader, clock: TestClock())
+        let leaver = Task {
+            await poller.startPollingSource(withId: "src_1", timeout: .seconds(10))
+        }
+        #expect(await eventually { reader.heldCount == 1 })
+        let heard = Heard()
+        poller.startPollingSource(withId: "src_1", timeout: .seconds(10)) { heard.hear($0, $1) }
+        leaver.cancel()
+        #expect(await leaver.value.end == .stopped)
+        reader.release()
+        #expect(await eventually { heard.sources == ["chargeable"] })
+    }
+
+    @Test("when the last caller leaves, the look in flight is cancelled too")
+    func lastLeaves() async throws {
+        try await ScriptedServer.withRunning("", then: .silence) { server in
+            let client = StripeClient(
+                configuration: StripeClientConfiguration(
+                    key: StripeKey("sk_test_0123456789abcdef"),
+                    baseURL: server.address
+                )
+            )
+            let poller = SourcePoller(client: client)
+            let task = Task {
+                await poller.startPollingSource(withId: "src_1", timeout: .seconds(300))
+            }
+            task.cancel()
+            #expect(await task.value.end == .stopped)
+        }
+    }
+
+    @Test("pausing drops the next look and resuming looks at once, one look at a time")
+    func pause() async {
+        let clock = TestClock(passesByItself: false)
+        let reader = ScriptedReader([.status("pending"), .held("pending"), .status("chargeable")])
+        let poller = SourcePoller(reader: reader, clock: clock)
+        async let result = poller.startPollingSource(withId: "src_1", timeout: .seconds(60))
+        #expect(await eventually { clock.sleeperCount == 1 })
+        poller.pausePolling()
+        // The rest of the time is slept now, not the rest of the pause.
+        #expect(await eventually { clock.slept.last == .seconds(60) })
+        clock.advance(by: .seconds(30))
+        #expect(reader.requests.count == 1)
+        poller.resumePolling()
+        #expect(await eventually { reader.heldCount == 1 })
+        // The fault of the SDK: a resume while a look is in flight began a second one.
+        poller.pausePolling()
+        poller.resumePolling()
+        reader.release()
+        #expect(await eventually { clock.sleeperCount == 1 })
+        #expect(reader.requests.count == 2)
+        clock.advance(by: .seconds(1.5))
+        #expect(await result.source?.status == .chargeable)
+    }
+
+    @Test("a paused source is looked at a last time when the time is up")
+    func pausedTooLong() async {
+        let clock = TestClock(passesByItself: false)
+        let reader = ScriptedReader([.status("pending")])
+        let poller = SourcePoller(reader: reader, clock: clock)
+        poller.pausePolling()
+        async let result = poller.startPollingSource(withId: "src_1", timeout: .seconds(60))
+        #expect(await eventually { clock.sleeperCount == 1 })
+        #expect(reader.requests.isEmpty)
+        clock.advance(by: .seconds(60))
+        #expect(await result.end == .timedOut)
+        #expect(reader.requests.count == 1)
+    }
+}

@@ -1,0 +1,104 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A server that answers the requests it gets with prepared replies, in turn, and remembers them.
+///
+/// A class, so that server and test share what was heard. When the replies run out the last is repeated.
+final class ReplyServer: Sendable {
+    /// One prepared reply.
+    enum Reply: Sendable {
+        /// Status, body and further header lines, each ended by `\r\n`.
+        case json(Int, String, headers: String = "")
+        /// The connection is closed without a word.
+        case close
+    }
+
+    private let replies: [Reply]
+    private let heard = Mutex<[String]>([])
+    private let port = Mutex(0)
+
+    private init(_ replies: [Reply]) {
+        self.replies = replies
+    }
+
+    /// `http://127.0.0.1:PORT`.
+    var address: String { "http://127.0.0.1:\(port.withLock { $0 })" }
+
+    /// The requests so far, head and body.
+    var requests: [String] { heard.withLock { $0 } }
+
+    /// Runs a server while `body` runs.
+    ///
+    /// - Returns: What the body returns.
+    static func withRunning<Value: Sendable>(
+        _ replies: Reply...,
+        body: (ReplyServer) async throws -> Value
+    ) async throws -> Value {
+        let server = ReplyServer(replies)
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Handler(server))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        server.port.withLock { $0 = channel.localAddress?.port ?? 0 }
+        let result = await Result(catching: { try await body(server) })
+        try await channel.close()
+        return try result.get()
+    }
+
+    private func reply(to request: String) -> Reply {
+        let count = heard.withLock { heard in
+            heard.append(request)
+            return heard.count
+        }
+        return replies[min(count, replies.count) - 1]
+    }
+
+    private final class Handler: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        private let server: ReplyServer
+        private var bytes = ""
+
+        init(_ server: ReplyServer) {
+            self.server = server
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            bytes += String(buffer: unwrapInboundIn(data))
+            guard let head = bytes.firstRange(of: "\r\n\r\n") else { return }
+            let announced = bytes[..<head.lowerBound].split(separator: "\r\n")
+                .first { $0.lowercased().hasPrefix("content-length:") }
+                .flatMap { Int($0.drop { $0 != ":" }.dropFirst().drop { $0 == " " }) }
+            guard bytes[head.upperBound...].utf8.count >= announced ?? 0 else { return }
+            defer { bytes = "" }
+            switch server.reply(to: bytes) {
+            case .close: context.close(promise: nil)
+            case .json(let status, let body, let headers):
+                let text =
+                    "HTTP/1.1 \(status) X\r\nContent-Type: application/json\r\n\(headers)"
+                    + (status == 304 ? "\r\n" : "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+                context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+            }
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            context.close(promise: nil)
+        }
+    }
+}
+
+extension Result where Failure == any Error {
+    /// The result of an async call.
+    fileprivate init(catching body: () async throws -> Success) async {
+        do {
+            self = .success(try await body())
+        } catch {
+            self = .failure(error)
+        }
+    }
+}

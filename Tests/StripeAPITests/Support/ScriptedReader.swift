@@ -1,0 +1,88 @@
+import Foundation
+import StripeAPI
+import Synchronization
+
+/// A reader that answers from a list, in turn, and moves the clock as its requests would.
+///
+/// A class, so that poller and test share what was asked. The last answer is repeated.
+final class ScriptedReader: SourceReader {
+    /// One answer.
+    enum Answer: Sendable {
+        case status(String)
+        case failure(StripeError)
+        case snapshot(SourceSnapshot)
+        /// A status, held until the test lets it go.
+        case held(String)
+    }
+
+    private let answers: [Answer]
+    private let asked = Mutex<[SourceReadRequest]>([])
+    private let gate = Mutex<[CheckedContinuation<Void, Never>]>([])
+    private let took: @Sendable () -> Void
+
+    /// `took`: called for each look, to move the time.
+    init(_ answers: [Answer], took: @escaping @Sendable () -> Void = {}) {
+        self.answers = answers
+        self.took = took
+    }
+
+    /// The requests so far.
+    var requests: [SourceReadRequest] { asked.withLock { $0 } }
+
+    /// Lets the look go that has been held longest.
+    func release() {
+        gate.withLock { $0.isEmpty ? nil : $0.removeFirst() }?.resume()
+    }
+
+    /// How many looks are held.
+    var heldCount: Int { gate.withLock { $0.count } }
+
+    func read(_ request: SourceReadRequest) async throws(StripeError) -> SourceSnapshot {
+        let count = asked.withLock { asked in
+            asked.append(request)
+            return asked.count
+        }
+        took()
+        switch answers[min(count, answers.count) - 1] {
+        case .status(let status): return SourceSnapshot(source: .test(status))
+        case .failure(let error): throw error
+        case .snapshot(let snapshot): return snapshot
+        case .held(let status):
+            await withCheckedContinuation { continuation in
+                gate.withLock { $0.append(continuation) }
+            }
+            return SourceSnapshot(source: .test(status))
+        }
+    }
+}
+
+extension Source {
+    /// A Source decoded from a few fields; `more` are further members of its JSON.
+    static func test(
+        _ status: String = "pending",
+        type: String = "ideal",
+        _ more: String = ""
+    ) -> Source {
+        let json = """
+            {"id":"src_1","object":"source","type":"\(type)","status":"\(status)","livemode":false,
+            "client_secret":"src_client_secret_x"\(more.isEmpty ? "" : "," + more)}
+            """
+        do {
+            return try JSONDecoder().decode(Source.self, from: Data(json.utf8))
+        } catch {
+            preconditionFailure("the test's source is malformed: \(error)")
+        }
+    }
+}
+
+extension StripeError {
+    /// An error answer of a status.
+    static func status(_ status: Int) -> StripeError {
+        .api(APIFailure(status: status, error: nil, headers: StripeHeaders()))
+    }
+
+    /// No answer.
+    static func lost(_ kind: TransportFailure.Kind) -> StripeError {
+        .transport(TransportFailure(kind: kind, detail: "test"))
+    }
+}

@@ -1,0 +1,96 @@
+import Synchronization
+
+/// A clock whose time passes only by sleeping on it, or by the test's hand.
+///
+/// A class, so that code and test share its time.
+final class TestClock: Clock {
+    struct Instant: InstantProtocol {
+        let time: Duration
+
+        func advanced(by duration: Duration) -> Instant { Instant(time: time + duration) }
+        func duration(to other: Instant) -> Duration { other.time - time }
+        static func < (left: Instant, right: Instant) -> Bool { left.time < right.time }
+    }
+
+    private struct State {
+        var now = Duration.zero
+        var slept: [Duration] = []
+        var nextID = 0
+        var sleepers: [Int: (end: Duration, continuation: CheckedContinuation<Void, any Error>)] =
+            [:]
+    }
+
+    private let state = Mutex(State())
+    private let passesByItself: Bool
+
+    /// `passesByItself`: a sleep ends at once and moves the time on; otherwise the test advances it.
+    init(passesByItself: Bool = true) {
+        self.passesByItself = passesByItself
+    }
+
+    var now: Instant { Instant(time: state.withLock { $0.now }) }
+    var minimumResolution: Duration { .nanoseconds(1) }
+
+    /// What has been slept, in order, sleeps of nothing left out.
+    var slept: [Duration] { state.withLock { $0.slept } }
+
+    /// How many sleep now.
+    var sleeperCount: Int { state.withLock { $0.sleepers.count } }
+
+    /// Moves the time on and wakes those whose time has come.
+    func advance(by duration: Duration) {
+        let due = state.withLock { state in
+            state.now += duration
+            let due = state.sleepers.filter { $0.value.end <= state.now }
+            for id in due.keys { state.sleepers[id] = nil }
+            return due.values.map(\.continuation)
+        }
+        for continuation in due { continuation.resume() }
+    }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        try Task.checkCancellation()
+        if passesByItself {
+            state.withLock { state in
+                guard deadline.time > state.now else { return }
+                state.slept.append(deadline.time - state.now)
+                state.now = deadline.time
+            }
+            return
+        }
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let isOver = state.withLock { state in
+                    if deadline.time <= state.now { return true }
+                    state.slept.append(deadline.time - state.now)
+                    state.sleepers[id] = (deadline.time, continuation)
+                    return false
+                }
+                if isOver { continuation.resume() }
+                if Task.isCancelled { cancel(id) }
+            }
+        } onCancel: {
+            cancel(id)
+        }
+    }
+
+    private func cancel(_ id: Int) {
+        state.withLock { $0.sleepers.removeValue(forKey: id)?.continuation }?
+            .resume(throwing: CancellationError())
+    }
+}
+
+/// Waits for a fact, at most 10 s; turns of the executor, no sleeping to be sure.
+func eventually(_ isTrue: () -> Bool) async -> Bool {
+    let clock = ContinuousClock()
+    let end = clock.now + .seconds(10)
+    while clock.now < end {
+        if isTrue() { return true }
+        await Task.yield()
+    }
+    return false
+}
