@@ -25,7 +25,8 @@ final class RedisHarness: StoreHarness {
     var deliveries: any DeliveryQueue { queue }
     var lanes: any LaneControl { store }
     var members: any Membership { membership }
-    var canRewind: Bool { true }
+    /// Of a Cluster no picture can be taken at one moment.
+    var canRewind: Bool { !client.isCluster }
 
     init(client: RedisClient) async throws {
         self.client = client
@@ -102,9 +103,23 @@ final class RedisHarness: StoreHarness {
 func withRedis(_ body: (RedisClient) async throws -> Void) async throws {
     let server = try RedisServerProcess()
     defer { server.stop() }
+    try await withClient(of: server.url, body)
+}
+
+/// Runs `body` with a client of a fresh Redis Cluster of three masters.
+func withRedisCluster(_ body: (RedisClient) async throws -> Void) async throws {
+    let cluster = try await RedisClusterProcess.start(masters: 3)
+    defer { withExtendedLifetime(cluster) {} }
+    try await withClient(of: cluster.url, body)
+}
+
+private func withClient(
+    of url: String,
+    _ body: (RedisClient) async throws -> Void
+) async throws {
     var logger = Logger(label: "redis")
     logger.logLevel = .error
-    let client = RedisClient(url: try RedisURL(server.url), logger: logger)
+    let client = RedisClient(url: try RedisURL(url), logger: logger)
     try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await client.run() }
         do {

@@ -94,15 +94,15 @@ for _, index in ipairs(held) do
   if isLong[index] then
     verdict = string.lower(verdict)
     error, signal = ARGV[at + 6], ARGV[at + 7]
-    -- Joined during the lease with a later deadline: the old one closes nothing. Look again.
-    local isProlonged = verdict == 'c' and wait == 'expired' and isMarked
-      and tonumber(redis.call('HGET', items .. id, 'x') or 0) > now
-    if isProlonged then
-      verdict, wait = 'n', 0
-    elseif ARGV[at + 9] ~= '0' then
-      record(id, ARGV[at + 9], ARGV[at + 10], ARGV[at + 11])
-      told = true
-    end
+  end
+  -- Joined during the lease with a later deadline: the old one closes nothing. Look again.
+  local isProlonged = verdict == 'c' and wait == 'expired' and isMarked
+    and tonumber(redis.call('HGET', items .. id, 'x') or 0) > now
+  if isProlonged then
+    verdict, wait = 'n', 0
+  elseif isLong[index] and ARGV[at + 9] ~= '0' then
+    record(id, ARGV[at + 9], ARGV[at + 10], ARGV[at + 11])
+    told = true
   end
   if signal ~= '' then
     hear(lane, signal, tonumber(ARGV[at + 8]))
