@@ -11,8 +11,8 @@
 /// | `<ns>l{p}<id>` | list | the item's own log: its last 100 events |
 /// | `<ns>z{p}<lane>` | zset | the lane's wheel: item → due ms, for those not leased |
 /// | `<ns>u{p}<lane>` | zset | the lane's urgent wheel, likewise |
-/// | `<ns>a{p}` | zset | lane → ready ms; `+inf` while it is parked or only in flight |
-/// | `<ns>b{p}` | zset | lane → ready ms of its urgent wheel |
+/// | `<ns>a{p}` | zset | lane → ready time in µs; `+inf` while it is parked or only in flight |
+/// | `<ns>b{p}` | zset | lane → ready time of its urgent wheel, likewise |
 /// | `<ns>r{p}` | zset | leases: item → end ms |
 /// | `<ns>f{p}` | hash | leases: item → token, owner, marks, wheel, due ms, lane, packed |
 /// | `<ns>c{p}<lane>` | hash | lane, see below |

@@ -91,10 +91,10 @@ local function check_lane(name, leases)
       local isParked = lane.x or (lane.p and leases > 0)
       if not score then
         fault('lane ' .. name .. ' holds items and is not listed')
-      elseif score > truth + 1 and not isParked then
-        fault('lane ' .. name .. ' is ready at ' .. int(truth) .. ' and listed for ' .. tostring(score))
+      elseif score > (truth + 1) * 1000 and not isParked then
+        fault('lane ' .. name .. ' is ready at ' .. int(truth) .. ' and listed for ' .. int(score / 1000))
       end
-      if isRepairing and (not score or (score > truth + 1 and not isParked)) then
+      if isRepairing and (not score or (score > (truth + 1) * 1000 and not isParked)) then
         set(lane, 'p', nil)
         rescore(lane)
       end

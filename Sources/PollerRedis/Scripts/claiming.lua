@@ -142,8 +142,8 @@ local function claim(request, now, reply)
 
   -- The lanes to claim from, as {name, score, name, score, …}, the longest waiting first.
   local function ready(wheel)
-    -- A score within the last millisecond is ready: its fraction only keeps the lanes' turns.
-    local found = redis.call('ZRANGE', key(READY[wheel]), '-inf', '(' .. int(horizon + 1),
+    -- A score within the last millisecond is ready: the rest of it only keeps the lanes' turns.
+    local found = redis.call('ZRANGE', key(READY[wheel]), '-inf', '(' .. int((horizon + 1) * 1000),
       'BYSCORE', 'LIMIT', 0, 64, 'WITHSCORES')
     local seen = {}
     for at = 1, #found, 2 do seen[found[at]] = true end
@@ -154,14 +154,14 @@ local function claim(request, now, reply)
         local score = head and math.max(tonumber(head), lane.n or 0, lane.u or 0)
         if score and score <= horizon then
           found[#found + 1] = name
-          found[#found + 1] = score
+          found[#found + 1] = math.floor(score * 1000)
         end
       end
     end
     -- Who is served goes behind every lane that waits already.
     for at = 1, #found, 2 do
       local lane, score = lane_of(found[at]), tonumber(found[at + 1])
-      lane.score[wheel], lane.floor[wheel] = score, math.max(score, now) + at / 1000
+      lane.score[wheel], lane.floor[wheel] = score, math.max(score, now * 1000) + (at + 1) / 2
     end
     return found
   end
@@ -195,5 +195,5 @@ local function next_ready()
   local ready = head_of_partition()
   local lease = tonumber(redis.call('ZRANGE', key('r'), 0, 0, 'WITHSCORES')[2] or '')
   if lease and (not ready or lease < ready) then ready = lease end
-  return ready and int(math.floor(ready)) or '-1'
+  return ready and int(ready) or '-1'
 end
