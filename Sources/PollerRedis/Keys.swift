@@ -20,7 +20,7 @@
 /// | `<ns>h{p}` | zset | closed: item → closed ms |
 /// | `<ns>x{p}` | zset | of those, quarantined: item → closed ms |
 /// | `<ns>e{p}` | stream | outbox: `i` item, `e` event, `n` notify URLs; group `notifier` |
-/// | `<ns>p{0}` | hash | live processes: owner → end ms and what it says of itself |
+/// | `<ns>p{p}` | hash | in partition 0 only, live processes: owner → end ms and what it says of itself |
 /// | `<ns>m{p}` | hash | partition meta: `trimmed`, the newest outbox id ever dropped; `turn`, counts claims, so that every fifth begins with the rest |
 /// | `poller:layout` | hash | `partitions`, fixed when the store is created |
 ///
