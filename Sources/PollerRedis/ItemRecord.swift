@@ -50,7 +50,7 @@ struct ItemFields {
             case UInt8(ascii: "x"): deadline = time()
             case UInt8(ascii: "h"): hinted = time()
             case UInt8(ascii: "c"): closed = value.string
-            case UInt8(ascii: "z"): crashes = value.int ?? 0
+            case UInt8(ascii: "j"): crashes = value.int ?? 0
             default: break
             }
         }

@@ -7,7 +7,7 @@
 /// | key | type | holds |
 /// |---|---|---|
 /// | `<ns>w{p}<id>` | hash | one item, short fields, a listpack (see below) |
-/// | `<ns>o{p}<id>` | hash | its long values, only when it has some: `n` notify URLs by newline, `m` metadata, `p` client secret or endpoint URL, `y` last error |
+/// | `<ns>o{p}<id>` | hash | its long values, only when it has some: `n` notify URLs by newline, `m` metadata, `p` client secret or endpoint URL, `k` order to charge, `y` last error |
 /// | `<ns>l{p}<id>` | list | the item's own log: its last 100 events |
 /// | `<ns>z{p}<lane>` | zset | the lane's wheel: item → due ms, for those not leased |
 /// | `<ns>u{p}<lane>` | zset | the lane's urgent wheel, likewise |
@@ -26,12 +26,13 @@
 ///
 /// Fields of an item: `s` source · `i` facts, packed · `l` lane · `b` began ms · `x` deadline ms ·
 /// `n` run · `q` seq · `v` state, packed · `g` token · `c` closed reason · `h` hinted ms · `e` has a
-/// private value · `y` has an error · `z` leases in a row that ended by themselves.
+/// private value (2: and an order to charge) · `y` has an error · `j` leases in a row that ended by themselves.
 ///
 /// Fields of a lane: `f` in flight · `t` GCRA arrival ms · `n` not before ms · `u` held until ms ·
 /// `s` failures in a row · `o` times the circuit opened · `r` factor after a slow · `v` when that
-/// begins to grow back, ms · `p` parked for want of a slot · its settings: `x` paused, `i` interval
-/// µs, `b` burst, `m` most in flight.
+/// begins to grow back, ms · `p` parked for want of a slot · `du`, `dz` its turn in the list of the
+/// urgent and of the rest, thousandths of a ms · its settings: `x` paused, `i` interval µs, `b`
+/// burst, `m` most in flight.
 ///
 /// Channels: `<ns>wake` (payload: partition), `<ns>recorded` (payload: partition),
 /// `<ns>events:<source>` (payload: the event).

@@ -29,19 +29,27 @@ struct RedisQueue<Record: ItemRecord>: Sendable {
         let nothing: [RedisArgument] = [
             .string(first.ref.owner.description), "0", "0", "0", "0", "0", "0",
         ]
-        return try await commit(commits, partition: first.ref.partition, nothing).0
+        var results: [CommitResult] = []
+        for start in stride(from: 0, to: commits.count, by: Self.chunk) {
+            let part = Array(commits[start..<min(start + Self.chunk, commits.count)])
+            results += try await commit(part, partition: first.ref.partition, nothing).0
+        }
+        return results
     }
 
+    /// The claim goes with the last part of what is committed.
     func commit(
         _ commits: [Commit<Record.Change>],
         then request: ClaimRequest
     ) async throws(StoreError) -> (results: [CommitResult], claim: Claim<Record.Item>) {
-        let (results, reply) = try await commit(
-            commits,
+        let early = max(0, commits.count - Self.chunk)
+        let before = try await commit(Array(commits.prefix(early)))
+        let (last, reply) = try await commit(
+            Array(commits.dropFirst(early)),
             partition: request.partition,
             arguments(of: request)
         )
-        return (results, try claim(request, reply))
+        return (before + last, try claim(request, reply))
     }
 
     /// Makes sure that replicas have all that was written to a partition until now.
@@ -114,6 +122,10 @@ struct RedisQueue<Record: ItemRecord>: Sendable {
 
     func release(_ refs: [LeaseRef]) async throws(StoreError) -> [CommitResult] {
         guard let first = refs.first else { return [] }
+        if refs.count > Self.chunk {
+            let rest = try await release(Array(refs.dropFirst(Self.chunk)))
+            return try await release(Array(refs.prefix(Self.chunk))) + rest
+        }
         var arguments: [RedisArgument] = [.string(first.owner.description)]
         for ref in refs {
             arguments.append(.string(ref.id.description))

@@ -25,10 +25,9 @@ struct SimulationShrinkerTests {
     func simpler() async {
         let shortest = await SimulationShrinker.minimal(
             [[1, 2, 3], [4], [5, 6]],
-            simpler: { step in step.map { part in step.filter { $0 != part } } }
-        ) { steps in
-            steps.joined().contains(2) && steps.joined().contains(6)
-        }
+            simpler: { step in step.map { part in step.filter { $0 != part } } },
+            fails: { steps in steps.joined().contains(2) && steps.joined().contains(6) }
+        )
         #expect(shortest == [[2], [6]])
     }
 

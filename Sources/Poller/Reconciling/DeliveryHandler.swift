@@ -53,6 +53,10 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
             return Reconciled(verdict: verdict, change: DeliveryChange(state: state))
         }
         let event = events[index]
+        if held.lease.crashes >= Lease<Delivery>.poisonAt {
+            let why = "\(held.lease.crashes) notifiers in a row ended without a word on it"
+            return concluded(delivery, event, .rejected(why), more: true, now: held.now)
+        }
         // After a stall somebody else may hold it before this attempt could end: give it back.
         guard held.remaining > channel.timeout else { return nil }
         let outcome = await channel.deliver(

@@ -158,6 +158,7 @@ where Instant.Duration == Duration, Instant: Sendable {
         _ settings: ReconcilerSettings
     ) {
         held += claim.leases.count
+        let isIsolating = !suspects.isEmpty || suspectsRunning > 0
         let isSuspicious = claim.leases.contains { $0.crashes >= Lease<Queue.Item>.suspectAt }
         for lease in claim.leases {
             let work = Work(
@@ -166,7 +167,8 @@ where Instant.Duration == Duration, Instant: Sendable {
                 startsAt: answered.advanced(by: max(lease.startsAt - claim.now, .zero)),
                 endsAt: asked.advanced(by: settings.lease)
             )
-            if isDraining {
+            if isDraining || isIsolating {
+                // Beside a suspect nobody else runs: what a visit still under way brings goes back.
                 wait(.release(lease.ref), endsAt: work.endsAt, now: answered)
             } else if isSuspicious {
                 suspects.append(work)

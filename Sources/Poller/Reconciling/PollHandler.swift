@@ -6,38 +6,44 @@ package struct PollHandler<Truth: Upstream>: Reconciling {
     static var commitMargin: Duration { .seconds(1) }
 
     private let upstream: Truth
+    private let charger: (any Charger)?
     private let timeout: Duration
     private let decider = PollDecider()
     private let metrics = PollMetrics()
     private let logger: Logger
 
     /// A hand whose polls take at most `timeout`, from the connection to the last byte.
-    package init(upstream: Truth, timeout: Duration, logger: Logger) {
+    ///
+    /// Without a charger nothing is charged, whatever a watch asks for.
+    package init(
+        upstream: Truth,
+        charger: (any Charger)? = nil,
+        timeout: Duration,
+        logger: Logger
+    ) {
         self.upstream = upstream
+        self.charger = charger
         self.timeout = timeout
         self.logger = logger
     }
 
     package func reconcile(_ held: Held<Watch>) async -> Reconciled<WatchChange>? {
-        let watch = held.item
+        var watch = held.item
+        watch.charge = order(for: watch)
         let polledAt = held.now
         if held.lease.crashes >= Lease<Watch>.poisonAt { return quarantined(held) }
         let patience = min(timeout, held.remaining - Self.commitMargin)
         guard patience > .zero else { return nil }
 
-        let result = await upstream.poll(watch, timeout: patience)
+        let step = ChargeStep(watch)
+        let result = await upstream.poll(target(of: watch, step), timeout: patience)
         // A poll that was cut off says nothing about the upstream: another worker asks again.
         if Task.isCancelled { return nil }
+        let charged = await charge(watch, after: result, step, held)
+        // So it is with a charge: its key gives another worker the same answer.
+        if Task.isCancelled { return nil }
 
-        var chance = SystemRandomNumberGenerator()
-        let decision = decider.decide(
-            watch,
-            result,
-            due: held.lease.due,
-            polledAt: polledAt,
-            now: held.now,
-            using: &chance
-        )
+        let decision = decide(watch, result, step, charged, held, polledAt: polledAt)
         report(watch, result, decision, lag: polledAt - held.lease.due, took: held.now - polledAt)
         return Reconciled(
             verdict: decision.verdict,
@@ -46,6 +52,94 @@ package struct PollHandler<Truth: Upstream>: Reconciling {
             isUrgent: decision.isUrgent,
             // A lane that slows down must know before its next claim.
             isNews: decision.change.event != nil || decision.signal != .fine
+        )
+    }
+
+    /// What is to be charged: what the watch says, or its account.
+    private func order(for watch: Watch) -> ChargeOrder? {
+        guard let charger, watch.key.kind == .source else { return nil }
+        return watch.charge ?? charger.standingOrder(for: watch.key.account)
+    }
+
+    /// The watch itself, or its charge in its place.
+    private func target(of watch: Watch, _ step: ChargeStep) -> Watch {
+        guard case .charge(let id) = step else { return watch }
+        return Watch(
+            key: WatchKey(account: watch.key.account, source: id, kind: .charge),
+            policy: watch.policy,
+            createdAt: watch.createdAt,
+            deadline: watch.deadline,
+            run: watch.run,
+            seq: watch.seq
+        )
+    }
+
+    /// Charges the source if it is time, or looks for the charge that consumed it.
+    private func charge(
+        _ watch: Watch,
+        after result: PollResult,
+        _ step: ChargeStep,
+        _ held: Held<Watch>
+    ) async -> (Observation, ChargeResult)? {
+        guard let charger, step == .source, case .observed(let seen) = result,
+            let object = seen.object,
+            let action = ChargeStep.action(watch, seeing: seen.status)
+        else { return nil }
+        // What was asked for a moment before the lease ends, nobody would record.
+        let patience = min(timeout, held.remaining - Self.commitMargin)
+        guard patience > .zero else {
+            return (seen, .postponed("the lease was about to end", retryAfter: nil))
+        }
+        let charged =
+            switch action {
+            case .charge(let order):
+                await charger.charge(watch, order, object: object, timeout: patience)
+            case .find: await charger.find(watch, object: object, timeout: patience)
+            }
+        metrics.count(charged)
+        // The source was consumed, but by no charge that can be found: the truth is its status.
+        if action == .find, case .declined = charged { return nil }
+        return (seen, charged)
+    }
+
+    private func decide(
+        _ watch: Watch,
+        _ result: PollResult,
+        _ step: ChargeStep,
+        _ charged: (seen: Observation, result: ChargeResult)?,
+        _ held: Held<Watch>,
+        polledAt: Timestamp
+    ) -> PollDecision {
+        var chance = SystemRandomNumberGenerator()
+        if let charged {
+            return decider.decide(
+                watch,
+                charged.seen,
+                charging: charged.result,
+                due: held.lease.due,
+                polledAt: polledAt,
+                now: held.now,
+                using: &chance
+            )
+        }
+        if case .charge(let id) = step {
+            return decider.decide(
+                watch,
+                following: id,
+                result,
+                due: held.lease.due,
+                polledAt: polledAt,
+                now: held.now,
+                using: &chance
+            )
+        }
+        return decider.decide(
+            watch,
+            result,
+            due: held.lease.due,
+            polledAt: polledAt,
+            now: held.now,
+            using: &chance
         )
     }
 

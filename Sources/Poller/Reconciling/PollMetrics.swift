@@ -3,6 +3,7 @@ import Metrics
 /// What a worker counts, made once: looking a metric up costs more than counting.
 struct PollMetrics: Sendable {
     private let polls: [String: Counter]
+    private let charges: [String: Counter]
     private let dueLag = Timer(label: "poller_due_lag_seconds")
     private let duration = Timer(label: "poller_poll_duration_seconds")
 
@@ -11,6 +12,15 @@ struct PollMetrics: Sendable {
             (name, Counter(label: "poller_polls_total", dimensions: [("result", name)]))
         }
         polls = Dictionary(uniqueKeysWithValues: pairs)
+        let outcomes = ChargeResult.names.map { name in
+            (name, Counter(label: "poller_charges_total", dimensions: [("result", name)]))
+        }
+        charges = Dictionary(uniqueKeysWithValues: outcomes)
+    }
+
+    /// Counts a try to charge, or to find a charge, by what came of it.
+    func count(_ result: ChargeResult) {
+        charges[result.name]?.increment()
     }
 
     /// Counts a poll by the class of its result, how late it was, and how long it took.

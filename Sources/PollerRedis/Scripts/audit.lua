@@ -67,6 +67,12 @@ local function check_item(id)
       rescore(lane_of(lane))
     end
   end
+  for wheel, score in pairs({ u = urgent, z = rest }) do
+    if score and not redis.call('ZSCORE', key(READY[wheel]), lane) then
+      fault('item ' .. id .. ' waits in lane ' .. lane .. ', which is not listed')
+      if isRepairing then rescore(lane_of(lane)) end
+    end
+  end
   local seq, log = tonumber(w[4] or 0), redis.call('LLEN', key('l', id))
   if log ~= math.min(seq, 100) then
     fault('item ' .. id .. ' has recorded ' .. seq .. ' events and keeps ' .. log)
@@ -113,10 +119,20 @@ else
       names[#names + 1] = name
     end
   end
-  for _, lease in ipairs(redis.call('HVALS', key('f'))) do
-    local _, _, _, _, _, name = unpack_lease(lease)
+  local leases = redis.call('HGETALL', key('f'))
+  for at = 1, #leases, 2 do
+    local id = leases[at]
+    local _, _, _, _, _, name = unpack_lease(leases[at + 1])
     counts[name] = (counts[name] or 0) + 1
     add(name)
+    if redis.call('EXISTS', key('w', id)) == 0 then
+      fault('lease of ' .. id .. ' has no item')
+      if isRepairing then
+        redis.call('HDEL', key('f'), id)
+        redis.call('ZREM', key('r'), id)
+        counts[name] = counts[name] - 1
+      end
+    end
   end
   for _, set in pairs(READY) do
     for _, name in ipairs(redis.call('ZRANGE', key(set), 0, -1)) do add(name) end

@@ -1,5 +1,8 @@
 -- Stands before the scripts that take items: the claim itself, for claim.lua and commit.lua.
 
+-- Holders close a poisonous item at five; beyond this many, none of them could.
+local GIVEN_UP = 6
+
 -- Puts leases that have ended back where they were taken from, with the slots they took. The
 -- new token refuses whatever their old owners still send.
 local function recover(now)
@@ -16,12 +19,18 @@ local function recover(now)
       token, due, wheel, marks, lane = w[1] or 0, w[2] or now, REST, '---', w[3]
     end
     if lane then
-      redis.call('HSET', key('w', id), 'g', token + 1)
-      redis.call('HINCRBY', key('w', id), 'z', 1)
-      local isHinted = string.sub(marks, 1, 1) == 'k'
-      if isHinted then due = math.min(now, tonumber(due)) end
-      add_to_wheel(lane, isHinted and URGENT or wheel, { due, id })
       give_back(lane, 1)
+      -- A lease can outlive its item; then only the slot goes back.
+      if redis.call('HEXISTS', key('w', id), 's') == 1 then
+        redis.call('HSET', key('w', id), 'g', token + 1)
+        local crashes = redis.call('HINCRBY', key('w', id), 'j', 1)
+        local isHinted = string.sub(marks, 1, 1) == 'k'
+        if isHinted then due = math.min(now, tonumber(due)) end
+        -- Nobody could even close it, a record of another release perhaps: it must not stand
+        -- before the others for ever.
+        if crashes > GIVEN_UP then due = now + 60000 end
+        add_to_wheel(lane, isHinted and URGENT or wheel, { due, id })
+      end
     end
   end
   redis.call('ZREM', key('r'), unpack(expired))
@@ -51,7 +60,7 @@ local function claim(request, now, reply)
     if (lane.s or 0) >= FAILURES_MAX then most = 1 end
     -- GCRA: `arrival` is the theoretical arrival time of the next start; it may be ahead of the
     -- start by burst - 1 intervals.
-    local ids, arrival = {}, lane.t or 0
+    local ids, arrival, isBlocked = {}, lane.t or 0, false
     local room = math.min(quota, most - (lane.f or 0))
     if interval > 0 then
       room = math.min(room, math.floor((horizon + tolerance - math.max(arrival, now)) / interval) + 1)
@@ -72,10 +81,11 @@ local function claim(request, now, reply)
             token = w[field + 1] + 1
           elseif name == 'y' then
             marks = 'y'
-          elseif name == 'z' then
+          elseif name == 'j' then
             crashes = tonumber(w[field + 1])
           elseif name == 'e' then
-            private = redis.call('HGET', key('o', id), 'p')
+            local long = redis.call('HMGET', key('o', id), 'p', 'k')
+            private = (long[1] or '') .. (long[2] and '\n' .. long[2] or '')
           end
         end
         if #w == 0 then
@@ -84,7 +94,7 @@ local function claim(request, now, reply)
         elseif crashes >= 2 and taken > 0 and (crashes >= 3 or taken >= 8) then
           -- Suspects come in small batches, then alone, to find the one that kills its holder.
           -- This one waits, and what is behind it; its lane keeps its place before the others.
-          lane.floor[wheel] = lane.score[wheel]
+          isBlocked = true
           break
         else
           leases[#leases + 1] = id
@@ -104,6 +114,8 @@ local function claim(request, now, reply)
     end
     if #ids > 0 then
       redis.call('ZREM', key(wheel, name), unpack(ids))
+      if not isBlocked then set(lane, TURN[wheel], lane.floor[wheel]) end
+      if wheel == REST then lane.hasRest = true end
       -- A lane that is only in flight stays listed among those of the rest.
       if not lane.f or lane.f == 0 then lane.rescored[REST] = true end
       set(lane, 'f', (lane.f or 0) + #ids)
@@ -119,19 +131,26 @@ local function claim(request, now, reply)
     return #ids
   end
 
+  local isRestFirst = false
+
   -- Serves the ready lanes of one wheel in turn, a fair share each and then more, until `places`
   -- are taken; how many were.
   local function serve_all(ready, wheel, places)
     local got = 0
     local waiting = {}
-    for at = 1, #ready, 2 do waiting[#waiting + 1] = ready[at] end
+    for at, name in ipairs(ready) do waiting[at] = name end
     while #waiting > 0 and got < places and not isFull do
       local share = math.max(1, math.ceil((places - got) / #waiting))
       local more = {}
       for _, name in ipairs(waiting) do
         local quota = math.min(share, places - got)
         if quota == 0 or isFull then break end
-        local count = serve(name, wheel, quota)
+        -- What a lane may start is its own to divide: its urgent items would take it all.
+        if isRestFirst and wheel == URGENT and not lane_of(name).hasRest then
+          got = got + serve(name, REST, 1)
+          quota = math.min(quota, places - got)
+        end
+        local count = quota > 0 and serve(name, wheel, quota) or 0
         got = got + count
         if count == quota then more[#more + 1] = name end
       end
@@ -140,28 +159,39 @@ local function claim(request, now, reply)
     return got
   end
 
-  -- The lanes to claim from, as {name, score, name, score, …}, the longest waiting first.
+  -- The lanes to claim from, the longest waiting first.
   local function ready(wheel)
     -- A score within the last millisecond is ready: the rest of it only keeps the lanes' turns.
-    local found = redis.call('ZRANGE', key(READY[wheel]), '-inf', '(' .. int((horizon + 1) * 1000),
+    local stored = redis.call('ZRANGE', key(READY[wheel]), '-inf', '(' .. int((horizon + 1) * 1000),
       'BYSCORE', 'LIMIT', 0, 64, 'WITHSCORES')
-    local seen = {}
-    for at = 1, #found, 2 do seen[found[at]] = true end
-    -- Lanes that this script has changed are not stored yet.
+    local scores, found = {}, {}
+    for at = 1, #stored, 2 do
+      found[#found + 1], scores[stored[at]] = stored[at], tonumber(stored[at + 1])
+    end
+    -- Lanes that this script has changed are not stored yet, or with a score out of date.
+    local isChanged = false
     for name, lane in pairs(lanes) do
-      if lane.rescored[wheel] and not seen[name] and not lane.x and not lane.p then
-        local head = redis.call('ZRANGE', key(wheel, name), 0, 0, 'WITHSCORES')[2]
-        local score = head and math.max(tonumber(head), lane.n or 0, lane.u or 0)
-        if score and score <= horizon then
-          found[#found + 1] = name
-          found[#found + 1] = math.floor(score * 1000)
-        end
+      if lane.rescored[wheel] then
+        isChanged = true
+        local head = not lane.x and not lane.p
+          and redis.call('ZRANGE', key(wheel, name), 0, 0, 'WITHSCORES')[2]
+        local score = head and score_of(lane, wheel, tonumber(head)) or math.huge
+        if not scores[name] then found[#found + 1] = name end
+        scores[name] = score
       end
     end
-    -- Who is served goes behind every lane that waits already.
-    for at = 1, #found, 2 do
-      local lane, score = lane_of(found[at]), tonumber(found[at + 1])
-      lane.score[wheel], lane.floor[wheel] = score, math.max(score, now * 1000) + (at + 1) / 2
+    if isChanged then
+      table.sort(found, function(a, b)
+        return scores[a] < scores[b] or scores[a] == scores[b] and a < b
+      end)
+      while #found > 0 and scores[found[#found]] >= (horizon + 1) * 1000 do found[#found] = nil end
+    end
+    -- Who is served goes behind every lane that waits already, but not into the future: what
+    -- becomes due there is due.
+    for at, name in ipairs(found) do
+      local score = scores[name]
+      local isOfNow = score >= now * 1000 and score < (now + 1) * 1000
+      lane_of(name).floor[wheel] = (isOfNow and score or now * 1000) + at
     end
     return found
   end
@@ -176,6 +206,7 @@ local function claim(request, now, reply)
     local owed = math.floor(limit / 5)
     local turn = redis.call('HINCRBY', KEYS[1], 'turn', 1)
     if turn % 5 == 0 then
+      isRestFirst = true
       serve_all(rest, REST, owed > 0 and owed or limit)
     else
       serve_all(urgent, URGENT, limit - owed)

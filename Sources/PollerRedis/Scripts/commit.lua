@@ -145,7 +145,7 @@ for _, index in ipairs(held) do
     redis.call('HDEL', key('o', id), 'y')
     redis.call('HDEL', items .. id, 'y')
   end
-  if string.byte(mark, 3) == 122 then redis.call('HDEL', items .. id, 'z') end
+  if string.byte(mark, 3) == 122 then redis.call('HDEL', items .. id, 'j') end
   slots[name] = (slots[name] or 0) + 1
   done[#done + 1] = id
 end

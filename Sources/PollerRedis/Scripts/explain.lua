@@ -7,7 +7,7 @@
 --          before it; leased, owner, end ms; or closed, reason
 -- COST     five reads, O(log n)
 local id = ARGV[1]
-local w = redis.call('HMGET', key('w', id), 's', 'l', 'c', 'z')
+local w = redis.call('HMGET', key('w', id), 's', 'l', 'c', 'j')
 if not w[1] then return {} end
 local lane, crashes = w[2], w[4] or 0
 if w[3] then return { lane, crashes, 'closed', w[3] } end

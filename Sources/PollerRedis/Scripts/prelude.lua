@@ -15,6 +15,9 @@ local function int(x) return string.format('%.0f', x) end
 -- The two wheels of a lane, urgent items and the rest, and the set of ready lanes of each.
 local URGENT, REST = 'u', 'z'
 local READY = { u = 'b', z = 'a' }
+-- The fields of a lane that hold its turn in each list: the score it was given when it was served
+-- last, so that a slot given back or a new item does not put it before those that wait.
+local TURN = { u = 'du', z = 'dz' }
 local FAILURES_MAX = 10
 
 -- A lease as the partition keeps it in `f`: token, owner, three marks (`k` hinted meanwhile, `y`
@@ -45,7 +48,7 @@ local lanes = {}
 local function lane_of(name)
   local lane = lanes[name]
   if lane then return lane end
-  lane = { changed = {}, rescored = {}, score = {}, floor = {} }
+  lane = { changed = {}, rescored = {}, floor = {} }
   local values = redis.call('HGETALL', key('c', name))
   for at = 1, #values, 2 do lane[values[at]] = tonumber(values[at + 1]) end
   lanes[name] = lane
@@ -64,7 +67,10 @@ local function rescore(lane) lane.rescored[URGENT], lane.rescored[REST] = true, 
 
 -- Puts items, as {due, id, due, id, …}, into a wheel.
 local function add_to_wheel(name, wheel, places)
-  redis.call('ZADD', key(wheel, name), unpack(places))
+  -- Lua's stack holds no more than some thousand values.
+  for at = 1, #places, 2000 do
+    redis.call('ZADD', key(wheel, name), unpack(places, at, math.min(at + 1999, #places)))
+  end
   lane_of(name).rescored[wheel] = true
 end
 
@@ -85,6 +91,11 @@ local function factor_of(lane, now)
   return math.min(1, lane.r + 0.05 * math.max(0, now - lane.v) / 1000)
 end
 
+-- When a wheel with an earliest due time is worth a claim, behind those served longer ago.
+local function score_of(lane, wheel, head)
+  return math.max(math.floor(math.max(head, lane.n or 0, lane.u or 0) * 1000), lane[TURN[wheel]] or 0)
+end
+
 -- Stores when a lane is worth a claim: not before its earliest item is due, its limiter allows
 -- one more, nor while it is held; never while all its slots are taken or it is paused (a commit,
 -- the end of a lease or an operator will tell). A lane that holds nothing leaves its sets, and
@@ -100,9 +111,7 @@ local function save_lanes(now)
       elseif not head or lane.x or lane.p then
         redis.call('ZADD', key(READY[wheel]), '+inf', name)
       else
-        local ready = math.floor(math.max(head, lane.n or 0, lane.u or 0) * 1000)
-        ready = math.max(ready, lane.floor[wheel] or 0)
-        redis.call('ZADD', key(READY[wheel]), ready, name)
+        redis.call('ZADD', key(READY[wheel]), score_of(lane, wheel, head), name)
       end
     end
     local isIdle = isEmpty[REST] and (lane.f or 0) == 0 and not lane.i and not lane.x

@@ -30,15 +30,18 @@ extension QueueConformance {
         },
         ConformanceCase("a join with a later deadline survives the expiry decided before") {
             bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key, timeout: .seconds(5))
-            try await bench.advance(ms: 6000)
-            let lease = try await bench.take(key)
-            try await bench.enqueue(key, timeout: .seconds(3600))
-            let result = try await bench.commit(lease, .close(.expired), status: "pending")
-            try bench.equal(result, .done, "the commit")
-            let again = try await bench.take(key)
-            try bench.equal(again.item.seq, 0, "events recorded")
+            for (name, status) in [("1", "pending"), ("2", nil)] {
+                let key = bench.key(name)
+                try await bench.enqueue(key, timeout: .seconds(5))
+                try await bench.advance(ms: 6000)
+                let lease = try await bench.take(key)
+                try await bench.enqueue(key, timeout: .seconds(3600))
+                let result = try await bench.commit(lease, .close(.expired), status: status)
+                try bench.equal(result, .done, "the commit")
+                let again = try await bench.take(key)
+                try bench.equal(again.item.seq, 0, "events recorded")
+                _ = try await bench.commit(again, .next(after: .seconds(60)))
+            }
         },
         ConformanceCase("cancelling a leased watch gives its slot back and wakes") { bench in
             let limit = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1)

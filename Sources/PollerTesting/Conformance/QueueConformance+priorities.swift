@@ -50,7 +50,8 @@ extension QueueConformance {
             try bench.equal(later.isUrgent, true, "urgency of one that was due later")
             try bench.equal(later.due, claim.now + .milliseconds(5), "its due time")
         },
-        ConformanceCase("joining makes urgent what was due later, and leaves what is due") { bench in
+        ConformanceCase("joining makes urgent what was due later, and leaves what is due") {
+            bench in
             let keys = bench.keys(0..<2, "r")
             try await bench.enqueueRest(keys)
             try await bench.enqueue(keys[0])
@@ -130,7 +131,8 @@ extension QueueConformance {
                 try bench.equal([got.urgent, got.rest], [8, 2], "urgent and rest")
             }
         },
-        ConformanceCase("claims of one and of three serve four urgent to one of the rest") { bench in
+        ConformanceCase("claims of one and of three serve four urgent to one of the rest") {
+            bench in
             let home = try await bench.crowd(urgent: 100, rest: 100)
             for (limit, claims) in [(1, 50), (3, 20)] {
                 var rest = 0

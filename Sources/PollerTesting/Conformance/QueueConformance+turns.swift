@@ -65,6 +65,45 @@ extension QueueConformance {
                 try bench.equal(served.count, 3, "lanes served in round \(round)")
             }
         },
+        ConformanceCase("a full lane whose slot comes back waits for its turn as well") { bench in
+            let accounts = bench.accounts(3)
+            for account in accounts {
+                try await bench.enqueue(bench.keys(0..<40, account: account))
+                try await bench.advance(ms: 1000)
+            }
+            let home = bench.partition(of: bench.key("0", account: accounts[0]))
+            let one = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1)
+            for round in 0..<6 {
+                var served: Set<LaneID> = []
+                for _ in accounts {
+                    for lease in try await bench.claim(in: home, limit: 1, lane: one).leases {
+                        served.insert(lease.lane)
+                        try await bench.advance(ms: 1)
+                        _ = try await bench.commit(lease, .next(after: .seconds(60)))
+                    }
+                }
+                try bench.equal(served.count, 3, "lanes served in round \(round)")
+            }
+        },
+        ConformanceCase("the end of a claim's look ahead does not put a lane off") { bench in
+            let limit = LaneLimit(ratePerSecond: 10, burst: 1, inFlightMax: 1000)
+            let keys = bench.keys(0..<3)
+            try await bench.enqueue(keys)
+            let home = bench.partition(of: keys[0])
+            let leases = try await bench.claim(in: home).leases
+            try await bench.advance(ms: Int(ConformanceBench.lease.ms))
+            let late = Verdict.next(after: .milliseconds(500))
+            _ = try await bench.commit(leases[0], late, isUrgent: true)
+            // Two leases have ended: both are due, and only one is taken.
+            let claim = try await bench.claim(
+                in: home,
+                limit: 1,
+                lane: limit,
+                ahead: .milliseconds(600)
+            )
+            try bench.equal(claim.leases.count, 1, "leases")
+            try bench.equal(claim.nextReady, claim.now + .milliseconds(100), "next ready")
+        },
         ConformanceCase("the lanes of the rest take turns as well") { bench in
             let accounts = bench.accounts(3)
             let rest = accounts.flatMap { bench.keys(0..<20, "r", account: $0) }

@@ -13,6 +13,7 @@ struct WatchRecord: Sendable {
     private(set) var seq: Int
     var hintedAt: Timestamp?
     private(set) var clientSecret: ClientSecret?
+    private(set) var charge: ChargeOrder?
     private(set) var state = WatchState()
     private(set) var notify: [NotifyURL]
     private(set) var metadata: String
@@ -30,6 +31,7 @@ struct WatchRecord: Sendable {
         clientSecret = new.clientSecret
         notify = new.notify.uniqued()
         metadata = new.metadata
+        charge = new.charge
     }
 
     /// The watch as workers see it.
@@ -43,6 +45,7 @@ struct WatchRecord: Sendable {
             seq: seq,
             hintedAt: hintedAt,
             clientSecret: clientSecret,
+            charge: charge,
             state: state
         )
     }
@@ -52,6 +55,7 @@ struct WatchRecord: Sendable {
         notify = (notify + new.notify).uniqued()
         deadline = max(deadline, now + new.timeout)
         clientSecret = new.clientSecret ?? clientSecret
+        charge = charge ?? new.charge
     }
 
     /// Starts a closed watch again; its events go on counting.

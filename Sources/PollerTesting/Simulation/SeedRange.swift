@@ -1,3 +1,5 @@
+import Foundation
+
 /// The seeds a long run is asked for, by environment variables.
 ///
 /// `SIMULATION_SEEDS` (how many), `SIMULATION_START` (the first, 0), `SIMULATION_STEPS` (of each
@@ -34,10 +36,11 @@ package struct SeedRange: Hashable, Sendable {
             told = now
             let rate = Double(number + 1) / ((now - begin) / .seconds(1))
             let tenths = Int(rate * 10)
-            print(
-                "simulated \(number + 1) of \(count) seeds of \(steps) steps,",
-                "\(tenths / 10).\(tenths % 10) seeds/s"
-            )
+            let line =
+                "simulated \(number + 1) of \(count) seeds of \(steps) steps, "
+                + "\(tenths / 10).\(tenths % 10) seeds/s\n"
+            // Not through `print`, whose buffer would hold it back until the end.
+            FileHandle.standardOutput.write(Data(line.utf8))
         }
     }
 }

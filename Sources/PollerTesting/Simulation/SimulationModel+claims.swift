@@ -34,11 +34,17 @@ extension SimulationModel {
             let isUrgent = try take(lease, request, now)
             served.append(Wheel(lane: lease.lane, isUrgent: isUrgent))
         }
-        let left = [true, false].map { isUrgent in
-            lanesStartable(request, taken: claim.leases.count, isUrgent: isUrgent, now)
+        let partition = request.partition
+        let taken = claim.leases.count
+        let left = [true, false].map {
+            startable(partition, by: now + request.ahead, taken: taken, isUrgent: $0, now)
         }
         try checkShares(claim.leases, urgent: served.count(where: \.isUrgent), left, request)
-        try checkTurns(served: Set(served), left: left)
+        // One that may only start later is rightly behind those that may start now.
+        let waiting = [true, false].map {
+            startable(partition, by: now, taken: taken, isUrgent: $0, now)
+        }
+        try checkTurns(partition, served: Set(served), left: waiting)
         try checkNextReady(claim, request.partition, now)
     }
 
@@ -137,36 +143,44 @@ extension SimulationModel {
     }
 
     /// A lane that could be served is not left out again and again while others of its list are.
-    private mutating func checkTurns(served: Set<Wheel>, left: [[LaneID]]) throws {
+    private mutating func checkTurns(
+        _ partition: Int,
+        served: Set<Wheel>,
+        left: [[LaneID]]
+    ) throws {
+        let before = passedOver[partition] ?? [:]
+        var counts: [Wheel: Int] = [:]
         for (isUrgent, lanes) in zip([true, false], left) {
-            let others = served.filter { $0.isUrgent == isUrgent }
+            let isOtherServed = served.contains { $0.isUrgent == isUrgent }
             for lane in lanes {
                 let wheel = Wheel(lane: lane, isUrgent: isUrgent)
-                if others.isEmpty || served.contains(wheel) { continue }
-                passedOver[wheel, default: 0] += 1
+                if served.contains(wheel) { continue }
+                let count = (before[wheel] ?? 0) + (isOtherServed ? 1 : 0)
+                counts[wheel] = count
                 // Each of the others may be before it once, and once more for a suspect it keeps.
                 try require(
-                    passedOver[wheel, default: 0] <= 2 * (Self.lanesMax - 1),
+                    count <= 2 * (Self.lanesMax - 1),
                     "\(lane): passed over again and again"
                 )
             }
         }
-        for wheel in served { passedOver[wheel] = nil }
+        passedOver[partition] = counts
     }
 
     /// Lanes of which the claim could surely have taken one more.
-    private func lanesStartable(
-        _ request: ClaimRequest,
+    private func startable(
+        _ partition: Int,
+        by horizon: Timestamp,
         taken: Int,
         isUrgent: Bool,
         _ now: Timestamp
     ) -> [LaneID] {
-        lanesWithRoom(request.partition, now).filter { id, lane in
+        lanesWithRoom(partition, now).filter { id, lane in
             guard let head = heads(id, isUrgent: isUrgent).first else { return false }
             let isAdmitted =
                 head.crashes < 2 || taken == 0 || head.crashes == 2 && taken < 8
             let start = max(head.due, now, lane.allows(common))
-            return isAdmitted && start <= now + request.ahead
+            return isAdmitted && start <= horizon
         }.map(\.0)
     }
 

@@ -18,8 +18,10 @@ extension SimulationModel {
         outbox.values.reduce(0) { $0 + $1.count { !$0.isAcknowledged } }
     }
 
-    /// What a store hands out: new entries in their order, none left out; and when the consumer
-    /// starts over, those it was handed before, again in order. A store may repeat one.
+    /// Takes in what a store hands out, or says what is wrong with it.
+    ///
+    /// New entries come in their order, none left out; when the consumer starts over, those it
+    /// was handed before come again, in order. A store may repeat one.
     mutating func consumed(
         _ partition: Int,
         _ entries: [OutboxEntry],

@@ -69,8 +69,9 @@ struct SimulationModel {
     var lanes: [LaneID: SimulatedLane] = [:]
     var outbox: [Int: [Recorded]] = [:]
     var members: [OwnerID: (member: Member, until: Timestamp)] = [:]
-    /// How often in a row lanes were left although others of their list were served.
-    var passedOver: [Wheel: Int] = [:]
+    /// How often in a row lanes of a partition were left although others of their list were
+    /// served.
+    var passedOver: [Int: [Wheel: Int]] = [:]
     /// Watches that an operation has changed since this was emptied last.
     var touched: Set<WatchKey> = []
 
@@ -103,7 +104,10 @@ struct SimulationModel {
                 run: item?.run ?? 0,
                 seq: item?.seq ?? 0
             )
-            try require(results[index] == wanted, "enqueue: wanted \(wanted), got \(results[index])")
+            try require(
+                results[index] == wanted,
+                "enqueue: wanted \(wanted), got \(results[index])"
+            )
         }
     }
 

@@ -1,0 +1,228 @@
+package import Logging
+import Metrics
+import ServiceLifecycle
+import Synchronization
+
+/// Turns each account's list of events into hints: one request sees what happened to all objects.
+///
+/// The third use of reconciling under a lease: every process ticks, whoever finds an account's
+/// sweep due takes it for ``span``, reads what is new, hints, and notes the cursor. The cursor is
+/// moved only after the hints, page by page: a crash anywhere repeats hints and loses none. After
+/// a downtime the cursor leads through everything missed, as far back as the upstream keeps
+/// events (30 days); beyond that the sweep begins anew and per-source polls find what is left.
+///
+/// An event that no webhook has brought five minutes after the sweep saw it is counted as missed.
+package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
+    /// How often a process looks whether an account's sweep is due.
+    static var tick: Duration { .seconds(1) }
+    /// How long a sweep is ours: a page takes a second or two, and each page takes it anew.
+    static var span: Duration { .seconds(60) }
+    /// Pages of one turn; the rest is left for the next tick, anywhere.
+    static var pagesMax: Int { 50 }
+    /// Hints under way at once.
+    static var hintsMax: Int { 32 }
+    /// The longest pause after failures.
+    static var failurePauseMax: Duration { .seconds(60) }
+
+    /// How one account is swept.
+    package struct Account: Sendable {
+        package let id: AccountID
+        /// Whether webhooks are configured, so that an event without one was missed.
+        package let expectsWebhooks: Bool
+        /// A fixed pause between two sweeps; nil for what the read budget allows.
+        package let interval: Duration?
+
+        /// Describes an account.
+        package init(id: AccountID, expectsWebhooks: Bool, interval: Duration?) {
+            self.id = id
+            self.expectsWebhooks = expectsWebhooks
+            self.interval = interval
+        }
+    }
+
+    private let accounts: [Account]
+    private let events: any AccountEvents
+    private let store: any SweepStore
+    private let hinting: Hinting
+    private let meter: ReadMeter<C>
+    private let owner: OwnerID
+    private let clock: C
+    private let logger: Logger
+    private let failures = Mutex<[AccountID: Int]>([:])
+
+    /// Sweeps `accounts`, whose reads are counted in `meter`.
+    package init(
+        accounts: [Account],
+        events: any AccountEvents,
+        store: any SweepStore,
+        watches: any WatchStore,
+        meter: ReadMeter<C>,
+        owner: OwnerID,
+        clock: C,
+        logger: Logger
+    ) {
+        self.accounts = accounts
+        self.events = events
+        self.store = store
+        hinting = Hinting(watches: watches, marks: store)
+        self.meter = meter
+        self.owner = owner
+        self.clock = clock
+        self.logger = logger
+    }
+
+    /// Sweeps until shut down or cancelled.
+    package func run() async {
+        await cancelWhenGracefulShutdown {
+            await withTaskGroup(of: Void.self) { group in
+                for account in self.accounts {
+                    group.addTask { await self.follow(account) }
+                }
+            }
+        }
+    }
+
+    private func follow(_ account: Account) async {
+        while !Task.isCancelled {
+            await visit(account)
+            // Cancelled: the loop's condition ends it.
+            try? await clock.sleep(for: Self.tick)
+        }
+    }
+
+    /// Sweeps the account if it is due and nobody else has it.
+    package func visit(_ account: Account) async {
+        do {
+            let turn = try await store.take(account.id, owner: owner, for: Self.span)
+            noteHealth(account, turn)
+            guard turn.isOurs else { return }
+            try await sweep(account, from: turn)
+        } catch {
+            guard !Task.isCancelled else { return }
+            logger.warning(
+                "sweep delayed",
+                metadata: ["account": "\(account.id)", "error": "\(error)"]
+            )
+        }
+    }
+
+    private func interval(_ account: Account) -> Duration {
+        account.interval ?? ReadBudget.sweepInterval(meter.usage(account.id))
+    }
+
+    /// Polls may wait for a sweep that is quick and up to date.
+    private func noteHealth(_ account: Account, _ turn: SweepTurn) {
+        let interval = interval(account)
+        let isFresh =
+            turn.caughtUpAt.map { turn.now - $0 <= interval * 3 + .seconds(10) } ?? false
+        meter.setSwept(account.id, isFresh && interval <= ReadBudget.sweepIntervalMax)
+        guard let caughtUpAt = turn.caughtUpAt else { return }
+        Gauge(
+            label: "poller_sweep_behind_seconds",
+            dimensions: [("account", account.id.description)]
+        ).record((turn.now - caughtUpAt).inSeconds)
+    }
+
+    private func sweep(_ account: Account, from turn: SweepTurn) async throws(StoreError) {
+        var cursor = turn.cursor
+        for _ in 0..<Self.pagesMax where !Task.isCancelled {
+            let page: AccountEventsPage
+            do throws(AccountEventsFailure) {
+                meter.count(account.id, isFirst: false)
+                page = try await events.events(of: account.id, from: cursor)
+            } catch {
+                // Cut off by a drain: the span ends, and somebody else goes on at the cursor.
+                guard !Task.isCancelled else { return }
+                try await failed(account, at: cursor, error)
+                return
+            }
+            failures.withLock { $0[account.id] = 0 }
+            let isFirst = cursor == .start
+            // Where nobody has looked yet there is no gap to make good: polls see the present.
+            let unseen = isFirst ? [] : try await hint(page.events, of: account)
+            cursor =
+                page.events.last.map { .after($0.id) }
+                ?? (isFirst ? .since(turn.now) : cursor)
+            let isCaughtUp = isFirst || !page.hasMore
+            let missed = try await store.finish(
+                SweepProgress(cursor: cursor, isCaughtUp: isCaughtUp, unseen: unseen),
+                of: account.id,
+                owner: owner,
+                pause: isCaughtUp ? interval(account) : .zero
+            )
+            count("poller_sweep_events_total", account, isFirst ? 0 : page.events.count)
+            count("poller_webhook_missed_total", account, missed ?? 0)
+            guard missed != nil, !isCaughtUp else { return }
+            guard try await store.take(account.id, owner: owner, for: Self.span).isOurs else {
+                return
+            }
+        }
+    }
+
+    /// Hints for every event; returns those that no webhook had brought.
+    private func hint(
+        _ events: [AccountEvent],
+        of account: Account
+    ) async throws(StoreError) -> [String] {
+        guard !events.isEmpty else { return [] }
+        let seen = try await store.isMarked(
+            events.map { Hinting.mark(ofEvent: $0.id) },
+            of: account.id
+        )
+        let unseen = zip(events, seen).filter { !$1 }.map(\.0)
+        let failure = await withTaskGroup(of: StoreError?.self) { [hinting] group in
+            var failure: StoreError?
+            for (index, event) in unseen.enumerated() {
+                if index >= Self.hintsMax, let done = await group.next() {
+                    failure = failure ?? done
+                }
+                group.addTask {
+                    do throws(StoreError) {
+                        _ = try await hinting.hint(event, of: account.id, isWebhook: false)
+                        return nil
+                    } catch {
+                        return error
+                    }
+                }
+            }
+            for await done in group { failure = failure ?? done }
+            return failure
+        }
+        if let failure { throw failure }
+        return account.expectsWebhooks ? unseen.map(\.id) : []
+    }
+
+    private func failed(
+        _ account: Account,
+        at cursor: SweepCursor,
+        _ error: AccountEventsFailure
+    ) async throws(StoreError) {
+        let count = failures.withLock { failures in
+            failures[account.id, default: 0] += 1
+            return failures[account.id, default: 0]
+        }
+        var next = cursor
+        var pause = min(Self.failurePauseMax, Self.tick * (1 << min(count, 6)))
+        if error == .cursorTooOld {
+            next = .start
+            pause = .zero
+        }
+        logger.warning(
+            error == .cursorTooOld
+                ? "the events missed are older than the upstream keeps them; sweeping from now on"
+                : "events cannot be read",
+            metadata: ["account": "\(account.id)", "error": "\(error)"]
+        )
+        _ = try await store.finish(
+            SweepProgress(cursor: next, isCaughtUp: false, unseen: []),
+            of: account.id,
+            owner: owner,
+            pause: pause
+        )
+    }
+
+    private func count(_ label: String, _ account: Account, _ by: Int) {
+        Counter(label: label, dimensions: [("account", account.id.description)])
+            .increment(by: by)
+    }
+}

@@ -1,0 +1,70 @@
+/// Makes hints of an upstream's events, each event and each change once.
+///
+/// Shared by the webhook intake and the event sweep, which see the same events. Marks are set
+/// *after* the hints: a crash between the two hints again, which is harmless, and never loses one.
+/// *Limits*: a mark costs about 100 bytes of Redis and lives for an hour (events) or a minute
+/// (changes), whatever arrives.
+package struct Hinting: Sendable {
+    /// How long an event's id is remembered: longer than the sweep takes to notice that no
+    /// webhook brought it.
+    package static let eventSpan = Duration.seconds(3600)
+    /// How long (object, type) counts as the same change: as long as a hinted watch is polled
+    /// eagerly, so another hint in that span would add nothing.
+    static let changeSpan = PollDecider.eagerness
+
+    private let watches: any WatchStore
+    private let marks: any SweepStore
+
+    /// Hints in `watches` and remembers in `marks`.
+    package init(watches: any WatchStore, marks: any SweepStore) {
+        self.watches = watches
+        self.marks = marks
+    }
+
+    /// The mark of an event that a webhook brought.
+    package static func mark(ofEvent id: String) -> String { "e:\(id)" }
+
+    private static func mark(ofChange event: AccountEvent) -> String? {
+        event.subjects.first.map { "c:\($0)|\(event.type)" }
+    }
+
+    /// Hints the open watches of an event's subjects.
+    ///
+    /// - Parameters:
+    ///   - event: what happened.
+    ///   - account: whose watches.
+    ///   - isWebhook: whether a webhook brought it; remembered, so that the sweep misses nothing.
+    ///   - unwatched: told the subjects that have no open watch, before anything is remembered.
+    /// - Returns: how many were hinted; nil when the event or its change is known already.
+    /// - Throws: when the store cannot be reached; hinting again is harmless.
+    package func hint(
+        _ event: AccountEvent,
+        of account: AccountID,
+        isWebhook: Bool,
+        unwatched: ([WatchKey]) async throws(StoreError) -> Void = { _ in }
+    ) async throws(StoreError) -> Int? {
+        let id = Self.mark(ofEvent: event.id)
+        let change = Self.mark(ofChange: event)
+        let known = try await marks.isMarked([id, change ?? id], of: account)
+        if known.contains(true) {
+            // The sweep asks later whether a webhook brought this very event.
+            if isWebhook, known.first == false {
+                try await marks.mark([(id, Self.eventSpan)], of: account)
+            }
+            return nil
+        }
+        var hinted = 0
+        var rest: [WatchKey] = []
+        for subject in event.subjects {
+            guard let kind = SourceKind(inferredFrom: subject) else { continue }
+            let key = WatchKey(account: account, source: subject, kind: kind)
+            if try await watches.hint(key) { hinted += 1 } else { rest.append(key) }
+        }
+        if !rest.isEmpty { try await unwatched(rest) }
+        var set: [(name: String, span: Duration)] = []
+        if isWebhook { set.append((id, Self.eventSpan)) }
+        if let change { set.append((change, Self.changeSpan)) }
+        if !set.isEmpty { try await marks.mark(set, of: account) }
+        return hinted
+    }
+}

@@ -1,0 +1,246 @@
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+@Suite("PollDecider, charging")
+struct ChargeDecisionTests {
+    let start = VirtualTime.start
+    let charge = ChargeID(unchecked: "ch_1")
+
+    func watch(
+        _ status: String?,
+        _ charge: ChargeProgress = .none,
+        order: ChargeOrder? = .whole,
+        step: Int = 0
+    ) -> Watch {
+        Watch(
+            key: Sample.key(),
+            policy: .standard,
+            createdAt: start,
+            deadline: start + .seconds(3600),
+            run: 1,
+            seq: 3,
+            charge: order,
+            state: WatchState(
+                status: status.map(SourceStatus.init(unchecked:)),
+                step: step,
+                charge: charge
+            )
+        )
+    }
+
+    func seen(_ status: String, final: Bool = false) -> Observation {
+        Observation(
+            status: SourceStatus(unchecked: status),
+            final: final,
+            object: RawJSON(unchecked: "{}")
+        )
+    }
+
+    func decide(_ watch: Watch, _ result: ChargeResult, after: Int = 10) -> PollDecision {
+        var chance = SeededGenerator(seed: 7)
+        return PollDecider().decide(
+            watch,
+            seen("chargeable"),
+            charging: result,
+            due: start + .seconds(after),
+            polledAt: start + .seconds(after),
+            now: start + .seconds(after),
+            using: &chance
+        )
+    }
+
+    func decide(_ watch: Watch, _ observation: Observation) -> PollDecision {
+        var chance = SeededGenerator(seed: 7)
+        let now = start + .seconds(10)
+        return PollDecider().decide(
+            watch,
+            .observed(observation),
+            due: now,
+            polledAt: now,
+            now: now,
+            using: &chance
+        )
+    }
+
+    func made(_ status: ChargeSeen.Status) -> ChargeResult {
+        .made(ChargeSeen(id: charge, status: status, object: RawJSON(unchecked: "{}")))
+    }
+
+    @Test("a source that became chargeable is told first and charged at once after that")
+    func toldFirst() {
+        let first = decide(watch("pending"), seen("chargeable"))
+        #expect(first.change.event?.type == "source.chargeable")
+        #expect(first.verdict == .next(after: .zero) && first.isUrgent)
+        #expect(ChargeStep.action(watch("pending"), seeing: .chargeable) == nil)
+        let next = ChargeStep.action(watch("chargeable"), seeing: .chargeable)
+        #expect(next == .charge(.whole))
+        #expect(ChargeStep.action(watch("chargeable", order: nil), seeing: .chargeable) == nil)
+        let without = decide(watch("pending", order: nil), seen("chargeable"))
+        #expect(without.verdict != .next(after: .zero))
+    }
+
+    @Test("a doubtful charge is tried again; a made, settled or refused one never is")
+    func onlyOnce() {
+        #expect(
+            ChargeStep.action(watch("chargeable", .doubtful), seeing: .chargeable)
+                == .charge(.whole)
+        )
+        for progress in [ChargeProgress.pending(charge), .succeeded(charge), .failed] {
+            #expect(ChargeStep.action(watch("chargeable", progress), seeing: .chargeable) == nil)
+            #expect(ChargeStep.action(watch("chargeable", progress), seeing: .consumed) == nil)
+        }
+        // Consumed before we knew of a charge: it is looked for.
+        #expect(ChargeStep.action(watch("chargeable"), seeing: .consumed) == .find)
+        #expect(ChargeStep.action(watch("pending"), seeing: .canceled) == nil)
+    }
+
+    @Test("each answer of the bank has its event, and nothing ends before the source is consumed")
+    func answers() {
+        for (status, progress) in [
+            (ChargeSeen.Status.pending, ChargeProgress.pending(charge)),
+            (.succeeded, .succeeded(charge)), (.failed, .failed),
+        ] {
+            let decision = decide(watch("chargeable"), made(status))
+            #expect(decision.change.event?.type == "charge.\(status)")
+            #expect(decision.change.event?.final == false)
+            #expect(decision.change.event?.status == .chargeable)
+            #expect(decision.change.event?.seq == 4)
+            #expect(decision.change.state.charge == progress)
+            #expect(decision.verdict == .next(after: .zero))
+        }
+    }
+
+    @Test("a consumed source ends a watch once the bank has answered, and not before")
+    func theEnd() {
+        let paid = decide(watch("chargeable", .succeeded(charge)), seen("consumed", final: true))
+        #expect(paid.verdict == .close(.settled) && paid.change.event?.final == true)
+        let waiting = decide(watch("chargeable", .pending(charge)), seen("consumed", final: true))
+        #expect(waiting.verdict != .close(.settled) && waiting.change.event?.final == false)
+        // A debit that fails takes its source along: its answer is still waited for.
+        let failing = decide(watch("chargeable", .pending(charge)), seen("failed", final: true))
+        #expect(failing.verdict != .close(.settled))
+        let late = decide(watch("consumed", .pending(charge)), made(.succeeded))
+        #expect(late.verdict == .close(.settled) && late.change.event?.final == true)
+        #expect(late.change.event?.type == "charge.succeeded")
+    }
+
+    @Test("a reusable source, which stays chargeable for good, ends after its charge")
+    func reusable() {
+        let before = decide(watch(nil), seen("chargeable", final: true))
+        #expect(before.verdict == .next(after: .zero) && before.change.event?.final == false)
+        let after = decide(
+            watch("chargeable", .succeeded(charge)),
+            seen("chargeable", final: true)
+        )
+        #expect(after.verdict == .close(.settled))
+        let refused = decide(watch("chargeable", .failed), seen("chargeable", final: true))
+        #expect(refused.verdict == .close(.settled))
+        #expect(ChargeStep(watch("chargeable", .pending(charge))) == .source)
+        #expect(ChargeStep(watch("chargeable", .pending(charge), step: 1)) == .charge(charge))
+    }
+
+    @Test("a refusal is told with its reason and the watch goes on")
+    func refusal() {
+        let decision = decide(watch("chargeable"), .declined(code: "card_declined"))
+        #expect(decision.change.event?.type == "charge.failed")
+        #expect(decision.change.event?.json.contains(#""code":"card_declined""#) == true)
+        #expect(decision.change.state.charge == .failed)
+        #expect(decision.change.lastError?.contains("card_declined") == true)
+        guard case .next = decision.verdict else {
+            Issue.record("it ended: \(decision.verdict)")
+            return
+        }
+    }
+
+    @Test("a doubt is remembered, a postponement is not, and neither is told as an event")
+    func doubt() {
+        let doubt = decide(watch("chargeable"), .indeterminate("500"))
+        #expect(doubt.change.state.charge == .doubtful && doubt.change.event == nil)
+        let later = decide(watch("chargeable"), .postponed("429", retryAfter: .seconds(30)))
+        #expect(later.change.state.charge == .none && later.change.event == nil)
+        #expect(later.verdict == .next(after: max(.seconds(30), wait(later))))
+        let part = decide(watch("chargeable"), .incomplete(received: 400, wanted: 1099))
+        #expect(part.change.lastError?.contains("400 of 1099") == true)
+        #expect(part.change.state.charge == .none)
+        let stillDoubtful = decide(
+            watch("chargeable", .doubtful),
+            .postponed("429", retryAfter: nil)
+        )
+        #expect(stillDoubtful.change.state.charge == .doubtful)
+    }
+
+    @Test("what cannot be charged by the deadline ends as expired")
+    func deadline() {
+        let decision = decide(watch("chargeable"), .indeterminate("500"), after: 3600 + 601)
+        #expect(decision.verdict == .close(.expired))
+        let part = decide(watch("chargeable"), .incomplete(received: 1, wanted: 2), after: 3600)
+        #expect(part.verdict == .close(.expired))
+    }
+
+    @Test("a charge the bank has not answered is looked at like a source that does not change")
+    func following() {
+        var chance = SeededGenerator(seed: 7)
+        let now = start + .seconds(10)
+        let waiting = PollDecider().decide(
+            watch("consumed", .pending(charge), step: 3),
+            following: charge,
+            .status("pending"),
+            due: now,
+            polledAt: now,
+            now: now,
+            using: &chance
+        )
+        #expect(waiting.change.event == nil && waiting.change.state.step == 4)
+        #expect(waiting.change.state.status == .consumed)
+        let failed = PollDecider().decide(
+            watch("consumed", .pending(charge)),
+            following: charge,
+            .status("failed", final: true),
+            due: now,
+            polledAt: now,
+            now: now,
+            using: &chance
+        )
+        #expect(failed.change.event?.type == "charge.failed")
+        #expect(failed.change.event?.final == true && failed.verdict == .close(.settled))
+    }
+
+    @Test("the key of a charge is the same in every run and differs between accounts")
+    func key() {
+        #expect(ChargeOrder.idempotencyKey(of: Sample.key()) == "poller-charge:acct_a:src_1")
+        #expect(
+            ChargeOrder.idempotencyKey(of: Sample.key(account: "acct_b"))
+                != ChargeOrder.idempotencyKey(of: Sample.key())
+        )
+    }
+
+    @Test("an order survives the store; one that Stripe would refuse is refused before")
+    func order() throws {
+        let order = try ChargeOrder(
+            amount: 5,
+            note: "a \"b\"\n",
+            statementDescriptor: "shop",
+            metadata: ["a": "b"]
+        )
+        #expect(ChargeOrder(json: order.json) == order)
+        #expect(ChargeOrder(json: ChargeOrder.whole.json) == .whole)
+        #expect(!order.json.contains("\n"), "a line break would end it in the store")
+        #expect(throws: InvalidInput.self) { try ChargeOrder(amount: 0) }
+        #expect(throws: InvalidInput.self) {
+            try ChargeOrder(statementDescriptor: String(repeating: "x", count: 36))
+        }
+        let intent = WatchKey(
+            account: .main,
+            source: SourceID(unchecked: "pi_1"),
+            kind: .paymentIntent
+        )
+        #expect(throws: InvalidInput.self) { try NewWatch(key: intent, charge: .whole) }
+    }
+
+    private func wait(_ decision: PollDecision) -> Duration {
+        guard case .next(let after) = decision.verdict else { return .zero }
+        return after
+    }
+}
