@@ -96,10 +96,19 @@ let package = Package(
             dependencies: [httpClient, nioCore, nioHTTP1, nioPosix, crypto],
             swiftSettings: settings
         ),
-        // Where the truth is: Stripe.
+        // Which addresses may be reached, and HTTP clients that reach no other.
+        .target(
+            name: "PollerNet",
+            dependencies: ["Poller", nioCore, nioPosix, nioSSL, httpClient],
+            swiftSettings: settings
+        ),
+        // Where the truth is: Stripe, and any URL that answers JSON.
         .target(
             name: "PollerUpstreams",
-            dependencies: ["Poller", "StripeAPI"],
+            dependencies: [
+                "Poller", "PollerNet", "StripeAPI", httpClient, nioCore, nioHTTP1, nioSSL, logging,
+                metrics, lifecycle,
+            ],
             swiftSettings: settings
         ),
 
@@ -108,7 +117,8 @@ let package = Package(
         .target(
             name: "PollerChannels",
             dependencies: [
-                "Poller", "CCurl", nioCore, nioPosix, nioHTTP1, nioWebSocket, nioSSL, logging,
+                "Poller", "PollerNet", "CCurl", nioCore, nioPosix, nioHTTP1, nioWebSocket, nioSSL,
+                logging,
                 metrics, lifecycle, crypto, httpClient, hummingbirdCore, jwtKit,
             ],
             swiftSettings: settings
@@ -117,7 +127,10 @@ let package = Package(
         .target(
             name: "PollerAPI",
             dependencies: ["Poller", hummingbird, nioCore, logging, metrics, lifecycle, crypto],
-            resources: [.embedInCode("OpenAPI/openapi.json"), .embedInCode("Dashboard")],
+            resources: [
+                .embedInCode("OpenAPI/openapi.json"), .embedInCode("Dashboard"),
+                .embedInCode("ReturnPage"),
+            ],
             swiftSettings: settings
         ),
         // A public library for services that use the cluster.
@@ -152,7 +165,8 @@ let package = Package(
             name: "pollerd",
             dependencies: [
                 "Poller", "PollerRedis", "PollerUpstreams", "PollerChannels", "PollerAPI",
-                "PollerBench", "RedisClient", "StripeAPI", "StripeSandbox", logging, metrics,
+                "PollerNet", "PollerBench", "RedisClient", "StripeAPI", "StripeSandbox", logging,
+                metrics,
                 lifecycle, signals,
                 arguments, httpClient, histogram, nioCore, nioHTTP1,
                 .product(name: "Yams", package: "Yams"),
@@ -161,7 +175,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "pollerctl",
-            dependencies: ["PollerClient", arguments],
+            dependencies: ["PollerClient", "StripeAPI", arguments],
             swiftSettings: settings
         ),
         .executableTarget(
@@ -194,8 +208,9 @@ let package = Package(
         .testTarget(
             name: "PollerUpstreamsTests",
             dependencies: [
-                "Poller", "PollerUpstreams", "StripeAPI", "StripeSandbox", httpClient, nioCore,
-                nioHTTP1,
+                "Poller", "PollerNet", "PollerRedis", "PollerTesting", "PollerUpstreams",
+                "RedisClient", "StripeAPI", "StripeSandbox", httpClient, nioCore, nioPosix,
+                nioHTTP1, logging,
             ],
             swiftSettings: settings
         ),
@@ -215,7 +230,8 @@ let package = Package(
         .testTarget(
             name: "PollerChannelsTests",
             dependencies: [
-                "Poller", "PollerChannels", "PollerTesting", nioCore, nioSSL, logging, lifecycle,
+                "Poller", "PollerChannels", "PollerNet", "PollerTesting", nioCore, nioSSL, logging,
+                lifecycle,
             ],
             swiftSettings: settings
         ),

@@ -9,18 +9,23 @@ struct EventStreamParser {
         let data: String
     }
 
-    /// A message holds one event, whose object has at most 64 KiB: anything beyond is wrong.
-    private static let messageBytesMax = 4 * 1_048_576
-
     /// What the server wants to be left alone for once the stream has ended.
     private(set) var retry: Duration?
 
+    private let messageBytesMax: Int
     private var line: [UInt8] = []
     private var endsWithCR = false
     private var name = ""
     private var id: String?
     private var data: [String] = []
     private var dataBytes = 0
+
+    /// A parser at the beginning of a stream.
+    ///
+    /// A message holds one event, whose object has at most 64 KiB: anything beyond 4 MiB is wrong.
+    init(messageBytesMax: Int = 4 * 1_048_576) {
+        self.messageBytesMax = messageBytesMax
+    }
 
     /// The messages that are complete with these bytes.
     mutating func parse(_ bytes: some Collection<UInt8>) throws(PollerError) -> [Message] {
@@ -35,9 +40,9 @@ struct EventStreamParser {
             endsWithCR = false
             let end = rest.firstIndex { $0 == 0x0A || $0 == 0x0D } ?? rest.endIndex
             line.append(contentsOf: rest[..<end])
-            guard line.count + dataBytes <= Self.messageBytesMax else {
+            guard line.count + dataBytes <= messageBytesMax else {
                 throw .unintelligible(
-                    "the stream has a message of more than \(Self.messageBytesMax) bytes"
+                    "the stream has a message of more than \(messageBytesMax) bytes"
                 )
             }
             guard end < rest.endIndex else { break }

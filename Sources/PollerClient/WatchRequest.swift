@@ -18,6 +18,8 @@ public struct WatchRequest: Hashable, Sendable {
     public var clientSecret: String?
     /// Your own names and values, repeated in the watch; at most 4,096 bytes as JSON.
     public var metadata: [String: String]
+    /// What to charge, exactly once, when the source becomes chargeable; nil charges nothing.
+    public var charge: WatchCharge?
 
     /// Describes what to watch.
     public init(
@@ -26,7 +28,8 @@ public struct WatchRequest: Hashable, Sendable {
         timeout: Duration? = nil,
         notify: [String] = [],
         clientSecret: String? = nil,
-        metadata: [String: String] = [:]
+        metadata: [String: String] = [:],
+        charge: WatchCharge? = nil
     ) {
         self.name = name
         self.policy = policy
@@ -34,6 +37,7 @@ public struct WatchRequest: Hashable, Sendable {
         self.notify = notify
         self.clientSecret = clientSecret
         self.metadata = metadata
+        self.charge = charge
     }
 
     /// Describes what to watch under the default account.
@@ -51,7 +55,8 @@ public struct WatchRequest: Hashable, Sendable {
             timeout: timeout.map(\.spanText),
             notify: notify.isEmpty ? nil : notify,
             clientSecret: clientSecret,
-            metadata: metadata.isEmpty ? nil : metadata
+            metadata: metadata.isEmpty ? nil : metadata,
+            charge: charge
         )
         do {
             return String(decoding: try encoder.encode(wire), as: UTF8.self)
@@ -69,9 +74,10 @@ public struct WatchRequest: Hashable, Sendable {
         let notify: [String]?
         let clientSecret: String?
         let metadata: [String: String]?
+        let charge: WatchCharge?
 
         enum CodingKeys: String, CodingKey {
-            case source, account, kind, policy, timeout, notify, metadata
+            case source, account, kind, policy, timeout, notify, metadata, charge
             case clientSecret = "client_secret"
         }
     }

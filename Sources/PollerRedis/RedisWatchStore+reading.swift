@@ -79,7 +79,7 @@ extension RedisWatchStore {
             id: id,
             lane: "",
             short: parts[0].array ?? [],
-            privateValue: long["p"] ?? ""
+            privateValue: (long["p"] ?? "") + (long["k"].map { "\n" + $0 } ?? "")
         )
         guard let watch = WatchRecord.item(fields) else {
             throw .corrupt("record of \(id) not understood")

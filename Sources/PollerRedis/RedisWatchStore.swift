@@ -156,6 +156,7 @@ package struct RedisWatchStore: WatchStore {
             .string(watch.notify.map(\.description).joined(separator: "\n")),
             .string(watch.clientSecret?.reveal ?? ""),
             .string(watch.metadata),
+            .string(watch.charge?.json ?? ""),
         ]
     }
 

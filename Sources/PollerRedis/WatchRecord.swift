@@ -3,8 +3,9 @@ import Poller
 /// A watch in Redis.
 ///
 /// *Shape*: facts = the policy's name, state `status|attempts|step|failures|last polled ms|malformed`
-/// (missing before the first poll), private value = client secret. Account and kind are told by
-/// the lane: written again they would cost a watch 48 bytes.
+/// and, once there is a charge, `|` and how far it has come (missing before the first poll);
+/// private value = client secret, and after a newline the order to charge, if there is one. Account
+/// and kind are told by the lane: written again they would cost a watch 48 bytes.
 enum WatchRecord: ItemRecord {
     static func facts(of watch: NewWatch) -> String {
         watch.policy.name
@@ -14,6 +15,12 @@ enum WatchRecord: ItemRecord {
         guard let (account, kind) = LaneID(unchecked: fields.lane).accountAndKind,
             let policy = PollPolicy.all.first(where: { $0.name == fields.facts })
         else { return nil }
+        let long = fields.privateValue.split(
+            separator: "\n",
+            maxSplits: 1,
+            omittingEmptySubsequences: false
+        )
+        let secret = long.first.map(String.init) ?? ""
         return Watch(
             key: WatchKey(
                 account: account,
@@ -26,8 +33,8 @@ enum WatchRecord: ItemRecord {
             run: fields.run,
             seq: fields.seq,
             hintedAt: fields.hinted,
-            clientSecret: fields.privateValue.isEmpty
-                ? nil : ClientSecret(unchecked: fields.privateValue),
+            clientSecret: secret.isEmpty ? nil : ClientSecret(unchecked: secret),
+            charge: long.count == 2 ? ChargeOrder(json: String(long[1])) : nil,
             state: state(fields.state)
         )
     }
@@ -35,11 +42,13 @@ enum WatchRecord: ItemRecord {
     static func writing(_ change: WatchChange) -> ItemWriting {
         let state = change.state
         return ItemWriting(
-            state: Packed.join([
-                state.status?.description ?? "", String(state.attempts), String(state.step),
-                String(state.failures), state.lastPolledAt.map { String($0.ms) } ?? "",
-                String(state.malformed),
-            ]),
+            state: Packed.join(
+                [
+                    state.status?.description ?? "", String(state.attempts), String(state.step),
+                    String(state.failures), state.lastPolledAt.map { String($0.ms) } ?? "",
+                    String(state.malformed),
+                ] + charge(state.charge)
+            ),
             error: change.lastError ?? "",
             event: change.event
         )
@@ -47,14 +56,37 @@ enum WatchRecord: ItemRecord {
 
     private static func state(_ text: String) -> WatchState {
         let parts = Packed.split(text)
-        guard parts.count == 6 else { return WatchState() }
+        guard parts.count >= 6 else { return WatchState() }
         return WatchState(
             status: parts[0].isEmpty ? nil : SourceStatus(unchecked: parts[0]),
             attempts: Int(parts[1]) ?? 0,
             step: Int(parts[2]) ?? 0,
             failures: Int(parts[3]) ?? 0,
             malformed: Int(parts[5]) ?? 0,
-            lastPolledAt: Int64(parts[4]).map(Timestamp.init(ms:))
+            lastPolledAt: Int64(parts[4]).map(Timestamp.init(ms:)),
+            charge: parts.count > 6 ? progress(parts[6]) : .none
         )
+    }
+
+    /// A letter and the charge's id; nothing before anybody tried to charge.
+    private static func charge(_ progress: ChargeProgress) -> [String] {
+        switch progress {
+        case .none: []
+        case .doubtful: ["?"]
+        case .pending(let id): ["p\(id)"]
+        case .succeeded(let id): ["s\(id)"]
+        case .failed: ["f"]
+        }
+    }
+
+    private static func progress(_ text: String) -> ChargeProgress {
+        let id = ChargeID(unchecked: String(text.dropFirst()))
+        return switch text.first {
+        case "?": .doubtful
+        case "p": .pending(id)
+        case "s": .succeeded(id)
+        case "f": .failed
+        default: .none
+        }
     }
 }

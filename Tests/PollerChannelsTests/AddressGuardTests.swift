@@ -2,7 +2,7 @@ import NIOCore
 import Poller
 import Testing
 
-@testable import PollerChannels
+@testable import PollerNet
 
 @Suite("The address guard")
 struct AddressGuardTests {

@@ -23,7 +23,7 @@ struct EventStreamEndsTests {
             try await client.ended()
         }
         try await LiveBench.run { bench in
-            let token = try await bench.tokens.issue(StreamGrant(), lifetime: .seconds(6)).reveal
+            let token = try await bench.tokens.issue(StreamGrant(), lifetime: .seconds(15)).reveal
             let client = try await bench.stream("/v1/events/stream?token=\(token)", [])
             let bye = try await client.streamed("bye")
             #expect(bye["data"]?["code"]?.int == 4105)

@@ -77,7 +77,7 @@ struct GatewayAccessTests {
     func tokens() async throws {
         try await LiveBench.run { bench in
             let grant = try StreamGrant(types: ["source.*"], view: .full)
-            let token = try await bench.tokens.issue(grant, lifetime: .seconds(7)).reveal
+            let token = try await bench.tokens.issue(grant, lifetime: .seconds(15)).reveal
             let client = try await bench.client([
                 "--protocol", "poller.v1.json,poller.token.\(token)",
             ])
@@ -127,7 +127,7 @@ struct GatewayAccessTests {
             for number in 1...4 { try await bench.record("src_1", "s\(number)") }
             let socket = try await bench.client()
             try socket.send(
-                #"{"op":"subscribe","ref":1,"account":"default","sources":["src_1"],"after_seq":2}"#
+                #"{"op":"subscribe","ref":1,"sources":["src_1"],"after_seq":2}"#
             )
             try await socket.message("caught_up")
             #expect(socket.events == ["src_1:s3", "src_1:s4"])
@@ -144,7 +144,7 @@ struct GatewayAccessTests {
             try await bench.record("src_1", "s6")
             let cursor = try #require(place)
             // For one watch, and for all of them.
-            for sources in [#","account":"default","sources":["src_1"]"#, ""] {
+            for sources in [#","sources":["src_1"]"#, ""] {
                 let again = try await bench.client()
                 try again.send(#"{"op":"subscribe","ref":1,"from":"\#(cursor)"\#(sources)}"#)
                 try await again.message("caught_up")

@@ -1,4 +1,5 @@
 import Poller
+import PollerNet
 import Testing
 
 @testable import PollerChannels
@@ -44,15 +45,15 @@ struct WebhookPartsTests {
     )
     func badHosts(url: String) throws {
         let notify = try NotifyURL(url)
-        #expect(throws: InvalidInput.self) { try WebhookTarget(notify) }
+        #expect(throws: InvalidInput.self) { try HTTPTarget(notify) }
     }
 
     @Test("a URL is requested with its port and without its fragment")
     func targets() throws {
-        let target = try WebhookTarget(NotifyURL("https://A.b?x=/#frag"))
+        let target = try HTTPTarget(NotifyURL("https://A.b?x=/#frag"))
         #expect(target.url == "https://a.b:443/?x=/")
         #expect(target.host == "a.b")
-        let literal = try WebhookTarget(NotifyURL("http://[::1]:8080/p"))
+        let literal = try HTTPTarget(NotifyURL("http://[::1]:8080/p"))
         #expect(literal.url == "http://[::1]:8080/p")
         #expect(literal.host == "::1")
     }

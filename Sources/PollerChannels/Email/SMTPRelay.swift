@@ -1,5 +1,6 @@
 import Foundation
 package import Poller
+import PollerNet
 
 /// The mail server that takes our mail: `POLLER_SMTP_URL`.
 ///

@@ -9,6 +9,7 @@ import Poller
 /// {"op":"subscribe","ref":2,"sources":["src_…"],"account":"default","after_seq":3}
 /// {"op":"unsubscribe","sub":"s1"}      {"op":"ping"}
 /// ```
+/// Named sources without an `account` are those of the default account.
 struct ClientMessage: Decodable, Hashable, Sendable {
     let op: String
     let token: String?

@@ -6,6 +6,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOWebSocket
 import Poller
+import PollerNet
 
 /// Speaks HTTP/1.1 with a client until it is clear what it wants: a WebSocket at `/v1/stream`, or
 /// an event stream.
@@ -16,8 +17,14 @@ where C.Duration == Duration, C.Instant: Sendable {
     /// What a connection turned out to be.
     enum Outcome: Sendable {
         case webSocket(GatewayConnection<Events, Store, C>.Socket, token: String?)
-        /// With the refusal, when it wanted a WebSocket and may not have one.
-        case plain(Plain, Refusal?)
+        /// With the handshake, when it wanted a WebSocket and may not have one.
+        case plain(Plain, Refused?)
+    }
+
+    /// A handshake that got no WebSocket.
+    struct Refused: Sendable {
+        let head: HTTPRequestHead
+        let refusal: Refusal
     }
 
     /// A connection that is being found out about.
@@ -37,11 +44,11 @@ where C.Duration == Duration, C.Instant: Sendable {
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
             // NIO passes the head of a refused handshake to nobody else.
-            let refused = NIOLoopBoundBox<Refusal?>(nil, eventLoop: channel.eventLoop)
+            let refused = NIOLoopBoundBox<Refused?>(nil, eventLoop: channel.eventLoop)
             let upgrader = NIOTypedWebSocketServerUpgrader<Outcome>(
                 maxFrameSize: gateway.limits.frameBytesMax,
                 shouldUpgrade: { channel, head in
-                    refused.value = refusal(of: head)
+                    refused.value = refusal(of: head).map { Refused(head: head, refusal: $0) }
                     let headers: HTTPHeaders = ["Sec-WebSocket-Protocol": Self.subprotocol]
                     return channel.eventLoop.makeSucceededFuture(
                         refused.value == nil ? headers : nil
@@ -75,7 +82,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             case .webSocket(let socket, let token):
                 Self.count("websocket")
                 await GatewayConnection(gateway, socket: socket).run(token: token)
-            case .plain(let plain, let refusal): try await answer(plain, refusal)
+            case .plain(let plain, let refused): try await answer(plain, refused)
             }
         } catch {
             logger.debug("request broke off", metadata: ["error": "\(error)"])
@@ -107,15 +114,21 @@ where C.Duration == Duration, C.Instant: Sendable {
     // MARK: Plain requests
 
     /// Answers one plain request and closes: what is served here are streams.
-    private func answer(_ plain: Plain, _ refusal: Refusal?) async throws {
+    private func answer(_ plain: Plain, _ refused: Refused?) async throws {
         try await plain.executeThenClose { inbound, outbound in
+            if let refused {
+                return try await EventStreamHead(
+                    request: refused.head,
+                    allowedOrigins: allowedOrigins
+                ).refuse(refused.refusal, outbound)
+            }
             var parts = inbound.makeAsyncIterator()
             guard case .head(let head)? = try await parts.next() else { return }
             let answer = EventStreamHead(request: head, allowedOrigins: allowedOrigins)
             let path = head.uri.prefix { $0 != "?" }
-            guard refusal == nil, EventStreamRequest.isServed(path) else {
+            guard EventStreamRequest.isServed(path) else {
                 let refusal =
-                    refusal ?? self.refusal(of: head)
+                    refusal(of: head)
                     ?? Refusal(
                         status: .upgradeRequired,
                         code: "upgrade_required",

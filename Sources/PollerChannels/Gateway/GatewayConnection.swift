@@ -3,6 +3,7 @@ import Metrics
 import NIOCore
 import NIOWebSocket
 import Poller
+import PollerNet
 import ServiceLifecycle
 import Synchronization
 

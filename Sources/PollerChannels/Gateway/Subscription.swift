@@ -57,10 +57,12 @@ struct Subscription: Hashable, Sendable {
         case ("snapshot", nil): from = .snapshot
         case (let cursor?, nil): from = .cursor(cursor)
         }
+        // As everywhere in the API: a source without an account is one of the default account.
+        let own = (principal.account ?? .main).description
         return try Subscription(
             id: id,
             ref: message.ref,
-            account: message.account,
+            account: message.account ?? (message.sources == nil ? nil : own),
             sources: message.sources,
             types: message.types,
             from: from,

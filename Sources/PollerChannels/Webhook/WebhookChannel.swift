@@ -3,6 +3,7 @@ import NIOCore
 import NIOHTTP1
 package import NIOSSL
 package import Poller
+package import PollerNet
 import ServiceLifecycle
 
 /// Tells a customer by a signed POST, as <https://www.standardwebhooks.com> has it.
@@ -66,10 +67,10 @@ package struct WebhookChannel: DeliveryChannel, Service {
 
     package func deliver(_ event: Event, to url: NotifyURL, attempt: Int) async -> AttemptResult {
         let deadline = NIODeadline.now() + .nanoseconds(Int64(timeout.ms) * 1_000_000)
-        let target: WebhookTarget
+        let target: HTTPTarget
         let addresses: [SocketAddress]
         do throws(InvalidInput) {
-            target = try WebhookTarget(url)
+            target = try HTTPTarget(url)
         } catch {
             return .rejected("the URL \(error.message)")
         }
@@ -142,7 +143,7 @@ package struct WebhookChannel: DeliveryChannel, Service {
         }
     }
 
-    private func blocked(_ target: WebhookTarget, attempt: Int) -> AttemptResult {
+    private func blocked(_ target: HTTPTarget, attempt: Int) -> AttemptResult {
         let reason =
             "the address may not be reached: use https to a public host, "
             + "or have the operator add it to POLLER_ALLOW_CIDRS"

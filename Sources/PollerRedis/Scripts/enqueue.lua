@@ -2,16 +2,16 @@
 -- Accepts watches: new ones begin, closed ones begin again, open ones are joined.
 --
 -- KEYS[1]  meta key of the partition all of them belong to
--- ARGV     for each watch eight values: id, source, facts (see WatchRecord), lane,
+-- ARGV     for each watch nine values: id, source, facts (see WatchRecord), lane,
 --          timeout ms, notify (URLs by newline), private part (client secret or ''),
---          metadata (JSON or empty)
+--          metadata (JSON or empty), order to charge (JSON or empty)
 -- RETURNS  for each watch {outcome: created|restarted|joined, run, seq}
 -- ERRORS   IDCLASH: another source has this id; nothing of the batch is written then
 -- COST     one read and one write for a new watch, and two writes a lane
 local now = clock()
 local before = head_of_partition()
 local found = {}
-for at = 1, #ARGV, 8 do
+for at = 1, #ARGV, 9 do
   local id = ARGV[at]
   local w = redis.call('HMGET', key('w', id), 's', 'c', 'n', 'q', 'x', 'l')
   if w[1] and w[1] ~= ARGV[at + 1] then
@@ -33,10 +33,11 @@ local function merged(old, new)
 end
 
 local replies, done, places = {}, {}, {}
-for at = 1, #ARGV, 8 do
+for at = 1, #ARGV, 9 do
   local id, source, facts, lane = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
   local deadline = now + tonumber(ARGV[at + 4])
   local notify, secret, metadata = ARGV[at + 5], ARGV[at + 6], ARGV[at + 7]
+  local charge = ARGV[at + 8]
   local w = found[at]
   local item = key('w', id)
   -- The same source twice in one batch: the second joins the first.
@@ -47,14 +48,14 @@ for at = 1, #ARGV, 8 do
     outcome = w[1] and 'restarted' or 'created'
     run = run + 1
     local values = { 's', source, 'i', facts, 'l', lane, 'b', int(now), 'x', int(deadline), 'n', run }
-    if secret ~= '' then
+    if secret ~= '' or charge ~= '' then
       values[#values + 1] = 'e'
-      values[#values + 1] = 1
+      values[#values + 1] = charge ~= '' and 2 or 1
     end
     redis.call('HSET', item, unpack(values))
     if w[1] then
-      redis.call('HDEL', item, 'c', 'h', 'v', 'y', 'z')
-      if secret == '' then redis.call('HDEL', item, 'e') end
+      redis.call('HDEL', item, 'c', 'h', 'v', 'y', 'z', 'j')
+      if secret == '' and charge == '' then redis.call('HDEL', item, 'e') end
       redis.call('DEL', key('o', id))
       redis.call('ZREM', key('h'), id)
       redis.call('ZREM', key('x'), id)
@@ -71,7 +72,12 @@ for at = 1, #ARGV, 8 do
     if notify ~= '' then
       redis.call('HSET', key('o', id), 'n', merged(redis.call('HGET', key('o', id), 'n'), notify))
     end
-    if secret ~= '' then redis.call('HSET', item, 'e', 1) end
+    -- The first order to charge holds: a second one must not change what its key stands for.
+    if redis.call('HGET', item, 'e') == '2' then
+      charge = ''
+    elseif secret ~= '' or charge ~= '' then
+      redis.call('HSET', item, 'e', charge ~= '' and 2 or 1)
+    end
     local lease = redis.call('HGET', key('f'), id)
     if lease then
       mark_lease(id, lease)
@@ -82,6 +88,7 @@ for at = 1, #ARGV, 8 do
   end
   if metadata ~= '' then redis.call('HSET', key('o', id), 'm', metadata) end
   if secret ~= '' then redis.call('HSET', key('o', id), 'p', secret) end
+  if charge ~= '' then redis.call('HSET', key('o', id), 'k', charge) end
   done[id] = true
   replies[#replies + 1] = { outcome, run, seq }
 end

@@ -1,4 +1,5 @@
 import Foundation
+import PollerUpstreams
 import Yams
 
 /// The effective value of every option with where it came from, and what nobody understood.
@@ -21,6 +22,8 @@ struct Configuration: Sendable {
     let values: [String: Value]
     /// `POLLER_…` variables and YAML keys that no option has, each with a suggestion.
     let unknown: [String]
+    /// The accounts and upstreams that the file describes.
+    let sections: FileSections
 
     /// Gathers values.
     ///
@@ -34,7 +37,12 @@ struct Configuration: Sendable {
         environment: [String: String],
         file: String?
     ) throws(ConfigurationError) {
-        let written = try file.map { path throws(ConfigurationError) in try Self.read(path) } ?? [:]
+        var sections = FileSections()
+        let written =
+            try file.map { path throws(ConfigurationError) in
+                try Self.read(path, &sections, environment)
+            } ?? [:]
+        self.sections = sections
         var values: [String: Value] = [:]
         for option in Option.all {
             if let text = flags[option.key] {
@@ -63,6 +71,12 @@ struct Configuration: Sendable {
             .map { "\($0)\(Self.suggestion(for: $0, among: variables))" }
     }
 
+    /// What the file adds to the options, a line each.
+    private var sectionLines: [String] {
+        sections.accounts.keys.map { "account \($0)" }.sorted()
+            + sections.upstreams.map { "upstream \($0.name)" }
+    }
+
     /// What `check-config` prints: a line an option, secrets redacted.
     var report: String {
         var lines: [String] = []
@@ -82,10 +96,14 @@ struct Configuration: Sendable {
             )
             lines.append("\(name)\(origin)\(option.variable)=\(shown)")
         }
-        return lines.joined(separator: "\n")
+        return (lines + sectionLines).joined(separator: "\n")
     }
 
-    private static func read(_ path: String) throws(ConfigurationError) -> [String: String] {
+    private static func read(
+        _ path: String,
+        _ sections: inout FileSections,
+        _ environment: [String: String]
+    ) throws(ConfigurationError) -> [String: String] {
         let text: String
         do {
             text = try String(contentsOfFile: path, encoding: .utf8)
@@ -99,6 +117,11 @@ struct Configuration: Sendable {
             }
             var values: [String: String] = [:]
             for (key, value) in mapping {
+                if let name = key.string, FileSections.keys.contains(name) {
+                    let node = YAMLNode(value, at: "\(path): \(name)", environment)
+                    try sections.read(name, node)
+                    continue
+                }
                 guard let key = key.string, let value = value.scalar?.string else {
                     throw ConfigurationError(
                         "\(path): \(key.string ?? "a key") has no plain value; write key: value"

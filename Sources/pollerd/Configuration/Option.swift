@@ -71,6 +71,37 @@ struct Option: Sendable {
             "where Stripe is"
         ),
         Option(
+            "stripe_webhook_secret",
+            "STRIPE_WEBHOOK_SECRET",
+            nil,
+            secret: true,
+            "whsec_… of the default account's endpoint; several by comma while one is rolled"
+        ),
+        Option(
+            "stripe_webhook_tolerance",
+            "POLLER_STRIPE_WEBHOOK_TOLERANCE",
+            "5m",
+            "how old the signature of a Stripe webhook may be"
+        ),
+        Option(
+            "stripe_enqueue_unknown",
+            "POLLER_STRIPE_ENQUEUE_UNKNOWN",
+            "false",
+            "true watches what Stripe's webhooks are about and nobody has enqueued"
+        ),
+        Option(
+            "stripe_sweep",
+            "POLLER_STRIPE_SWEEP",
+            "auto",
+            "how often an account's events are read: auto (by its read budget), off, or a span"
+        ),
+        Option(
+            "source_expiry",
+            "POLLER_SOURCE_EXPIRY",
+            "",
+            "changes to when Stripe ends sources, by comma: eps=1h/6h (pending/chargeable)"
+        ),
+        Option(
             "smtp_url",
             "POLLER_SMTP_URL",
             nil,

@@ -2,6 +2,8 @@ import Logging
 import Poller
 import PollerAPI
 import PollerChannels
+import PollerNet
+import PollerUpstreams
 import RedisClient
 
 /// The configuration as the program uses it: parsed, checked, and consistent.
@@ -14,6 +16,14 @@ struct Settings: Sendable {
     let apiKeysFile: String?
     var stripeAPIKey: String?
     var stripeAPIBase: String
+    /// Of the default account's endpoint; empty when no webhooks are expected.
+    var stripeWebhookSecrets: [String]
+    let stripeWebhookTolerance: Duration
+    let stripeEnqueuesUnknown: Bool
+    let stripeSweep: SweepChoice
+    let sourceExpiry: SourceExpiry
+    /// The accounts and upstreams of the configuration file.
+    let sections: FileSections
     /// Nil when no mail is sent.
     let mail: (relay: SMTPRelay, sender: MailSender)?
     /// Nil when the cluster's own secret, kept in Redis, is to be used.
@@ -50,6 +60,21 @@ struct Settings: Sendable {
         apiKeysFile = read.text("api_keys_file")
         stripeAPIKey = read.text("stripe_api_key")
         stripeAPIBase = try read.httpURL("stripe_api_base")
+        stripeWebhookSecrets = (read.text("stripe_webhook_secret") ?? "")
+            .split(separator: ",").map { $0.filter { !$0.isWhitespace } }
+        // Below a second nothing passes; Stripe's own SDKs take five minutes.
+        stripeWebhookTolerance = try read.span(
+            "stripe_webhook_tolerance",
+            from: .seconds(1),
+            to: .seconds(86_400)
+        )
+        stripeEnqueuesUnknown = try read.choice("stripe_enqueue_unknown", Bool.init)
+        stripeSweep = try read.choice("stripe_sweep", SweepChoice.init)
+        sourceExpiry =
+            try read.parsed("source_expiry") { text throws(InvalidInput) in
+                try SourceExpiry(changes: text)
+            } ?? .documented
+        sections = configuration.sections
         let relay = try read.parsed("smtp_url", SMTPRelay.init)
         let sender = try read.parsed("mail_from", MailSender.init)
         guard (relay == nil) == (sender == nil) else {

@@ -6,11 +6,11 @@ import NIOCore
 import Poller
 import PollerAPI
 import PollerChannels
+import PollerNet
 import PollerRedis
 import PollerUpstreams
 import RedisClient
 import ServiceLifecycle
-import StripeAPI
 import Synchronization
 
 /// One pollerd process: the services of its roles, wired together.
@@ -27,7 +27,8 @@ struct Node: Sendable {
     /// What stops claiming the moment a drain begins.
     let loops = DrainingLoops()
 
-    private let clock = ContinuousClock()
+    let clock = ContinuousClock()
+    let accounts: StripeAccounts
     private let startup: Startup
 
     /// A node that announces itself as ready when all its listeners are bound.
@@ -43,6 +44,7 @@ struct Node: Sendable {
         self.cluster = cluster
         self.metrics = metrics
         self.logger = logger
+        accounts = Self.accounts(settings)
         let listeners = 1 + (roles.contains(.api) ? 1 : 0) + (roles.contains(.notifier) ? 1 : 0)
         startup = Startup(listeners: listeners)
     }
@@ -58,7 +60,10 @@ struct Node: Sendable {
 
         var shared: [Roster<ContinuousClock>.Loop] = []
         if roles.contains(.worker) {
-            let worker = worker()
+            let polling = polling()
+            let worker = worker(polling.upstream)
+            services += polling.services
+            try await limitUpstreams()
             services.append(DrainedLoop(loop: worker))
             shared.append(share(worker, as: .worker, partitions: cluster.watches.partitions))
         }
@@ -77,11 +82,11 @@ struct Node: Sendable {
         return services
     }
 
-    private func worker()
-        -> Reconciler<RedisWatchStore, PollHandler<StripeUpstream>, ContinuousClock>
-    {
+    private func worker(
+        _ upstream: PolledUpstream
+    ) -> Reconciler<RedisWatchStore, PollHandler<PolledUpstream>, ContinuousClock> {
         let handler = PollHandler(
-            upstream: StripeUpstream(accounts: accounts, wallClock: WallClock.now),
+            upstream: upstream,
             timeout: settings.pollTimeout,
             logger: log("worker")
         )
@@ -244,7 +249,8 @@ struct Node: Sendable {
             laneLimit: settings.lane,
             feed: feed,
             checks: ClusterChecks.all(cluster, accounts: accounts, settings: settings),
-            cursors: GatewayCursor(secret: secret)
+            cursors: GatewayCursor(secret: secret),
+            webhooks: webhooks()
         )
         let server = APIServer(
             bind: settings.apiBind,
@@ -270,16 +276,7 @@ struct Node: Sendable {
         )
     }
 
-    private var accounts: StripeAccounts {
-        guard let key = settings.stripeAPIKey else { return StripeAccounts([:]) }
-        let configuration = StripeClientConfiguration(
-            key: StripeKey(key),
-            baseURL: settings.stripeAPIBase
-        )
-        return StripeAccounts([.main: configuration])
-    }
-
-    private func log(_ part: String) -> Logger {
+    func log(_ part: String) -> Logger {
         var logger = logger
         logger[metadataKey: "part"] = "\(part)"
         return logger

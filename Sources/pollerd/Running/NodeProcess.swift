@@ -4,6 +4,7 @@ import Metrics
 import Poller
 import PollerAPI
 import PollerChannels
+import PollerNet
 import RedisClient
 import ServiceLifecycle
 import StripeSandbox

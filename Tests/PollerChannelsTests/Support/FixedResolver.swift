@@ -1,5 +1,5 @@
 import NIOCore
-import PollerChannels
+import PollerNet
 
 /// Resolves names from a table; addresses resolve to themselves.
 struct FixedResolver: AddressResolver {

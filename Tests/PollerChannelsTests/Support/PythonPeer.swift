@@ -11,15 +11,31 @@ final class PythonPeer: Sendable {
     static let python = ProcessInfo.processInfo.environment["POLLER_TEST_PYTHON"] ?? "python3"
 
     /// Whether a module can be imported; tests that need it are skipped when not.
-    static func has(_ module: String) -> Bool {
+    static func has(_ module: String) -> Bool { modules.contains(module) }
+
+    /// The modules that can be imported, of those the peers need.
+    ///
+    /// Found out once, and by reading to the end: `waitUntilExit` in many tests at a time can
+    /// block every thread there is for tasks.
+    private static let modules: Set<String> = {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [python, "-c", "import \(module)"]
+        let wanted = "('http.client', 'websockets', 'aiosmtpd', 'standardwebhooks')"
+        process.arguments = [
+            python, "-c",
+            "import importlib.util\nfor name in \(wanted):\n"
+                + "    if importlib.util.find_spec(name): print(name)",
+        ]
+        let printed = Pipe()
+        process.standardOutput = printed
         process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
-    }
+        guard (try? process.run()) != nil else { return [] }
+        let text = String(
+            decoding: printed.fileHandleForReading.readDataToEndOfFile(),
+            as: UTF8.self
+        )
+        return Set(text.split(separator: "\n").map(String.init))
+    }()
 
     /// What has come, each line read once: a test that waits asks every few milliseconds.
     private struct Output: Sendable {
@@ -64,8 +80,8 @@ final class PythonPeer: Sendable {
     }
 
     deinit {
+        // Its monitor takes it down; waiting here would hold a thread that tasks need.
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
-        process.waitUntilExit()
     }
 
     /// What it has printed so far, one JSON object a line.

@@ -1,3 +1,4 @@
+import PollerNet
 import Synchronization
 
 /// Counts who is connected, so that nobody takes the places of all.

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import Poller
+import PollerNet
 
 /// Decides what a request for an event stream is answered.
 ///

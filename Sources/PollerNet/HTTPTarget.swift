@@ -1,16 +1,18 @@
-import Poller
+package import Poller
 
-/// A webhook URL taken apart, by rules narrow enough that every parser agrees on the host.
-struct WebhookTarget: Hashable, Sendable {
-    let isSecure: Bool
+/// An HTTP URL taken apart, by rules narrow enough that every parser agrees on the host.
+package struct HTTPTarget: Hashable, Sendable {
+    /// Whether it is `https`.
+    package let isSecure: Bool
     /// Lower case, without the brackets of a v6 address.
-    let host: String
-    let port: Int
+    package let host: String
+    /// As written, or the scheme's own.
+    package let port: Int
     /// The whole URL as it is requested, without a fragment.
-    let url: String
+    package let url: String
 
     /// Takes a URL apart.
-    init(_ notify: NotifyURL) throws(InvalidInput) {
+    package init(_ notify: NotifyURL) throws(InvalidInput) {
         isSecure = notify.scheme == "https"
         let rest = notify.description.dropFirst(notify.scheme.utf8.count + 3)
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }

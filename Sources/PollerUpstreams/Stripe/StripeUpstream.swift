@@ -1,7 +1,7 @@
 package import Poller
 import StripeAPI
 
-/// Stripe as the truth about Sources and PaymentIntents: one GET a poll, no retries of its own.
+/// Stripe as the truth about sources, intents and charges: one GET a poll, no retries of its own.
 ///
 /// | answer | result |
 /// |---|---|
@@ -14,20 +14,28 @@ import StripeAPI
 /// | anything else: other 4xx, 3xx, no JSON, a wrong type, a body beyond 1 MiB | `malformed` |
 package struct StripeUpstream: Upstream {
     private let accounts: StripeAccounts
+    private let expiry: SourceExpiry
     private let wallClock: @Sendable () -> Timestamp
 
-    /// Asks with the credentials of each watch's account; `wallClock` turns dates into waits.
-    package init(accounts: StripeAccounts, wallClock: @escaping @Sendable () -> Timestamp) {
+    /// Asks with the credentials of each watch's account.
+    ///
+    /// `expiry` says when Stripe ends a source by itself; `wallClock` turns dates into waits.
+    package init(
+        accounts: StripeAccounts,
+        expiry: SourceExpiry = .documented,
+        wallClock: @escaping @Sendable () -> Timestamp
+    ) {
         self.accounts = accounts
+        self.expiry = expiry
         self.wallClock = wallClock
     }
 
     package func poll(_ watch: Watch, timeout: Duration) async -> PollResult {
-        guard let configuration = accounts.configuration(for: watch.key.account) else {
+        guard let client = accounts.client(for: watch.key.account) else {
             return .unauthorized("no API key is configured for account \(watch.key.account)")
         }
         var query: [(String, String)] = []
-        if configuration.key.kind == .publishable {
+        if client.configuration.key.kind == .publishable {
             guard let secret = watch.clientSecret else {
                 return .malformed(
                     "a publishable key needs the client_secret: enqueue the source again with it"
@@ -36,12 +44,11 @@ package struct StripeUpstream: Upstream {
             query.append(("client_secret", secret.reveal))
         }
         do {
-            let response = try await StripeClient(configuration: configuration)
-                .get(
-                    "/v1/\(watch.key.kind.endpoint)/\(watch.key.source)",
-                    query: query,
-                    timeout: timeout
-                )
+            let response = try await client.get(
+                "/v1/\(watch.key.kind.endpoint)/\(watch.key.source)",
+                query: query,
+                timeout: timeout
+            )
             return result(of: response, for: watch)
         } catch {
             return result(of: error)
@@ -72,27 +79,36 @@ package struct StripeUpstream: Upstream {
     }
 
     private func observed(_ response: StripeResponse, _ watch: Watch) -> PollResult {
-        do {
-            let object = try response.decode(ObservedObject.self)
-            guard object.id == watch.key.source.description else {
-                return .malformed("the answer is about another object")
-            }
-            let status: Poller.SourceStatus
-            do throws(InvalidInput) {
-                status = try Poller.SourceStatus(object.status)
-            } catch {
-                return .malformed("\(error)")
-            }
-            return .observed(
-                Observation(
-                    status: status,
-                    final: object.isFinal(status, watch.key.kind),
-                    object: RawJSON(unchecked: String(decoding: response.body, as: UTF8.self))
-                )
-            )
+        guard ContentType.isJSON(response.headers.contentType) else {
+            return .malformed("the content type is not JSON")
+        }
+        let bytes = [UInt8](response.body)
+        let facts: ObjectFacts
+        let status: Poller.SourceStatus
+        do throws(JSONScanner.Malformed) {
+            facts = try ObjectFacts(scanning: bytes)
+        } catch {
+            return .malformed("the answer is not understood: \(error)")
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            return .malformed("the answer is not UTF-8")
+        }
+        guard facts.id == watch.key.source.description else {
+            return .malformed("the answer is about another object")
+        }
+        do throws(InvalidInput) {
+            status = try Poller.SourceStatus(facts.status ?? "")
         } catch {
             return .malformed("\(error)")
         }
+        return .observed(
+            Observation(
+                status: status,
+                final: StripeStatuses.isFinal(status, of: watch.key.kind, usage: facts.usage),
+                object: RawJSON(unchecked: text),
+                expiresAt: expiry.expiresAt(facts, of: watch.key.kind, now: wallClock())
+            )
+        )
     }
 
     private func result(of error: StripeError) -> PollResult {
@@ -100,24 +116,6 @@ package struct StripeUpstream: Upstream {
         case .transport(let failure): .unavailable("\(failure)", retryAfter: nil)
         case .api(let failure): .unavailable("\(failure)", retryAfter: nil)
         case .bodyTooLarge, .malformed, .invalidRequest: .malformed("\(error)")
-        }
-    }
-}
-
-/// The few fields of an object that decide what follows; everything else passes through.
-private struct ObservedObject: Decodable {
-    let id: String
-    let status: String
-    /// `reusable` sources stay chargeable for good: that is their settled state.
-    let usage: String?
-
-    /// Whether the object's status cannot change any more (FACTS §2.1, §2.6).
-    func isFinal(_ status: Poller.SourceStatus, _ kind: SourceKind) -> Bool {
-        switch (kind, status.description) {
-        case (.source, "consumed"), (.source, "canceled"), (.source, "failed"): true
-        case (.source, "chargeable"): usage?.lowercased() == "reusable"
-        case (.paymentIntent, "succeeded"), (.paymentIntent, "canceled"): true
-        default: false
         }
     }
 }

@@ -35,7 +35,7 @@ package struct AddressRange: Hashable, Sendable {
     }
 
     /// Whether the address lies in the range; never across families.
-    func contains(_ address: IPAddress) -> Bool {
+    package func contains(_ address: IPAddress) -> Bool {
         guard address.bytes.count == network.bytes.count else { return false }
         let whole = prefixBits / 8
         guard address.bytes.prefix(whole) == network.bytes.prefix(whole) else { return false }

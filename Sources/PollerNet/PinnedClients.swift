@@ -1,7 +1,7 @@
-import AsyncHTTPClient
-import NIOCore
+package import AsyncHTTPClient
+package import NIOCore
 import NIOPosix
-import NIOSSL
+package import NIOSSL
 import Synchronization
 
 /// HTTP clients that can reach one address each, under the name a certificate must prove.
@@ -14,7 +14,7 @@ import Synchronization
 /// misses, the check of each new connection's peer address fails before a request is written.
 ///
 /// A class, because attempts that run at the same time share connections.
-final class PinnedClients: Sendable {
+package final class PinnedClients: Sendable {
     /// A receiver with one address costs one client; an idle one is a few kilobytes and no socket.
     private static let idleMax = 256
 
@@ -36,18 +36,18 @@ final class PinnedClients: Sendable {
     }
 
     /// The connection did not lead where it was meant to.
-    struct WrongPeer: Error {}
+    package struct WrongPeer: Error {}
 
     private let trustRoots: NIOSSLTrustRoots
     private let state = Mutex(State())
 
-    /// - Parameter trustRoots: whose certificates are believed.
-    init(trustRoots: NIOSSLTrustRoots) {
+    /// Clients that believe the certificates of `trustRoots`.
+    package init(trustRoots: NIOSSLTrustRoots) {
         self.trustRoots = trustRoots
     }
 
     /// Runs `body` with a client that reaches `host` at `address` only; nil once closed.
-    func withClient<R>(
+    package func withClient<R>(
         host: String,
         address: SocketAddress,
         _ body: (HTTPClient) async -> R
@@ -61,7 +61,7 @@ final class PinnedClients: Sendable {
     }
 
     /// Closes every client; requests under way fail.
-    func close() async {
+    package func close() async {
         let clients = state.withLock { state in
             state.isClosed = true
             defer { state.entries = [:] }

@@ -1,15 +1,15 @@
 import Foundation
-import NIOCore
+package import NIOCore
 
 /// An IP address as its bytes: 4 for v4, 16 for v6.
 ///
 /// A v4 address mapped into v6 (`::ffff:a.b.c.d`) is the v4 address: the kernel connects to that.
-struct IPAddress: Hashable, Sendable {
+package struct IPAddress: Hashable, Sendable {
     /// In network order.
-    let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     /// Takes bytes in network order; 4 or 16 of them.
-    init(bytes: [UInt8]) {
+    package init(bytes: [UInt8]) {
         precondition(bytes.count == 4 || bytes.count == 16, "an address has 4 or 16 bytes")
         let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
         let isMapped = bytes.count == 16 && bytes.starts(with: mapped)
@@ -17,7 +17,7 @@ struct IPAddress: Hashable, Sendable {
     }
 
     /// The address of a socket address; nil for a Unix socket.
-    init?(_ address: SocketAddress) {
+    package init?(_ address: SocketAddress) {
         switch address {
         case .v4(let inner):
             let raw = inner.address.sin_addr.s_addr
@@ -30,7 +30,7 @@ struct IPAddress: Hashable, Sendable {
     }
 
     /// Reads the usual text form only; `127.1` and the like are names to be resolved.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         guard !text.contains("%"), let address = try? SocketAddress(ipAddress: text, port: 0)
         else { return nil }
         self.init(address)
@@ -38,7 +38,7 @@ struct IPAddress: Hashable, Sendable {
 
     /// The v4 addresses that a packet to this one may end at, through a translator or a tunnel:
     /// 6to4 (RFC 3056), NAT64 (RFC 6052) and Teredo (RFC 4380: server, and client inverted).
-    var embedded: [IPAddress] {
+    package var embedded: [IPAddress] {
         guard bytes.count == 16 else { return [] }
         func v4(_ range: Range<Int>) -> IPAddress { IPAddress(bytes: Array(bytes[range])) }
         if bytes.starts(with: [0x20, 0x02]) { return [v4(2..<6)] }
@@ -52,11 +52,11 @@ struct IPAddress: Hashable, Sendable {
     }
 
     /// Whether no other machine can be behind it.
-    var isLoopback: Bool {
+    package var isLoopback: Bool {
         bytes.count == 4
             ? bytes[0] == 127 : bytes.last == 1 && bytes.dropLast().allSatisfy { $0 == 0 }
     }
 
     /// Whether it stands for every address of this machine.
-    var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
+    package var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
 }

@@ -7,7 +7,7 @@ package import NIOCore
 /// nothing. Only the operator's allow-list opens what is blocked, never a customer.
 package struct AddressGuard: Sendable {
     /// What may be done with an address.
-    enum Verdict: Hashable, Sendable {
+    package enum Verdict: Hashable, Sendable {
         /// An address of the public internet.
         case open
         /// The operator has named it.
@@ -45,7 +45,7 @@ package struct AddressGuard: Sendable {
     }
 
     /// Judges the address that is about to be connected.
-    func judge(_ address: SocketAddress) -> Verdict {
+    package func judge(_ address: SocketAddress) -> Verdict {
         guard let ip = IPAddress(address), !isOwnListener(ip, port: address.port) else {
             return .blocked
         }

@@ -1,0 +1,174 @@
+package import Poller
+package import RedisClient
+
+/// The sweeps, marks and reads of accounts, in Redis.
+///
+/// `{<account>}` is the hash tag, so that what concerns an account lives in one slot:
+///
+/// | key | type | holds |
+/// |---|---|---|
+/// | `<ns>sweep{<account>}` | hash | `o` owner, `u` until ms, `d` due ms, `c` cursor (`<ms` since, `=id` after), `t` caught up ms |
+/// | `<ns>unseen{<account>}` | zset | event → when the sweep saw it, ms; at most 10,000 |
+/// | `<ns>mark{<account>}<name>` | string | a mark, with its expiry |
+/// | `<ns>reads{<account>}` | hash | `r<day>` reads, `t<day>` transactions, thirty days |
+package struct RedisSweepStore: SweepStore {
+    /// How long a webhook may take before its event counts as missed: Stripe's first retries come
+    /// within minutes.
+    package static let webhookSpan = Duration.seconds(300)
+
+    private static let takeScript = script(PackageResources.sweep_take_lua)
+    private static let finishScript = script(PackageResources.sweep_finish_lua)
+    private static let readsScript = script(PackageResources.reads_lua)
+
+    private let client: RedisClient
+    private let namespace: String
+    private let webhookSpan: Duration
+
+    /// The store of a cluster.
+    ///
+    /// - Parameters:
+    ///   - client: the connection; it must be running.
+    ///   - layout: its namespace, as verified at start.
+    ///   - webhookSpan: how long a webhook may take before its event counts as missed.
+    package init(
+        client: RedisClient,
+        layout: StoreLayout,
+        webhookSpan: Duration = RedisSweepStore.webhookSpan
+    ) {
+        self.client = client
+        namespace = layout.watchKeys.namespace
+        self.webhookSpan = webhookSpan
+    }
+
+    package func take(
+        _ account: AccountID,
+        owner: OwnerID,
+        for span: Duration
+    ) async throws(StoreError) -> SweepTurn {
+        let reply = try await run(
+            Self.takeScript,
+            [key("sweep", account)],
+            [.string(owner.description), RedisArgument(span.ms)]
+        )
+        guard let fields = reply.array, fields.count == 4, let ours = fields[0].int,
+            let cursor = Self.cursor(fields[1].string ?? ""), let now = fields[3].int
+        else { throw .corrupt("the sweep of \(account) is not understood") }
+        return SweepTurn(
+            isOurs: ours == 1,
+            cursor: cursor,
+            caughtUpAt: Int64(fields[2].string ?? "").map(Timestamp.init(ms:)),
+            now: Timestamp(ms: Int64(now))
+        )
+    }
+
+    package func finish(
+        _ progress: SweepProgress,
+        of account: AccountID,
+        owner: OwnerID,
+        pause: Duration
+    ) async throws(StoreError) -> Int? {
+        let reply = try await run(
+            Self.finishScript,
+            [key("sweep", account), key("unseen", account)],
+            [
+                .string(owner.description), .string(Self.text(progress.cursor)),
+                .string(progress.isCaughtUp ? "1" : "0"), RedisArgument(pause.ms),
+                RedisArgument(webhookSpan.ms),
+                .string(key("mark", account) + Hinting.mark(ofEvent: "")),
+            ] + progress.unseen.map { .string($0) }
+        )
+        guard let missed = reply.int else { throw .corrupt("a sweep's end answered nonsense") }
+        return missed < 0 ? nil : missed
+    }
+
+    package func isMarked(
+        _ marks: [String],
+        of account: AccountID
+    ) async throws(StoreError) -> [Bool] {
+        guard !marks.isEmpty else { return [] }
+        do throws(RedisError) {
+            let reply = try await client.send(
+                RedisCommand("MGET", marks.map { .string(key("mark", account) + $0) })
+            )
+            let found = (reply.array ?? []).map { $0.string != nil }
+            guard found.count == marks.count else { throw .protocolError("MGET answered nonsense") }
+            return found
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    package func mark(
+        _ marks: [(name: String, span: Duration)],
+        of account: AccountID
+    ) async throws(StoreError) {
+        do throws(RedisError) {
+            let replies = try await client.pipeline(
+                marks.map { mark in
+                    RedisCommand(
+                        "SET",
+                        [
+                            .string(key("mark", account) + mark.name), "", "PX",
+                            RedisArgument(mark.span.ms),
+                        ]
+                    )
+                }
+            )
+            if let error = replies.lazy.compactMap(\.error).first { throw .reply(error) }
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    package func addReads(
+        _ usage: ReadUsage,
+        of account: AccountID
+    ) async throws(StoreError) -> ReadUsage {
+        let reply = try await run(
+            Self.readsScript,
+            [key("reads", account)],
+            [RedisArgument(usage.reads), RedisArgument(usage.transactions)]
+        )
+        guard let sums = reply.array?.compactMap(\.int), sums.count == 2 else {
+            throw .corrupt("the reads of \(account) are not understood")
+        }
+        return ReadUsage(reads: sums[0], transactions: sums[1])
+    }
+
+    private func key(_ kind: String, _ account: AccountID) -> String {
+        "\(namespace)\(kind){\(account)}"
+    }
+
+    private func run(
+        _ script: RedisScript,
+        _ keys: [String],
+        _ arguments: [RedisArgument]
+    ) async throws(StoreError) -> RedisValue {
+        do throws(RedisError) {
+            return try await client.eval(script, keys: keys, arguments: arguments)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    private static func script(_ resource: [UInt8]) -> RedisScript {
+        RedisScript(source: String(decoding: resource, as: UTF8.self))
+    }
+
+    private static func text(_ cursor: SweepCursor) -> String {
+        switch cursor {
+        case .start: ""
+        case .since(let time): "<\(time.ms)"
+        case .after(let id): "=\(id)"
+        }
+    }
+
+    private static func cursor(_ text: String) -> SweepCursor? {
+        switch text.first {
+        case nil: .start
+        case "<": Int64(text.dropFirst()).map { .since(Timestamp(ms: $0)) }
+        case "=": .after(String(text.dropFirst()))
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,32 @@
+#!lua flags=allow-oom
+-- Notes how far a sweep has come, gives it back, and counts events that no webhook has brought.
+--
+-- KEYS[1]  the account's sweep, as in sweep_take
+-- KEYS[2]  the account's unseen events: zset id -> seen ms, at most 10,000
+-- ARGV     owner, cursor, 1 when caught up, pause ms, what a webhook may take ms, name of a mark
+--          before the event's id, then the ids of unseen events
+-- RETURNS  missed events, or -1 when the sweep was taken over
+-- COST     O(events), two writes and one for those judged
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+if redis.call('HGET', KEYS[1], 'o') ~= ARGV[1] then return -1 end
+local due = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now - ARGV[5], 'LIMIT', 0, 500)
+local missed = 0
+for _, id in ipairs(due) do
+  if redis.call('EXISTS', ARGV[6] .. id) == 0 then missed = missed + 1 end
+end
+local function int(x) return string.format('%.0f', x) end
+redis.call('HSET', KEYS[1], 'c', ARGV[2], 'd', int(now + ARGV[4]))
+redis.call('HDEL', KEYS[1], 'o', 'u')
+if ARGV[3] == '1' then redis.call('HSET', KEYS[1], 't', int(now)) end
+if #due > 0 then redis.call('ZREM', KEYS[2], unpack(due)) end
+if #ARGV > 6 then
+  local new = {}
+  for at = 7, #ARGV do
+    new[#new + 1] = int(now)
+    new[#new + 1] = ARGV[at]
+  end
+  redis.call('ZADD', KEYS[2], 'NX', unpack(new))
+  redis.call('ZREMRANGEBYRANK', KEYS[2], 0, -10001)
+end
+return missed

@@ -1,0 +1,96 @@
+package import Poller
+
+/// A place in a JSON document: `/payment/state`, `/items/0/status`, or empty for the whole.
+///
+/// *Source*: RFC 6901; `~1` stands for `/` and `~0` for `~` in a name.
+package struct JSONPointer: Hashable, Sendable {
+    /// Deeper than anybody's status.
+    private static let tokensMax = 32
+
+    private let tokens: [String]
+
+    /// Reads a pointer.
+    package init(_ text: String) throws(InvalidInput) {
+        guard text.isEmpty || text.hasPrefix("/") else {
+            throw InvalidInput(field: "status", message: "must be a JSON pointer such as /state")
+        }
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        guard parts.count <= Self.tokensMax else {
+            throw InvalidInput(field: "status", message: "has more than \(Self.tokensMax) steps")
+        }
+        var tokens: [String] = []
+        for part in parts {
+            let rest = part.replacing("~0", with: "").replacing("~1", with: "")
+            guard !rest.contains("~") else {
+                throw InvalidInput(field: "status", message: "has a ~ that is neither ~0 nor ~1")
+            }
+            tokens.append(String(part.replacing("~1", with: "/").replacing("~0", with: "~")))
+        }
+        self.tokens = tokens
+    }
+
+    /// The scalar at this place as text: a string's content, or a number, `true`, `false` as
+    /// written.
+    ///
+    /// - Parameter bytes: the whole document, which is checked to its end.
+    /// - Returns: nil when there is nothing, null, or an object or array.
+    /// - Throws: when the document is no JSON.
+    func scalar(in bytes: [UInt8]) throws(JSONScanner.Malformed) -> String? {
+        var scanner = JSONScanner(bytes)
+        var found: String?
+        try descend(&scanner, tokens[...], &found)
+        try scanner.end()
+        return found
+    }
+
+    private func descend(
+        _ scanner: inout JSONScanner,
+        _ rest: ArraySlice<String>,
+        _ found: inout String?
+    ) throws(JSONScanner.Malformed) {
+        guard let token = rest.first else {
+            try Self.read(&scanner, &found)
+            return
+        }
+        let deeper = rest.dropFirst()
+        switch scanner.peek() {
+        case UInt8(ascii: "{"):
+            var isFound = false
+            try scanner.members { (scanner, name) throws(JSONScanner.Malformed) in
+                // The first of two members of one name counts, as everywhere here.
+                if !isFound, scanner.text(name) == token {
+                    isFound = true
+                    try descend(&scanner, deeper, &found)
+                } else {
+                    try scanner.skip()
+                }
+            }
+        case UInt8(ascii: "["):
+            var index = 0
+            try scanner.elements { (scanner) throws(JSONScanner.Malformed) in
+                if token == String(index) {
+                    try descend(&scanner, deeper, &found)
+                } else {
+                    try scanner.skip()
+                }
+                index += 1
+            }
+        default: try scanner.skip()
+        }
+    }
+
+    private static func read(
+        _ scanner: inout JSONScanner,
+        _ found: inout String?
+    ) throws(JSONScanner.Malformed) {
+        switch scanner.peek() {
+        case UInt8(ascii: "\""):
+            let literal = try scanner.string()
+            found = scanner.text(literal)
+        case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "n"): try scanner.skip()
+        default:
+            let range = try scanner.skip()
+            found = String(decoding: scanner.bytes[range], as: UTF8.self)
+        }
+    }
+}

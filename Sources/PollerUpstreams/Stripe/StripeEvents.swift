@@ -1,0 +1,101 @@
+package import Poller
+import StripeAPI
+
+/// Stripe's own list of an account's events, for the sweep.
+package struct StripeEvents: AccountEvents {
+    /// What a sweep asks for: every change that ends or moves a payment.
+    ///
+    /// Twenty names is what one request may have (FACTS §3.9). There is no `source.consumed`: it shows in `charge.*`.
+    static let types = [
+        "source.chargeable", "source.failed", "source.canceled",
+        "source.refund_attributes_required", "payment_intent.requires_action",
+        "payment_intent.processing", "payment_intent.amount_capturable_updated",
+        "payment_intent.succeeded", "payment_intent.payment_failed", "payment_intent.canceled",
+        "setup_intent.requires_action", "setup_intent.succeeded", "setup_intent.setup_failed",
+        "setup_intent.canceled", "charge.pending", "charge.succeeded", "charge.failed",
+        "charge.captured", "charge.expired", "charge.refunded",
+    ]
+    /// A page takes longer than an object; lists are expensive for Stripe (FACTS §3.1).
+    private static let timeout = Duration.seconds(20)
+    /// Pages read at once where there is no event to begin at: 5,000 events, which an account
+    /// that had none cannot exceed in the time between two sweeps.
+    private static let pagesMax = 50
+
+    private let accounts: StripeAccounts
+
+    /// Reads with the credentials of each account.
+    package init(accounts: StripeAccounts) {
+        self.accounts = accounts
+    }
+
+    package func events(
+        of account: AccountID,
+        from cursor: SweepCursor
+    ) async throws(AccountEventsFailure) -> AccountEventsPage {
+        guard var client = accounts.client(for: account) else {
+            throw .unavailable("no API key is configured for account \(account)")
+        }
+        client.configuration.timeout = Self.timeout
+        do throws(StripeError) {
+            switch cursor {
+            case .start:
+                let newest = try await client.listEvents(EventQuery(types: Self.types), limit: 1)
+                return AccountEventsPage(events: newest.data.map(\.asHint), hasMore: false)
+            case .since(let time):
+                return try await allEvents(client, since: time)
+            case .after(let id):
+                let page = try await client.listEvents(
+                    EventQuery(types: Self.types),
+                    cursor: .endingBefore(id)
+                )
+                return AccountEventsPage(
+                    events: page.data.reversed().map(\.asHint),
+                    hasMore: page.hasMore
+                )
+            }
+        } catch .api(let failure) where failure.error?.code == "resource_missing" {
+            throw .cursorTooOld
+        } catch {
+            throw .unavailable("\(error)")
+        }
+    }
+
+    /// Everything from a time on, where no event is known to begin beside.
+    private func allEvents(
+        _ client: StripeClient,
+        since time: Timestamp
+    ) async throws(StripeError) -> AccountEventsPage {
+        let query = EventQuery(
+            types: Self.types,
+            created: TimeBounds(from: Int(time.ms / 1000))
+        )
+        var newestFirst: [AccountEvent] = []
+        var cursor: PageCursor?
+        for _ in 0..<Self.pagesMax {
+            let page = try await client.listEvents(query, cursor: cursor)
+            newestFirst += page.data.map(\.asHint)
+            guard page.hasMore, let oldest = page.data.last else { break }
+            cursor = .startingAfter(oldest.id)
+        }
+        return AccountEventsPage(events: newestFirst.reversed(), hasMore: false)
+    }
+}
+
+extension StripeEvent {
+    /// What it tells us to look at: its object, and the source or intent that belongs to.
+    var asHint: AccountEvent {
+        let object = data.object
+        let texts = [
+            object["id"]?.string, object["payment_intent"]?.string,
+            object["payment_intent"]?["id"]?.string, object["source"]?.string,
+            object["source"]?["id"]?.string,
+        ]
+        var subjects: [SourceID] = []
+        for text in texts.compactMap(\.self) {
+            // An id we could not watch is none of ours.
+            guard let subject = try? SourceID(text), !subjects.contains(subject) else { continue }
+            subjects.append(subject)
+        }
+        return AccountEvent(id: id, type: type, subjects: subjects)
+    }
+}

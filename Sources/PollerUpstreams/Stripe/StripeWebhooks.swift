@@ -1,0 +1,148 @@
+import Foundation
+package import Logging
+import Metrics
+package import Poller
+import StripeAPI
+
+/// Stripe's webhooks: signed on the raw bytes, and no more than a hint.
+///
+/// | delivery | outcome |
+/// |---|---|
+/// | no, wrong or old signature; signed but no event | `refused` |
+/// | test event at a live account, or the other way round | `ignored` |
+/// | an event, or a change, that is known already | `duplicate` |
+/// | anything else | `accepted`: its subjects' open watches are due now |
+///
+/// *Order*: none is assumed: a hint makes us look, and what we see is true. *Latency*: two or
+/// three round trips to Redis; nothing is asked of Stripe here.
+/// *Source*: FACTS §3.10.
+package struct StripeWebhooks: WebhookIntake {
+    /// How one account's deliveries are checked.
+    package struct Account: Sendable {
+        let secrets: [String]
+        let isLive: Bool?
+
+        /// Describes an account.
+        ///
+        /// - Parameters:
+        ///   - secrets: its endpoint's `whsec_…`; several while one is rolled.
+        ///   - isLive: whether its events are about real money; nil takes both.
+        package init(secrets: [String], isLive: Bool?) {
+            self.secrets = secrets
+            self.isLive = isLive
+        }
+    }
+
+    private let accounts: [AccountID: Account]
+    private let tolerance: Duration
+    private let hinting: Hinting
+    private let watches: any WatchStore
+    private let intake: Intake?
+    private let wallClock: @Sendable () -> Timestamp
+    private let logger: Logger
+    private let counters: [String: Counter]
+
+    /// An intake for `accounts`.
+    ///
+    /// `tolerance` is how old a signature may be; `intake` takes sources that nobody watches, nil
+    /// leaves them alone; `wallClock` is compared with the sender's time.
+    package init(
+        accounts: [AccountID: Account],
+        tolerance: Duration,
+        watches: any WatchStore,
+        marks: any SweepStore,
+        intake: Intake?,
+        wallClock: @escaping @Sendable () -> Timestamp,
+        logger: Logger
+    ) {
+        self.accounts = accounts
+        self.tolerance = tolerance
+        hinting = Hinting(watches: watches, marks: marks)
+        self.watches = watches
+        self.intake = intake
+        self.wallClock = wallClock
+        self.logger = logger
+        counters = Dictionary(
+            uniqueKeysWithValues: WebhookOutcome.names.map { name in
+                let dimensions = [("outcome", name)]
+                return (
+                    name, Counter(label: "poller_stripe_webhooks_total", dimensions: dimensions)
+                )
+            }
+        )
+    }
+
+    package func receive(
+        _ body: [UInt8],
+        signature: String?,
+        account: AccountID
+    ) async throws(StoreError) -> WebhookOutcome {
+        let outcome = try await outcome(body, signature, account)
+        counters[outcome.name]?.increment()
+        switch outcome {
+        case .refused(let reason):
+            logger.warning(
+                "stripe webhook refused",
+                metadata: ["account": "\(account)", "error": "\(reason)"]
+            )
+        case .ignored(let reason):
+            logger.debug("stripe webhook ignored", metadata: ["reason": "\(reason)"])
+        default: break
+        }
+        return outcome
+    }
+
+    private func outcome(
+        _ body: [UInt8],
+        _ signature: String?,
+        _ account: AccountID
+    ) async throws(StoreError) -> WebhookOutcome {
+        guard let configured = accounts[account], !configured.secrets.isEmpty else {
+            return .unknownAccount
+        }
+        let event: StripeEvent
+        do throws(WebhookError) {
+            event = try WebhookSignature.constructEvent(
+                payload: Data(body),
+                header: signature ?? "",
+                secrets: configured.secrets,
+                tolerance: tolerance,
+                now: wallClock().ms / 1000
+            )
+        } catch {
+            return .refused("\(error)")
+        }
+        if let isLive = configured.isLive, isLive != event.livemode {
+            return .ignored("livemode is \(event.livemode) and the account's key says otherwise")
+        }
+        // A platform's endpoint gets the events of its connected accounts too.
+        var owner = account
+        if let connected = event.account {
+            guard let id = try? AccountID(connected) else { return .ignored("no account id") }
+            owner = id
+        }
+        let hint = event.asHint
+        guard hint.subjects.contains(where: { SourceKind(inferredFrom: $0) != nil }) else {
+            return .ignored("\(event.type) is about nothing that is watched")
+        }
+        var enqueued = 0
+        let hinted = try await hinting.hint(hint, of: owner, isWebhook: true) {
+            (keys) throws(StoreError) in
+            enqueued = try await enqueue(keys, event)
+        }
+        guard let hinted else { return .duplicate }
+        return .accepted(hinted: hinted, enqueued: enqueued)
+    }
+
+    /// Watches an event's own object, when nobody ever has: a closed watch stays closed.
+    private func enqueue(
+        _ keys: [WatchKey],
+        _ event: StripeEvent
+    ) async throws(StoreError) -> Int {
+        guard let intake, let id = event.objectID,
+            let key = keys.first(where: { $0.source.description == id }), key.kind != .charge,
+            try await watches.snapshot(of: key) == nil, let new = try? NewWatch(key: key)
+        else { return 0 }
+        return try await intake.enqueue([new]).count
+    }
+}

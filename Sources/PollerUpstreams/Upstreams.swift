@@ -1,0 +1,21 @@
+package import Poller
+
+/// Every upstream of a process, each watch asked where its kind belongs.
+package struct Upstreams: Upstream {
+    private let stripe: StripeUpstream
+    private let http: HTTPUpstream
+
+    /// Stripe for its own kinds, `http` for the rest.
+    package init(stripe: StripeUpstream, http: HTTPUpstream) {
+        self.stripe = stripe
+        self.http = http
+    }
+
+    package func poll(_ watch: Watch, timeout: Duration) async -> PollResult {
+        switch watch.key.kind {
+        case .source, .paymentIntent, .setupIntent, .charge:
+            await stripe.poll(watch, timeout: timeout)
+        case .http: await http.poll(watch, timeout: timeout)
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import Poller
+import Yams
+
+/// A part of the configuration file, with its place for messages; its readers accept nothing
+/// they do not know.
+struct YAMLNode {
+    /// `poller.yaml: upstreams.bank`.
+    let place: String
+    private let node: Yams.Node
+    private let environment: [String: String]
+
+    init(_ node: Yams.Node, at place: String, _ environment: [String: String]) {
+        self.node = node
+        self.place = place
+        self.environment = environment
+    }
+
+    /// The named parts of a mapping.
+    ///
+    /// - Parameter allowed: the names there may be; nil for any.
+    /// - Returns: names and parts, in the order of the file.
+    /// - Throws: ``ConfigurationError`` for anything but a mapping of these names.
+    func members(
+        allowed: Set<String>? = nil
+    ) throws(ConfigurationError) -> [(name: String, value: YAMLNode)] {
+        guard let mapping = node.mapping else { throw wrong("must be a mapping of names") }
+        var members: [(String, YAMLNode)] = []
+        for (key, value) in mapping {
+            guard let name = key.string, allowed?.contains(name) ?? true else {
+                throw wrong(
+                    "has \(key.string ?? "a key"), which is not one of "
+                        + (allowed ?? []).sorted().joined(separator: ", ")
+                )
+            }
+            members.append((name, YAMLNode(value, at: "\(place).\(name)", environment)))
+        }
+        return members
+    }
+
+    /// A part of a mapping; nil when it is not there.
+    func member(_ name: String) -> YAMLNode? {
+        node.mapping?[name].map { YAMLNode($0, at: "\(place).\(name)", environment) }
+    }
+
+    /// A part that must be there.
+    func required(_ name: String) throws(ConfigurationError) -> YAMLNode {
+        guard let member = member(name) else { throw wrong("needs \(name)") }
+        return member
+    }
+
+    /// A plain value.
+    func text() throws(ConfigurationError) -> String {
+        guard let text = node.scalar?.string, !text.isEmpty else { throw wrong("has no value") }
+        return text
+    }
+
+    /// One plain value or a list of them.
+    func texts() throws(ConfigurationError) -> [String] {
+        guard let sequence = node.sequence else { return [try text()] }
+        var texts: [String] = []
+        for item in sequence {
+            texts.append(try YAMLNode(item, at: place, environment).text())
+        }
+        return texts
+    }
+
+    /// A whole number in a range.
+    func count(_ range: ClosedRange<Int>) throws(ConfigurationError) -> Int {
+        guard let count = Int(try text()), range.contains(count) else {
+            throw wrong(
+                "must be a whole number from \(range.lowerBound) to \(range.upperBound)"
+            )
+        }
+        return count
+    }
+
+    /// A value that is kept out of the file: `{env: NAME}` or `{file: /path}`, with an optional
+    /// `prefix`.
+    ///
+    /// - Parameter isPlainAllowed: whether the value may also be written as it is.
+    /// - Returns: the value, its prefix before it.
+    /// - Throws: ``ConfigurationError`` when it cannot be had.
+    func secret(isPlainAllowed: Bool = false) throws(ConfigurationError) -> String {
+        guard node.mapping != nil else {
+            guard isPlainAllowed else {
+                throw wrong("is a secret: write {env: NAME} or {file: /path}")
+            }
+            return try text()
+        }
+        _ = try members(allowed: ["env", "file", "prefix"])
+        let prefix = try member("prefix").map { node throws(ConfigurationError) in
+            try node.text()
+        }
+        let value: String
+        if let name = try member("env")?.text() {
+            guard let found = environment[name], !found.isEmpty else {
+                throw wrong("needs the environment variable \(name), which is not set")
+            }
+            value = found
+        } else if let path = try member("file")?.text() {
+            guard let found = try? String(contentsOfFile: path, encoding: .utf8) else {
+                throw wrong("needs the file \(path), which cannot be read")
+            }
+            value = found.trimmingCharacters(in: .whitespacesAndNewlines)
+        } else {
+            throw wrong("needs env or file")
+        }
+        return (prefix ?? "") + value
+    }
+
+    /// Runs a check of the domain and says where it failed.
+    func checked<Value>(
+        _ check: () throws(InvalidInput) -> Value
+    ) throws(ConfigurationError) -> Value {
+        do throws(InvalidInput) {
+            return try check()
+        } catch {
+            throw wrong("\(error.field) \(error.message)")
+        }
+    }
+
+    func wrong(_ what: String) -> ConfigurationError { ConfigurationError("\(place) \(what)") }
+}

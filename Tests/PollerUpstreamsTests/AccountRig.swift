@@ -1,0 +1,97 @@
+import Foundation
+import Logging
+import Poller
+import PollerRedis
+import PollerTesting
+import PollerUpstreams
+import RedisClient
+import StripeAPI
+import StripeSandbox
+import Synchronization
+
+/// A sandbox and a real Redis with an empty store, for what concerns whole accounts.
+struct AccountRig: Sendable {
+    static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    static let owner = OwnerID(unchecked: "AAAAAAAAAAA")
+
+    let base: String
+    let sandbox: StripeClient
+    let redis: RedisClient
+    let watches: RedisWatchStore
+    let deliveries: RedisDeliveryQueue
+    let store: RedisSweepStore
+    let accounts: StripeAccounts
+
+    /// Runs `body` with fresh servers; a webhook may take `webhookSpan` before it is missed.
+    static func run(
+        webhookSpan: Duration = RedisSweepStore.webhookSpan,
+        _ body: @escaping @Sendable (AccountRig) async throws -> Void
+    ) async throws {
+        let server = try RedisServerProcess()
+        try await Sandbox.withRunning { base in
+            let redis = RedisClient(url: try RedisURL(server.url), logger: quiet)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await redis.run() }
+                try await redis.waitUntilConnected(timeout: .seconds(10))
+                let layout = try await StoreLayout.agreed(on: redis, namespace: "t")
+                let configuration = StripeClientConfiguration(
+                    key: StripeKey("sk_test_1"),
+                    baseURL: base
+                )
+                try await body(
+                    AccountRig(
+                        base: base,
+                        sandbox: StripeClient(configuration: configuration),
+                        redis: redis,
+                        watches: RedisWatchStore(client: redis, layout: layout, logger: quiet),
+                        deliveries: RedisDeliveryQueue(
+                            client: redis,
+                            layout: layout,
+                            logger: quiet
+                        ),
+                        store: RedisSweepStore(
+                            client: redis,
+                            layout: layout,
+                            webhookSpan: webhookSpan
+                        ),
+                        accounts: StripeAccounts([.main: configuration])
+                    )
+                )
+                group.cancelAll()
+            }
+        }
+    }
+
+    /// A new source in the sandbox.
+    func makeSource() async throws -> String {
+        struct Made: Decodable { let id: String }
+        return try await sandbox.post(
+            "/v1/sources",
+            form: [
+                ("type", "ideal"), ("amount", "1099"), ("currency", "eur"),
+                ("redirect[return_url]", "https://shop.example.com/thanks"),
+            ]
+        ).decode(Made.self).id
+    }
+
+    /// Sets a source's status, which makes an event.
+    func set(_ source: String, _ status: String) async throws {
+        let path = "/_sandbox/sources/\(source)/status"
+        let reply = try await Control(base: base).post(path, json: "{\"status\":\"\(status)\"}")
+        guard reply == 200 else { throw RigFailure(description: "status \(status): \(reply)") }
+    }
+
+    func key(_ source: String) -> WatchKey {
+        WatchKey(account: .main, source: SourceID(unchecked: source), kind: .source)
+    }
+
+    /// Watches a source; it was looked at just now and is due again in a minute, as claims tell.
+    func watch(_ source: String) async throws {
+        _ = try await watches.enqueue([try NewWatch(key: key(source), policy: .patient)])
+    }
+
+    /// When the watch was last hinted.
+    func hintedAt(_ source: String) async throws -> Timestamp? {
+        try await watches.snapshot(of: key(source))?.watch.hintedAt
+    }
+}

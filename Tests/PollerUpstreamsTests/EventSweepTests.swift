@@ -1,0 +1,228 @@
+import PollerRedis
+import PollerTesting
+import PollerUpstreams
+import RedisClient
+import StripeAPI
+import Testing
+
+@testable import Poller
+
+@Suite("The sweep of an account's events", .serialized)
+struct EventSweepTests {
+    private func sweep(
+        _ rig: AccountRig,
+        owner: String = "AAAAAAAAAAA",
+        expectsWebhooks: Bool = false,
+        meter: ReadMeter<ContinuousClock>? = nil
+    ) -> (sweep: EventSweep<ContinuousClock>, account: EventSweep<ContinuousClock>.Account) {
+        let account = EventSweep<ContinuousClock>.Account(
+            id: .main,
+            expectsWebhooks: expectsWebhooks,
+            interval: .zero
+        )
+        let sweep = EventSweep(
+            accounts: [account],
+            events: StripeEvents(accounts: rig.accounts),
+            store: rig.store,
+            watches: rig.watches,
+            meter: meter ?? self.meter(rig),
+            owner: OwnerID(unchecked: owner),
+            clock: ContinuousClock(),
+            logger: AccountRig.quiet
+        )
+        return (sweep, account)
+    }
+
+    private func meter(_ rig: AccountRig) -> ReadMeter<ContinuousClock> {
+        ReadMeter(store: rig.store, clock: ContinuousClock(), logger: AccountRig.quiet)
+    }
+
+    private func cursor(_ rig: AccountRig) async throws -> SweepCursor {
+        let probe = OwnerID(unchecked: "PROBE")
+        let turn = try await rig.store.take(.main, owner: probe, for: .milliseconds(1))
+        return turn.cursor
+    }
+
+    @Test("the first sweep hints nothing; later ones hint what happened since, once")
+    func hints() async throws {
+        try await AccountRig.run { rig in
+            let old = try await rig.makeSource()
+            try await rig.watch(old)
+            try await rig.set(old, "chargeable")
+            let (sweep, account) = sweep(rig)
+            await sweep.visit(account)
+            #expect(try await rig.hintedAt(old) == nil)
+
+            let source = try await rig.makeSource()
+            try await rig.watch(source)
+            await sweep.visit(account)
+            #expect(try await rig.hintedAt(source) == nil)
+            try await rig.set(source, "chargeable")
+            await sweep.visit(account)
+            let first = try #require(try await rig.hintedAt(source))
+            await sweep.visit(account)
+            #expect(try await rig.hintedAt(source) == first)
+            #expect(try await rig.hintedAt(old) == nil)
+        }
+    }
+
+    @Test("an account that had no event at first is swept from that time on")
+    func emptyAccount() async throws {
+        try await AccountRig.run { rig in
+            let (sweep, account) = sweep(rig)
+            await sweep.visit(account)
+            guard case .since = try await cursor(rig) else {
+                Issue.record("no time to begin at")
+                return
+            }
+            try await eventually("the probe's turn ends") {
+                try await rig.store.take(.main, owner: AccountRig.owner, for: .seconds(1)).isOurs
+            }
+            let source = try await rig.makeSource()
+            try await rig.watch(source)
+            try await rig.set(source, "failed")
+            await sweep.visit(account)
+            #expect(try await rig.hintedAt(source) != nil)
+        }
+    }
+
+    @Test("after a downtime every event is found, over several pages, from the cursor in Redis")
+    func downtime() async throws {
+        try await AccountRig.run { rig in
+            let first = try await rig.makeSource()
+            try await rig.set(first, "chargeable")
+            let (before, account) = sweep(rig)
+            await before.visit(account)
+            var sources: [String] = []
+            for _ in 0..<230 {
+                let source = try await rig.makeSource()
+                sources.append(source)
+                try await rig.watch(source)
+                try await rig.set(source, "chargeable")
+            }
+            // Another process, which knows nothing but what Redis holds.
+            let (after, _) = sweep(rig, owner: "BBBBBBBBBBB")
+            await after.visit(account)
+            for source in sources { #expect(try await rig.hintedAt(source) != nil) }
+            guard case .after = try await cursor(rig) else {
+                Issue.record("no event to go on at")
+                return
+            }
+        }
+    }
+
+    @Test("one sweeper at a time: a turn that another has is not taken until its span ends")
+    func oneAtATime() async throws {
+        try await AccountRig.run { rig in
+            let (a, b) = (OwnerID(unchecked: "A"), OwnerID(unchecked: "B"))
+            #expect(try await rig.store.take(.main, owner: a, for: .milliseconds(300)).isOurs)
+            #expect(try await !rig.store.take(.main, owner: b, for: .seconds(9)).isOurs)
+            try await eventually("a dead sweeper's turn ends") {
+                try await rig.store.take(.main, owner: b, for: .seconds(9)).isOurs
+            }
+            // What the dead one still wants to note is refused.
+            let late = SweepProgress(cursor: .after("evt_late"), isCaughtUp: true, unseen: [])
+            #expect(try await rig.store.finish(late, of: .main, owner: a, pause: .zero) == nil)
+            #expect(try await rig.store.finish(late, of: .main, owner: b, pause: .seconds(9)) == 0)
+            // Given back, but not due before its pause has passed.
+            let turn = try await rig.store.take(.main, owner: a, for: .seconds(9))
+            #expect(!turn.isOurs && turn.cursor == .after("evt_late") && turn.caughtUpAt != nil)
+        }
+    }
+
+    @Test("a cursor that Stripe has forgotten begins anew instead of failing for ever")
+    func forgotten() async throws {
+        try await AccountRig.run { rig in
+            let lost = SweepProgress(cursor: .after("evt_lost"), isCaughtUp: true, unseen: [])
+            _ = try await rig.store.take(.main, owner: AccountRig.owner, for: .seconds(9))
+            _ = try await rig.store.finish(lost, of: .main, owner: AccountRig.owner, pause: .zero)
+            let (sweep, account) = sweep(rig)
+            await sweep.visit(account)
+            await sweep.visit(account)
+            let source = try await rig.makeSource()
+            try await rig.watch(source)
+            try await rig.set(source, "chargeable")
+            await sweep.visit(account)
+            #expect(try await rig.hintedAt(source) != nil)
+        }
+    }
+
+    @Test(
+        "an event that no webhook brought in time is missed; one that came is not, nor counted twice"
+    )
+    func missed() async throws {
+        try await AccountRig.run(webhookSpan: .milliseconds(200)) { rig in
+            let owner = AccountRig.owner
+            _ = try await rig.store.take(.main, owner: owner, for: .seconds(9))
+            let seen = SweepProgress(
+                cursor: .after("evt_b"),
+                isCaughtUp: true,
+                unseen: ["evt_a", "evt_b"]
+            )
+            #expect(try await rig.store.finish(seen, of: .main, owner: owner, pause: .zero) == 0)
+            try await rig.store.mark([(Hinting.mark(ofEvent: "evt_a"), .seconds(60))], of: .main)
+            var missed = 0
+            let nothing = SweepProgress(cursor: .after("evt_b"), isCaughtUp: true, unseen: [])
+            try await eventually("a missed webhook is counted") {
+                _ = try await rig.store.take(.main, owner: owner, for: .seconds(9))
+                missed +=
+                    try await rig.store.finish(nothing, of: .main, owner: owner, pause: .zero) ?? 0
+                return missed > 0
+            }
+            _ = try await rig.store.take(.main, owner: owner, for: .seconds(9))
+            missed +=
+                try await rig.store.finish(nothing, of: .main, owner: owner, pause: .zero) ?? 0
+            #expect(missed == 1)
+        }
+    }
+
+    @Test("reads are summed over processes, and a healthy sweep stretches polls")
+    func reads() async throws {
+        try await AccountRig.run { rig in
+            let (one, two) = (meter(rig), meter(rig))
+            for index in 0..<100 { one.count(.main, isFirst: index < 30) }
+            two.count(.main, isFirst: true)
+            await one.flush()
+            await two.flush()
+            #expect(two.usage(.main) == ReadUsage(reads: 101, transactions: 31))
+            #expect(one.stretch(.main) == 1)
+
+            let (sweep, account) = sweep(rig, meter: one)
+            await sweep.visit(account)
+            await sweep.visit(account)
+            #expect(one.stretch(.main) == 8)
+            let upstream = MeteredUpstream(ScriptedUpstream(), meter: one)
+            let start = Timestamp(ms: 1)
+            let watch = Watch(
+                key: rig.key("src_1"),
+                policy: .standard,
+                createdAt: start,
+                deadline: start + .seconds(60),
+                run: 1,
+                seq: 0
+            )
+            guard case .observed(let seen) = await upstream.poll(watch, timeout: .seconds(1)) else {
+                Issue.record("not observed")
+                return
+            }
+            #expect(seen.stretch == 8)
+            await one.flush()
+            #expect(one.usage(.main) == ReadUsage(reads: 104, transactions: 32))
+        }
+    }
+
+    @Test("what a budget allows, and when polls give way")
+    func budget() {
+        #expect(ReadUsage(reads: 0, transactions: 0).allowance == 10_000)
+        #expect(ReadUsage(reads: 0, transactions: 1000).allowance == 500_000)
+        #expect(ReadBudget.stretch(used: 0.1, isSwept: false) == 1)
+        #expect(ReadBudget.stretch(used: 0.1, isSwept: true) == 8)
+        #expect(ReadBudget.stretch(used: 0.9, isSwept: false) == 4)
+        #expect(ReadBudget.stretch(used: 1, isSwept: true) == 128)
+        // A fifth of the allowance in thirty days.
+        let small = ReadBudget.sweepInterval(ReadUsage(reads: 0, transactions: 0))
+        #expect(small == .seconds(1296))
+        let large = ReadBudget.sweepInterval(ReadUsage(reads: 0, transactions: 1_000_000))
+        #expect(large == .seconds(2))
+    }
+}

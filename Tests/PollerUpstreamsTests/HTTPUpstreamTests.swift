@@ -1,0 +1,234 @@
+import NIOCore
+import NIOHTTP1
+import Poller
+import PollerNet
+import PollerUpstreams
+import Testing
+
+@Suite("Any JSON over HTTP as upstream")
+struct HTTPUpstreamTests {
+    private func source(
+        _ server: StubServer,
+        url: String? = nil,
+        status: String = "/payment/state",
+        timeout: Duration = .seconds(5)
+    ) throws -> HTTPSource {
+        try HTTPSource(
+            name: AccountID("bank"),
+            url: url ?? "http://127.0.0.1:\(server.port)/payments/{id}?full=1",
+            status: JSONPointer(status),
+            final: ["Settled", "rejected"],
+            headers: [HTTPSource.Header("Authorization", "Bearer canary-1")],
+            timeout: timeout,
+            limit: .unlimited
+        )
+    }
+
+    private func poll(
+        _ source: HTTPSource,
+        account: String = "bank",
+        allowing: String = "127.0.0.0/8",
+        resolver: any AddressResolver = SystemResolver()
+    ) async throws -> PollResult {
+        let start = Timestamp(ms: 1_795_000_000_000)
+        let upstream = HTTPUpstream(
+            sources: [source],
+            guarding: AddressGuard(allowing: try AddressRange.list(allowing)),
+            resolver: resolver,
+            wallClock: { start }
+        )
+        let watch = Watch(
+            key: WatchKey(
+                account: try AccountID(account),
+                source: try SourceID("pay-1"),
+                kind: .http
+            ),
+            policy: .standard,
+            createdAt: start,
+            deadline: start + .seconds(3600),
+            run: 1,
+            seq: 0
+        )
+        let result = await upstream.poll(watch, timeout: .seconds(8))
+        await upstream.close()
+        return result
+    }
+
+    @Test("asks the templated URL with the configured headers and reads the status at the pointer")
+    func observed() async throws {
+        try await StubServer.run { server in
+            server.answer(#"{"payment":{"state":"Pending"}}"#)
+            let result = try await poll(source(server))
+            guard case .observed(let seen) = result else {
+                Issue.record("\(result)")
+                return
+            }
+            #expect(seen.status.description == "pending" && !seen.final)
+            #expect(seen.object?.description == #"{"payment":{"state":"Pending"}}"#)
+            let request = try #require(server.requests.first)
+            #expect(request.uri == "/payments/pay-1?full=1")
+            #expect(request.headers.first(name: "authorization") == "Bearer canary-1")
+            #expect(request.headers.first(name: "host") == "127.0.0.1:\(server.port)")
+        }
+    }
+
+    @Test("the configured statuses are final, whatever their case; numbers and words count too")
+    func final() async throws {
+        try await StubServer.run { server in
+            for (body, status, isFinal) in [
+                (#"{"payment":{"state":"SETTLED"}}"#, "settled", true),
+                (#"{"payment":{"state":3}}"#, "3", false),
+                (#"{"payment":{"state":true}}"#, "true", false),
+            ] {
+                server.answer(body)
+                guard case .observed(let seen) = try await poll(source(server)) else {
+                    Issue.record("\(body) not observed")
+                    return
+                }
+                #expect(seen.status.description == status && seen.final == isFinal)
+            }
+        }
+    }
+
+    @Test(
+        "each status has its class",
+        arguments: [
+            (401, "unauthorized"), (403, "unauthorized"), (404, "gone"), (410, "gone"),
+            (429, "rate_limited"), (408, "unavailable"), (500, "unavailable"),
+            (503, "unavailable"), (302, "malformed"), (400, "malformed"), (418, "malformed"),
+        ]
+    )
+    func classes(status: Int, name: String) async throws {
+        try await StubServer.run { server in
+            let port = server.port
+            server.answer(
+                StubServer.Answer(
+                    status: status,
+                    headers: [("location", "http://127.0.0.1:\(port)/other"), ("retry-after", "7")]
+                )
+            )
+            let result = try await poll(source(server))
+            #expect(result.name == name)
+            if status == 429 { #expect(result == .rateLimited(retryAfter: .seconds(7))) }
+            #expect(server.requests.count == 1)
+        }
+    }
+
+    @Test(
+        "what cannot be understood is malformed",
+        arguments: [
+            "{", "[]", "{}", #"{"payment":{}}"#, #"{"payment":{"state":null}}"#,
+            #"{"payment":{"state":{"a":1}}}"#, #"{"payment":{"state":"two words"}}"#,
+            #"{"payment":{"state":"x"}} tail"#,
+        ]
+    )
+    func malformed(body: String) async throws {
+        try await StubServer.run { server in
+            server.answer(body)
+            let result = try await poll(source(server))
+            #expect(result.name == "malformed")
+        }
+    }
+
+    @Test("a page instead of JSON, and a body beyond the bound, are malformed")
+    func notJSON() async throws {
+        try await StubServer.run { server in
+            let page = StubServer.Answer(headers: [("content-type", "text/html")], body: "<p>")
+            server.answer(page)
+            let result = try await poll(source(server))
+            #expect(result.name == "malformed")
+            server.answer("\"" + String(repeating: "x", count: 1 << 20) + "\"")
+            let large = try await poll(source(server))
+            #expect(large.name == "malformed")
+        }
+    }
+
+    @Test("silence ends at the upstream's own timeout")
+    func silence() async throws {
+        try await StubServer.run { server in
+            server.answer(StubServer.Answer(isSilent: true))
+            let slow = try source(server, timeout: .milliseconds(200))
+            #expect(try await poll(slow).name == "unavailable")
+        }
+    }
+
+    @Test("no private address is connected unless the operator allows it, however it is spelt")
+    func guarded() async throws {
+        try await StubServer.run { server in
+            let port = server.port
+            for host in ["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f000001"] {
+                let guarded = try source(server, url: "http://\(host):\(port)/{id}")
+                let result = try await poll(guarded, allowing: "10.99.0.0/16")
+                #expect(["malformed", "unavailable"].contains(result.name), "\(host): \(result)")
+            }
+            let rebound = try source(server, url: "http://pay.example:\(port)/{id}")
+            let result = try await poll(
+                rebound,
+                allowing: "10.99.0.0/16",
+                resolver: FixedResolver("127.0.0.1")
+            )
+            #expect(result.name == "malformed")
+            #expect(server.requests.isEmpty)
+            server.answer(#"{"payment":{"state":"x"}}"#)
+            #expect(
+                try await poll(rebound, resolver: FixedResolver("127.0.0.1")).name == "observed"
+            )
+            #expect(server.requests.first?.headers.first(name: "host") == "pay.example:\(port)")
+        }
+    }
+
+    @Test("a name that nobody configured is refused with what to do")
+    func unknown() async throws {
+        try await StubServer.run { server in
+            let result = try await poll(source(server), account: "other")
+            #expect(result == .unauthorized("no upstream called other is configured"))
+        }
+    }
+
+    @Test("a header never shows its value")
+    func redacted() throws {
+        let header = try HTTPSource.Header("Authorization", "Bearer canary-2")
+        var dumped = ""
+        dump(header, to: &dumped)
+        #expect(!"\(header)\(String(reflecting: header))\(dumped)".contains("canary-2"))
+        #expect(throws: InvalidInput.self) { try HTTPSource.Header("X-A", "a\r\nHost: b") }
+        #expect(throws: InvalidInput.self) { try HTTPSource.Header("Host", "a") }
+    }
+
+    @Test(
+        "a template lets no id choose the host",
+        arguments: [
+            "https://{id}.example.com/", "https://example.com/", "ftp://a/{id}", "https://a{id}/",
+            "https://u@a.example/{id}", "https://a.example/{id}/{id}", "https://a.example/{name}",
+            "https://a.example/{id}#x", "https://a%2e.example/{id}", "{id}",
+        ]
+    )
+    func template(url: String) throws {
+        #expect(throws: InvalidInput.self) {
+            try HTTPSource(
+                name: .main,
+                url: url,
+                status: JSONPointer("/s"),
+                final: ["x"],
+                timeout: .seconds(1),
+                limit: .unlimited
+            )
+        }
+    }
+}
+
+/// Resolves every name to one address.
+struct FixedResolver: AddressResolver {
+    let address: String
+
+    init(_ address: String) {
+        self.address = address
+    }
+
+    func addresses(host: String, port: Int) async throws(ResolutionFailure) -> [SocketAddress] {
+        guard let found = try? SocketAddress(ipAddress: address, port: port) else {
+            throw ResolutionFailure(reason: "no address")
+        }
+        return [found]
+    }
+}

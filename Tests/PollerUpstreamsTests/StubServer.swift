@@ -1,0 +1,101 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+
+/// An HTTP server on a free loopback port that answers what a test tells it, and remembers who
+/// asked.
+final class StubServer: Sendable {
+    /// One answer.
+    struct Answer: Sendable {
+        var status = 200
+        var headers: [(String, String)] = [("content-type", "application/json")]
+        var body = "{}"
+        /// Never answer at all.
+        var isSilent = false
+    }
+
+    private struct State: Sendable {
+        var answer = Answer()
+        var requests: [HTTPRequestHead] = []
+    }
+
+    private let state = Mutex(State())
+    private let channel = Mutex<(any Channel)?>(nil)
+
+    /// Runs `body` with a server that listens.
+    static func run(_ body: @escaping @Sendable (StubServer) async throws -> Void) async throws {
+        let server = StubServer()
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+                    try channel.pipeline.syncOperations.addHandler(Handler(server: server))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        server.channel.withLock { $0 = channel }
+        do {
+            try await body(server)
+        } catch {
+            try? await channel.close().get()
+            throw error
+        }
+        try await channel.close().get()
+    }
+
+    /// Where it listens.
+    var port: Int { channel.withLock { $0?.localAddress?.port ?? 0 } }
+
+    /// What it answers from now on.
+    func answer(_ answer: Answer) { state.withLock { $0.answer = answer } }
+
+    /// Answers 200 with a JSON body from now on.
+    func answer(_ body: String) { answer(Answer(body: body)) }
+
+    /// Every request so far.
+    var requests: [HTTPRequestHead] { state.withLock { $0.requests } }
+
+    fileprivate func take(_ head: HTTPRequestHead) -> Answer {
+        state.withLock { state in
+            state.requests.append(head)
+            return state.answer
+        }
+    }
+}
+
+private final class Handler: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let server: StubServer
+    private var head: HTTPRequestHead?
+
+    init(server: StubServer) {
+        self.server = server
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head): self.head = head
+        case .body: break
+        case .end:
+            guard let head else { return }
+            let answer = server.take(head)
+            guard !answer.isSilent else { return }
+            var headers = HTTPHeaders(answer.headers)
+            headers.replaceOrAdd(name: "content-length", value: String(answer.body.utf8.count))
+            let response = HTTPResponseHead(
+                version: .http1_1,
+                status: HTTPResponseStatus(statusCode: answer.status),
+                headers: headers
+            )
+            context.write(wrapOutboundOut(.head(response)), promise: nil)
+            context.write(
+                wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: answer.body)))),
+                promise: nil
+            )
+            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        }
+    }
+}
