@@ -13,6 +13,10 @@ package struct APIBackend: Sendable {
     package let checks: [any HealthCheck]
     /// Writes and reads the cursors of `/v1/events`.
     package let cursors: any EventCursors
+    /// Takes Stripe's webhooks; nil when none are expected.
+    package let webhooks: (any WebhookIntake)?
+    /// Whose return page it is, by account; a page without a name where there is none.
+    package let branding: [AccountID: ReturnBranding]
 
     /// Puts a backend together.
     ///
@@ -26,6 +30,8 @@ package struct APIBackend: Sendable {
     ///   - feed: wakes long polls; when it does not run, they answer at their timeout.
     ///   - checks: what the doctor looks at besides the cluster itself.
     ///   - cursors: the live gateway's, when there is one; nil for cursors without a signature.
+    ///   - webhooks: takes Stripe's webhooks; nil when none are expected.
+    ///   - branding: whose return page it is, by account.
     package init(
         watches: any WatchStore,
         deliveries: any DeliveryQueue,
@@ -35,7 +41,9 @@ package struct APIBackend: Sendable {
         laneLimit: LaneLimit,
         feed: any EventFeed,
         checks: [any HealthCheck] = [],
-        cursors: (any EventCursors)? = nil
+        cursors: (any EventCursors)? = nil,
+        webhooks: (any WebhookIntake)? = nil,
+        branding: [AccountID: ReturnBranding] = [:]
     ) {
         self.watches = watches
         self.deliveries = deliveries
@@ -46,6 +54,8 @@ package struct APIBackend: Sendable {
         self.feed = feed
         self.checks = checks
         self.cursors = cursors ?? PlainCursors()
+        self.webhooks = webhooks
+        self.branding = branding
     }
 }
 

@@ -61,6 +61,14 @@ package struct APIServer: Service {
         LaneRoutes(backend: backend, reader: reader, surveyor: surveyor).add(to: router)
         QuarantineRoutes(backend: backend, surveyor: surveyor).add(to: router)
         OperatorRoutes(backend: backend, surveyor: surveyor, clock: clock).add(to: router)
+        StripeWebhookRoutes(intake: backend.webhooks, reader: reader).add(to: router)
+        ReturnPageRoutes(
+            watches: backend.watches,
+            // Their own, so that customers take no place from operators.
+            polls: LongPolls(feed: backend.feed, clock: clock),
+            branding: backend.branding,
+            clock: clock
+        ).add(to: router)
         DashboardRoutes().add(to: router)
         try await HTTPService(
             bind: bind,

@@ -17,7 +17,8 @@ struct Pollerctl: AsyncParsableCommand {
         subcommands: [
             Enqueue.self, Get.self, List.self, Follow.self, Wait.self, Poll.self, Cancel.self,
             Events.self, Explain.self, LaneCommand.self, QuarantineCommand.self,
-            WorkerCommand.self, ShowStats.self, Top.self, Doctor.self,
+            WorkerCommand.self, ShowStats.self, Top.self, Doctor.self, SourceCommand.self,
+            IntentCommand.self,
         ]
     )
 }

@@ -85,6 +85,95 @@ def test_a_false_delivery_is_found(got, says):
     assert any(says in violation for violation in history.violations), history.violations
 
 
+TIMES = {"pending": 1000, "chargeable": 5000, "consumed": 9000}
+
+
+def timed(events: list[dict], **polls: int) -> list[dict]:
+    """The same events with the moments of their polls, in ms."""
+    return [
+        event | {"observed": {"polled_at": f"1970-01-01T00:00:{polls.get(s, TIMES[s] + 100) / 1000:06.3f}Z"}}
+        for event in events
+        if (s := event["status"])
+    ]
+
+
+def checked(events: list[dict], **options) -> HistoryChecker:
+    happened = {"src_1": [{"status": s, "at_ms": at} for s, at in TIMES.items()]}
+    return HistoryChecker(happened, {"src_1": events}, seen_within_ms=2000, **options)
+
+
+def test_a_status_seen_while_it_lasted_passes_and_its_delay_is_known():
+    history = checked(timed(WHOLE, pending=4000), noticed_within_ms=3500)
+    history.verdict()
+    assert history.noticed_ms == [3000, 100, 100]
+
+
+@pytest.mark.parametrize(
+    "polls, says",
+    [({"chargeable": 2500}, "out of order"), ({"pending": 7500}, "out of order")],
+    ids=["before it was", "after it was over"],
+)
+def test_a_status_recorded_at_a_moment_at_which_it_was_not_is_found(polls, says):
+    history = checked(timed(WHOLE, **polls))
+    assert any(says in violation for violation in history.violations), history.violations
+    assert history.counts["disordered"] > 0
+
+
+def test_a_status_that_lasted_and_is_not_on_record_is_lost():
+    events = timed(story("pending", "consumed"))
+    checked(events).verdict()
+    history = checked(events, noticed_within_ms=3000)
+    assert history.counts["lost"] == 1 and "lasted 4000 ms" in history.violations[0]
+
+
+# What a failover may do: the second event is lost, told all the same, and another takes its place.
+LOST = WHOLE[1] | {"id": "evt_lost"}
+REWOUND = [WHOLE[0], LOST, WHOLE[1], WHOLE[2]]
+
+
+def test_what_a_failover_rewound_counts_once_and_only_where_it_may():
+    history = HistoryChecker(HAPPENED, {"src_1": REWOUND}, lineages=True)
+    history.channel("webhook", arrived(REWOUND), foreign=True)
+    history.agrees("src_1", WHOLE)
+    history.verdict()
+    assert history.rewound == 1
+    strict = HistoryChecker(HAPPENED, {"src_1": REWOUND})
+    assert strict.counts["doubled"] > 0
+    # A cluster that waits for its replicas tells nothing that can be lost.
+    history.channel("webhook", arrived(REWOUND))
+    assert any("never recorded" in violation for violation in history.violations)
+
+
+@pytest.mark.parametrize(
+    "recorded, got, says",
+    [
+        ([*REWOUND[:1], LOST | {"status": "failed"}, *REWOUND[2:]], REWOUND, "never was"),
+        (REWOUND[:3], REWOUND[:3], "last recorded"),
+        (REWOUND, [WHOLE[0], LOST, WHOLE[2]], "misses 1"),
+        (REWOUND, [*REWOUND, WHOLE[1]], "out of order"),
+    ],
+    ids=["invented", "unfinished", "told of the lost one only", "the last one not last"],
+)
+def test_a_failover_excuses_nothing_else(recorded, got, says):
+    history = HistoryChecker(HAPPENED, {"src_1": recorded}, lineages=True)
+    history.channel("webhook", arrived(got), doubles=True, foreign=True)
+    assert any(says in violation for violation in history.violations), history.violations
+
+
+def test_a_log_that_disagrees_with_the_outbox_is_found():
+    history = HistoryChecker(HAPPENED, {"src_1": WHOLE})
+    history.agrees("src_1", WHOLE[1:])
+    history.verdict()
+    history.agrees("src_1", WHOLE[:2])
+    assert history.counts["lost"] == 1
+
+
+def test_violations_are_counted_by_kind():
+    history = HistoryChecker(HAPPENED, {"src_1": WHOLE, "src_2": []})
+    history.channel("webhook", arrived([WHOLE[1], WHOLE[0], WHOLE[1]]))
+    assert history.counts == {"lost": 1, "doubled": 1, "disordered": 1, "false": 1}
+
+
 def test_mail_is_only_what_a_customer_can_act_on():
     history = HistoryChecker(HAPPENED, {"src_1": WHOLE})
     history.channel("email", arrived(WHOLE[1:]))

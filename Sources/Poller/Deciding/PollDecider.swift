@@ -10,6 +10,7 @@
 /// unauthorized             ─▶ the lane's circuit opens: one poll a minute probes it
 /// gone                     ─▶ close(gone)
 /// deadline passed          ─▶ after an answer close(expired); without one a grace, then the same
+/// expired upstream         ─▶ a look at that instant and one a minute later, then close(expired)
 /// ```
 ///
 /// A polling error never becomes a payment status: what we could not see, we do not tell.
@@ -57,17 +58,19 @@ package struct PollDecider: Sendable {
         let lag = max(polledAt - due, .zero)
 
         switch result {
-        case .observed(let observation):
+        case .observed(let seen):
+            let observation = unlessCharged(seen, watch)
             state.failures = 0
             let changed = observation.status != state.status
             if changed || observation.final {
                 return recorded(watch, observation, state, polledAt, lag, now, &chance)
             }
-            if polledAt >= watch.deadline {
+            let outlook = PollOutlook(watch, observation)
+            if polledAt >= outlook.deadline {
                 return closed(watch, .expired, state, polledAt: polledAt, lag: lag, error: nil)
             }
             state.step += 1
-            return again(watch, state, now, error: nil, &chance)
+            return again(watch, outlook, state, now, error: nil, &chance)
 
         case .gone:
             let error = "the upstream does not know this source (404): check id, account and mode"
@@ -140,18 +143,18 @@ package struct PollDecider: Sendable {
             return PollDecision(verdict: .close(.settled), change: change)
         }
         // A change at the deadline leaves one more look, at once, which then closes the watch.
-        let wait =
-            now >= watch.deadline
-            ? Duration.zero : waitUntilNext(watch, state, now, &chance)
+        let outlook = PollOutlook(watch, observation)
+        let isAtOnce = now >= outlook.deadline || isChargedNext(watch, state)
+        let wait = isAtOnce ? Duration.zero : waitUntilNext(watch, outlook, state, now, &chance)
         return PollDecision(
             verdict: .next(after: wait),
             change: WatchChange(state: state, event: event),
-            isUrgent: isUrgent(watch, now, due: now + wait)
+            isUrgent: isAtOnce || isUrgent(watch, outlook.deadline, now, due: now + wait)
         )
     }
 
     /// Ends a watch for another reason than a final status.
-    private func closed(
+    func closed(
         _ watch: Watch,
         _ reason: ClosedReason,
         _ state: WatchState,
@@ -174,23 +177,24 @@ package struct PollDecider: Sendable {
     }
 
     /// Nothing new: look again, by the policy or eagerly, and on time for the deadline.
-    private func again(
+    func again(
         _ watch: Watch,
+        _ outlook: PollOutlook,
         _ state: WatchState,
         _ now: Timestamp,
         error: String?,
         _ chance: inout some RandomNumberGenerator
     ) -> PollDecision {
-        let wait = waitUntilNext(watch, state, now, &chance)
+        let wait = waitUntilNext(watch, outlook, state, now, &chance)
         return PollDecision(
             verdict: .next(after: wait),
             change: WatchChange(state: state, lastError: error),
-            isUrgent: isUrgent(watch, now, due: now + wait)
+            isUrgent: isUrgent(watch, outlook.deadline, now, due: now + wait)
         )
     }
 
     /// No answer: back off, but give up only when the grace after the deadline has passed.
-    private func failed(
+    func failed(
         _ watch: Watch,
         _ state: WatchState,
         _ wait: Duration,
@@ -217,35 +221,41 @@ package struct PollDecider: Sendable {
             verdict: .next(after: min(wait, last - now)),
             change: WatchChange(state: state, lastError: error),
             signal: signal,
-            isUrgent: isUrgent(watch, now, due: now + min(wait, last - now))
+            isUrgent: isUrgent(watch, watch.deadline, now, due: now + min(wait, last - now))
         )
     }
 
     /// Whether somebody waits for this watch: a customer in front of a page, one who has just
     /// come back, or the deadline.
-    private func isUrgent(_ watch: Watch, _ now: Timestamp, due: Timestamp) -> Bool {
+    private func isUrgent(
+        _ watch: Watch,
+        _ deadline: Timestamp,
+        _ now: Timestamp,
+        due: Timestamp
+    ) -> Bool {
         let isEager = watch.hintedAt.map { now < $0 + Self.eagerness } ?? false
-        return isEager || watch.policy == .interactive || due >= watch.deadline
+        return isEager || watch.policy == .interactive || due >= deadline
     }
 
     private func waitUntilNext(
         _ watch: Watch,
+        _ outlook: PollOutlook,
         _ state: WatchState,
         _ now: Timestamp,
         _ chance: inout some RandomNumberGenerator
     ) -> Duration {
-        var wait = watch.policy.wait(step: state.step, using: &chance)
+        var wait = outlook.stretched(watch.policy.wait(step: state.step, using: &chance))
         if let hintedAt = watch.hintedAt, now < hintedAt + Self.eagerness {
             wait = min(wait, jittered(Self.eagerWait, &chance))
         }
-        return max(.zero, min(wait, watch.deadline - now))
+        return outlook.bounded(wait, from: now)
     }
 
     /// Full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter").
     ///
     /// Anything from the least wait to 1 s · 2^failures, capped. At least 100 ms, so that no
     /// failure spins.
-    private func backoff(
+    func backoff(
         failures: Int,
         atLeast least: Duration?,
         _ chance: inout some RandomNumberGenerator
@@ -260,7 +270,7 @@ package struct PollDecider: Sendable {
         return max(wait, least ?? .zero)
     }
 
-    private func bounded(_ retryAfter: Duration?) -> Duration? {
+    func bounded(_ retryAfter: Duration?) -> Duration? {
         retryAfter.map { min(max($0, .zero), Self.retryAfterMax) }
     }
 

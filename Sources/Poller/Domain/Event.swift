@@ -8,7 +8,8 @@ import Foundation
 ///  "seq":2,"run":1,"previous_status":"pending","status":"chargeable","final":false,
 ///  "closed_reason":null,"object":{…},"observed":{"polled_at":"2026-11-20T09:30:00.125Z","lag_ms":3}}
 /// ```
-/// `type` is `<kind>.<status>`, or `watch.<closed reason>` when the watch ended without a final
+/// `type` is `<kind>.<status>`; `charge.<outcome>` when the source was charged, with the charge as
+/// `object` and the source's own status repeated; or `watch.<closed reason>` when the watch ended without a final
 /// status; then `final` is false and `status` repeats the last one seen (or null). `object` is the upstream's object
 /// without any `client_secret`; null when it is larger than ``objectBytesMax``.
 package struct Event: Hashable, Sendable {
@@ -37,12 +38,13 @@ package struct Event: Hashable, Sendable {
     /// Records a change.
     ///
     /// `lag` is how late the poll was against its due time; `closed` is set when the watch ends
-    /// here for another reason than a final status.
+    /// here for another reason than a final status; `charge` names what became of a charge.
     package init(
         watch: Watch,
         status: SourceStatus?,
         final: Bool,
         closed: ClosedReason? = nil,
+        charge: ChargeSeen.Status? = nil,
         object: RawJSON?,
         polledAt: Timestamp,
         lag: Duration
@@ -58,6 +60,7 @@ package struct Event: Hashable, Sendable {
         self.polledAt = polledAt
         type =
             stopped.map { "watch.\($0.rawValue)" }
+            ?? charge.map { "charge.\($0.rawValue)" }
             ?? "\(watch.key.kind.rawValue).\(status?.description ?? "unknown")"
         id = EventID(key: watch.key, run: watch.run, seq: watch.seq + 1, type: type)
         let kept = object.flatMap { $0.description.utf8.count > Self.objectBytesMax ? nil : $0 }

@@ -13,6 +13,8 @@ package struct NewWatch: Hashable, Sendable {
     package let clientSecret: ClientSecret?
     /// A JSON object of strings, as sent; empty when there is none.
     package let metadata: String
+    /// What to charge once the source is chargeable; nil: nothing, or what the account says.
+    package let charge: ChargeOrder?
 
     /// Checks what spans several fields; the fields have checked themselves.
     ///
@@ -23,7 +25,8 @@ package struct NewWatch: Hashable, Sendable {
         timeout: Duration? = nil,
         notify: [NotifyURL] = [],
         clientSecret: ClientSecret? = nil,
-        metadata: String = ""
+        metadata: String = "",
+        charge: ChargeOrder? = nil
     ) throws(InvalidInput) {
         let timeout = timeout ?? policy.timeout
         guard timeout >= .seconds(1), timeout <= .seconds(90 * 86_400) else {
@@ -41,6 +44,13 @@ package struct NewWatch: Hashable, Sendable {
                 message: "is larger than \(Self.metadataBytesMax) bytes as JSON"
             )
         }
+        guard charge == nil || key.kind == .source else {
+            throw InvalidInput(
+                field: "charge",
+                message: "is for sources, src_…; a \(key.kind.rawValue) is not charged by us"
+            )
+        }
+        self.charge = charge
         self.key = key
         self.policy = policy
         self.timeout = timeout

@@ -13,6 +13,8 @@ package struct Watch: Hashable, Sendable {
     package let hintedAt: Timestamp?
     /// The source's own `client_secret`, for polls with a publishable key.
     package let clientSecret: ClientSecret?
+    /// What to charge once the source is chargeable.
+    package var charge: ChargeOrder?
     package let state: WatchState
 
     /// Puts a watch together, as a store does.
@@ -25,6 +27,7 @@ package struct Watch: Hashable, Sendable {
         seq: Int,
         hintedAt: Timestamp? = nil,
         clientSecret: ClientSecret? = nil,
+        charge: ChargeOrder? = nil,
         state: WatchState = WatchState()
     ) {
         self.key = key
@@ -35,6 +38,7 @@ package struct Watch: Hashable, Sendable {
         self.seq = seq
         self.hintedAt = hintedAt
         self.clientSecret = clientSecret
+        self.charge = charge
         self.state = state
     }
 }

@@ -12,6 +12,8 @@ package struct WatchState: Hashable, Sendable {
     package var malformed: Int
     /// When the upstream was last asked.
     package var lastPolledAt: Timestamp?
+    /// How far the charge has come, when there is to be one.
+    package var charge: ChargeProgress
 
     /// A state; by default that of a watch nobody has looked at.
     package init(
@@ -20,7 +22,8 @@ package struct WatchState: Hashable, Sendable {
         step: Int = 0,
         failures: Int = 0,
         malformed: Int = 0,
-        lastPolledAt: Timestamp? = nil
+        lastPolledAt: Timestamp? = nil,
+        charge: ChargeProgress = .none
     ) {
         self.status = status
         self.attempts = attempts
@@ -28,5 +31,6 @@ package struct WatchState: Hashable, Sendable {
         self.failures = failures
         self.malformed = malformed
         self.lastPolledAt = lastPolledAt
+        self.charge = charge
     }
 }

@@ -32,11 +32,26 @@ package struct Observation: Hashable, Sendable {
     package let final: Bool
     /// The upstream's object as it came.
     package let object: RawJSON?
+    /// When the upstream itself ends an object that keeps this status; nil when it never does, or
+    /// nobody knows.
+    package let expiresAt: Timestamp?
+    /// How much longer than its policy says the watch may wait while nothing changes, 1 or more.
+    ///
+    /// Above 1 while somebody else, such as the account's event sweep, would tell of a change.
+    package var stretch: Double
 
     /// Describes what was seen.
-    package init(status: SourceStatus, final: Bool, object: RawJSON?) {
+    package init(
+        status: SourceStatus,
+        final: Bool,
+        object: RawJSON?,
+        expiresAt: Timestamp? = nil,
+        stretch: Double = 1
+    ) {
         self.status = status
         self.final = final
         self.object = object
+        self.expiresAt = expiresAt
+        self.stretch = stretch
     }
 }

@@ -15,6 +15,7 @@ enum ProblemCode: String, CaseIterable {
     case invalidHeader = "invalid_header"
     case unauthenticated
     case notLocal = "not_local"
+    case invalidSignature = "invalid_signature"
     case notFound = "not_found"
     case watchNotFound = "watch_not_found"
     case laneNotFound = "lane_not_found"
@@ -34,7 +35,7 @@ enum ProblemCode: String, CaseIterable {
     var status: HTTPResponse.Status {
         switch self {
         case .invalidJSON, .unknownField, .unsupportedField, .missingField, .wrongType,
-            .unknownParameter, .invalidParameter, .invalidHeader:
+            .unknownParameter, .invalidParameter, .invalidHeader, .invalidSignature:
             .badRequest
         case .invalidValue, .invalidBatch: .unprocessableContent
         case .unauthenticated: .unauthorized
@@ -65,6 +66,7 @@ enum ProblemCode: String, CaseIterable {
         case .invalidHeader: "A header has a value that is not allowed."
         case .unauthenticated: "An API key is needed."
         case .notLocal: "Without API keys only local requests are served."
+        case .invalidSignature: "The body is not signed as it should be."
         case .notFound: "There is no such route."
         case .watchNotFound: "Nobody watches this source."
         case .laneNotFound: "There is no such lane now."

@@ -5,9 +5,14 @@ extension HTTPField.Name {
     static let requestID = Self.known("X-Request-Id")
     /// The client's own id of a request it may repeat.
     static let idempotencyKey = Self.known("Idempotency-Key")
+    /// What proves that a body is Stripe's.
+    static let stripeSignature = Self.known("Stripe-Signature")
 
     /// Which address a page tells the pages it links to.
     static let referrerPolicy = Self.known("Referrer-Policy")
+
+    /// What search engines may do with a page.
+    static let robotsTag = Self.known("X-Robots-Tag")
 
     private static func known(_ name: String) -> Self {
         guard let name = Self(name) else {

@@ -18,10 +18,15 @@ enum Route: String, CaseIterable {
     case limitLane = "POST /v1/lanes/{lane}/limit"
     case listQuarantine = "GET /v1/quarantine"
     case redrive = "POST /v1/quarantine/{source}/redrive"
+    case stripeWebhook = "POST /v1/stripe/webhook"
+    case stripeAccountWebhook = "POST /v1/stripe/webhook/{account}"
     case workers = "GET /v1/workers"
     case stats = "GET /v1/stats"
     case doctor = "GET /v1/doctor"
     case openAPI = "GET /openapi.json"
+    case returnLanding = "GET /r"
+    case returnPage = "GET /r/{source}"
+    case returnState = "GET /r/{source}/state"
     case dashboard = "GET /"
 
     /// The HTTP method.

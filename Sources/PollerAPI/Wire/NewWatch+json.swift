@@ -3,10 +3,11 @@ import Poller
 extension NewWatch {
     /// What `POST /v1/watches` reads, in the order documents list it.
     private static let fields = [
-        "source", "account", "kind", "client_secret", "policy", "timeout", "notify", "metadata",
+        "source", "account", "kind", "client_secret", "policy", "timeout", "notify", "charge",
+        "metadata",
     ]
     /// What later versions will read.
-    private static let fieldsOfLaterVersions = ["url", "charge"]
+    private static let fieldsOfLaterVersions = ["url"]
 
     /// Checks a request to watch something.
     ///
@@ -37,6 +38,7 @@ extension NewWatch {
         let timeout = try body.duration("timeout")
         let notify = try body.strings("notify")
         let metadata = try body.metadata("metadata")
+        let charge = try ChargeOrder.reading(members.first { $0.name == "charge" }?.value)
         self = try Problem.checked { () throws(InvalidInput) in
             var urls: [NotifyURL] = []
             for (index, text) in notify.enumerated() {
@@ -53,7 +55,8 @@ extension NewWatch {
                 clientSecret: try secret.map { text throws(InvalidInput) in
                     try ClientSecret(text)
                 },
-                metadata: metadata
+                metadata: metadata,
+                charge: charge
             )
         }
     }
@@ -89,7 +92,7 @@ extension SourceKind {
             guard let inferred = SourceKind(inferredFrom: source) else {
                 throw Problem(
                     code == .invalidValue ? .missingField : code,
-                    "kind is required, because the id does not begin with src_ or pi_: \(all).",
+                    "kind is required, because the id has none of Stripe's prefixes: \(all).",
                     field: "kind"
                 )
             }

@@ -97,13 +97,23 @@ struct RequestFields {
 
     /// An object of strings as JSON text; empty when it is absent, null or empty.
     func metadata(_ name: String) throws(Problem) -> String {
+        let entries = try pairs(name).map { "\(RawJSON.literal($0)):\(RawJSON.literal($1))" }
+        return entries.isEmpty ? "" : "{\(entries.joined(separator: ","))}"
+    }
+
+    /// An object of strings; empty when it is absent, null or empty.
+    func texts(_ name: String) throws(Problem) -> [String: String] {
+        // Of a name given twice the last one counts, as everywhere in JSON.
+        Dictionary(try pairs(name)) { _, last in last }
+    }
+
+    private func pairs(_ name: String) throws(Problem) -> [(String, String)] {
         let entries: [JSONValue.Member]
         switch value(name) {
-        case nil, .null: return ""
+        case nil, .null: return []
         case .object(let members): entries = members
         case .some(let other): throw wrongType(name, "an object of strings", other)
         }
-        guard !entries.isEmpty else { return "" }
         guard entries.count <= Self.metadataCountMax else {
             throw Problem(
                 .invalidValue,
@@ -111,7 +121,7 @@ struct RequestFields {
                 field: name
             )
         }
-        var parts: [String] = []
+        var parts: [(String, String)] = []
         for entry in entries {
             guard (1...Self.metadataNameMax).contains(entry.name.utf8.count),
                 Self.isClean(entry.name)
@@ -135,9 +145,9 @@ struct RequestFields {
                     field: field
                 )
             }
-            parts.append("\(RawJSON.literal(entry.name)):\(RawJSON.literal(text))")
+            parts.append((entry.name, text))
         }
-        return "{\(parts.joined(separator: ","))}"
+        return parts
     }
 
     private func number(_ name: String) throws(Problem) -> String? {

@@ -31,6 +31,12 @@ extension WatchSnapshot {
         {
             json.add("object", raw: object.description)
         }
+        if watch.charge != nil || state.charge != .none {
+            var charge = JSONObject()
+            charge.add("state", state.charge.name)
+            charge.add("id", orNull: state.charge.charge?.description)
+            json.add("charge", raw: charge.text)
+        }
         if let outcome { json.add("outcome", outcome.rawValue) }
         return json.text
     }

@@ -2,6 +2,7 @@
 
 import base64
 import os
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from .mail_sink import MailSink
 from .poller_api import PollerAPI
 from .process import Process
 from .pubsub_client import PubSubClient
-from .redis_server import RedisServer
+from .redis_cluster import RedisCluster
+from .redis_sentinel import RedisSentinel
+from .redis_server import RedisServer, free_port
 from .sandbox import Sandbox
 from .stream_client import StreamClient
 from .waiting import wait_until
@@ -44,8 +47,8 @@ class Role(Process):
         """The URL of `api`, `gateway` or `admin`, of the present start."""
         return self.line(LISTENING.format(listener)).group(1)
 
-    def wait_ready(self) -> "Role":
-        self.line(r"^pollerd ready$")
+    def wait_ready(self, timeout_s: float = 20) -> "Role":
+        self.line(r"^pollerd ready$", timeout_s)
         return self
 
     def admin(self, path: str) -> requests.Response:
@@ -60,6 +63,10 @@ class Role(Process):
         return total
 
 
+# The ways Redis is run, by name.
+STORES = {"standalone": RedisServer, "sentinel": RedisSentinel, "cluster": RedisCluster}
+
+
 class Cluster:
     """Redis, the sandbox, `pollerd api`, `worker` × n, `notifier`, and every channel's listener.
 
@@ -72,6 +79,9 @@ class Cluster:
         notifiers: int = 1,
         env: dict[str, str] | None = None,
         listen: bool = True,
+        apis: int = 1,
+        store: str = "standalone",
+        fsync: str = "always",
     ):
         self._folder = tempfile.TemporaryDirectory(prefix="poller-e2e-")
         root = Path(self._folder.name)
@@ -81,7 +91,9 @@ class Cluster:
         self._peers: list = []
         self._listen = listen
         self._extra = env or {}
-        self._sizes = (workers, notifiers)
+        self._sizes = (workers, notifiers, apis)
+        self._store = store
+        self._fsync = fsync
         self._data = root / "redis"
 
     def __enter__(self) -> "Cluster":
@@ -94,7 +106,9 @@ class Cluster:
         return self
 
     def _start(self) -> None:
-        self.redis = self._add(RedisServer(self.logs, self._data)).start()
+        self.redis = STORES[self._store](self.logs, self._data, fsync=self._fsync)
+        self.processes += self.redis.processes
+        self.redis.start()
         sandbox = self._add(
             Process(
                 "sandbox",
@@ -127,22 +141,46 @@ class Cluster:
             "POLLER_DRAIN_TIMEOUT": "10s",
             "POLLER_LOG_LEVEL": "debug",
         } | self._extra
-        workers, notifiers = self._sizes
+        workers, notifiers, apis = self._sizes
         self.api_process = self.role("api", "api").start()
+        self.apis = [self.api_process]
+        self.apis += [self.role(f"api{n}", "api").start() for n in range(2, apis + 1)]
         self.workers = [self.role(f"worker{n}", "worker").start() for n in range(1, workers + 1)]
         self.notifiers = [
-            self.role(f"notifier{n}", "notifier").start() for n in range(1, notifiers + 1)
+            # A fixed port: a client that lost its connection finds the gateway where it was.
+            self.role(
+                f"notifier{n}", "notifier", {"POLLER_GATEWAY_BIND": f"127.0.0.1:{free_port()}"}
+            ).start()
+            for n in range(1, notifiers + 1)
         ]
-        for role in [self.api_process, *self.workers, *self.notifiers]:
+        for role in [*self.apis, *self.workers, *self.notifiers]:
             role.wait_ready()
         self.api = PollerAPI(self.api_process.address("api"))
         if self._listen:
-            self.pubsub = self._peer(PubSubClient(self.redis.url))
+            self.pubsub = self._peer(PubSubClient(self.redis.listen_url))
             self.stream = self._peer(StreamClient(self.gateway()))
 
-    def role(self, name: str, role: str) -> Role:
+    def role(self, name: str, role: str, env: dict[str, str] | None = None) -> Role:
         """Another `pollerd` of this cluster; the caller starts it."""
-        return self._add(Role(name, [program("pollerd"), role], self.logs, self.env))
+        env = self.env | (env or {})
+        return self._add(Role(name, [program("pollerd"), role], self.logs, env))
+
+    def fsck(self) -> subprocess.CompletedProcess:
+        """`pollerd fsck` on this cluster's store; exit status 1 when something is not in its place."""
+        return subprocess.run(
+            [program("pollerd"), "fsck"], env=self.env, capture_output=True, text=True, timeout=120
+        )
+
+    def busy_partitions(self) -> list[str]:
+        """The partitions that have recorded something, the fullest first."""
+        with self.redis.client() as client:
+            total = int(client.hget("poller:layout", "partitions"))
+            sizes = {str(p): client.xlen(f"poller:e{{{p}}}") for p in range(total)}
+        return sorted((p for p, size in sizes.items() if size), key=lambda p: -sizes[p])
+
+    def busy_master(self) -> RedisServer:
+        """In a Redis Cluster, the master of the fullest partition."""
+        return self.redis.master_of(self.busy_partitions()[0])
 
     def gateway(self) -> str:
         """The live gateway's URL; the role that prints it has it."""

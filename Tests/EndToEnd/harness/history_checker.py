@@ -4,7 +4,9 @@ Independent of the system under test: it reads the sandbox's history, the record
 receipts of each channel, and knows only the guarantees of DESIGN §3.
 """
 
+from bisect import bisect_right
 from collections import Counter
+from datetime import datetime
 
 from .receipts import Receipts
 
@@ -16,35 +18,91 @@ def is_mailed(event: dict) -> bool:
     return event["status"] == "requires_payment_method" and event["previous_status"] is not None
 
 
+def polled_ms(event: dict) -> float:
+    """When the poll began that saw it, by the store's clock."""
+    return datetime.fromisoformat(event["observed"]["polled_at"]).timestamp() * 1000
+
+
 class HistoryChecker:
-    """Collects every violation instead of stopping at the first: a chaos run is expensive."""
+    """Collects every violation instead of stopping at the first: a chaos run is expensive.
 
-    def __init__(self, happened: dict[str, list[dict]], recorded: dict[str, list[dict]]):
+    happened: each source's statuses as they were at the sandbox, oldest first.
+    recorded: each source's events in the order of their recording.
+    lineages: Redis may have lost acknowledged writes in a failover. Then events may be recorded
+        again from an earlier `seq` on: what counts as the record is the last of each `seq`; what
+        was dropped must have been true all the same. Otherwise everything is strict.
+    seen_within_ms: an event's status must have been the source's at some moment from the start of
+        its poll to so long after; nil where the sandbox's clock was moved.
+    noticed_within_ms: a status that lasted longer than this must be on record by then.
+
+    `counts` has the violations by kind: `lost`, `doubled`, `disordered` and `false`.
+    """
+
+    # The clocks of the sandbox and of Redis are the machine's, each rounded to a millisecond.
+    ROUNDING_MS = 5
+
+    def __init__(
+        self,
+        happened: dict[str, list[dict]],
+        recorded: dict[str, list[dict]],
+        lineages: bool = False,
+        seen_within_ms: float | None = None,
+        noticed_within_ms: float | None = None,
+    ):
         self.violations: list[str] = []
-        self._recorded = recorded
+        self.counts: Counter = Counter()
+        # Events that a failover lost and that were recorded anew, or otherwise, later.
+        self.rewound = 0
+        # From each matched change to its poll.
+        self.noticed_ms: list[float] = []
+        self._lineages = lineages
+        self._seen_within_ms = seen_within_ms
+        self._noticed_within_ms = noticed_within_ms
+        self._recorded: dict[str, list[dict]] = {}
+        self._ever: dict[str, set[str]] = {}
         for source, events in recorded.items():
-            statuses = [change["status"] for change in happened.get(source, [])]
-            self._check_recorded(source, events, statuses)
+            changes = happened.get(source, [])
+            self._ever[source] = {event["id"] for event in events}
+            self._recorded[source] = self._present(source, events, changes) if lineages else events
+            self._check_recorded(source, self._recorded[source], changes)
 
-    def _say(self, source: str, text: str) -> None:
+    def _say(self, source: str, text: str, kind: str = "false", count: int = 1) -> None:
         self.violations.append(f"{source}: {text}")
+        self.counts[kind] += count
 
-    def _check_recorded(self, source: str, events: list[dict], statuses: list[str]) -> None:
+    def _present(self, source: str, events: list[dict], changes: list[dict]) -> list[dict]:
+        """What is left after every rewind; an event with a lower `seq` begins the new lineage."""
+        present: list[dict] = []
+        statuses = {change["status"] for change in changes}
+        for event in events:
+            while present and present[-1]["seq"] >= event["seq"]:
+                dropped = present.pop()
+                # The same event read twice, from the outbox and from the log, is no rewind.
+                self.rewound += dropped["id"] != event["id"] and dropped["seq"] == event["seq"]
+                if dropped["status"] not in statuses:
+                    self._say(source, f"{dropped['id']} says {dropped['status']}, which never was")
+            present.append(event)
+        return present
+
+    def _check_recorded(self, source: str, events: list[dict], changes: list[dict]) -> None:
         """Gapless seq, each change once, in the order it happened, ending with the last one.
 
         A status that lived shorter than the poll interval may be missing; nothing else may.
         """
+        statuses = [change["status"] for change in changes]
         if not statuses:
             return self._say(source, "recorded, but the upstream never had it")
         if not events:
-            return self._say(source, f"lost: nothing recorded of {statuses}")
+            return self._say(source, f"lost: nothing recorded of {statuses}", "lost")
         seqs = [event["seq"] for event in events]
         if seqs != list(range(1, len(events) + 1)):
-            self._say(source, f"seq is {seqs}")
+            missing = set(range(1, max(seqs) + 1)) - set(seqs)
+            kind = "lost" if missing else "doubled" if len(set(seqs)) < len(seqs) else "disordered"
+            self._say(source, f"seq is {_shown(seqs)}", kind, max(len(missing), 1))
         for event_id, count in Counter(event["id"] for event in events).items():
             if count > 1:
-                self._say(source, f"{event_id} recorded {count} times")
-        previous, place = None, 0
+                self._say(source, f"{event_id} recorded {count} times", "doubled", count - 1)
+        previous, place = None, -1
         for event in events:
             said = event["previous_status"]
             if said != previous:
@@ -52,22 +110,82 @@ class HistoryChecker:
             if event["type"].startswith("watch."):
                 continue
             if event["status"] == previous:
-                self._say(source, f"seq {event['seq']} repeats {previous}")
+                self._say(source, f"seq {event['seq']} repeats {previous}", "doubled")
             previous = event["status"]
-            if previous in statuses[place:]:
-                place = statuses.index(previous, place) + 1
+            found = self._place(event, changes, place)
+            if found is None:
+                self._say(
+                    source,
+                    f"seq {event['seq']} says {previous}, out of order: {_shown(statuses)}",
+                    "disordered",
+                )
             else:
-                self._say(source, f"seq {event['seq']} says {previous}, out of order: {statuses}")
+                place = found
+                if self._seen_within_ms is not None:
+                    self.noticed_ms.append(polled_ms(event) - changes[place]["at_ms"])
         if previous != statuses[-1] and events[-1]["type"] != "watch.cancelled":
-            self._say(source, f"last recorded {previous}, last happened {statuses[-1]}")
+            last = f"last recorded {previous}, last happened {statuses[-1]}"
+            self._say(source, last, "lost")
         closed = [event["closed_reason"] for event in events]
         if any(closed[:-1]) or not closed[-1]:
-            self._say(source, f"closed_reason is {closed}")
+            self._say(source, f"closed_reason is {_shown(closed)}")
         if events[-1]["final"] != (closed[-1] == "settled"):
             self._say(source, f"final is {events[-1]['final']} although it is {closed[-1]}")
+        if self._noticed_within_ms is not None:
+            self._check_noticed(source, events, changes)
+
+    def _place(self, event: dict, changes: list[dict], after: int) -> int | None:
+        """The first change behind `after` that the event's poll can have seen."""
+        begin = end = None
+        if self._seen_within_ms is not None:
+            begin = polled_ms(event) - self.ROUNDING_MS
+            end = begin + self._seen_within_ms + self.ROUNDING_MS
+        for place in range(after + 1, len(changes)):
+            change = changes[place]
+            if begin is not None:
+                if change["at_ms"] > end:
+                    return None
+                is_over = place + 1 < len(changes) and changes[place + 1]["at_ms"] < begin
+                if is_over:
+                    continue
+            if change["status"] == event["status"]:
+                return place
+        return None
+
+    def _check_noticed(self, source: str, events: list[dict], changes: list[dict]) -> None:
+        """Whatever has not changed for long must be what the record says."""
+        times = [polled_ms(event) for event in events]
+        # The watch may have been enqueued long after the source was made.
+        for change, following in zip(changes, changes[1:]):
+            moment = max(change["at_ms"], times[0]) + self._noticed_within_ms
+            if moment >= following["at_ms"]:
+                continue
+            known = events[bisect_right(times, moment) - 1]
+            if known["status"] != change["status"]:
+                lasted = following["at_ms"] - change["at_ms"]
+                text = f"{change['status']} lasted {lasted} ms and is not on record"
+                self._say(source, text, "lost")
+
+    @property
+    def recorded(self) -> dict[str, list[dict]]:
+        """What counts as the record of each source."""
+        return self._recorded
+
+    def agrees(self, source: str, listed: list[dict]) -> None:
+        """Checks the watch's own log, as the API lists it, against the record: the same end."""
+        wanted = [event["id"] for event in self._recorded[source]][-len(listed) :]
+        got = [event["id"] for event in listed]
+        if not got or got != wanted:
+            self._say(source, f"its log says {_shown(got)}, the outbox said {_shown(wanted)}", "lost")
 
     def channel(
-        self, name: str, receipts: Receipts, doubles: bool = False, gaps: bool = False
+        self,
+        name: str,
+        receipts: Receipts,
+        doubles: bool = False,
+        gaps: bool = False,
+        foreign: bool = False,
+        among: set[str] | None = None,
     ) -> None:
         """Checks one channel: every recorded event, in order, and no other.
 
@@ -75,30 +193,51 @@ class HistoryChecker:
 
         doubles: an event may arrive again with the same id, as after a crash in mid-attempt.
         gaps: events may be missing, as on pub/sub over a lost connection.
+        foreign: an event may have been told and then lost with its lineage.
+        among: the sources that the channel is told of; all unless given.
         """
         arrived = receipts.by_source()
-        self.violations += [f"{name}: {problem}" for problem in receipts.problems]
-        for source, events in self._recorded.items():
-            told = [event for event in events if name != "email" or is_mailed(event)]
-            wanted = [event["id"] for event in told]
+        for problem in receipts.problems:
+            self.violations.append(f"{name}: {problem}")
+            self.counts["false"] += 1
+        recorded = {s: e for s, e in self._recorded.items() if among is None or s in among}
+        for source, events in recorded.items():
+            wanted = {e["id"]: n for n, e in enumerate(events) if name != "email" or is_mailed(e)}
             got = [receipt.event for receipt in arrived.get(source, [])]
-            first = list(dict.fromkeys(got))
-            missing = [event for event in wanted if event not in first]
-            foreign = [event for event in first if event not in wanted]
-            doubled = [event for event, count in Counter(got).items() if count > 1]
-            if missing and not gaps:
-                self._say(source, f"{name} misses {len(missing)} of {len(wanted)}: {missing}")
+            times = Counter(got)
+            missing = [event for event in wanted if event not in times]
+            unknown = [event for event in times if event not in wanted]
             if foreign:
-                self._say(source, f"{name} brought events never recorded: {foreign}")
+                # What a failover lost right after it was told nobody else can have seen.
+                unknown = [event for event in unknown if event not in self._ever[source]]
+            doubled = [event for event, count in times.items() if count > 1]
+            if missing and not gaps:
+                told = [r.seq for r in arrived.get(source, [])]
+                text = f"{name} misses {len(missing)} of {len(wanted)}: {_shown(missing)}, seq "
+                text += f"{_shown([wanted[e] + 1 for e in missing])}; it brought {_shown(told)}"
+                self._say(source, text, "lost", len(missing))
+            if unknown:
+                text = f"{name} brought events never recorded: {_shown(unknown)}"
+                self._say(source, text, "false", len(unknown))
             if doubled and not doubles:
-                self._say(source, f"{name} doubled {doubled}")
-            known = [event for event in first if event in wanted]
-            if known != [event for event in wanted if event in first]:
-                self._say(source, f"{name} out of order: {known} instead of {wanted}")
-        for source in arrived.keys() - self._recorded.keys():
+                self._say(source, f"{name} doubled {_shown(doubled)}", "doubled", len(doubled))
+            # An event that was told, lost and recorded anew behind another one comes again: then
+            # its last time counts.
+            order = reversed(dict.fromkeys(reversed(got))) if self._lineages else times
+            known = [event for event in order if event in wanted]
+            behind = [b for a, b in zip(known, known[1:]) if wanted[b] < wanted[a]]
+            if behind:
+                text = f"{name} out of order: {_shown(known)} instead of {_shown(list(wanted))}"
+                self._say(source, text, "disordered", len(behind))
+        for source in arrived.keys() - recorded.keys():
             self._say(source, f"{name} brought an event of a source nobody enqueued")
 
     def verdict(self) -> None:
         """Fails with every violation, the first twenty in full."""
         shown = "\n".join(self.violations[:20])
         assert not self.violations, f"{len(self.violations)} violations\n{shown}"
+
+
+def _shown(values: list) -> str:
+    """A list that a person can still read when a run was long."""
+    return str(values) if len(values) <= 24 else f"[… {', '.join(map(repr, values[-24:]))}]"

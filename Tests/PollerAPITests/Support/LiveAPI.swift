@@ -21,6 +21,7 @@ struct LiveAPI: HTTPServer {
     static func run(
         keys: APIKeys = .none,
         checks: [any HealthCheck] = [],
+        webhooks: (any WebhookIntake)? = nil,
         partitions: Int = 4,
         _ body: (LiveAPI) async throws -> Void
     ) async throws {
@@ -39,7 +40,8 @@ struct LiveAPI: HTTPServer {
             members: store,
             laneLimit: .stripe,
             feed: observed,
-            checks: checks
+            checks: checks,
+            webhooks: webhooks
         )
         let server = APIServer(
             bind: ListenAddress(host: "127.0.0.1", port: 0),

@@ -1,0 +1,105 @@
+import Foundation
+
+/// What to charge when a watched source becomes chargeable.
+///
+/// *Shape* (JSON, as the API takes it and the store keeps it): `true`, or an object with any of
+/// `{"amount":1099,"description":"…","statement_descriptor":"…","metadata":{"order":"4711"}}`.
+package struct ChargeOrder: Hashable, Sendable {
+    /// In the currency's smallest unit; the source's own amount when nil.
+    package let amount: Int?
+    /// The API's `description`: for people.
+    package let note: String?
+    /// The text on the customer's statement.
+    package let statementDescriptor: String?
+    /// Kept with the charge.
+    package let metadata: [String: String]
+
+    /// The whole amount of the source, with nothing to say about it.
+    package static let whole = ChargeOrder()
+
+    /// Checks an order.
+    package init(
+        amount: Int? = nil,
+        note: String? = nil,
+        statementDescriptor: String? = nil,
+        metadata: [String: String] = [:]
+    ) throws(InvalidInput) {
+        guard amount.map({ (1...99_999_999_999).contains($0) }) ?? true else {
+            throw InvalidInput(
+                field: "charge.amount",
+                message: "must be a positive whole number in the currency's smallest unit"
+            )
+        }
+        // Stripe's own limits; 50 of the metadata's entries less one that is ours.
+        for (field, text, most) in [
+            ("description", note, 500), ("statement_descriptor", statementDescriptor, 35),
+        ] where (text?.utf8.count ?? 0) > most {
+            throw InvalidInput(field: "charge.\(field)", message: "is longer than \(most) bytes")
+        }
+        guard metadata.count < 50 else {
+            throw InvalidInput(field: "charge.metadata", message: "has more than 49 entries")
+        }
+        self.amount = amount
+        self.note = note
+        self.statementDescriptor = statementDescriptor
+        self.metadata = metadata
+    }
+
+    private init() {
+        amount = nil
+        note = nil
+        statementDescriptor = nil
+        metadata = [:]
+    }
+
+    /// The idempotency key of a source's one charge.
+    ///
+    /// Of account and source alone: whoever charges it, in whichever run, after whatever crash,
+    /// sends the same key. At most 145 characters of the 255 allowed.
+    package static func idempotencyKey(of key: WatchKey) -> String {
+        "poller-charge:\(key.account):\(key.source)"
+    }
+}
+
+extension ChargeOrder: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case amount, metadata
+        case note = "description"
+        case statementDescriptor = "statement_descriptor"
+    }
+
+    /// Reads an order that was checked when it was stored.
+    package init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        amount = try fields.decodeIfPresent(Int.self, forKey: .amount)
+        note = try fields.decodeIfPresent(String.self, forKey: .note)
+        statementDescriptor = try fields.decodeIfPresent(String.self, forKey: .statementDescriptor)
+        metadata = try fields.decodeIfPresent([String: String].self, forKey: .metadata) ?? [:]
+    }
+
+    /// Writes what is set; the same order always makes the same bytes.
+    package func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encodeIfPresent(amount, forKey: .amount)
+        try fields.encodeIfPresent(note, forKey: .note)
+        try fields.encodeIfPresent(statementDescriptor, forKey: .statementDescriptor)
+        if !metadata.isEmpty { try fields.encode(metadata, forKey: .metadata) }
+    }
+
+    /// The order as a store keeps it, one line.
+    package var json: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Numbers and text always encode.
+        let data = (try? encoder.encode(self)) ?? Data("{}".utf8)
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    /// Reads an order back from a store; nil when the text is none.
+    package init?(json: String) {
+        guard let order = try? JSONDecoder().decode(ChargeOrder.self, from: Data(json.utf8)) else {
+            return nil
+        }
+        self = order
+    }
+}

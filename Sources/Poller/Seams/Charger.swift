@@ -1,0 +1,73 @@
+/// Takes the money of a source that has become chargeable.
+package protocol Charger: Sendable {
+    /// What to charge for watches of this account that say nothing; nil: nothing.
+    func standingOrder(for account: AccountID) -> ChargeOrder?
+
+    /// Charges a source, whose object was seen a moment ago, exactly once however often this is
+    /// called: always with ``ChargeOrder/idempotencyKey(of:)``.
+    ///
+    /// Never throws: whatever happens is one of the results.
+    func charge(
+        _ watch: Watch,
+        _ order: ChargeOrder,
+        object: RawJSON,
+        timeout: Duration
+    ) async -> ChargeResult
+
+    /// Looks for the charge that consumed a source.
+    ///
+    /// Answers `made`, `declined` when there is none, or why it could not look.
+    func find(_ watch: Watch, object: RawJSON, timeout: Duration) async -> ChargeResult
+}
+
+/// What came of one try to charge a source.
+package enum ChargeResult: Hashable, Sendable {
+    /// There is a charge, made now or by an earlier try.
+    case made(ChargeSeen)
+    /// Refused for good: a decline, or a source that cannot be charged so.
+    ///
+    /// `code` is a stable word such as `card_declined`.
+    case declined(code: String)
+    /// Not enough has arrived at a receiver: charge it when the rest has come.
+    case incomplete(received: Int, wanted: Int)
+    /// Nobody knows whether it was made; the same key must be tried again.
+    case indeterminate(String)
+    /// Certainly not made; try again later, after `retryAfter` at least.
+    case postponed(String, retryAfter: Duration?)
+}
+
+/// A charge as somebody has really seen it.
+package struct ChargeSeen: Hashable, Sendable {
+    /// What the bank says.
+    package enum Status: String, Hashable, Sendable {
+        case pending, succeeded, failed
+    }
+
+    package let id: ChargeID
+    package let status: Status
+    /// The upstream's object as it came.
+    package let object: RawJSON?
+
+    /// Describes what was seen.
+    package init(id: ChargeID, status: Status, object: RawJSON?) {
+        self.id = id
+        self.status = status
+        self.object = object
+    }
+}
+
+extension ChargeResult {
+    /// Every ``name`` there is.
+    package static let names = ["made", "declined", "incomplete", "indeterminate", "postponed"]
+
+    /// The class of the result, for logs and metrics.
+    package var name: String {
+        switch self {
+        case .made: "made"
+        case .declined: "declined"
+        case .incomplete: "incomplete"
+        case .indeterminate: "indeterminate"
+        case .postponed: "postponed"
+        }
+    }
+}

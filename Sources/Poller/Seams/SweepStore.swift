@@ -1,0 +1,103 @@
+/// What the sweeps of accounts' event lists remember, what came in by webhook, and what was read.
+///
+/// One item an account; every operation is atomic.
+package protocol SweepStore: Sendable {
+    /// Takes the account's sweep for `span`, when it is due and nobody else has it.
+    ///
+    /// A sweep whose span has passed belongs to a dead process and is taken over.
+    func take(
+        _ account: AccountID,
+        owner: OwnerID,
+        for span: Duration
+    ) async throws(StoreError) -> SweepTurn
+
+    /// Notes how far a sweep has come, and gives it back until `pause` has passed.
+    ///
+    /// Returns the events that were reported as unseen earlier, longer ago than a webhook may
+    /// take, and that no webhook has brought: they were missed. Nil when the sweep had been taken
+    /// over, and nothing is noted.
+    func finish(
+        _ progress: SweepProgress,
+        of account: AccountID,
+        owner: OwnerID,
+        pause: Duration
+    ) async throws(StoreError) -> Int?
+
+    /// Which of these marks are set: one answer for each.
+    func isMarked(_ marks: [String], of account: AccountID) async throws(StoreError) -> [Bool]
+
+    /// Sets marks, each for its own span.
+    func mark(
+        _ marks: [(name: String, span: Duration)],
+        of account: AccountID
+    ) async throws(StoreError)
+
+    /// Adds to what was read from an account today, and tells the sum of thirty days.
+    func addReads(_ usage: ReadUsage, of account: AccountID) async throws(StoreError) -> ReadUsage
+}
+
+/// How an account's sweep stands, and whether it is ours now.
+package struct SweepTurn: Hashable, Sendable {
+    /// Ours until the span ends.
+    package let isOurs: Bool
+    /// How far it has come.
+    package let cursor: SweepCursor
+    /// When it last had seen every event; nil when it never has.
+    package let caughtUpAt: Timestamp?
+    /// The store's clock.
+    package let now: Timestamp
+
+    /// Puts a turn together, as a store does.
+    package init(isOurs: Bool, cursor: SweepCursor, caughtUpAt: Timestamp?, now: Timestamp) {
+        self.isOurs = isOurs
+        self.cursor = cursor
+        self.caughtUpAt = caughtUpAt
+        self.now = now
+    }
+}
+
+/// How far a sweep has come in an account's events.
+package enum SweepCursor: Hashable, Sendable {
+    /// It has never looked.
+    case start
+    /// It began at this time and has seen no event yet.
+    case since(Timestamp)
+    /// This event is the last one it has seen.
+    case after(String)
+}
+
+/// What one sweep did.
+package struct SweepProgress: Hashable, Sendable {
+    package let cursor: SweepCursor
+    /// Nothing newer was there.
+    package let isCaughtUp: Bool
+    /// Events that no webhook had brought yet, when webhooks are expected.
+    package let unseen: [String]
+
+    /// Describes what one sweep did.
+    package init(cursor: SweepCursor, isCaughtUp: Bool, unseen: [String]) {
+        self.cursor = cursor
+        self.isCaughtUp = isCaughtUp
+        self.unseen = unseen
+    }
+}
+
+/// Reads from an account and the transactions they were for.
+package struct ReadUsage: Hashable, Sendable {
+    package var reads: Int
+    /// Watches that were looked at for the first time.
+    package var transactions: Int
+
+    /// Puts both together.
+    package init(reads: Int, transactions: Int) {
+        self.reads = reads
+        self.transactions = transactions
+    }
+
+    /// What Stripe allows for so many transactions in thirty days: 500 reads each, and never less
+    /// than 10,000 a month (FACTS §3.1).
+    package var allowance: Int { max(10_000, 500 * transactions) }
+
+    /// The share of the allowance that is used; above 1 it is exceeded.
+    package var used: Double { Double(reads) / Double(allowance) }
+}

@@ -1,0 +1,51 @@
+import ArgumentParser
+import Foundation
+import StripeAPI
+
+/// Which Stripe, and as whom: the options of every command that talks to Stripe itself.
+struct StripeOptions: ParsableArguments {
+    @Option(
+        name: .customLong("stripe-account"),
+        help: "Act for this connected account, acct_… (Stripe-Account)."
+    )
+    var stripeAccount: String?
+
+    @Option(
+        name: .customLong("idempotency-key"),
+        help: "The same for every repetition; a new one when absent."
+    )
+    var idempotencyKey: String?
+
+    /// Longer than any answer of Stripe's that still comes, short enough for a person who waits.
+    private static let timeout = Duration.seconds(30)
+
+    /// Runs calls against Stripe; failures become a message and an exit status.
+    func perform<Value>(
+        _ body: (StripeClient) async throws(StripeError) -> Value
+    ) async throws
+        -> Value
+    {
+        let environment = ProcessInfo.processInfo.environment
+        guard let key = environment["STRIPE_API_KEY"], !key.isEmpty else {
+            Terminal.printError(
+                "STRIPE_API_KEY is not set\nSet it to a secret key, sk_…, or a restricted one."
+            )
+            throw ExitCode(64)
+        }
+        var configuration = StripeClientConfiguration(
+            key: StripeKey(key),
+            account: stripeAccount,
+            timeout: Self.timeout
+        )
+        if let base = environment["POLLER_STRIPE_API_BASE"], !base.isEmpty {
+            configuration.baseURL = base
+        }
+        do throws(StripeError) {
+            return try await body(StripeClient(configuration: configuration))
+        } catch {
+            let failure = Failure(error, base: configuration.baseURL)
+            Terminal.printError(failure.message)
+            throw ExitCode(failure.exitStatus)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import ArgumentParser
+import PollerClient
+import StripeAPI
+
+/// Whether the cluster watches what a command has made, and how.
+struct WatchOptions: ParsableArguments {
+    @Flag(help: "Let the cluster watch it.")
+    var watch = false
+
+    @Flag(help: "Watch it, and show events until it is closed.")
+    var follow = false
+
+    @Flag(help: "Watch it, and let the cluster charge it once when it becomes chargeable.")
+    var chargeWhenChargeable = false
+
+    @Option(help: "Watch by this policy: interactive, standard or patient.")
+    var policy: String?
+
+    @Option(help: "How long to watch, 1s to 90d; the policy's own when absent.")
+    var timeout: Span?
+
+    @Option(help: "Where to tell: https://… or mailto:…; may be repeated.")
+    var notify: [String] = []
+
+    @Option(help: "The cluster's name of the account; default when absent.")
+    var account: String?
+
+    @OptionGroup var server: ServerOptions
+
+    /// Whether anything is to be watched.
+    var isWatched: Bool { watch || follow || chargeWhenChargeable }
+
+    func validate() throws {
+        guard isWatched || (policy == nil && timeout == nil && notify.isEmpty) else {
+            throw ValidationError("--policy, --timeout and --notify belong to --watch or --follow")
+        }
+    }
+
+    /// Hands an object to the cluster, and follows it if that is wanted.
+    ///
+    /// Its secret goes along: it opens the return page to the customer.
+    func run(_ id: String, secret: StripeAPI.ClientSecret?) async throws {
+        guard isWatched else { return }
+        let name = WatchName(id, account: account)
+        let request = WatchRequest(
+            name,
+            policy: policy,
+            timeout: timeout?.duration,
+            notify: notify,
+            clientSecret: secret?.rawValue,
+            charge: chargeWhenChargeable ? .whole : nil
+        )
+        try await server.perform { client in
+            let result = try await client.enqueue([request])
+            guard let line = result.results.first else { return }
+            if !server.json {
+                Terminal.printLine("watched: \(line.outcome), run \(line.run)")
+            }
+            guard follow else { return }
+            try await Follow.untilClosed([name: line.run], client: client, json: server.json)
+        }
+    }
+}

@@ -1,0 +1,198 @@
+"""What goes wrong, when, and for how long: a schedule that a seed decides."""
+
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+
+from harness.cluster import Cluster, Role
+from harness.process import Process
+from harness.redis_cluster import RedisCluster
+from harness.redis_sentinel import RedisSentinel
+from harness.redis_server import RedisServer
+
+# How often each kind comes, in relation to the others.
+WEIGHTS = {
+    "worker killed": 4,
+    "worker frozen": 3,
+    "worker drained": 1,
+    "notifier killed": 1,
+    "notifier frozen": 2,
+    "notifier drained": 1,
+    "api killed": 2,
+    "api frozen": 1,
+    "redis killed": 2,
+    "redis frozen": 2,
+    "slot moved": 3,
+}
+# A delivery of a killed notifier waits for the end of its lease, 45 s: too long for a short run.
+LONG_ONLY = {"notifier killed"}
+
+
+class Faults:
+    """Does one thing after the other, some at once, and puts everything right again.
+
+    `log` has (kind, target, seconds since the start); `counts` how often each kind was done.
+    """
+
+    PAUSE_S = (0.4, 2.0)
+    # Longer than any lease of a worker here: what it held has been taken by somebody else.
+    BEYOND_LEASE_S = (0.3, 1.5)
+    # Of one fault in so many, the next does not wait for the end.
+    TOGETHER = 4
+
+    def __init__(self, cluster: Cluster, seed: int, lease_s: float, kinds: set[str] | None = None):
+        self.counts: Counter = Counter()
+        self.log: list[tuple[str, str, float]] = []
+        self._cluster = cluster
+        self._chance = random.Random(seed)
+        self._lease_s = lease_s
+        self._kinds = kinds
+        self._busy: set[str] = set()
+        self._began = time.monotonic()
+
+    def _actions(self) -> dict[str, Callable]:
+        roles = {
+            "worker": self._cluster.workers,
+            "notifier": self._cluster.notifiers,
+            "api": self._cluster.apis,
+        }
+        found: dict[str, Callable] = {}
+        for name, processes in roles.items():
+            found[f"{name} killed"] = lambda ps=processes: self._any(ps, self._kill)
+            found[f"{name} frozen"] = lambda ps=processes: self._any(ps, self._freeze)
+            found[f"{name} drained"] = lambda ps=processes: self._any(ps, self._drain)
+        found["redis killed"] = lambda: self._redis(self._kill_redis)
+        found["redis frozen"] = lambda: self._redis(self._freeze_redis)
+        if isinstance(self._cluster.redis, RedisCluster):
+            found["slot moved"] = lambda: self._redis(self._move_slot)
+        wanted = self._kinds if self._kinds is not None else set(WEIGHTS)
+        return {kind: found[kind] for kind in WEIGHTS if kind in wanted and kind in found}
+
+    def run(self, seconds: float) -> None:
+        """Until the time is over and everything runs again."""
+        end = time.monotonic() + seconds
+        actions = self._actions()
+        kinds = list(actions)
+        weights = [WEIGHTS[kind] for kind in kinds]
+        running: list[threading.Thread] = []
+        errors: list[BaseException] = []
+
+        def act(kind: str, prepared: Callable) -> None:
+            try:
+                prepared()
+            except BaseException as error:
+                error.add_note(f"in the fault: {kind}")
+                errors.append(error)
+
+        while time.monotonic() < end and not errors:
+            time.sleep(self._chance.uniform(*self.PAUSE_S))
+            kind = self._chance.choices(kinds, weights)[0]
+            prepared = actions[kind]()
+            if prepared is None:
+                continue
+            target, work = prepared
+            self.counts[kind] += 1
+            self.log.append((kind, target, time.monotonic() - self._began))
+            thread = threading.Thread(target=act, args=(kind, work), daemon=True)
+            thread.start()
+            running.append(thread)
+            if self._chance.randrange(self.TOGETHER):
+                thread.join()
+        for thread in running:
+            thread.join(120)
+        if errors:
+            raise errors[0]
+
+    def _any(self, processes: list[Role], work: Callable) -> tuple[str, Callable] | None:
+        """One that nothing is being done to, while another of its kind is left in peace."""
+        free = [p for p in processes if p.name not in self._busy]
+        if not free or (len(processes) > 1 and len(free) < 2):
+            return None
+        chosen = self._chance.choice(free)
+        # Chosen here, so that the seed alone decides, whatever the threads do.
+        spans = [self._chance.random() for _ in range(2)]
+        return chosen.name, lambda: self._hold(chosen.name, lambda: work(chosen, *spans))
+
+    def _redis(self, work: Callable) -> tuple[str, Callable] | None:
+        if "redis" in self._busy:
+            return None
+        spans = [self._chance.random() for _ in range(2)]
+        return "redis", lambda: self._hold("redis", lambda: work(*spans))
+
+    def _hold(self, name: str, work: Callable) -> None:
+        self._busy.add(name)
+        try:
+            work()
+        finally:
+            self._busy.discard(name)
+
+    def _kill(self, process: Role, pause: float, _: float) -> None:
+        process.kill9()
+        time.sleep(pause * 1.5)
+        process.start().wait_ready(timeout_s=60)
+
+    def _drain(self, process: Role, pause: float, _: float) -> None:
+        status = process.terminate()
+        assert status == 0, f"{process.name} drained with {status}\n{process.tail()}"
+        time.sleep(pause)
+        process.start().wait_ready(timeout_s=60)
+
+    def _freeze(self, process: Process, span: float, _: float) -> None:
+        low, high = self.BEYOND_LEASE_S
+        process.freeze()
+        time.sleep(self._lease_s + low + (high - low) * span)
+        process.thaw()
+
+    def _kill_redis(self, pause: float, which: float) -> None:
+        redis = self._cluster.redis
+        if isinstance(redis, RedisServer):
+            redis.kill9()
+            time.sleep(pause)
+            redis.start()
+        else:
+            self._fail_over(redis, which, lambda server: server.kill9(), lambda s: s.start())
+
+    def _freeze_redis(self, pause: float, which: float) -> None:
+        redis = self._cluster.redis
+        if isinstance(redis, RedisServer):
+            redis.freeze()
+            time.sleep(0.5 + 2 * pause)
+            redis.thaw()
+        else:
+            # Longer than anybody waits for it: it comes back and takes itself for the master.
+            self._fail_over(redis, which, lambda s: s.freeze(), lambda s: s.thaw())
+
+    def _fail_over(
+        self,
+        redis: RedisSentinel | RedisCluster,
+        which: float,
+        down: Callable[[RedisServer], object],
+        up: Callable[[RedisServer], object],
+    ) -> None:
+        if isinstance(redis, RedisSentinel):
+            redis.wait_replicas(2)
+            old = redis.master()
+        else:
+            redis.wait_whole()
+            # Two times in three the one that has the watches; else any.
+            masters = redis.masters()
+            old = self._cluster.busy_master() if which < 0.67 else masters[int(which * 97) % 3]
+        down(old)
+        try:
+            redis.wait_failover(old)
+        finally:
+            up(old)
+        if isinstance(redis, RedisSentinel):
+            redis.wait_replicas(2)
+        else:
+            redis.wait_whole()
+
+    def _move_slot(self, pause: float, which: float) -> None:
+        redis = self._cluster.redis
+        redis.wait_whole()
+        tags = self._cluster.busy_partitions()
+        # So slowly that scripts meet the slot with half of its keys gone.
+        redis.move_slot(tags[int(which * len(tags))], pause_s=0.05 * pause)
+        redis.wait_whole()

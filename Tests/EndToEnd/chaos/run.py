@@ -1,0 +1,292 @@
+"""One chaos run: load, faults, an end, and a verdict by the independent checker."""
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from harness.cluster import WEBHOOK_SECRET, Cluster
+from harness.history_checker import HistoryChecker
+from harness.poller_api import PollerAPI
+from harness.receipts import Receipts
+from harness.waiting import wait_until
+from harness.webhook_sink import WebhookSink
+
+from .bank import Bank
+from .faults import LONG_ONLY, WEIGHTS, Faults
+from .figures import Figures
+from .listeners import LeanReceipts
+from .recorder import Recorder
+from .shop import Shop
+
+LEASE_S = 2
+POLL_TIMEOUT_S = 1
+# A watch keeps its last 100 events: a source ends before, so that its whole story can be read.
+CHANGES_MAX = 80
+# What an outage of Redis and the way back may add to lease and interval before a status that
+# lasts must be on record: 15 s of interval, the lease, a second, and 15 s for an election.
+NOTICED_WITHIN_S = 16.5 + LEASE_S + 1 + 15
+
+# A killed notifier holds its deliveries for their lease of 45 s; so does a claim whose answer was
+# lost with a connection to Redis. A short run usually meets neither.
+DELIVERED_WITHIN_S = 75
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How large a run is; the seed decides everything that chance decides."""
+
+    store: str = "standalone"
+    seed: int = 1
+    seconds: float = 20
+    sources: int = 120
+    # Of so many sources one has webhooks; each channel listens to all in a short run.
+    told_of: int = 2
+    is_long: bool = False
+    fsync: str = "always"
+    wait_replicas: int = 0
+    workers: int = 3
+    apis: int = 2
+    kinds: frozenset[str] | None = None
+
+
+class Run:
+    """Runs a plan and keeps what it found in `figures` and `violations`."""
+
+    SINKS = 3
+
+    def __init__(self, plan: Plan, say: Callable[[str], None] = lambda _: None):
+        self.plan = plan
+        self.figures = Figures(plan.store, plan.seed)
+        self.violations: list[str] = []
+        self._say = say
+        self._chance = random.Random(plan.seed)
+
+    @property
+    def _may_lose(self) -> bool:
+        """Whether a failover may lose acknowledged writes."""
+        return self.plan.store != "standalone"
+
+    def cluster(self, make: Callable[..., Cluster] = Cluster) -> Cluster:
+        """The processes of this plan; entered by the caller unless `make` does so."""
+        env = {
+            "POLLER_LEASE": f"{LEASE_S}s",
+            "POLLER_POLL_TIMEOUT": f"{POLL_TIMEOUT_S}s",
+            "POLLER_LANE_RATE": "0",
+            "POLLER_LANE_CONCURRENCY": "2000",
+            "POLLER_OUTBOX_RETENTION": "300s",
+            "POLLER_LOG_LEVEL": "warning",
+        }
+        if self.plan.wait_replicas:
+            env |= {
+                "POLLER_WAIT_REPLICAS": str(self.plan.wait_replicas),
+                "POLLER_WAIT_TIMEOUT": "500ms",
+            }
+        return make(
+            workers=self.plan.workers,
+            notifiers=2,
+            apis=self.plan.apis,
+            env=env,
+            listen=not self.plan.is_long,
+            store=self.plan.store,
+            fsync=self.plan.fsync,
+        )
+
+    def on(self, cluster: Cluster) -> None:
+        """Load, faults, an end, and the verdict."""
+        self._cluster = cluster
+        self._sinks = [WebhookSink(WEBHOOK_SECRET) for _ in range(self.SINKS)]
+        for sink in self._sinks:
+            sink.receipts = LeanReceipts()
+        self._told: set[str] = set()
+        self._all: list[str] = []
+        self._renewed: set[str] = set()
+        with cluster.redis.client() as client:
+            partitions = int(client.hget("poller:layout", "partitions"))
+        self._bank = Bank(cluster.sandbox.url, self.plan.seed, CHANGES_MAX)
+        self._shop = Shop(self._addresses)
+        self._recorder = Recorder(cluster.redis.client, partitions, self._recorded)
+        try:
+            self._load(self.plan.sources)
+            wait_until(lambda: self._recorder.count >= self.plan.sources, 60, "the load began")
+            faults = self._play()
+            self._end()
+            self._judge(faults)
+        finally:
+            self._shop.close()
+            self._recorder.close()
+            for sink in self._sinks:
+                sink.close()
+
+    def _addresses(self) -> list[str]:
+        """Every API that runs; one that is just starting has no address yet."""
+        found = []
+        for role in self._cluster.apis:
+            if role.running and "pollerd ready" in role.stdout():
+                found.append(role.address("api"))
+        return found
+
+    def _recorded(self, event: dict) -> None:
+        """Called by the recorder for each event: who is told of it, and what comes next."""
+        self._bank.recorded(event["source"])
+
+    def _load(self, count: int) -> None:
+        """Makes sources, a third of them intents, orders watches of them and begins to change them."""
+        sandbox = self._cluster.sandbox
+        intents = [sandbox.create_intent() for _ in range(min(count // 3, 100))]
+        made = [*sandbox.create_sources(count - len(intents)), *intents]
+        watches = []
+        for source in made:
+            watch = {"source": source, "policy": "interactive", "timeout": "24h"}
+            if self._chance.randrange(self.plan.told_of) == 0:
+                self._told.add(source)
+                watch["notify"] = [self._chance.choice(self._sinks).url]
+            watches.append(watch)
+        self._all += made
+        self._shop.order(watches)
+        self._bank.take(made)
+
+    def _play(self) -> Faults:
+        """The faults, and new sources for those that have come to their end."""
+        plan = self.plan
+        kinds = plan.kinds
+        if kinds is None:
+            kinds = set(WEIGHTS) if plan.is_long else set(WEIGHTS) - LONG_ONLY
+        faults = Faults(self._cluster, plan.seed, LEASE_S, kinds)
+        began = time.monotonic()
+        while (left := plan.seconds - (time.monotonic() - began)) > 0:
+            faults.run(min(left, 10))
+            ended = len(self._recorder.closed)
+            open_now = len(self._all) - ended
+            # After a failover an accepted watch may be gone: new ones only where that cannot be.
+            if open_now < plan.sources and (not self._may_lose or plan.wait_replicas):
+                self._load(plan.sources - open_now)
+            self._say(
+                f"{time.monotonic() - began:5.0f} s  {self._recorder.count:,} recorded, "
+                f"{self._bank.changes:,} made, {len(self._all):,} sources, "
+                f"{sum(faults.counts.values())} faults"
+            )
+        self.figures.seconds = time.monotonic() - began
+        return faults
+
+    def _end(self) -> None:
+        """Every process runs, every source settles, everything is recorded and delivered."""
+        wait_until(lambda: self._shop.is_idle, 60, "everything ordered was accepted")
+        self._bank.settle()
+        if self._may_lose and not self.plan.wait_replicas:
+            self._renew()
+        self._wait(
+            lambda: self._recorder.closed >= set(self._all), 90, "every source settled on record"
+        )
+        api = self._api()
+        # The recorder may have missed what a failover dropped; each watch's own log has it all.
+        checked = self._all if self._may_lose else self._sample(200)
+        self._logs = {source: api.events(source) for source in checked}
+        wanted = {self._last(source) for source in self._told}
+
+        def delivered() -> bool:
+            return wanted <= set().union(*(sink.receipts.ids() for sink in self._sinks))
+
+        self._wait(delivered, DELIVERED_WITHIN_S, "every last event delivered")
+
+    def _wait(self, fact: Callable[[], bool], timeout_s: float, what: str) -> None:
+        """Waits, but goes on to the verdict, which says more than a timeout."""
+        try:
+            wait_until(fact, timeout_s, what, pause_s=0.2)
+        except AssertionError:
+            self._say(f"not within {timeout_s:g} s: {what}")
+
+    def _last(self, source: str) -> str:
+        log = self._logs.get(source) or self._recorder.events[source]
+        return log[-1]["id"]
+
+    def _sample(self, count: int) -> list[str]:
+        return self._chance.sample(self._all, min(count, len(self._all)))
+
+    def _api(self) -> PollerAPI:
+        return PollerAPI(wait_until(self._addresses, 20, "an API")[0])
+
+    def _renew(self) -> None:
+        """Orders again what a failover lost together with its acceptance: nobody promised more."""
+        api = self._api()
+        for source in self._all:
+            if api.request("GET", f"/v1/watches/{source}").status_code == 404:
+                self._renewed.add(source)
+        notify = [self._sinks[0].url]
+        self._shop.order(
+            [
+                {"source": s, "policy": "interactive", "timeout": "24h"}
+                | ({"notify": notify} if s in self._told else {})
+                for s in self._renewed
+            ]
+        )
+
+    def _judge(self, faults: Faults) -> None:
+        recorder, cluster, figures = self._recorder, self._cluster, self.figures
+        recorder.close()
+        recorded = {source: recorder.events.get(source, []) for source in self._all}
+        if self._may_lose:
+            recorded = {source: recorded[source] + self._logs[source] for source in self._all}
+        history = HistoryChecker(
+            cluster.sandbox.history(),
+            recorded,
+            lineages=self._may_lose,
+            seen_within_ms=LEASE_S * 1000,
+            noticed_within_ms=NOTICED_WITHIN_S * 1000,
+        )
+        for source, log in self._logs.items():
+            history.agrees(source, log)
+        told = Receipts()
+        for sink in self._sinks:
+            told._all += sink.receipts.all()
+            told._problems += sink.receipts.problems
+        # A repeat under the same id is what at least once means, after a crash.
+        may_repeat = bool(faults.counts)
+        lost_ones = self._may_lose and not self.plan.wait_replicas
+        history.channel(
+            "webhook", told, doubles=may_repeat, foreign=lost_ones, among=self._told
+        )
+        if not self.plan.is_long:
+            stream, pubsub = cluster.stream.receipts, cluster.pubsub.receipts
+            loose = {"foreign": self._may_lose}
+            history.channel("websocket", stream, doubles=self._may_lose, gaps=self._may_lose, **loose)
+            history.channel("redis", pubsub, doubles=self._may_lose, gaps=True, **loose)
+        fsck = cluster.fsck()
+        if fsck.returncode != 0:
+            history.violations.append(f"fsck: {fsck.stdout}{fsck.stderr}")
+            history.counts["false"] += 1
+        ended = [p.name for p in cluster.processes if not p.running]
+        if ended:
+            history.violations.append(f"ended on their own: {ended}")
+        self._fill(figures, history, told, faults, fsck.stdout)
+        self.violations = history.violations
+
+    def _fill(self, figures, history, told, faults, fsck) -> None:
+        times: dict[tuple, int] = {}
+        for receipt in told.all():
+            times[receipt.source, receipt.event] = times.get((receipt.source, receipt.event), 0) + 1
+        present = history.recorded
+        figures.sources = len(self._all)
+        figures.changes = self._bank.changes
+        figures.recorded = sum(len(events) for events in present.values())
+        figures.told = sum(len(present[source]) for source in self._told)
+        figures.delivered = len(times)
+        figures.repeated = sum(times.values()) - len(times)
+        figures.rewound = history.rewound
+        figures.refusals = self._shop.refusals
+        figures.faults = dict(faults.counts)
+        figures.fsck = "; ".join(fsck.split("\n")).strip("; ")
+        for kind in ("lost", "doubled", "disordered", "false"):
+            setattr(figures, kind, history.counts[kind])
+        spans = sorted(history.noticed_ms)
+        if spans:
+            at = lambda share: round(spans[min(int(len(spans) * share), len(spans) - 1)])  # noqa: E731
+            figures.noticed_ms = {"p50": at(0.5), "p99": at(0.99), "max": round(spans[-1])}
+
+    def verdict(self) -> None:
+        """Fails with every violation, the first twenty in full."""
+        shown = "\n".join(self.violations[:20])
+        assert not self.violations, (
+            f"{len(self.violations)} violations, seed {self.plan.seed}\n{shown}\n"
+            + self.figures.text()
+        )

@@ -1,0 +1,122 @@
+"""A real Chromium, driven over its DevTools protocol."""
+
+import base64
+import json
+import shutil
+import tempfile
+from pathlib import Path
+
+from websockets.sync.client import connect
+
+from .process import Process
+from .waiting import wait_until
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+def chromium() -> str | None:
+    """Where the browser is, if there is one."""
+    return next((path for path in map(shutil.which, NAMES) if path), None)
+
+
+class Browser:
+    """One headless browser with one page; everything it complains about is kept."""
+
+    def __init__(self, logs: Path):
+        self._folder = tempfile.TemporaryDirectory(prefix="poller-browser-")
+        self._process = Process(
+            "chromium",
+            [
+                chromium(), "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
+                "--remote-debugging-port=0", f"--user-data-dir={self._folder.name}", "about:blank",
+            ],
+            logs,
+        ).start()
+        port_file = Path(self._folder.name) / "DevToolsActivePort"
+        port, path = wait_until(
+            lambda: port_file.exists() and len(lines := port_file.read_text().split()) == 2 and lines,
+            30, "the browser listens",
+        )
+        self._socket = connect(f"ws://127.0.0.1:{port}{path}", max_size=None)
+        self._last = 0
+        self._session: str | None = None
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        target = self._call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self._call(
+            "Target.attachToTarget", targetId=target, flatten=True
+        )["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network", "Audits"):
+            self._call(f"{domain}.enable")
+        self._call("Emulation.setDeviceMetricsOverride", width=420, height=640,
+                   deviceScaleFactor=1, mobile=False)
+
+    def _call(self, method: str, **params) -> dict:
+        self._last += 1
+        message = {"id": self._last, "method": method, "params": params}
+        if self._session:
+            message["sessionId"] = self._session
+        self._socket.send(json.dumps(message))
+        while True:
+            answer = json.loads(self._socket.recv(timeout=30))
+            if answer.get("id") == self._last:
+                assert "error" not in answer, f"{method}: {answer['error']}"
+                return answer["result"]
+            self._note(answer)
+
+    def _note(self, event: dict) -> None:
+        params = event.get("params", {})
+        match event.get("method"):
+            case "Runtime.exceptionThrown":
+                self.complaints.append(json.dumps(params["exceptionDetails"])[:500])
+            case "Log.entryAdded" if params["entry"]["source"] in ("security", "violation"):
+                self.complaints.append(params["entry"]["text"])
+            case "Audits.issueAdded" if "contentSecurity" in json.dumps(params):
+                self.complaints.append(json.dumps(params)[:500])
+            case "Network.requestWillBeSent":
+                self.requests.append(params["request"]["url"])
+
+    def allow_scripts(self, allowed: bool) -> None:
+        self._call("Emulation.setScriptExecutionDisabled", value=not allowed)
+
+    def dark(self, is_dark: bool) -> None:
+        scheme = "dark" if is_dark else "light"
+        self._call("Emulation.setEmulatedMedia",
+                   features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    def open(self, url: str) -> None:
+        self._call("Page.navigate", url=url)
+
+    def evaluate(self, expression: str):
+        """A value of the page, by the debugger: works with scripts switched off, too."""
+        return self._call("Runtime.evaluate", expression=expression,
+                          returnByValue=True)["result"].get("value")
+
+    def wait_state(self, state: str, timeout_s: float = 15) -> None:
+        wait_until(
+            lambda: self.evaluate("document.body && document.body.dataset.state") == state,
+            timeout_s, f"the page shows {state}", pause_s=0.1,
+        )
+
+    @property
+    def text(self) -> str:
+        return self.evaluate("document.body.innerText")
+
+    @property
+    def address(self) -> str:
+        return self.evaluate("location.href")
+
+    def cookies_by_script(self) -> str:
+        return self.evaluate("document.cookie")
+
+    def forget(self) -> None:
+        self._call("Network.clearBrowserCookies")
+
+    def picture(self, path: Path) -> None:
+        image = self._call("Page.captureScreenshot", format="png")["data"]
+        path.write_bytes(base64.b64decode(image))
+
+    def close(self) -> None:
+        self._socket.close()
+        self._process.end()
+        self._folder.cleanup()

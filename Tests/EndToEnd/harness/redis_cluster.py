@@ -1,0 +1,180 @@
+"""A real Redis Cluster: three masters, each with a replica."""
+
+import subprocess
+import time
+from pathlib import Path
+
+import redis
+import redis.cluster
+from redis.crc import key_slot
+
+from .process import Process
+from .redis_server import RedisServer, free_port
+from .waiting import wait_until
+
+MASTERS = 3
+# How long a node is silent before the others call it down; its replica follows about a second later.
+NODE_TIMEOUT_MS = 1000
+
+
+class RedisCluster:
+    """Six nodes, every one a process on a free loopback port."""
+
+    def __init__(self, logs: Path, data: Path, fsync: str = "everysec"):
+        options = {
+            "cluster-enabled": "yes",
+            "cluster-config-file": "nodes.conf",
+            "cluster-node-timeout": str(NODE_TIMEOUT_MS),
+            # A replica that has not heard of its master for long takes over all the same.
+            "cluster-replica-validity-factor": "0",
+            "repl-diskless-sync-delay": "0",
+            "repl-ping-replica-period": "1",
+        }
+        self.servers = [
+            RedisServer(logs, data / f"n{n}", f"redis{n}", fsync, free_port(bus=True), options)
+            for n in range(1, 2 * MASTERS + 1)
+        ]
+        self.url = "redis+cluster://" + ",".join(server.address for server in self.servers)
+        # What is published at one node comes to all of them.
+        self.listen_url = self.servers[-1].url
+
+    @property
+    def processes(self) -> list[Process]:
+        return list(self.servers)
+
+    def start(self) -> "RedisCluster":
+        for server in self.servers:
+            server.start()
+        nodes = [server.address for server in self.servers]
+        command = ["redis-cli", "--cluster", "create", *nodes, "--cluster-replicas", "1"]
+        made = subprocess.run(
+            [*command, "--cluster-yes"], capture_output=True, text=True, timeout=60
+        )
+        assert made.returncode == 0, made.stdout + made.stderr
+        self.wait_whole()
+        return self
+
+    def client(self) -> redis.cluster.RedisCluster:
+        nodes = [redis.cluster.ClusterNode("127.0.0.1", s.port) for s in self.servers if s.running]
+        return redis.cluster.RedisCluster(
+            startup_nodes=nodes, decode_responses=True, socket_timeout=5
+        )
+
+    def _by_port(self, port: int) -> RedisServer:
+        return next(server for server in self.servers if server.port == port)
+
+    def nodes(self, asked: RedisServer | None = None) -> list[dict]:
+        """The cluster as one running node sees it: `{id, port, flags, master, slots, link}`."""
+        asked = asked or next(server for server in self.servers if server.running)
+        with asked.client() as client:
+            text = client.execute_command("CLUSTER NODES")
+        if isinstance(text, dict):
+            return [
+                {
+                    "id": facts["node_id"],
+                    "port": int(address.split(":")[1].split("@")[0]),
+                    "flags": facts["flags"].split(","),
+                    "master": facts["master_id"],
+                    "slots": facts["slots"],
+                }
+                for address, facts in text.items()
+            ]
+        raise AssertionError(f"CLUSTER NODES answered {text!r}")
+
+    def master_of(self, tag: str) -> RedisServer:
+        """The master of the slot of a hash tag, such as the number of a partition."""
+        slot = key_slot(tag.encode())
+        asked = next(server for server in self.servers if server.running)
+        with asked.client() as client:
+            for first, last, node, *_ in client.execute_command("CLUSTER SLOTS"):
+                if int(first) <= slot <= int(last):
+                    return self._by_port(int(node[1]))
+        raise AssertionError(f"nobody serves slot {slot}")
+
+    def masters(self) -> list[RedisServer]:
+        return [
+            self._by_port(n["port"])
+            for n in self.nodes()
+            if "master" in n["flags"] and "fail" not in n["flags"] and n["slots"]
+        ]
+
+    def replica_of(self, master: RedisServer) -> RedisServer:
+        nodes = self.nodes(master)
+        own = next(n["id"] for n in nodes if n["port"] == master.port)
+        return self._by_port(next(n["port"] for n in nodes if n["master"] == own))
+
+    def wait_failover(self, old: RedisServer, timeout_s: float = 30) -> None:
+        """Waits until every running node sees `old` replaced and all slots served."""
+
+        def replaced() -> bool:
+            try:
+                return all(
+                    not (n["port"] == old.port and n["slots"])
+                    for server in self.servers
+                    if server.running and server is not old
+                    for n in self.nodes(server)
+                ) and self._is_served(old)
+            except redis.RedisError:
+                return False
+
+        wait_until(replaced, timeout_s, f"a failover from {old.name}", pause_s=0.1)
+
+    def _is_served(self, apart_from: RedisServer | None = None) -> bool:
+        for server in self.servers:
+            if not server.running or server is apart_from:
+                continue
+            with server.client() as client:
+                facts = client.execute_command("CLUSTER INFO")
+            if facts["cluster_state"] != "ok" or facts["cluster_slots_ok"] != "16384":
+                return False
+        return True
+
+    def wait_whole(self, timeout_s: float = 40) -> None:
+        """Waits until all slots are served and every master has a replica in step."""
+
+        def whole() -> bool:
+            try:
+                if not self._is_served():
+                    return False
+                for server in self.masters():
+                    with server.client() as client:
+                        facts = client.info("replication")
+                    if not any(
+                        key.startswith("slave") and isinstance(facts[key], dict)
+                        and facts[key]["state"] == "online"
+                        for key in facts
+                    ):
+                        return False
+                return True
+            except redis.RedisError:
+                return False
+
+        wait_until(whole, timeout_s, "the cluster is whole", pause_s=0.1)
+
+    def move_slot(
+        self, tag: str, pause_s: float = 0, step: int = 10
+    ) -> tuple[RedisServer, RedisServer, int]:
+        """Moves the slot of a hash tag to another master, as `redis-cli --cluster reshard` does.
+
+        Gives source, target and how many keys went; `pause_s` after each `step` of them.
+        """
+        slot = key_slot(tag.encode())
+        source = self.master_of(tag)
+        target = next(server for server in self.masters() if server is not source)
+        ids = {n["port"]: n["id"] for n in self.nodes(source)}
+        moved = 0
+        with source.client() as at_source, target.client() as at_target:
+            at_target.execute_command("CLUSTER SETSLOT", slot, "IMPORTING", ids[source.port])
+            at_source.execute_command("CLUSTER SETSLOT", slot, "MIGRATING", ids[target.port])
+            while keys := at_source.execute_command("CLUSTER GETKEYSINSLOT", slot, step):
+                where = ("127.0.0.1", target.port, "", 0, 5000)
+                at_source.execute_command("MIGRATE", *where, "REPLACE", "KEYS", *keys)
+                moved += len(keys)
+                time.sleep(pause_s)
+            at_target.execute_command("CLUSTER SETSLOT", slot, "NODE", ids[target.port])
+            at_source.execute_command("CLUSTER SETSLOT", slot, "NODE", ids[target.port])
+        for server in self.masters():
+            if server not in (source, target):
+                with server.client() as client:
+                    client.execute_command("CLUSTER SETSLOT", slot, "NODE", ids[target.port])
+        return source, target, moved

@@ -1,0 +1,108 @@
+"""A real Redis with two replicas and three sentinels that replace the master."""
+
+from pathlib import Path
+
+import redis
+import redis.sentinel
+
+from .process import Process
+from .redis_server import RedisServer, free_port
+from .waiting import wait_until
+
+NAME = "poller"
+# How long a master is silent before a sentinel calls it down; a failover follows within a second.
+DOWN_AFTER_MS = 1000
+
+
+class RedisSentinel:
+    """One master, two replicas, three sentinels, every one a process on a free loopback port."""
+
+    def __init__(self, logs: Path, data: Path, fsync: str = "everysec"):
+        options = {"repl-diskless-sync-delay": "0", "repl-ping-replica-period": "1"}
+        self.servers = [
+            RedisServer(logs, data / f"r{n}", f"redis{n}", fsync, options=options)
+            for n in range(1, 4)
+        ]
+        self.sentinels = []
+        for number in range(1, 4):
+            port, folder = free_port(), data / f"s{number}"
+            folder.mkdir(parents=True, exist_ok=True)
+            file = folder / "sentinel.conf"
+            file.write_text(
+                f"bind 127.0.0.1\nport {port}\ndir {folder}\n"
+                f"sentinel monitor {NAME} 127.0.0.1 {self.servers[0].port} 2\n"
+                f"sentinel down-after-milliseconds {NAME} {DOWN_AFTER_MS}\n"
+                f"sentinel failover-timeout {NAME} 3000\n"
+                f"sentinel parallel-syncs {NAME} 2\n"
+            )
+            command = ["redis-server", str(file), "--sentinel"]
+            self.sentinels.append((port, Process(f"sentinel{number}", command, logs)))
+        addresses = ",".join(f"127.0.0.1:{port}" for port, _ in self.sentinels)
+        self.url = f"redis+sentinel://{addresses}/{NAME}"
+        # What is published at the master comes to every replica.
+        self.listen_url = self.servers[2].url
+
+    @property
+    def processes(self) -> list[Process]:
+        return [*self.servers, *(process for _, process in self.sentinels)]
+
+    def start(self) -> "RedisSentinel":
+        for server in self.servers:
+            server.start()
+        for replica in self.servers[1:]:
+            with replica.client() as client:
+                client.replicaof("127.0.0.1", self.servers[0].port)
+        self.wait_replicas(2)
+        for _, sentinel in self.sentinels:
+            sentinel.start()
+        self._asker = redis.sentinel.Sentinel(
+            [("127.0.0.1", port) for port, _ in self.sentinels], socket_timeout=1
+        )
+        wait_until(self._is_watched, 20, "the sentinels know each other and the replicas")
+        return self
+
+    def _is_watched(self) -> bool:
+        try:
+            states = [asked.sentinel_master(NAME) for asked in self._asker.sentinels]
+        except redis.RedisError:
+            return False
+        return all(s["num-slaves"] >= 2 and s["num-other-sentinels"] >= 2 for s in states)
+
+    def master(self) -> RedisServer:
+        """The server that the sentinels call the master."""
+        _, port = self._asker.discover_master(NAME)
+        return next(server for server in self.servers if server.port == port)
+
+    def client(self) -> redis.Redis:
+        """A client that asks for the master anew with every connection."""
+        return self._asker.master_for(NAME, decode_responses=True, socket_timeout=5)
+
+    def wait_failover(self, old: RedisServer, timeout_s: float = 30) -> RedisServer:
+        """Waits until another server than `old` is the master and takes writes."""
+
+        def replaced() -> RedisServer | None:
+            try:
+                master = self.master()
+                if master is old:
+                    return None
+                with master.client() as client:
+                    return master if client.role()[0] == "master" else None
+            except (redis.RedisError, redis.sentinel.MasterNotFoundError):
+                return None
+
+        return wait_until(replaced, timeout_s, f"a failover from {old.name}", pause_s=0.1)
+
+    def wait_replicas(self, count: int, timeout_s: float = 40) -> None:
+        """Waits until so many replicas of the master are in step with it."""
+
+        def in_step() -> bool:
+            try:
+                master = self.master() if hasattr(self, "_asker") else self.servers[0]
+                with master.client() as client:
+                    facts = client.info("replication")
+            except (redis.RedisError, redis.sentinel.MasterNotFoundError):
+                return False
+            states = [v for k, v in facts.items() if k.startswith("slave") and isinstance(v, dict)]
+            return sum(state["state"] == "online" for state in states) >= count
+
+        wait_until(in_step, timeout_s, f"{count} replicas in step", pause_s=0.1)

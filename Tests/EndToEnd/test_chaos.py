@@ -1,0 +1,42 @@
+"""Short chaos runs: real processes killed and frozen under load by a seeded schedule, then judged.
+
+`ops/chaos` runs the same for minutes. A seed decides what is done to whom and when; what the
+processes were doing at that moment no seed decides, so a red run is kept by its logs.
+"""
+
+import pytest
+
+from chaos.run import Plan, Run
+
+ROLES = {"worker killed", "worker frozen", "notifier frozen", "api killed"}
+REDIS = {"redis killed", "redis frozen", "slot moved"}
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        Plan("standalone", seed=11, seconds=12, kinds=frozenset(ROLES | {"redis killed"})),
+        Plan("sentinel", seed=12, seconds=12, sources=60, kinds=frozenset(ROLES | REDIS)),
+        Plan("cluster", seed=13, seconds=12, sources=60, kinds=frozenset(ROLES | REDIS)),
+    ],
+    ids=lambda plan: plan.store,
+)
+def test_nothing_is_lost_doubled_or_out_of_order_under_faults(chaos, plan: Plan):
+    run = Run(plan)
+    run.on(run.cluster(chaos))
+    print(run.figures.text())
+    run.verdict()
+    # A run in which nothing happened proves nothing.
+    assert run.figures.recorded > 2 * run.figures.sources
+    assert sum(run.figures.faults.values()) >= 2
+
+
+def test_with_a_replica_to_wait_for_nothing_accepted_is_lost_in_a_failover(chaos):
+    plan = Plan(
+        "sentinel", seed=14, seconds=10, sources=60, wait_replicas=1, kinds=frozenset(REDIS)
+    )
+    run = Run(plan)
+    run.on(run.cluster(chaos))
+    print(run.figures.text())
+    run.verdict()
+    assert run.figures.faults

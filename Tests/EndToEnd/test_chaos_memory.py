@@ -1,0 +1,65 @@
+"""What a worker weighs with a thousand polls in flight."""
+
+import os
+import re
+from pathlib import Path
+
+from harness.cluster import Cluster, program
+from harness.waiting import wait_until
+
+IN_FLIGHT = 1000
+# The goal for an optimised program; one that is not carries more code and larger frames.
+GOAL_MB = {"release": 60, "debug": 100}
+
+
+def resident_mb(pid: int) -> float:
+    text = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"^VmRSS:\s+(\d+) kB", text, re.MULTILINE).group(1)) / 1024
+
+
+def test_a_worker_with_a_thousand_polls_in_flight_stays_small(chaos):
+    if not Path("/proc/self/status").exists():
+        return
+    cluster: Cluster = chaos(
+        workers=1,
+        listen=False,
+        env={
+            "POLLER_WORKER_CONCURRENCY": str(IN_FLIGHT),
+            "POLLER_LANE_RATE": "0",
+            "POLLER_LANE_CONCURRENCY": str(2 * IN_FLIGHT),
+            "POLLER_LEASE": "12s",
+            "POLLER_POLL_TIMEOUT": "8s",
+            "POLLER_LOG_LEVEL": "info",
+        },
+    )
+    worker = cluster.workers[0]
+    idle = resident_mb(worker.pid)
+    fault = cluster.sandbox.fault("delay", match="/v1/sources/", delay_ms=6000)
+    sources = cluster.sandbox.create_sources(IN_FLIGHT + 200)
+    batch = [{"source": source, "policy": "patient"} for source in sources]
+    answer = cluster.api.request("POST", "/v1/watches/batch", json=batch)
+    assert answer.ok, answer.text
+    seen: list[float] = []
+
+    def is_full() -> bool:
+        seen.append(resident_mb(worker.pid))
+        workers = cluster.api.get("/v1/workers")["data"]
+        return any(w["in_flight"] >= IN_FLIGHT for w in workers if w["pid"] == worker.pid)
+
+    wait_until(is_full, 12, f"{IN_FLIGHT} polls in flight", pause_s=0.1)
+    wait_until(
+        lambda: cluster.api.get("/v1/stats")["watches"] is not None, 5, "the API answers"
+    )
+    full = resident_mb(worker.pid)
+    cluster.sandbox.clear_fault(fault)
+    for source in (sources[0], sources[-1]):
+        cluster.wait_status(source, "pending", timeout_s=40)
+    after = resident_mb(worker.pid)
+    most = max(*seen, full, after)
+    size = os.path.getsize(program("pollerd")) / 1e6
+    build = "release" if size < 130 else "debug"
+    print(
+        f"worker of the {build} build: {idle:.0f} MB idle, {full:.0f} MB with {IN_FLIGHT} polls in "
+        f"flight, {after:.0f} MB after their answers, {most:.0f} MB at most"
+    )
+    assert most <= GOAL_MB[build]

@@ -1,0 +1,238 @@
+"""Exactly one charge for each source, whatever happens to those who make it."""
+
+import requests
+from harness.cluster import LEASE_S, Cluster
+from harness.sandbox import Sandbox
+from harness.waiting import wait_until
+
+
+def charges_of(cluster: Cluster, source: str) -> list[dict]:
+    """The charges that the sandbox has of a source."""
+    found: list[dict] = []
+    path = "/v1/charges?limit=100"
+    while True:
+        page = cluster.sandbox._stripe("GET", path)
+        found += page["data"]
+        if not page["has_more"]:
+            break
+        path = f"/v1/charges?limit=100&starting_after={page['data'][-1]['id']}"
+    return [charge for charge in found if (charge.get("source") or {}).get("id") == source]
+
+
+def types(cluster: Cluster, source: str) -> list[str]:
+    return [event["type"] for event in cluster.api.events(source)]
+
+
+def create(cluster: Cluster, **form) -> str:
+    form = {"amount": 1099, "currency": "eur", "redirect[return_url]": "http://127.0.0.1/r"} | form
+    form = {name: value for name, value in form.items() if value is not None}
+    return cluster.sandbox._stripe("POST", "/v1/sources", form)["id"]
+
+
+def watch(cluster: Cluster, source: str, charge=True) -> None:
+    answer = cluster.api.enqueue(source, charge=charge, policy="interactive")
+    assert answer.status_code in (200, 201), answer.text
+
+
+def closed(cluster: Cluster, source: str, timeout_s: float = 30) -> dict:
+    def look():
+        found = cluster.api.watch(source)
+        return found["state"] == "closed" and found
+
+    return wait_until(look, timeout_s, f"{source} is closed")
+
+
+def test_a_chargeable_source_is_charged_once_and_followed_to_its_end(calm: Cluster):
+    source = create(calm, type="ideal")
+    order = {"amount": 999, "description": "Order 4711", "metadata": {"order": "4711"}}
+    watch(calm, source, order)
+    calm.wait_status(source, "pending")
+    calm.sandbox.authorise(source)
+    end = closed(calm, source)
+    assert types(calm, source) == [
+        "source.pending", "source.chargeable", "charge.succeeded", "source.consumed",
+    ]
+    events = calm.api.events(source)
+    assert [event["final"] for event in events] == [False, False, False, True]
+    (charge,) = charges_of(calm, source)
+    assert charge["amount"] == 999 and charge["description"] == "Order 4711"
+    assert charge["metadata"] == {"order": "4711", "poller_source": source}
+    assert events[2]["object"]["id"] == charge["id"]
+    assert end["charge"] == {"state": "succeeded", "id": charge["id"]}
+    assert end["closed_reason"] == "settled"
+
+
+def test_without_an_order_nothing_is_charged(calm: Cluster):
+    source = create(calm, type="ideal")
+    calm.enqueue(source)
+    calm.wait_status(source, "pending")
+    calm.sandbox.authorise(source)
+    calm.wait_status(source, "chargeable")
+    calm.api.request("POST", f"/v1/watches/{source}/poll")
+    wait_until(lambda: len(calm.sandbox.polls(source)) >= 3, 15, "polled again")
+    assert charges_of(calm, source) == []
+    assert "charge" not in calm.api.watch(source)
+
+
+def test_a_bank_that_takes_its_time_is_waited_for(calm: Cluster):
+    for name, last in (("succeeding_charge", "charge.succeeded"), ("failing_charge", "charge.failed")):
+        source = create(
+            calm, type="sofort", **{"sofort[country]": "DE", "owner[name]": name}
+        )
+        watch(calm, source)
+        calm.wait_status(source, "pending")
+        calm.sandbox.authorise(source)
+        closed(calm, source)
+        assert types(calm, source) == [
+            "source.pending", "source.chargeable", "charge.pending", "source.consumed", last,
+        ]
+        events = calm.api.events(source)
+        assert [event["final"] for event in events] == [False] * 4 + [True]
+        assert events[-1]["status"] == "consumed"
+        assert len(charges_of(calm, source)) == 1
+
+
+def test_a_decline_is_told_and_ends_the_charging_not_the_watch(calm: Cluster):
+    source = create(
+        calm, type="card", amount=500,
+        **{
+            "redirect[return_url]": None, "card[number]": "4000000000000341",
+            "card[exp_month]": 12, "card[exp_year]": 2034, "card[cvc]": 123,
+        },
+    )
+    watch(calm, source)
+    closed(calm, source)
+    told = types(calm, source)
+    assert told == ["source.chargeable", "charge.failed", "source.chargeable"]
+    failure = calm.api.events(source)[1]
+    assert failure["object"]["code"] == "card_declined" and not failure["final"]
+    assert len(charges_of(calm, source)) == 1 and charges_of(calm, source)[0]["status"] == "failed"
+
+
+def test_an_order_that_nobody_understands_is_refused(calm: Cluster):
+    source = create(calm, type="ideal")
+    for charge, field in (
+        ({"amount": 0}, "amount"),
+        ({"amount": "12"}, "amount"),
+        ({"sum": 12}, "charge.sum"),
+        ("yes", "charge"),
+        ({"statement_descriptor": "x" * 36}, "charge.statement_descriptor"),
+    ):
+        answer = calm.api.enqueue(source, charge=charge)
+        assert answer.status_code == 422 or answer.status_code == 400, answer.text
+        assert answer.json()["field"].endswith(field), answer.text
+    answer = calm.api.enqueue("pi_1", charge=True)
+    assert answer.json()["field"] == "charge", answer.text
+
+
+def test_an_answer_that_is_lost_leads_to_no_second_charge(calm: Cluster):
+    # The charge takes effect, its answer does not arrive: the same key gives it again.
+    source = create(calm, type="ideal")
+    fault = calm.sandbox.fault("reset", match="/v1/charges", method="POST", times=1, after=True)
+    watch(calm, source)
+    calm.wait_status(source, "pending")
+    calm.sandbox.authorise(source)
+    closed(calm, source)
+    assert types(calm, source)[1:] == ["source.chargeable", "charge.succeeded", "source.consumed"]
+    assert len(charges_of(calm, source)) == 1
+    assert fault
+
+
+def test_a_stored_500_is_doubtful_until_the_charge_is_found(calm: Cluster):
+    for is_made in (True, False):
+        source = create(calm, type="ideal")
+        calm.sandbox.fault(
+            "status", match="/v1/charges", method="POST", status=500, times=1, after=is_made,
+            store=True,
+        )
+        watch(calm, source)
+        calm.wait_status(source, "pending")
+        calm.sandbox.authorise(source)
+        if is_made:
+            closed(calm, source)
+            assert types(calm, source)[-2:] == ["charge.succeeded", "source.consumed"]
+            assert len(charges_of(calm, source)) == 1
+        else:
+            # The key gives the same 500 for a day: it stays in doubt, and no new key is tried.
+            doubt = wait_until(
+                lambda: (found := calm.api.watch(source)).get("last_error") and found,
+                15, "the doubt is shown",
+            )
+            assert doubt["charge"]["state"] == "doubtful" and doubt["state"] == "open"
+            posts = [
+                request for request in calm.sandbox._call(
+                    "GET", "/_sandbox/requests?path=/v1/charges")["data"]
+                if request["method"] == "POST"
+            ]
+            assert posts and charges_of(calm, source) == []
+            calm.api.request("DELETE", f"/v1/watches/{source}")
+
+
+def test_a_part_of_the_money_is_not_charged_and_late_money_is(calm: Cluster):
+    source = create(calm, type="multibanco", **{"owner[email]": "a@example.com"})
+    watch(calm, source)
+    calm.wait_status(source, "pending")
+    pay = f"/_sandbox/sources/{source}/payments"
+    calm.sandbox._call("POST", pay, json={"amount": 400})
+    # The bank's page says it is chargeable before all of it has come: still nothing is charged.
+    calm.sandbox.set_status(source, "chargeable")
+    calm.wait_status(source, "chargeable")
+    wait_until(
+        lambda: "400 of 1099" in (calm.api.watch(source).get("last_error") or ""), 15, "told why"
+    )
+    assert charges_of(calm, source) == []
+    calm.sandbox._call("POST", pay, json={"amount": 699})
+    closed(calm, source)
+    assert types(calm, source)[-2:] == ["charge.succeeded", "source.consumed"]
+    assert [charge["amount"] for charge in charges_of(calm, source)] == [1099]
+
+
+def test_a_restarted_watch_and_a_charge_by_hand_do_not_charge_again(calm: Cluster):
+    # Somebody else has charged it while nobody watched.
+    source = create(calm, type="ideal")
+    calm.sandbox.authorise(source)
+    calm.sandbox.charge(source)
+    watch(calm, source)
+    closed(calm, source)
+    assert types(calm, source) == ["charge.succeeded", "source.consumed"]
+    watch(calm, source)
+    closed(calm, source)
+    assert len(charges_of(calm, source)) == 1
+
+
+def test_workers_killed_between_charge_and_commit_charge_once(chaos):
+    cluster: Cluster = chaos()
+    sources = [create(cluster, type="ideal") for _ in range(40)]
+    # Each charge takes effect at once and its answer comes late: that is where the workers die.
+    slow = cluster.sandbox.fault("delay", match="/v1/charges", method="POST", delay_ms=900)
+    for source in sources:
+        watch(cluster, source)
+    for source in sources:
+        cluster.wait_status(source, "pending")
+    for source in sources:
+        cluster.sandbox.authorise(source)
+    for _ in range(3):
+        before = len(made(cluster))
+        wait_until(
+            lambda: len(made(cluster)) > before or len(made(cluster)) >= len(sources), 20,
+            "another charge is made",
+        )
+        for worker in cluster.workers:
+            worker.kill9()
+            worker.start().wait_ready()
+    cluster.sandbox.clear_fault(slow)
+    for source in sources:
+        closed(cluster, source, timeout_s=60 + LEASE_S)
+    for source in sources:
+        assert len(charges_of(cluster, source)) == 1, source
+        assert types(cluster, source).count("charge.succeeded") == 1
+        assert types(cluster, source)[-1] == "source.consumed"
+    assert cluster.fsck().returncode == 0
+
+
+def made(cluster: Cluster) -> list[str]:
+    """Ids of charges made so far, by the sandbox's own history."""
+    answer = requests.get(
+        cluster.sandbox.url + "/v1/charges?limit=100", auth=(Sandbox.KEY, ""), timeout=10
+    )
+    return [charge["id"] for charge in answer.json()["data"]]

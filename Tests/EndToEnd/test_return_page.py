@@ -1,0 +1,179 @@
+"""What a customer sees who comes back from the bank, in a real browser."""
+
+import os
+from pathlib import Path
+
+import pytest
+import requests
+from harness.browser import Browser, chromium
+from harness.cluster import Cluster
+from harness.waiting import wait_until
+
+pytestmark = pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
+
+
+@pytest.fixture(scope="module")
+def browser(shared_cluster: Cluster):
+    browser = Browser(shared_cluster.logs)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser, calm: Cluster, request):
+    browser.forget()
+    browser.allow_scripts(True)
+    browser.complaints.clear()
+    browser.requests.clear()
+    yield browser
+    # Whatever the test was about: no page may break its own policy or lead anybody elsewhere.
+    assert not browser.complaints, browser.complaints
+    hosts = {url.split("/")[2] for url in browser.requests if url.startswith("http")}
+    assert hosts <= {calm.api.url.split("/")[2], calm.sandbox.url.split("/")[2]}
+    if folder := os.environ.get("POLLER_PICTURES"):
+        browser.picture(Path(folder) / f"{request.node.name}.png")
+
+
+def create(cluster: Cluster, type: str = "ideal", **fields) -> dict:
+    """A source whose customer comes back to us, watched with its secret."""
+    form = {
+        "type": type, "amount": 1099, "currency": "eur",
+        "redirect[return_url]": f"{cluster.api.url}/r",
+    }
+    source = cluster.sandbox._stripe("POST", "/v1/sources", form)
+    answer = cluster.api.enqueue(
+        source["id"], policy="interactive", client_secret=source["client_secret"], **fields
+    )
+    assert answer.status_code == 201, answer.text
+    cluster.wait_status(source["id"], "pending")
+    return source
+
+
+def landing(cluster: Cluster, source: dict, status: str = "succeeded") -> str:
+    """The address Stripe sends the customer to."""
+    return (
+        f"{cluster.api.url}/r?source={source['id']}&client_secret={source['client_secret']}"
+        f"&livemode=false&redirect_status={status}"
+    )
+
+
+def test_the_way_there_and_back_ends_on_the_truth(page: Browser, calm: Cluster):
+    source = create(calm, charge=True)
+    page.open(source["redirect"]["url"])
+    wait_until(lambda: "form" in (page.evaluate("document.body?.innerHTML") or ""), 10, "the bank's page")
+    # The customer presses the bank's button; the bank sends the browser back by itself.
+    page.evaluate("document.querySelector('form[action*=authorize]').submit()")
+    wait_until(lambda: page.address.startswith(calm.api.url), 15, "back at our page")
+    page.wait_state("confirmed")
+    assert "Payment confirmed" in page.text and "Test mode" in page.text
+    assert page.address == f"{calm.api.url}/r/{source['id']}"
+    # Neither the address nor a script has the secret.
+    assert source["client_secret"] not in page.evaluate("document.documentElement.outerHTML")
+    assert page.cookies_by_script() == ""
+    assert page.evaluate("document.referrer") == ""
+
+
+def test_a_redirect_that_lies_is_not_believed_and_the_page_stays_live(page: Browser, calm: Cluster):
+    source = create(calm)
+    page.open(landing(calm, source, "succeeded"))
+    page.wait_state("confirming")
+    polls = len(calm.sandbox.polls(source["id"]))
+    wait_until(lambda: len(calm.sandbox.polls(source["id"])) > polls, 10, "a visit is a hint")
+    calm.sandbox.set_status(source["id"], "chargeable")
+    page.wait_state("authorised")
+    assert "authorised" in page.text and "confirmed" not in page.text
+    calm.sandbox.charge(source["id"])
+    page.wait_state("confirmed")
+
+
+def test_a_customer_is_not_left_with_a_spinner(page: Browser, calm: Cluster):
+    source = create(calm)
+    page.open(landing(calm, source))
+    page.wait_state("confirming")
+    page.wait_state("waiting", timeout_s=15)
+    assert "Order received" in page.text
+    calm.sandbox.set_status(source["id"], "canceled")
+    page.wait_state("expired")
+    assert "No money was taken" in page.text
+
+
+@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
+def test_a_refusal_says_so(page: Browser, calm: Cluster, is_dark: bool):
+    source = create(calm)
+    page.dark(is_dark)
+    response = requests.post(
+        f"{calm.sandbox.url}/redirect/{source['id']}/fail", allow_redirects=False, timeout=10
+    )
+    assert response.status_code == 303, response.text
+    page.open(landing(calm, source, "succeeded"))
+    page.wait_state("failed")
+    assert "No money was taken" in page.text or "did not go through" in page.text
+    page.dark(False)
+
+
+def test_without_scripts_it_loads_itself_until_it_knows(page: Browser, calm: Cluster):
+    source = create(calm)
+    page.allow_scripts(False)
+    page.open(landing(calm, source))
+    page.wait_state("confirming")
+    calm.sandbox.set_status(source["id"], "chargeable")
+    page.wait_state("authorised", timeout_s=15)
+    assert "?n=" in page.address
+    calm.sandbox.charge(source["id"])
+    page.wait_state("confirmed", timeout_s=15)
+
+
+def test_a_wrong_secret_shows_nothing(page: Browser, calm: Cluster):
+    source = create(calm)
+    calm.sandbox.set_status(source["id"], "chargeable")
+    calm.wait_status(source["id"], "chargeable")
+    page.open(landing(calm, source | {"client_secret": "src_client_secret_wrong"}))
+    page.wait_state("unknown")
+    assert "Nothing to show here" in page.text
+    page.open(f"{calm.api.url}/r/{source['id']}")
+    page.wait_state("unknown")
+    # Another payment's cookie opens nothing, and neither does the wrong mode.
+    other = create(calm)
+    page.open(landing(calm, other))
+    page.wait_state("confirming")
+    page.open(f"{calm.api.url}/r/{source['id']}")
+    page.wait_state("unknown")
+    page.open(landing(calm, source).replace("livemode=false", "livemode=true"))
+    page.wait_state("unknown")
+
+
+def test_an_intent_s_customer_comes_back_too(page: Browser, calm: Cluster):
+    form = {
+        "amount": 2000, "currency": "eur", "payment_method_types[]": "ideal",
+        "payment_method_data[type]": "ideal", "confirm": "true",
+        "return_url": f"{calm.api.url}/r",
+    }
+    intent = calm.sandbox._stripe("POST", "/v1/payment_intents", form)
+    calm.api.enqueue(intent["id"], policy="interactive", client_secret=intent["client_secret"])
+    calm.wait_status(intent["id"], "requires_action")
+    page.open(
+        f"{calm.api.url}/r?payment_intent={intent['id']}"
+        f"&payment_intent_client_secret={intent['client_secret']}&redirect_status=succeeded"
+    )
+    page.wait_state("confirming")
+    calm.sandbox.set_status(intent["id"], "succeeded")
+    page.wait_state("confirmed")
+
+
+def test_a_deploy_while_the_page_is_open_loses_nothing(chaos, request):
+    from harness.redis_server import free_port
+
+    bind = f"127.0.0.1:{free_port()}"
+    cluster: Cluster = chaos(env={"POLLER_API_BIND": bind}, workers=1)
+    browser = Browser(cluster.logs)
+    try:
+        source = create(cluster)
+        browser.open(landing(cluster, source))
+        browser.wait_state("confirming")
+        cluster.api_process.kill9()
+        cluster.sandbox.set_status(source["id"], "consumed")
+        cluster.api_process.start().wait_ready()
+        browser.wait_state("confirmed", timeout_s=40)
+        assert not browser.complaints, browser.complaints
+    finally:
+        browser.close()

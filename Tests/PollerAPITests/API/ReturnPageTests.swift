@@ -1,0 +1,245 @@
+import AsyncHTTPClient
+import Crypto
+import Foundation
+import NIOCore
+import NIOHTTP1
+import Poller
+import Testing
+
+@testable import PollerAPI
+
+@Suite("The return page")
+struct ReturnPageTests {
+    static let secret = "src_1_secret_abc"
+
+    /// Runs `body` with a watch whose secret is known.
+    func run(
+        _ source: String = "src_1",
+        _ body: (LiveAPI) async throws -> Void
+    ) async throws {
+        let keys = try APIKeys(text: "pk_0123456789abcdef0123")
+        try await LiveAPI.run(keys: keys) { api in
+            let id = try SourceID(source)
+            let kind = try #require(SourceKind(inferredFrom: id))
+            let new = try NewWatch(
+                key: WatchKey(account: .main, source: id, kind: kind),
+                clientSecret: ClientSecret(Self.secret)
+            )
+            _ = try await api.store.enqueue([new])
+            try await body(api)
+        }
+    }
+
+    /// Fetches a page without following where it leads.
+    func fetch(
+        _ api: LiveAPI,
+        _ path: String,
+        headers: [String: String] = [:]
+    ) async throws -> Answer {
+        var configuration = HTTPClient.Configuration()
+        configuration.redirectConfiguration = .disallow
+        return try await HTTPClient.withHTTPClient(configuration: configuration) { http in
+            var request = HTTPClientRequest(url: api.url + path)
+            for (name, value) in headers { request.headers.add(name: name, value: value) }
+            let response = try await http.execute(request, timeout: .seconds(20))
+            let bytes = try await response.body.collect(upTo: 1_048_576)
+            return Answer(
+                status: Int(response.status.code),
+                headers: response.headers,
+                text: String(buffer: bytes)
+            )
+        }
+    }
+
+    /// Shows the secret; gives the cookie.
+    func arrive(_ api: LiveAPI, _ source: String = "src_1") async throws -> String {
+        let answer = try await fetch(api, "/r/\(source)?client_secret=\(Self.secret)")
+        #expect(answer.status == 303)
+        let cookie = try #require(answer.headers.first(name: "Set-Cookie"))
+        return String(cookie.prefix { $0 != ";" })
+    }
+
+    @Test("the landing takes the secret out of the address and gives a cookie for it")
+    func landing() async throws {
+        try await run { api in
+            let answer = try await fetch(
+                api,
+                "/r?source=src_1&client_secret=\(Self.secret)&livemode=false"
+                    + "&redirect_status=succeeded"
+            )
+            #expect(answer.status == 303)
+            #expect(answer.headers.first(name: "Location") == "/r/src_1")
+            #expect(answer.headers.first(name: "Referrer-Policy") == "no-referrer")
+            #expect(answer.headers.first(name: "Cache-Control") == "no-store")
+            let cookie = try #require(answer.headers.first(name: "Set-Cookie"))
+            #expect(cookie.contains("HttpOnly") && cookie.contains("SameSite=Lax"))
+            #expect(cookie.contains("Path=/; Max-Age=1800"))
+            #expect(!cookie.contains("secret") && !cookie.contains("Secure"), "loopback has no TLS")
+            let snapshot = try await api.store.snapshot(
+                of: WatchKey(account: .main, source: SourceID("src_1"), kind: .source)
+            )
+            #expect(snapshot?.watch.hintedAt != nil, "a return is a hint")
+        }
+    }
+
+    @Test("behind a proxy with TLS the cookie is for this host and TLS alone")
+    func secureCookie() async throws {
+        try await run { api in
+            let answer = try await fetch(
+                api,
+                "/r/src_1?client_secret=\(Self.secret)",
+                headers: ["Host": "pay.example"]
+            )
+            let cookie = try #require(answer.headers.first(name: "Set-Cookie"))
+            #expect(cookie.hasPrefix("__Host-return-") && cookie.contains("; Secure"))
+            let name = cookie.prefix { $0 != ";" }
+            let page = try await fetch(
+                api,
+                "/r/src_1",
+                headers: ["Host": "pay.example", "Cookie": "a=b; \(name)"]
+            )
+            #expect(page.status == 200)
+        }
+    }
+
+    @Test("a wrong secret, none, an unknown payment and a foreign cookie all look the same")
+    func neutral() async throws {
+        try await run { api in
+            let cookie = try await arrive(api)
+            var pages: [String] = []
+            for path in [
+                "/r/src_1?client_secret=wrong", "/r/src_1?client_secret=", "/r/src_1",
+                "/r/src_2?client_secret=\(Self.secret)", "/r", "/r?source=src_1",
+                "/r/nonsense?client_secret=\(Self.secret)", "/r/ep_1",
+                "/r/src_1?n=-1&x=%3Cscript%3E",
+            ] {
+                let page = try await fetch(api, path)
+                #expect(page.status == 404, "\(path)")
+                #expect(page.headers.first(name: "Set-Cookie") == nil)
+                pages.append(page.text)
+            }
+            #expect(Set(pages).count == 1)
+            #expect(try await fetch(api, "/r/src_2", headers: ["Cookie": cookie]).status == 404)
+            let forged = cookie.dropLast(2) + "AA"
+            #expect(
+                try await fetch(api, "/r/src_1", headers: ["Cookie": "\(forged)"]).status == 404
+            )
+            #expect(try await fetch(api, "/r/src_1/state").status == 404)
+        }
+    }
+
+    @Test("redirect_status is not believed: the page shows what was seen")
+    func truth() async throws {
+        try await run { api in
+            let answer = try await fetch(
+                api,
+                "/r/src_1?client_secret=\(Self.secret)&redirect_status=succeeded"
+            )
+            let cookie = try #require(answer.headers.first(name: "Set-Cookie")).prefix { $0 != ";" }
+            let page = try await fetch(api, "/r/src_1", headers: ["Cookie": "\(cookie)"]).text
+            #expect(page.contains(#"data-state="confirming""#))
+            #expect(!page.contains(Self.secret))
+            try await api.see("src_1", "failed", final: true)
+            let failed = try await fetch(api, "/r/src_1", headers: ["Cookie": "\(cookie)"]).text
+            #expect(failed.contains(#"data-state="failed""#))
+            #expect(!failed.contains("http-equiv"), "a final page is not loaded again")
+        }
+    }
+
+    @Test("without a script it is loaded again, and says after some seconds that it takes longer")
+    func withoutScript() async throws {
+        try await run { api in
+            let cookie = try await arrive(api)
+            let first = try await fetch(api, "/r/src_1", headers: ["Cookie": cookie]).text
+            #expect(first.contains(#"content="4;url=/r/src_1?n=1""#))
+            let later = try await fetch(api, "/r/src_1?n=3", headers: ["Cookie": cookie]).text
+            #expect(later.contains(#"data-state="waiting""#))
+            let last = try await fetch(api, "/r/src_1?n=150", headers: ["Cookie": cookie]).text
+            #expect(!last.contains("http-equiv"), "not for ever")
+        }
+    }
+
+    @Test("the page's news come as soon as something is recorded, and end with a final state")
+    func news() async throws {
+        try await run { api in
+            let cookie = try await arrive(api)
+            async let waited = fetch(
+                api,
+                "/r/src_1/state?after_seq=0&wait=20s",
+                headers: ["Cookie": cookie]
+            )
+            try await api.see("src_1", "chargeable")
+            let news = try await waited
+            #expect(news.status == 200)
+            #expect(news.text.contains(#""state":"authorised""#))
+            #expect(news.text.contains(#""done":false"#) && news.text.contains(#""seq":1"#))
+            let none = try await fetch(
+                api,
+                "/r/src_1/state?after_seq=1",
+                headers: ["Cookie": cookie]
+            )
+            #expect(none.status == 304)
+        }
+    }
+
+    @Test("its policy allows exactly its own style and script, and it loads nothing from elsewhere")
+    func policy() async throws {
+        try await run { api in
+            let page = try await fetch(api, "/r/src_1")
+            let policy = try #require(page.headers.first(name: "Content-Security-Policy"))
+            #expect(policy.contains("default-src 'none'") && !policy.contains("unsafe"))
+            #expect(policy.contains("frame-ancestors 'none'"))
+            #expect(page.headers.first(name: "X-Robots-Tag") == "noindex")
+            for (tag, directive) in [("style", "style-src"), ("script", "script-src")] {
+                let parts = page.text.components(separatedBy: "<\(tag)>")
+                let text = try #require(parts.last?.components(separatedBy: "</\(tag)>").first)
+                let digest = Data(SHA256.hash(data: Data(text.utf8))).base64EncodedString()
+                #expect(policy.contains("\(directive) 'sha256-\(digest)'"))
+            }
+            for wrong in ["src=", "@import", "url(", "innerHTML", "http://", "https://", "{{"] {
+                #expect(!page.text.contains(wrong), "\(wrong)")
+            }
+            #expect(page.text.utf8.count < 30_000)
+        }
+    }
+
+    @Test("a store that does not answer leaves a customer with an honest page")
+    func outage() async throws {
+        try await run { api in
+            let cookie = try await arrive(api)
+            api.plan.setDown(true)
+            let page = try await fetch(api, "/r/src_1", headers: ["Cookie": cookie])
+            #expect(page.status == 503)
+            #expect(page.headers.first(name: "Retry-After") == "5")
+            #expect(page.text.contains("http-equiv"))
+        }
+    }
+
+    @Test("intents have their pages too, and each status its words")
+    func intents() async throws {
+        for (status, final, state) in [
+            ("succeeded", true, "confirmed"), ("processing", false, "confirming"),
+            ("canceled", true, "expired"), ("requires_capture", false, "authorised"),
+        ] {
+            try await run("pi_1") { api in
+                let cookie = try await arrive(api, "pi_1")
+                try await api.see("pi_1", status, final: final)
+                let page = try await fetch(api, "/r/pi_1", headers: ["Cookie": cookie]).text
+                #expect(page.contains(#"data-state="\#(state)""#), "\(status)")
+            }
+        }
+    }
+
+    @Test("a shop's name is text, whatever it holds, and its link goes home alone")
+    func branding() throws {
+        #expect(throws: InvalidInput.self) { try ReturnBranding(name: "") }
+        #expect(throws: InvalidInput.self) {
+            try ReturnBranding(name: "Shop", homeURL: "javascript:alert(1)")
+        }
+        #expect(throws: InvalidInput.self) {
+            try ReturnBranding(name: "Shop", homeURL: "http://shop.example")
+        }
+        _ = try ReturnBranding(name: "Shop", homeURL: "https://shop.example/orders?a=1&b=2")
+        #expect(ReturnPage.escaped(#"<a href="x">'&"#) == "&lt;a href=&quot;x&quot;&gt;&#39;&amp;")
+    }
+}

@@ -1,0 +1,96 @@
+import NIOHTTP1
+import Poller
+import Synchronization
+import Testing
+
+@testable import PollerAPI
+
+@Suite("Stripe's webhooks over HTTP")
+struct StripeWebhookRoutesTests {
+    /// An intake that answers what a test told it, and remembers what arrived.
+    private final class Recorder: WebhookIntake {
+        let outcome: Result<WebhookOutcome, StoreError>
+        let calls = Mutex<[(body: [UInt8], signature: String?, account: AccountID)]>([])
+
+        init(_ outcome: Result<WebhookOutcome, StoreError>) {
+            self.outcome = outcome
+        }
+
+        func receive(
+            _ body: [UInt8],
+            signature: String?,
+            account: AccountID
+        ) async throws(StoreError) -> WebhookOutcome {
+            calls.withLock { $0.append((body, signature, account)) }
+            return try outcome.get()
+        }
+    }
+
+    @Test("the raw bytes and the signature are passed on, without a key of ours, from any host")
+    func accepted() async throws {
+        let recorder = Recorder(.success(.accepted(hinted: 1, enqueued: 0)))
+        let keys = try APIKeys(text: "pk_0123456789abcdef0123")
+        try await LiveAPI.run(keys: keys, webhooks: recorder) { api in
+            let body = "{ \"id\" : \"evt_1\" }\n"
+            let headers = ["Stripe-Signature": "t=1,v1=00", "Host": "hooks.example"]
+            for path in ["/v1/stripe/webhook", "/v1/stripe/webhook/acct_1"] {
+                let answer = try await api.request(.POST, path, body: body, headers: headers)
+                #expect(answer.status == 200)
+                #expect(answer["result"] == "accepted" && answer.number("hinted") == 1)
+            }
+            let calls = recorder.calls.withLock(\.self)
+            #expect(calls.map(\.body) == [Array(body.utf8), Array(body.utf8)])
+            #expect(calls.map(\.signature) == ["t=1,v1=00", "t=1,v1=00"])
+            #expect(calls.map(\.account.description) == ["default", "acct_1"])
+            #expect(try await api.get("/v1/stats").status == 401)
+        }
+    }
+
+    @Test("without keys too, it is open to other hosts, and nothing else is")
+    func open() async throws {
+        try await LiveAPI.run(webhooks: Recorder(.success(.duplicate))) { api in
+            let foreign = ["Host": "hooks.example"]
+            let answer = try await api.request(
+                .POST,
+                "/v1/stripe/webhook",
+                body: "{}",
+                headers: foreign
+            )
+            #expect(answer.status == 200 && answer["result"] == "duplicate")
+            #expect(try await api.get("/v1/stats", headers: foreign).status == 403)
+        }
+    }
+
+    @Test("each outcome has its status; a store that is away makes Stripe send it again")
+    func outcomes() async throws {
+        let cases: [(Result<WebhookOutcome, StoreError>, Int, String?)] = [
+            (.success(.refused("no signature matches")), 400, "invalid_signature"),
+            (.success(.ignored("test event")), 200, nil),
+            (.success(.unknownAccount), 404, "not_found"),
+            (.failure(.unavailable("gone")), 503, "store_unavailable"),
+        ]
+        for (outcome, status, code) in cases {
+            try await LiveAPI.run(webhooks: Recorder(outcome)) { api in
+                let answer = try await api.post("/v1/stripe/webhook", "{}")
+                #expect(answer.status == status && answer.code == code, "\(answer.text)")
+            }
+        }
+    }
+
+    @Test("256 KiB and no more; without an intake there is nothing")
+    func bounds() async throws {
+        let recorder = Recorder(.success(.duplicate))
+        try await LiveAPI.run(webhooks: recorder) { api in
+            let most = String(repeating: "x", count: StripeWebhookRoutes.bodyBytesMax)
+            let fits = try await api.post("/v1/stripe/webhook", most)
+            let exceeds = try await api.post("/v1/stripe/webhook", most + "x")
+            let unnamed = try await api.post("/v1/stripe/webhook/a%20b", "{}")
+            #expect([fits, exceeds, unnamed].map(\.status) == [200, 413, 400])
+            #expect(recorder.calls.withLock(\.count) == 1)
+        }
+        try await LiveAPI.run { api in
+            let answer = try await api.post("/v1/stripe/webhook", "{}")
+            #expect(answer.status == 404 && answer.code == "not_found")
+        }
+    }
+}
