@@ -9,13 +9,14 @@ import pytest
 from chaos.run import Plan, Run
 
 ROLES = {"worker killed", "worker frozen", "notifier frozen", "api killed"}
-REDIS = {"redis killed", "redis frozen", "slot moved"}
+# Slots that move have a test of their own, in test_chaos_failover.py.
+REDIS = {"redis killed", "redis frozen"}
 
 
 @pytest.mark.parametrize(
     "plan",
     [
-        Plan("standalone", seed=11, seconds=12, kinds=frozenset(ROLES | {"redis killed"})),
+        Plan("standalone", seed=16, seconds=12, kinds=frozenset(ROLES | REDIS)),
         Plan("sentinel", seed=12, seconds=12, sources=60, kinds=frozenset(ROLES | REDIS)),
         Plan("cluster", seed=13, seconds=12, sources=60, kinds=frozenset(ROLES | REDIS)),
     ],

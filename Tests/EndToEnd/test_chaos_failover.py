@@ -62,8 +62,8 @@ def test_after_a_cluster_lost_events_every_endpoint_is_told_the_last_status(chao
         except AssertionError:
             pass
         assert not untold(), (
-            f"{len(untold())} of {SINKS} endpoints were never told of {last['seq']} {last['status']}; "
-            f"they had {[r.seq for r in sinks[untold()[0]].receipts.all()]}"
+            f"{len(untold())} of {SINKS} endpoints were never told of seq {last['seq']}, "
+            f"{last['status']}; they had {[r.seq for r in sinks[untold()[0]].receipts.all()]}"
         )
         assert cluster.fsck().returncode == 0, cluster.fsck().stdout
     finally:

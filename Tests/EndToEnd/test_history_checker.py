@@ -90,11 +90,12 @@ TIMES = {"pending": 1000, "chargeable": 5000, "consumed": 9000}
 
 def timed(events: list[dict], **polls: int) -> list[dict]:
     """The same events with the moments of their polls, in ms."""
-    return [
-        event | {"observed": {"polled_at": f"1970-01-01T00:00:{polls.get(s, TIMES[s] + 100) / 1000:06.3f}Z"}}
-        for event in events
-        if (s := event["status"])
-    ]
+    result = []
+    for event in events:
+        at_ms = polls.get(event["status"], TIMES[event["status"]] + 100)
+        polled_at = f"1970-01-01T00:00:{at_ms / 1000:06.3f}Z"
+        result.append(event | {"observed": {"polled_at": polled_at}})
+    return result
 
 
 def checked(events: list[dict], **options) -> HistoryChecker:

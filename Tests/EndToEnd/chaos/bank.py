@@ -1,4 +1,4 @@
-"""What happens at the sandbox: many sources change at random moments, many times, and then settle."""
+"""What happens at the sandbox: many sources change many times at random, and then settle."""
 
 import heapq
 import random

@@ -166,7 +166,7 @@ class Cluster:
         return self._add(Role(name, [program("pollerd"), role], self.logs, env))
 
     def fsck(self) -> subprocess.CompletedProcess:
-        """`pollerd fsck` on this cluster's store; exit status 1 when something is not in its place."""
+        """`pollerd fsck` on this store; exit status 1 when something is not in its place."""
         return subprocess.run(
             [program("pollerd"), "fsck"], env=self.env, capture_output=True, text=True, timeout=120
         )

@@ -176,7 +176,8 @@ class HistoryChecker:
         wanted = [event["id"] for event in self._recorded[source]][-len(listed) :]
         got = [event["id"] for event in listed]
         if not got or got != wanted:
-            self._say(source, f"its log says {_shown(got)}, the outbox said {_shown(wanted)}", "lost")
+            text = f"its log says {_shown(got)}, the outbox said {_shown(wanted)}"
+            self._say(source, text, "lost")
 
     def channel(
         self,

@@ -13,7 +13,7 @@ from .redis_server import RedisServer, free_port
 from .waiting import wait_until
 
 MASTERS = 3
-# How long a node is silent before the others call it down; its replica follows about a second later.
+# How long a node is silent before the others call it down; a second later its replica takes over.
 NODE_TIMEOUT_MS = 1000
 
 

@@ -86,8 +86,10 @@ class EventStream:
         self.response = self._http.get(gateway + path, headers=headers, stream=True, timeout=timeout_s)
         self.status = self.response.status_code
         self.last_id = last_id
+        # One for all: the body can be read once.
+        self.messages = self._messages()
 
-    def messages(self) -> Iterator[dict]:
+    def _messages(self) -> Iterator[dict]:
         """`{event, id, data}` of each message as it comes; ends with the stream."""
         event, data = "message", []
         for line in self.response.iter_lines(chunk_size=1, decode_unicode=True):
@@ -108,7 +110,7 @@ class EventStream:
     def until(self, event: str) -> list[dict]:
         """The messages up to the first of this name, which is the last of them."""
         found = []
-        for message in self.messages():
+        for message in self.messages:
             found.append(message)
             if message["event"] == event:
                 return found
