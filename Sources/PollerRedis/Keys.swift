@@ -51,6 +51,15 @@ package struct Keys: Hashable, Sendable {
     /// The partition's meta key; scripts make every other key from it.
     package func meta(_ partition: Int) -> String { "\(namespace)m{\(partition)}" }
 
+    /// What every script of a partition declares: its meta key, and one that never exists.
+    ///
+    /// While a Cluster moves a slot, Redis refuses (`TRYAGAIN`) a script of whose declared keys one
+    /// is missing, before it runs. Otherwise it would find out in the middle, at a key that has
+    /// gone already, with its first writes done.
+    package func declared(_ partition: Int) -> [String] {
+        [meta(partition), "\(namespace)never{\(partition)}"]
+    }
+
     /// The partition's outbox.
     package func outbox(_ partition: Int) -> String { "\(namespace)e{\(partition)}" }
 

@@ -7,7 +7,7 @@ package import RedisClient
 /// ms>|<in flight>|<owner>`.
 package struct RedisMembership: Membership {
     private let client: RedisClient
-    private let key: String
+    private let keys: [String]
     private let scripts: Scripts
 
     /// The processes of a cluster.
@@ -19,7 +19,7 @@ package struct RedisMembership: Membership {
     package init(client: RedisClient, layout: StoreLayout, scripts: Scripts = .live) {
         self.client = client
         self.scripts = scripts
-        key = layout.watchKeys.meta(0)
+        keys = layout.watchKeys.declared(0)
     }
 
     package func beat(_ member: Member, for span: Duration) async throws(StoreError) -> [Member] {
@@ -39,7 +39,7 @@ package struct RedisMembership: Membership {
 
     private func run(_ arguments: [RedisArgument]) async throws(StoreError) -> [Member] {
         do throws(RedisError) {
-            let reply = try await client.eval(scripts.beat, keys: [key], arguments: arguments)
+            let reply = try await client.eval(scripts.beat, keys: keys, arguments: arguments)
             return (reply.array ?? []).compactMap { $0.string.flatMap(Self.member(of:)) }
         } catch {
             throw StoreError(error)

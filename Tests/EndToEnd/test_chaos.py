@@ -16,7 +16,7 @@ REDIS = {"redis killed", "redis frozen"}
 @pytest.mark.parametrize(
     "plan",
     [
-        Plan("standalone", seed=16, seconds=12, kinds=frozenset(ROLES | REDIS)),
+        Plan("standalone", seed=17, seconds=12, kinds=frozenset(ROLES | REDIS)),
         Plan("sentinel", seed=12, seconds=12, sources=60, kinds=frozenset(ROLES | REDIS)),
         Plan("cluster", seed=13, seconds=12, sources=60, kinds=frozenset(ROLES | REDIS)),
     ],

@@ -23,6 +23,7 @@ def browser(shared_cluster: Cluster):
 def page(browser: Browser, calm: Cluster, request):
     browser.forget()
     browser.allow_scripts(True)
+    browser.dark(False)
     browser.complaints.clear()
     browser.requests.clear()
     yield browser
@@ -94,7 +95,7 @@ def test_a_customer_is_not_left_with_a_spinner(page: Browser, calm: Cluster):
     assert "Order received" in page.text
     calm.sandbox.set_status(source["id"], "canceled")
     page.wait_state("expired")
-    assert "No money was taken" in page.text
+    assert "Nothing was charged" in page.text
 
 
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
@@ -108,7 +109,6 @@ def test_a_refusal_says_so(page: Browser, calm: Cluster, is_dark: bool):
     page.open(landing(calm, source, "succeeded"))
     page.wait_state("failed")
     assert "No money was taken" in page.text or "did not go through" in page.text
-    page.dark(False)
 
 
 def test_without_scripts_it_loads_itself_until_it_knows(page: Browser, calm: Cluster):

@@ -60,7 +60,8 @@ struct TokenTests {
     func kind() {
         #expect(SourceKind(inferredFrom: SourceID(unchecked: "src_1")) == .source)
         #expect(SourceKind(inferredFrom: SourceID(unchecked: "pi_1")) == .paymentIntent)
-        #expect(SourceKind(inferredFrom: SourceID(unchecked: "ch_1")) == nil)
+        #expect(SourceKind(inferredFrom: SourceID(unchecked: "ch_1")) == .charge)
+        #expect(SourceKind(inferredFrom: SourceID(unchecked: "tok_1")) == nil)
     }
 
     @Test("owners of one generator differ and have eleven characters")

@@ -55,13 +55,14 @@ extension PollDecider {
         switch result {
         case .made(let charge):
             return outcome(watch, charge, state, polledAt, lag)
-        case .declined(let code):
+        case .declined(let code, let reason):
             state.failures = 0
             state.charge = .failed
             state.step = 0
             let object = """
                 {"object":"charge_failure","source":\(RawJSON.literal("\(watch.key.source)")),\
-                "code":\(RawJSON.literal(code))}
+                "code":\(RawJSON.literal(code)),\
+                "decline_code":\(reason.map(RawJSON.literal) ?? "null")}
                 """
             let event = Event(
                 watch: watch,

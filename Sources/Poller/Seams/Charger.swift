@@ -26,8 +26,9 @@ package enum ChargeResult: Hashable, Sendable {
     case made(ChargeSeen)
     /// Refused for good: a decline, or a source that cannot be charged so.
     ///
-    /// `code` is a stable word such as `card_declined`.
-    case declined(code: String)
+    /// `code` is a stable word such as `card_declined`, `reason` the issuer's such as
+    /// `insufficient_funds`, when there is one.
+    case declined(code: String, reason: String? = nil)
     /// Not enough has arrived at a receiver: charge it when the rest has come.
     case incomplete(received: Int, wanted: Int)
     /// Nobody knows whether it was made; the same key must be tried again.

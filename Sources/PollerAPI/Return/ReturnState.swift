@@ -93,7 +93,11 @@ struct ReturnNews: Hashable {
                 : ("Payment confirmed", "Thank you. The payment has arrived.")
         case .failed: return ("Payment failed", reason(snapshot))
         case .expired:
-            return ("Payment cancelled", "Time ran out or it was cancelled. No money was taken.")
+            return (
+                "Payment cancelled",
+                "Time ran out or it was cancelled. Nothing was charged; money that had left your "
+                    + "account comes back."
+            )
         case .unknown:
             return (
                 "Payment not confirmed yet",

@@ -2,7 +2,7 @@
 package enum QueueConformance {
     /// All behaviours, by topic.
     package static let allCases: [ConformanceCase] =
-        enqueueing + claiming + fencing + committing + hinting + lanes + outbox + reading
+        enqueueing + charging + claiming + fencing + committing + hinting + lanes + outbox + reading
         + deliveries + priorities + turns + ahead + control + slowing + circuits + poison
         + quarantine + explaining + fusing + members
 }

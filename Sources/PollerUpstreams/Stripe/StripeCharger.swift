@@ -110,14 +110,14 @@ package struct StripeCharger: Charger {
             return .indeterminate("\(error)")
         }
         guard case .api(let failure) = error else { return .postponed("\(error)", retryAfter: nil) }
-        let code = failure.error?.declineCode ?? failure.error?.code
+        let code = failure.error?.code
         let isLater = failure.error?.code.map(Self.codesToRepeat.contains) ?? false
         switch failure.status {
         case 401, 403: return .postponed("\(failure)", retryAfter: Self.refusedPause)
         case 409, 429: return .postponed("\(failure)", retryAfter: nil)
         case 400 where isLater: return .postponed("\(failure)", retryAfter: nil)
         case 402:
-            return .declined(code: code ?? "card_declined")
+            return .declined(code: code ?? "card_declined", reason: failure.error?.declineCode)
         default:
             // The source may be gone because it was charged: by us, or with another key.
             switch await find(client, source, timeout: timeout) {

@@ -4,6 +4,7 @@ import base64
 import json
 import shutil
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 from websockets.sync.client import connect
@@ -37,7 +38,10 @@ class Browser:
             lambda: port_file.exists() and len(lines := port_file.read_text().split()) == 2 and lines,
             30, "the browser listens",
         )
-        self._socket = connect(f"ws://127.0.0.1:{port}{path}", max_size=None)
+        self._open = ExitStack()
+        self._socket = self._open.enter_context(
+            connect(f"ws://127.0.0.1:{port}{path}", max_size=None)
+        )
         self._last = 0
         self._session: str | None = None
         self.complaints: list[str] = []
@@ -117,6 +121,6 @@ class Browser:
         path.write_bytes(base64.b64decode(image))
 
     def close(self) -> None:
-        self._socket.close()
+        self._open.close()
         self._process.end()
         self._folder.cleanup()

@@ -90,7 +90,7 @@ struct LaneRoutesTests {
 
     @Test(
         "what is no lane is refused with what a lane is",
-        arguments: ["default", "default/charges", "a%20b/sources", "/sources", "x/y/sources"]
+        arguments: ["default", "default/tokens", "a%20b/sources", "/sources", "x/y/sources"]
     )
     func wrongNames(name: String) async throws {
         try await LiveAPI.run { api in

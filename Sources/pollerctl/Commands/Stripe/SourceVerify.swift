@@ -28,11 +28,20 @@ struct SourceVerify: AsyncParsableCommand {
 
     func run() async throws {
         let verified = try await stripe.perform { client throws(StripeError) in
-            try await client.verifySource(
-                source,
-                values: values,
-                idempotencyKey: stripe.idempotencyKey
-            )
+            do throws(StripeError) {
+                return try await client.verifySource(
+                    source,
+                    values: values,
+                    idempotencyKey: stripe.idempotencyKey
+                )
+            } catch {
+                // What a wrong answer leaves is worth more than the refusal alone.
+                guard error.status == 400 || error.status == 402,
+                    let left = try? await client.retrieveSource(source)
+                else { throw error }
+                Terminal.printError("\(source): \(left.advice.text)")
+                throw error
+            }
         }
         try verified.show(json: watching.server.json)
         guard verified.verification?.status == .succeeded || verified.status == .chargeable else {
