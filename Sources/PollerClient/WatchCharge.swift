@@ -5,6 +5,8 @@
 public struct WatchCharge: Hashable, Sendable, Encodable {
     /// At most the source's own amount, which nil stands for.
     public var amount: Int?
+    /// Three letters, lower case; the source's own when nil.
+    public var currency: String?
     /// The charge's `description`: for people.
     public var note: String?
     /// The text on the customer's statement, at most 35 bytes.
@@ -18,18 +20,20 @@ public struct WatchCharge: Hashable, Sendable, Encodable {
     /// Describes a charge.
     public init(
         amount: Int? = nil,
+        currency: String? = nil,
         note: String? = nil,
         statementDescriptor: String? = nil,
         metadata: [String: String]? = nil
     ) {
         self.amount = amount
+        self.currency = currency
         self.note = note
         self.statementDescriptor = statementDescriptor
         self.metadata = metadata
     }
 
     private enum CodingKeys: String, CodingKey {
-        case amount, metadata
+        case amount, currency, metadata
         case note = "description"
         case statementDescriptor = "statement_descriptor"
     }

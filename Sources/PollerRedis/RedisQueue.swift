@@ -182,7 +182,11 @@ struct RedisQueue<Record: ItemRecord>: Sendable {
         _ arguments: [RedisArgument]
     ) async throws(StoreError) -> RedisValue {
         do throws(RedisError) {
-            return try await client.eval(script, keys: keys.declared(partition), arguments: arguments)
+            return try await client.eval(
+                script,
+                keys: keys.declared(partition),
+                arguments: arguments
+            )
         } catch {
             throw StoreError(error)
         }

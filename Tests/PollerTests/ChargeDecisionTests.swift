@@ -93,7 +93,9 @@ struct ChargeDecisionTests {
         }
         // Consumed before we knew of a charge: it is looked for.
         #expect(ChargeStep.action(watch("chargeable"), seeing: .consumed) == .find)
-        #expect(ChargeStep.action(watch("pending"), seeing: SourceStatus(unchecked: "canceled")) == nil)
+        #expect(
+            ChargeStep.action(watch("pending"), seeing: SourceStatus(unchecked: "canceled")) == nil
+        )
     }
 
     @Test("each answer of the bank has its event, and nothing ends before the source is consumed")

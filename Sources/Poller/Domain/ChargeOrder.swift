@@ -3,10 +3,12 @@ import Foundation
 /// What to charge when a watched source becomes chargeable.
 ///
 /// *Shape* (JSON, as the API takes it and the store keeps it): `true`, or an object with any of
-/// `{"amount":1099,"description":"…","statement_descriptor":"…","metadata":{"order":"4711"}}`.
+/// `{"amount":1099,"currency":"eur","description":"…","statement_descriptor":"…","metadata":{"order":"4711"}}`.
 package struct ChargeOrder: Hashable, Sendable {
     /// In the currency's smallest unit; the source's own amount when nil.
     package let amount: Int?
+    /// Three letters, lower case; the source's own when nil.
+    package let currency: String?
     /// The API's `description`: for people.
     package let note: String?
     /// The text on the customer's statement.
@@ -20,6 +22,7 @@ package struct ChargeOrder: Hashable, Sendable {
     /// Checks an order.
     package init(
         amount: Int? = nil,
+        currency: String? = nil,
         note: String? = nil,
         statementDescriptor: String? = nil,
         metadata: [String: String] = [:]
@@ -28,6 +31,13 @@ package struct ChargeOrder: Hashable, Sendable {
             throw InvalidInput(
                 field: "charge.amount",
                 message: "must be a positive whole number in the currency's smallest unit"
+            )
+        }
+        let letters = currency?.utf8.filter { (0x61...0x7A).contains($0) }
+        guard letters?.count ?? 3 == 3, currency?.utf8.count ?? 3 == 3 else {
+            throw InvalidInput(
+                field: "charge.currency",
+                message: "must be three lower-case letters such as eur"
             )
         }
         // Stripe's own limits; 50 of the metadata's entries less one that is ours.
@@ -40,6 +50,7 @@ package struct ChargeOrder: Hashable, Sendable {
             throw InvalidInput(field: "charge.metadata", message: "has more than 49 entries")
         }
         self.amount = amount
+        self.currency = currency
         self.note = note
         self.statementDescriptor = statementDescriptor
         self.metadata = metadata
@@ -47,6 +58,7 @@ package struct ChargeOrder: Hashable, Sendable {
 
     private init() {
         amount = nil
+        currency = nil
         note = nil
         statementDescriptor = nil
         metadata = [:]
@@ -63,7 +75,7 @@ package struct ChargeOrder: Hashable, Sendable {
 
 extension ChargeOrder: Codable {
     private enum CodingKeys: String, CodingKey {
-        case amount, metadata
+        case amount, currency, metadata
         case note = "description"
         case statementDescriptor = "statement_descriptor"
     }
@@ -72,6 +84,7 @@ extension ChargeOrder: Codable {
     package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         amount = try fields.decodeIfPresent(Int.self, forKey: .amount)
+        currency = try fields.decodeIfPresent(String.self, forKey: .currency)
         note = try fields.decodeIfPresent(String.self, forKey: .note)
         statementDescriptor = try fields.decodeIfPresent(String.self, forKey: .statementDescriptor)
         metadata = try fields.decodeIfPresent([String: String].self, forKey: .metadata) ?? [:]
@@ -81,6 +94,7 @@ extension ChargeOrder: Codable {
     package func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: CodingKeys.self)
         try fields.encodeIfPresent(amount, forKey: .amount)
+        try fields.encodeIfPresent(currency, forKey: .currency)
         try fields.encodeIfPresent(note, forKey: .note)
         try fields.encodeIfPresent(statementDescriptor, forKey: .statementDescriptor)
         if !metadata.isEmpty { try fields.encode(metadata, forKey: .metadata) }

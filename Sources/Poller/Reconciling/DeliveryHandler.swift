@@ -38,6 +38,10 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
             let change = DeliveryChange(state: state, lastError: "log unreadable: \(error)")
             return Reconciled(verdict: .next(after: .seconds(1)), change: change)
         }
+        if events.isEmpty, let behind = await rewound(delivery) {
+            state.cursor = behind
+            return Reconciled(verdict: .next(after: .zero), change: DeliveryChange(state: state))
+        }
         guard let channel = channels[delivery.url.scheme] else {
             return skipped(
                 delivery,
@@ -72,6 +76,21 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
             more: index + 1 < events.count || events.count == Self.readAhead,
             now: held.now
         )
+    }
+
+    /// Where the cursor must go back to, when the store has lost events that were told already.
+    ///
+    /// What is recorded after a failover takes the numbers of what was lost; from one before the
+    /// newest on it is told again, rather than the end of the payment to nobody.
+    private func rewound(_ delivery: Delivery) async -> Int? {
+        guard let snapshot = try? await store.snapshot(of: delivery.watch),
+            snapshot.watch.seq < delivery.state.cursor
+        else { return nil }
+        logger.warning(
+            "the store has lost events that were told",
+            metadata: ["source": "\(delivery.watch.source)", "seq": "\(snapshot.watch.seq)"]
+        )
+        return max(snapshot.watch.seq - 1, 0)
     }
 
     private func concluded(

@@ -1,7 +1,9 @@
 import Poller
 
 extension ChargeOrder {
-    private static let fields = ["amount", "description", "statement_descriptor", "metadata"]
+    private static let fields = [
+        "amount", "currency", "description", "statement_descriptor", "metadata",
+    ]
 
     /// Reads the `charge` of a watch: true, or an object; nil for false and null.
     ///
@@ -31,12 +33,14 @@ extension ChargeOrder {
 
     private static func order(_ body: RequestFields) throws(Problem) -> ChargeOrder {
         let amount = try body.integer("amount", in: 1...99_999_999_999)
+        let currency = try body.string("currency")
         let note = try body.string("description")
         let descriptor = try body.string("statement_descriptor")
         let metadata = try body.texts("metadata")
         return try Problem.checked { () throws(InvalidInput) in
             try ChargeOrder(
                 amount: amount,
+                currency: currency,
                 note: note,
                 statementDescriptor: descriptor,
                 metadata: metadata

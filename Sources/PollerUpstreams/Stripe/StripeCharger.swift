@@ -50,7 +50,9 @@ package struct StripeCharger: Charger {
             return .postponed("no API key for this account", retryAfter: Self.refusedPause)
         }
         guard let source = Self.source(object) else { return .declined(code: "not_a_source") }
-        guard let amount = order.amount ?? source.amount, let currency = source.currency else {
+        guard let amount = order.amount ?? source.amount,
+            let currency = order.currency ?? source.currency
+        else {
             return .declined(code: "amount_missing")
         }
         if let receiver = source.receiver, let received = receiver.amountReceived,
