@@ -87,6 +87,7 @@ struct Node: Sendable {
     ) -> Reconciler<RedisWatchStore, PollHandler<PolledUpstream>, ContinuousClock> {
         let handler = PollHandler(
             upstream: upstream,
+            charger: StripeCharger(accounts: accounts),
             timeout: settings.pollTimeout,
             logger: log("worker")
         )
