@@ -6,7 +6,12 @@ import PollerAPI
 @main
 struct PollerdCommand: AsyncParsableCommand {
     /// What a process says of itself in lists of workers.
-    static let version = "0.2.0"
+    static let version = "0.2.0" + (isOptimised ? "" : "-debug")
+    #if DEBUG
+    private static let isOptimised = false
+    #else
+    private static let isOptimised = true
+    #endif
 
     static let configuration = CommandConfiguration(
         commandName: "pollerd",
@@ -19,7 +24,7 @@ struct PollerdCommand: AsyncParsableCommand {
         version: version,
         subcommands: [
             RunAll.self, RunAPI.self, RunWorker.self, RunNotifier.self, CheckConfig.self,
-            Fsck.self, Bench.self,
+            Fsck.self, Bench.self, Simulate.self,
         ]
     )
 

@@ -145,6 +145,20 @@ def test_what_a_failover_rewound_counts_once_and_only_where_it_may():
     assert any("never recorded" in violation for violation in history.violations)
 
 
+def test_what_was_told_and_lost_before_anybody_could_read_it_must_have_been_true():
+    glimpsed = WHOLE[1] | {"id": "evt_glimpsed"}
+    history = HistoryChecker(HAPPENED, {"src_1": WHOLE}, lineages=True)
+    for channel in ("websocket", "redis"):
+        told = [WHOLE[0], glimpsed, *WHOLE[1:]]
+        history.channel(channel, arrived(told), doubles=True, foreign=True)
+    history.verdict()
+    assert history.rewound == 1
+    invented = glimpsed | {"status": "failed"}
+    history.channel("redis", arrived([*WHOLE, invented]), foreign=True)
+    assert any("never recorded" in violation for violation in history.violations)
+    assert history.counts["false"] == 1
+
+
 @pytest.mark.parametrize(
     "recorded, got, says",
     [

@@ -19,6 +19,9 @@ local READY = { u = 'b', z = 'a' }
 -- last, so that a slot given back or a new item does not put it before those that wait.
 local TURN = { u = 'du', z = 'dz' }
 local FAILURES_MAX = 10
+-- How long a lane that holds nothing remembers its failures and its slowing, ms; and since when
+-- an endpoint's attempts fail, which may be days between two events.
+local EMPTY_MEMORY, TROUBLE_MEMORY = 3600000, 518400000
 
 -- A lease as the partition keeps it in `f`: token, owner, three marks (`k` hinted meanwhile, `y`
 -- has an error, `z` has crashed, `-` in their places if not), the wheel it was taken from, due
@@ -99,7 +102,7 @@ end
 -- Stores when a lane is worth a claim: not before its earliest item is due, its limiter allows
 -- one more, nor while it is held; never while all its slots are taken or it is paused (a commit,
 -- the end of a lease or an operator will tell). A lane that holds nothing leaves its sets, and
--- is forgotten when there is nothing to remember of it.
+-- is forgotten: at once when there is nothing to remember of it, else when that is long over.
 local function save_lanes(now)
   for name, lane in pairs(lanes) do
     local isEmpty = {}
@@ -115,12 +118,19 @@ local function save_lanes(now)
       end
     end
     local isIdle = isEmpty[REST] and (lane.f or 0) == 0 and not lane.i and not lane.x
-      and math.max(lane.t or 0, lane.u or 0) <= now and (lane.s or 0) == 0
-      and factor_of(lane, now) == 1
-    if isIdle and redis.call('EXISTS', key(URGENT, name)) == 0 then
+      and redis.call('EXISTS', key(URGENT, name)) == 0
+    local remembers = math.max(lane.t or 0, lane.u or 0)
+    if isIdle and remembers <= now and (lane.s or 0) == 0 and not lane.w
+      and factor_of(lane, now) == 1 then
       redis.call('DEL', key('c', name))
       lanes[name] = nil
     else
+      if isIdle then
+        set(lane, 'e', 1)
+      elseif lane.e then
+        set(lane, 'e', nil)
+        redis.call('PERSIST', key('c', name))
+      end
       local values, gone = {}, {}
       for field in pairs(lane.changed) do
         if lane[field] then
@@ -132,6 +142,10 @@ local function save_lanes(now)
       end
       if #values > 0 then redis.call('HSET', key('c', name), unpack(values)) end
       if #gone > 0 then redis.call('HDEL', key('c', name), unpack(gone)) end
+      if isIdle then
+        local memory = lane.w and TROUBLE_MEMORY or EMPTY_MEMORY
+        redis.call('PEXPIRE', key('c', name), int(math.max(remembers - now, 0) + memory))
+      end
       lane.changed, lane.rescored = {}, {}
     end
   end
@@ -174,4 +188,11 @@ local function record(id, seq, json, channel)
   redis.call('LTRIM', key('l', id), -100, -1)
   redis.call('HSET', key('w', id), 'q', seq)
   redis.call('PUBLISH', channel, json)
+end
+
+-- Adds a line to the item's log of attempts, which outlives its newest line by some ms.
+local function note(id, line, ms)
+  local log = key('y', id)
+  if redis.call('RPUSH', log, line) > 20 then redis.call('LPOP', log) end
+  redis.call('PEXPIRE', log, ms)
 end

@@ -31,8 +31,8 @@ struct Bench: AsyncParsableCommand {
     @ArgumentParser.Option(help: "Polls a second for due lag and publication latency.")
     var rate = 500
 
-    @ArgumentParser.Option(help: "Polls in flight at once.")
-    var concurrency = 64
+    @ArgumentParser.Option(help: "Polls in flight at once; a worker of its own has as many.")
+    var concurrency = 256
 
     @ArgumentParser.Option(
         help: """

@@ -156,6 +156,8 @@ class Run:
         began = time.monotonic()
         while (left := plan.seconds - (time.monotonic() - began)) > 0:
             faults.run(min(left, 10))
+            # In time: the sandbox forgets what is a million changes old.
+            self._cluster.sandbox.history()
             ended = len(self._recorder.closed)
             open_now = len(self._all) - ended
             # After a failover an accepted watch may be gone: new ones only where that cannot be.

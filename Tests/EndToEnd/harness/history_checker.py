@@ -13,7 +13,11 @@ from .receipts import Receipts
 
 def is_mailed(event: dict) -> bool:
     """Whether a customer is told by mail: what is final, authorised, or to be tried again."""
-    if event["closed_reason"] or event["status"] in ("chargeable", "requires_capture"):
+    if event["closed_reason"]:
+        return True
+    if event["type"].startswith("charge."):
+        return event["type"] == "charge.failed"
+    if event["status"] in ("chargeable", "requires_capture"):
         return True
     return event["status"] == "requires_payment_method" and event["previous_status"] is not None
 
@@ -53,6 +57,9 @@ class HistoryChecker:
         self.counts: Counter = Counter()
         # Events that a failover lost and that were recorded anew, or otherwise, later.
         self.rewound = 0
+        # Of those, told to somebody before anybody could read them from the store.
+        self._glimpsed: set[str] = set()
+        self._statuses = {s: {c["status"] for c in changes} for s, changes in happened.items()}
         # From each matched change to its poll.
         self.noticed_ms: list[float] = []
         self._lineages = lineages
@@ -194,7 +201,8 @@ class HistoryChecker:
 
         doubles: an event may arrive again with the same id, as after a crash in mid-attempt.
         gaps: events may be missing, as on pub/sub over a lost connection.
-        foreign: an event may have been told and then lost with its lineage.
+        foreign: an event may have been told and then lost with its lineage; it must have been
+            true all the same.
         among: the sources that the channel is told of; all unless given.
         """
         arrived = receipts.by_source()
@@ -204,16 +212,22 @@ class HistoryChecker:
         recorded = {s: e for s, e in self._recorded.items() if among is None or s in among}
         for source, events in recorded.items():
             wanted = {e["id"]: n for n, e in enumerate(events) if name != "email" or is_mailed(e)}
-            got = [receipt.event for receipt in arrived.get(source, [])]
+            receipts_of_source = arrived.get(source, [])
+            got = [receipt.event for receipt in receipts_of_source]
             times = Counter(got)
             missing = [event for event in wanted if event not in times]
             unknown = [event for event in times if event not in wanted]
             if foreign:
-                # What a failover lost right after it was told nobody else can have seen.
-                unknown = [event for event in unknown if event not in self._ever[source]]
+                # What a failover lost right after it was told, perhaps nobody could read again.
+                said = {receipt.event: receipt.status for receipt in receipts_of_source}
+                lost = {e for e in unknown if said[e] in self._statuses[source]}
+                unknown = [event for event in unknown if event not in lost]
+                new = lost - self._ever[source] - self._glimpsed
+                self._glimpsed |= new
+                self.rewound += len(new)
             doubled = [event for event, count in times.items() if count > 1]
             if missing and not gaps:
-                told = [r.seq for r in arrived.get(source, [])]
+                told = [receipt.seq for receipt in receipts_of_source]
                 text = f"{name} misses {len(missing)} of {len(wanted)}: {_shown(missing)}, seq "
                 text += f"{_shown([wanted[e] + 1 for e in missing])}; it brought {_shown(told)}"
                 self._say(source, text, "lost", len(missing))

@@ -12,6 +12,8 @@ class Sandbox:
         self.url = url
         self._http = requests.Session()
         self._http.trust_env = False
+        self._happened: dict[str, list[dict]] = {}
+        self._since = 0
 
     def _call(self, method: str, path: str, **options) -> dict:
         response = self._http.request(method, self.url + path, timeout=20, **options)
@@ -74,13 +76,16 @@ class Sandbox:
         return [request for request in listed["data"] if request["method"] == "GET"]
 
     def history(self) -> dict[str, list[dict]]:
-        """What happened to each object, oldest first: `{source, previous, status, at_ms}`."""
-        grouped: dict[str, list[dict]] = {}
-        since = 0
+        """What happened to each object, oldest first: `{source, previous, status, at_ms}`.
+
+        Each call reads on where the last one ended. The sandbox keeps the last million changes:
+        whoever makes more must call in time.
+        """
         while True:
-            page = self._call("GET", f"/_sandbox/history?since={since}&limit=50000")
+            page = self._call("GET", f"/_sandbox/history?since={self._since}&limit=50000")
             for change in page["data"]:
-                grouped.setdefault(change["source"], []).append(change)
+                assert change["seq"] == self._since + 1, "the sandbox has forgotten changes"
+                self._since += 1
+                self._happened.setdefault(change["source"], []).append(change)
             if not page["has_more"]:
-                return grouped
-            since = page["next"]
+                return self._happened

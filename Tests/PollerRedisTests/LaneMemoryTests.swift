@@ -1,0 +1,67 @@
+import Poller
+import PollerRedis
+import PollerTesting
+import RedisClient
+import Testing
+
+@Suite("what is left of a lane that holds nothing")
+struct LaneMemoryTests {
+    private let key = WatchKey(
+        account: AccountID(unchecked: "acct_a"),
+        source: SourceID(unchecked: "src_1"),
+        kind: .source
+    )
+
+    @Test("a lane that has nothing to remember leaves nothing")
+    func nothing() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client)
+            try await settle(harness, rate: 0, signal: .fine)
+            #expect(try await ttl(of: harness, client) == -2)
+        }
+    }
+
+    @Test("what a lane remembers ends by itself, and stays while it holds something")
+    func remembered() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client)
+            try await settle(harness, rate: 0.1, signal: .failing)
+            // The rate's ten seconds and the hour of its failures.
+            let ttl = try await ttl(of: harness, client)
+            #expect((3_600_000...3_610_000).contains(ttl), "TTL \(ttl)")
+            _ = try await harness.watches.enqueue([try NewWatch(key: key)])
+            #expect(try await self.ttl(of: harness, client) == -1)
+            #expect(try await harness.lanes.lane(key.lane)?.failures == 1)
+        }
+    }
+
+    /// Enqueues the watch, polls it once and settles it.
+    private func settle(_ harness: RedisHarness, rate: Double, signal: LaneSignal) async throws {
+        _ = try await harness.watches.enqueue([try NewWatch(key: key)])
+        let claim = try await harness.watches.claim(
+            ClaimRequest(
+                partition: harness.partition(of: key.lane),
+                limit: 1,
+                owner: OwnerID(unchecked: "AAAAAAAAAAA"),
+                lease: .seconds(10),
+                lane: LaneLimit(ratePerSecond: rate, burst: 1, inFlightMax: 10)
+            )
+        )
+        let lease = try #require(claim.leases.first)
+        let commit = Commit(
+            ref: lease.ref,
+            verdict: .close(.settled),
+            change: WatchChange(state: lease.item.state),
+            signal: signal
+        )
+        #expect(try await harness.watches.commit([commit]) == [.done])
+    }
+
+    /// What Redis says of the lane's hash: ms, -1 without an end, -2 when there is none.
+    private func ttl(of harness: RedisHarness, _ client: RedisClient) async throws -> Int {
+        let partition = harness.partition(of: key.lane)
+        let name = "\(harness.layout.watchKeys.namespace)c{\(partition)}\(key.lane)"
+        let reply = try await client.send(RedisCommand("PTTL", [.string(name)]))
+        return try #require(reply.int)
+    }
+}
