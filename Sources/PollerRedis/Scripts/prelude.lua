@@ -68,12 +68,16 @@ end
 
 local function rescore(lane) lane.rescored[URGENT], lane.rescored[REST] = true, true end
 
+-- Adds {score, member, score, member, …}; Lua's stack holds no more than some thousand values.
+local function add_all(set, places)
+  for at = 1, #places, 2000 do
+    redis.call('ZADD', set, unpack(places, at, math.min(at + 1999, #places)))
+  end
+end
+
 -- Puts items, as {due, id, due, id, …}, into a wheel.
 local function add_to_wheel(name, wheel, places)
-  -- Lua's stack holds no more than some thousand values.
-  for at = 1, #places, 2000 do
-    redis.call('ZADD', key(wheel, name), unpack(places, at, math.min(at + 1999, #places)))
-  end
+  add_all(key(wheel, name), places)
   lane_of(name).rescored[wheel] = true
 end
 
@@ -104,6 +108,7 @@ end
 -- the end of a lease or an operator will tell). A lane that holds nothing leaves its sets, and
 -- is forgotten: at once when there is nothing to remember of it, else when that is long over.
 local function save_lanes(now)
+  local ready = { u = {}, z = {} }
   for name, lane in pairs(lanes) do
     local isEmpty = {}
     for wheel in pairs(lane.rescored) do
@@ -111,10 +116,11 @@ local function save_lanes(now)
       isEmpty[wheel] = not head
       if not head and (wheel == URGENT or (lane.f or 0) == 0) then
         redis.call('ZREM', key(READY[wheel]), name)
-      elseif not head or lane.x or lane.p then
-        redis.call('ZADD', key(READY[wheel]), '+inf', name)
       else
-        redis.call('ZADD', key(READY[wheel]), score_of(lane, wheel, head), name)
+        local isParked = not head or lane.x or lane.p
+        local list = ready[wheel]
+        list[#list + 1] = isParked and '+inf' or score_of(lane, wheel, head)
+        list[#list + 1] = name
       end
     end
     local isIdle = isEmpty[REST] and (lane.f or 0) == 0 and not lane.i and not lane.x
@@ -149,6 +155,7 @@ local function save_lanes(now)
       lane.changed, lane.rescored = {}, {}
     end
   end
+  for wheel, list in pairs(ready) do add_all(key(READY[wheel]), list) end
 end
 
 -- Tells the workers that the partition has something earlier than they were told.
