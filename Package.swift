@@ -24,7 +24,6 @@ let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
-let nioFoundation = Target.Dependency.product(name: "NIOFoundationCompat", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
@@ -34,6 +33,7 @@ let arguments = Target.Dependency.product(
     package: "swift-argument-parser"
 )
 let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
+let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
 
@@ -62,6 +62,7 @@ let package = Package(
         ),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
     ],
@@ -118,9 +119,9 @@ let package = Package(
             name: "PollerChannels",
             dependencies: [
                 "Poller", "PollerNet", "CCurl", nioCore, nioPosix, nioHTTP1, nioWebSocket, nioSSL,
-                logging,
-                metrics, lifecycle, crypto, httpClient, hummingbirdCore, jwtKit,
+                logging, metrics, lifecycle, crypto, httpClient, hummingbirdCore, jwtKit, mustache,
             ],
+            resources: [.embedInCode("MailTemplates")],
             swiftSettings: settings
         ),
         // The HTTP API and the admin listener.
@@ -129,7 +130,7 @@ let package = Package(
             dependencies: ["Poller", hummingbird, nioCore, logging, metrics, lifecycle, crypto],
             resources: [
                 .embedInCode("OpenAPI/openapi.json"), .embedInCode("Dashboard"),
-                .embedInCode("ReturnPage"),
+                .embedInCode("ReturnPage"), .embedInCode("MailPages"),
             ],
             swiftSettings: settings
         ),
@@ -154,8 +155,10 @@ let package = Package(
         .target(
             name: "PollerBench",
             dependencies: [
-                "Poller", "PollerRedis", "PollerUpstreams", "RedisClient", "StripeAPI", logging,
-                nioCore, nioHTTP1, httpClient, histogram,
+                "Poller", "PollerRedis", "PollerUpstreams", "PollerChannels", "PollerNet",
+                "RedisClient", "StripeAPI", logging, nioCore, nioHTTP1, nioPosix,
+                nioWebSocket, httpClient,
+                histogram,
             ],
             swiftSettings: settings
         ),
@@ -166,9 +169,7 @@ let package = Package(
             dependencies: [
                 "Poller", "PollerRedis", "PollerUpstreams", "PollerChannels", "PollerAPI",
                 "PollerNet", "PollerBench", "RedisClient", "StripeAPI", "StripeSandbox", logging,
-                metrics,
-                lifecycle, signals,
-                arguments, httpClient, histogram, nioCore, nioHTTP1,
+                metrics, lifecycle, signals, arguments, httpClient, nioCore,
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: settings
@@ -187,7 +188,7 @@ let package = Package(
         // Clocks, stores in memory, scripted peers, and the suite every store must pass.
         .target(
             name: "PollerTesting",
-            dependencies: ["Poller", logging],
+            dependencies: ["Poller"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -202,7 +203,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PollerRedisTests",
-            dependencies: ["PollerRedis", "PollerTesting", "RedisClient", logging],
+            dependencies: ["Poller", "PollerRedis", "PollerTesting", "RedisClient", logging],
             swiftSettings: settings
         ),
         .testTarget(
@@ -222,24 +223,23 @@ let package = Package(
         ),
         .testTarget(
             name: "StripeSandboxTests",
-            dependencies: [
-                "StripeAPI", "StripeSandbox", httpClient, nioCore, nioHTTP1, nioFoundation,
-            ],
+            dependencies: ["StripeAPI", "StripeSandbox", httpClient, nioCore, nioHTTP1],
             swiftSettings: settings
         ),
         .testTarget(
             name: "PollerChannelsTests",
             dependencies: [
-                "Poller", "PollerChannels", "PollerNet", "PollerTesting", nioCore, nioSSL, logging,
-                lifecycle,
+                "Poller", "PollerChannels", "PollerNet", "PollerTesting", nioCore, nioPosix,
+                nioHTTP1, nioWebSocket, nioSSL, hummingbirdCore, logging, lifecycle, crypto,
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "PollerAPITests",
             dependencies: [
-                "PollerAPI", "PollerClient", "PollerTesting", "pollerctl", httpClient, nioCore,
-                nioPosix, nioHTTP1, lifecycle, metrics, logging, crypto,
+                "Poller", "PollerAPI", "PollerChannels", "PollerClient", "PollerTesting",
+                "pollerctl", httpClient, nioCore, nioPosix, nioHTTP1, lifecycle, metrics, logging,
+                crypto,
             ],
             swiftSettings: settings
         ),

@@ -60,6 +60,37 @@ static inline CURLcode ccurl_set_upload(CURL *handle, ccurl_upload *upload) {
     return code;
 }
 
+/// What was said when a transfer failed, both ends cut where the room ends.
+typedef struct {
+    /// The server's last reply line that refused something, `550 5.1.1 no such mailbox`.
+    char reply[512];
+    /// libcurl's own account, which names the command: `RCPT failed: 550`.
+    char error[CURL_ERROR_SIZE];
+} ccurl_words;
+
+static inline size_t ccurl_hear(char *line, size_t size, size_t count, void *context) {
+    ccurl_words *words = (ccurl_words *)context;
+    size_t length = size * count;
+    if (length > 0 && (line[0] == '4' || line[0] == '5')) {
+        size_t kept = length < sizeof(words->reply) ? length : sizeof(words->reply) - 1;
+        memcpy(words->reply, line, kept);
+        words->reply[kept] = 0;
+    }
+    return length;
+}
+
+/// Keeps what is said in `words`, which must be zeroed and outlive the transfer.
+static inline CURLcode ccurl_set_words(CURL *handle, ccurl_words *words) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, words->error);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, ccurl_hear);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_HEADERDATA, words);
+    return code;
+}
+
+/// The reply line and libcurl's account as C strings.
+static inline const char *ccurl_reply(const ccurl_words *words) { return words->reply; }
+static inline const char *ccurl_error(const ccurl_words *words) { return words->error; }
+
 /// Asks `callback` about once a second whether to go on; non-zero ends the transfer.
 static inline CURLcode ccurl_set_progress(
     CURL *handle, curl_xferinfo_callback callback, void *context) {

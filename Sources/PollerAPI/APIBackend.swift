@@ -3,20 +3,28 @@ package import Poller
 /// What the routes work on: the seams of `Poller`, whatever stands behind them.
 package struct APIBackend: Sendable {
     package let watches: any WatchStore
-    package let deliveries: any DeliveryQueue
+    package let deliveries: any DeliveryQueue & DeliveryBook & LaneControl
     package let outbox: any Outbox
     package let lanes: any LaneControl
     package let members: any Membership
     /// What holds for lanes without a limit of their own.
     package let laneLimit: LaneLimit
     package let feed: any EventFeed
+    /// The registered endpoints.
+    package let endpoints: EndpointDesk
     package let checks: [any HealthCheck]
     /// Writes and reads the cursors of `/v1/events`.
     package let cursors: any EventCursors
     /// Takes Stripe's webhooks; nil when none are expected.
     package let webhooks: (any WebhookIntake)?
+    /// Makes tokens for the live gateway; nil when there is none.
+    package let streamTokens: (any StreamTokenIssuing)?
+    /// Tells whose source a URL is; nil when sources are named by id alone.
+    package let locator: (any SourceLocator)?
+    /// Who is sent no mail; nil when nobody keeps a list.
+    package let mail: MailPreferences?
     /// Whose return page it is, by account; a page without a name where there is none.
-    package let branding: [AccountID: ReturnBranding]
+    package let branding: [AccountID: Branding]
 
     /// Puts a backend together.
     ///
@@ -28,22 +36,30 @@ package struct APIBackend: Sendable {
     ///   - members: who works on this cluster.
     ///   - laneLimit: what holds for lanes without a limit of their own.
     ///   - feed: wakes long polls; when it does not run, they answer at their timeout.
+    ///   - endpoints: the registered endpoints.
     ///   - checks: what the doctor looks at besides the cluster itself.
     ///   - cursors: the live gateway's, when there is one; nil for cursors without a signature.
     ///   - webhooks: takes Stripe's webhooks; nil when none are expected.
+    ///   - streamTokens: makes tokens for the live gateway; nil when there is none.
+    ///   - mail: who is sent no mail; nil when nobody keeps a list.
+    ///   - locator: tells whose source a URL is; nil when sources are named by id alone.
     ///   - branding: whose return page it is, by account.
     package init(
         watches: any WatchStore,
-        deliveries: any DeliveryQueue,
+        deliveries: any DeliveryQueue & DeliveryBook & LaneControl,
         outbox: any Outbox,
         lanes: any LaneControl,
         members: any Membership,
         laneLimit: LaneLimit,
         feed: any EventFeed,
+        endpoints: EndpointDesk,
         checks: [any HealthCheck] = [],
         cursors: (any EventCursors)? = nil,
         webhooks: (any WebhookIntake)? = nil,
-        branding: [AccountID: ReturnBranding] = [:]
+        streamTokens: (any StreamTokenIssuing)? = nil,
+        mail: MailPreferences? = nil,
+        locator: (any SourceLocator)? = nil,
+        branding: [AccountID: Branding] = [:]
     ) {
         self.watches = watches
         self.deliveries = deliveries
@@ -52,9 +68,13 @@ package struct APIBackend: Sendable {
         self.members = members
         self.laneLimit = laneLimit
         self.feed = feed
+        self.endpoints = endpoints
         self.checks = checks
         self.cursors = cursors ?? PlainCursors()
         self.webhooks = webhooks
+        self.streamTokens = streamTokens
+        self.mail = mail
+        self.locator = locator
         self.branding = branding
     }
 }

@@ -54,14 +54,37 @@ package struct APIServer: Service {
         let polls = LongPolls(feed: backend.feed, clock: clock)
         let intake = Intake(watches: backend.watches, deliveries: backend.deliveries)
         let surveyor = Surveyor(backend: backend, clock: clock)
-        WatchRoutes(watches: backend.watches, intake: intake, reader: reader, polls: polls)
-            .add(to: router)
-        BatchRoutes(intake: intake, reader: reader).add(to: router)
+        WatchRoutes(
+            watches: backend.watches,
+            intake: intake,
+            locator: backend.locator,
+            reader: reader,
+            polls: polls
+        ).add(to: router)
+        BatchRoutes(intake: intake, locator: backend.locator, reader: reader).add(to: router)
         EventRoutes(backend: backend, polls: polls).add(to: router)
+        EndpointRoutes(
+            desk: backend.endpoints,
+            lanes: backend.deliveries,
+            reader: reader
+        ).add(to: router)
+        DeliveryRoutes(backend: backend).add(to: router)
+        let replays = ReplayDesk(
+            replayer: Replayer(
+                watches: backend.watches,
+                outbox: backend.outbox,
+                deliveries: backend.deliveries,
+                clock: clock
+            )
+        )
+        ReplayRoutes(backend: backend, desk: replays, reader: reader).add(to: router)
         LaneRoutes(backend: backend, reader: reader, surveyor: surveyor).add(to: router)
         QuarantineRoutes(backend: backend, surveyor: surveyor).add(to: router)
         OperatorRoutes(backend: backend, surveyor: surveyor, clock: clock).add(to: router)
         StripeWebhookRoutes(intake: backend.webhooks, reader: reader).add(to: router)
+        StreamTokenRoutes(issuer: backend.streamTokens, reader: reader).add(to: router)
+        MailRoutes(preferences: backend.mail, reader: reader).add(to: router)
+        UnsubscribeRoutes(preferences: backend.mail, reader: reader).add(to: router)
         ReturnPageRoutes(
             watches: backend.watches,
             // Their own, so that customers take no place from operators.
@@ -70,11 +93,17 @@ package struct APIServer: Service {
             clock: clock
         ).add(to: router)
         DashboardRoutes().add(to: router)
-        try await HTTPService(
+        let service = HTTPService(
             bind: bind,
             option: "api-bind",
             logger: logger,
             onBound: onBound
-        ).run(router)
+        )
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            // Runs beside the server and is cancelled with it.
+            group.addTask { await replays.run() }
+            try await service.run(router)
+            group.cancelAll()
+        }
     }
 }

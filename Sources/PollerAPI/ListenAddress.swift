@@ -48,7 +48,7 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether a host is `localhost`, in 127.0.0.0/8 or `::1`, by its spelling: a name that
     /// merely begins with `127.` is not.
-    static func isLoopback(host: some StringProtocol) -> Bool {
+    package static func isLoopback(host: some StringProtocol) -> Bool {
         if host.lowercased() == "localhost" || host == "::1" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }

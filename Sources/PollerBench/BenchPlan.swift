@@ -16,6 +16,10 @@ package struct BenchPlan: Sendable {
         case fairness
         /// A lane at its limit.
         case limit
+        /// Webhooks: how soon, how many, and beside an endpoint that hangs.
+        case deliver
+        /// WebSockets: memory, latency, and the way back after a crash.
+        case live
     }
 
     /// Of each measurement.

@@ -16,6 +16,12 @@ package struct BenchReport: Sendable {
     }
 
     private var rows: [Row] = []
+    private var groups: [(name: String, report: BenchReport)] = []
+
+    /// Adds figures that are an object of their own in the JSON.
+    mutating func add(_ name: String, _ group: BenchReport) {
+        groups.append((name, group))
+    }
 
     /// Adds a number.
     mutating func add(_ title: String, _ member: String, _ value: Double, _ unit: String) {
@@ -39,11 +45,15 @@ package struct BenchReport: Sendable {
 
     /// One object; latencies in ms, CPU in µs.
     package var json: String {
-        "{\(rows.map { "\"\($0.member)\":\($0.json)" }.joined(separator: ","))}"
+        let members =
+            rows.map { "\"\($0.member)\":\($0.json)" }
+            + groups.map { "\"\($0.name)\":\($0.report.json)" }
+        return "{\(members.joined(separator: ","))}"
     }
 
     /// A line a figure, for people.
     package var table: String {
+        let rows = rows + groups.flatMap(\.report.rows)
         let width = (rows.map(\.title.count).max() ?? 0) + 2
         return rows.map { row in
             row.title + String(repeating: " ", count: width - row.title.count) + row.text

@@ -3,23 +3,31 @@ package import RedisClient
 
 /// The measurements, one after the other on an empty database.
 package struct BenchRun: Sendable {
+    /// Where in the database everything happens.
+    package static let namespace = BenchStore.namespace
+
     private let redisURL: RedisURL
     private let sandboxURL: String
     private let plan: BenchPlan
+    private let startNotifier: @Sendable () async throws -> any NotifierPeer
     private let logger: Logger
     private let progress: @Sendable (String) -> Void
 
     /// Prepares a run; `progress` hears what is measured next.
+    ///
+    /// `startNotifier` starts a notifier on the same database, in ``namespace``.
     package init(
         redisURL: RedisURL,
         sandboxURL: String,
         plan: BenchPlan,
+        startNotifier: @escaping @Sendable () async throws -> any NotifierPeer,
         logger: Logger,
         progress: @escaping @Sendable (String) -> Void
     ) {
         self.redisURL = redisURL
         self.sandboxURL = sandboxURL
         self.plan = plan
+        self.startNotifier = startNotifier
         self.logger = logger
         self.progress = progress
     }
@@ -49,6 +57,12 @@ package struct BenchRun: Sendable {
             case .lag: try await LagBench(store: store, plan: plan).measure(&report)
             case .idle: try await LagBench(store: store, plan: plan).measureIdle(&report)
             case .fairness: try await LaneBench(store: store, plan: plan).fairness(&report)
+            case .deliver: try await DeliverBench(store: store, plan: plan).measure(&report)
+            case .live:
+                let notifier = try await startNotifier()
+                defer { notifier.stop() }
+                let bench = LiveBench(store: store, plan: plan, notifier: notifier)
+                try await bench.measure(&report)
             case .limit: try await LaneBench(store: store, plan: plan).limit(&report)
             }
         }

@@ -11,9 +11,10 @@ struct BenchStore: Sendable {
 
     let client: RedisClient
     let watches: RedisWatchStore
+    let deliveries: RedisDeliveryQueue
     let owner: OwnerID
     let clock = ContinuousClock()
-    private let logger: Logger
+    let logger: Logger
 
     /// Takes an empty database into use.
     ///
@@ -28,6 +29,7 @@ struct BenchStore: Sendable {
         self.client = client
         self.logger = logger
         watches = RedisWatchStore(client: client, layout: layout, logger: logger)
+        deliveries = RedisDeliveryQueue(client: client, layout: layout, logger: logger)
         var chance = SystemRandomNumberGenerator()
         owner = OwnerID(using: &chance)
     }
@@ -38,14 +40,15 @@ struct BenchStore: Sendable {
         _ = try await StoreLayout.agreed(on: client, namespace: Self.namespace)
     }
 
-    /// Enqueues eight batches at a time: what a few API processes send together.
+    /// Enqueues eight batches at a time: what a few API processes send together, each as many as
+    /// a request for a batch brings.
     func fill(_ keys: [WatchKey]) async throws {
         let new = try keys.map { try NewWatch(key: $0) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
                 group.addTask {
-                    for start in stride(from: number * 256, to: new.count, by: 8 * 256) {
-                        let end = min(start + 256, new.count)
+                    for start in stride(from: number * 2048, to: new.count, by: 8 * 2048) {
+                        let end = min(start + 2048, new.count)
                         _ = try await watches.enqueue(Array(new[start..<end]))
                     }
                 }

@@ -78,6 +78,7 @@ struct LagBench: Sendable {
     private func listen(_ handler: BenchHandler) -> Task<Void, Never> {
         let pattern = "\(BenchStore.namespace):events:*"
         let subscription = store.client.subscribe(channels: [], patterns: [pattern])
+        // Hears while the stage runs, which cancels it at its end.
         return Task {
             for await event in subscription {
                 guard case .message(_, _, let payload) = event,

@@ -1,11 +1,11 @@
 /// Events as they are recorded, one after the other, for as long as somebody asks.
 ///
 /// How nothing gets lost: a follower keeps a cursor into the log of all events and reads behind it,
-/// from the gateway's event stream or by long polls. One of named watches takes its cursor *before* it reads their history, so what is
-/// recorded between the two comes twice and is told once, by its seq. When the server says that
-/// the log was cut behind the cursor, the history of the named watches is read again by seq.
-/// Transient failures are waited out for ever; others, and failures before the first answer,
-/// are thrown.
+/// from the gateway's event stream or by long polls. One of named watches takes its cursor *before*
+/// it reads their history, so what is recorded between the two comes twice and is told once, by its
+/// seq. When the server says that the log was cut behind the cursor, the history of the named
+/// watches is read again by seq. Transient failures are waited out for ever; others, and failures
+/// before the first answer, are thrown.
 public struct EventFollower: AsyncSequence, Sendable {
     /// What a follower gives.
     public enum Element: Hashable, Sendable {

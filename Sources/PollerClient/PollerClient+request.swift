@@ -35,13 +35,15 @@ extension PollerClient {
 
     /// Sends one request; every status but 2xx and 304 is thrown.
     ///
-    /// `wait`: what the server may wait before it answers.
+    /// `idempotencyKey`: names a request that may be sent again; `wait`: what the server may wait
+    /// before it answers.
     func send(
         _ method: HTTPMethod,
         _ path: String,
         query: [(String, String?)] = [],
         body: String? = nil,
         type: String = "application/json",
+        idempotencyKey: String? = nil,
         wait: Duration = .zero
     ) async throws -> Answer {
         var request = HTTPClientRequest(url: base + path + Self.encoded(query))
@@ -49,6 +51,9 @@ extension PollerClient {
         request.headers.add(name: "Accept", value: "application/json")
         request.headers.add(name: "User-Agent", value: "poller-client/1")
         if let apiKey { request.headers.add(name: "Authorization", value: "Bearer \(apiKey)") }
+        if let idempotencyKey {
+            request.headers.add(name: "Idempotency-Key", value: idempotencyKey)
+        }
         if let body {
             request.headers.add(name: "Content-Type", value: type)
             request.body = .bytes(ByteBuffer(string: body))

@@ -39,7 +39,12 @@ extension PollerClient {
         _ name: WatchName,
         after seq: Int
     ) async throws -> Bool {
-        guard case .status(let status) = goal else { return watch.isFinal }
+        let status: String
+        switch goal {
+        case .final: return watch.isFinal
+        case .leftPending: return watch.hasLeftPending
+        case .status(let wanted): status = wanted
+        }
         if watch.status == status { return true }
         guard watch.seq > seq else { return false }
         var seq = seq
@@ -50,6 +55,17 @@ extension PollerClient {
             }
             guard page.hasMore, let last = page.items.last else { return false }
             seq = last.seq
+        }
+    }
+}
+
+extension Watch {
+    /// Whether the last status seen is past what a customer has to do.
+    fileprivate var hasLeftPending: Bool {
+        switch kind {
+        case "source", "charge": status != nil && status != "pending"
+        case "payment_intent": isFinal || status == "requires_capture"
+        default: isFinal
         }
     }
 }

@@ -2,6 +2,9 @@
 public enum WaitGoal: Hashable, Sendable {
     /// A status that cannot change any more.
     case final
+    /// The customer has done what had to be done: any status of a source but `pending`, and of an
+    /// intent `requires_capture` or its end.
+    case leftPending
     /// This status, now or at some moment of the watch's current run.
     case status(String)
 }

@@ -10,13 +10,13 @@ public struct Watch: Hashable, Sendable {
     public let id: String
     /// The upstream's id.
     public let source: String
-    /// `source` or `payment_intent`.
+    /// `source`, `payment_intent`, `setup_intent`, `charge` or `http`.
     public let kind: String
     /// The account at the upstream.
     public let account: String
     /// Whether it is still polled.
     public let isOpen: Bool
-    /// `settled`, `expired`, `cancelled`, `gone` or `dead`; nil while it is open.
+    /// `settled`, `reached`, `expired`, `cancelled`, `gone` or `dead`; nil while it is open.
     public let closedReason: String?
     /// The last status seen; nil before the first answer of the upstream.
     public let status: String?
@@ -40,6 +40,8 @@ public struct Watch: Hashable, Sendable {
     public let lastError: String?
     /// The policy's name.
     public let policy: String
+    /// How far it is followed: `left_pending`, `settled` or `final`.
+    public let until: String
     /// Where it is told.
     public let notify: [String]
     /// What was given to enqueue.
@@ -72,6 +74,7 @@ public struct Watch: Hashable, Sendable {
         lastPolledAt = wire.lastPolledAt.flatMap(Date.init(wireTime:))
         lastError = wire.lastError
         policy = wire.policy
+        until = wire.until ?? "settled"
         notify = wire.notify
         metadata = wire.metadata
         outcome = wire.outcome
@@ -96,13 +99,14 @@ public struct Watch: Hashable, Sendable {
         let lastPolledAt: String?
         let lastError: String?
         let policy: String
+        let until: String?
         let notify: [String]
         let metadata: [String: String]
         let outcome: String?
 
         enum CodingKeys: String, CodingKey {
             case id, source, kind, account, state, status, final, seq, run, attempts, policy
-            case notify, metadata, outcome
+            case until, notify, metadata, outcome
             case closedReason = "closed_reason"
             case createdAt = "created_at"
             case deadlineAt = "deadline_at"

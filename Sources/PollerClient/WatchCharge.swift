@@ -13,6 +13,15 @@ public struct WatchCharge: Hashable, Sendable, Encodable {
     public var statementDescriptor: String?
     /// Kept with the charge, at most 49 entries.
     public var metadata: [String: String]?
+    /// Nothing is to be charged, whatever the server's account charges otherwise.
+    private var isNothing = false
+
+    /// Not to be charged, whatever the server's account charges otherwise.
+    public static let nothing: WatchCharge = {
+        var charge = WatchCharge()
+        charge.isNothing = true
+        return charge
+    }()
 
     /// The source's whole amount.
     public static let whole = WatchCharge()
@@ -36,5 +45,19 @@ public struct WatchCharge: Hashable, Sendable, Encodable {
         case amount, currency, metadata
         case note = "description"
         case statementDescriptor = "statement_descriptor"
+    }
+
+    /// Writes the charge as the API reads it.
+    public func encode(to encoder: any Encoder) throws {
+        guard !isNothing else {
+            var value = encoder.singleValueContainer()
+            return try value.encode(false)
+        }
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encodeIfPresent(amount, forKey: .amount)
+        try fields.encodeIfPresent(currency, forKey: .currency)
+        try fields.encodeIfPresent(note, forKey: .note)
+        try fields.encodeIfPresent(statementDescriptor, forKey: .statementDescriptor)
+        try fields.encodeIfPresent(metadata, forKey: .metadata)
     }
 }

@@ -4,7 +4,8 @@ public struct WatchName: Hashable, Sendable, ExpressibleByStringLiteral, CustomS
     public let source: String
     /// The account at the upstream; nil is the server's `default`.
     public let account: String?
-    /// `source` or `payment_intent`; needed when the id begins with neither `src_` nor `pi_`.
+    /// `source`, `payment_intent`, `setup_intent`, `charge` or `http`; needed when the id has none
+    /// of Stripe's prefixes.
     public let kind: String?
 
     /// Names the watch of a source.

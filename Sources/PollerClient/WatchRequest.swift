@@ -8,11 +8,15 @@ import Foundation
 public struct WatchRequest: Hashable, Sendable {
     /// What to watch.
     public var name: WatchName
+    /// Where the source of a configured upstream is, in place of its id.
+    public var url: String?
     /// `interactive`, `standard` or `patient`; nil is the server's choice.
     public var policy: String?
+    /// How far to follow: `left_pending`, `settled` or `final`; nil is `settled`.
+    public var until: String?
     /// The span to the deadline, 1 s to 90 days; nil is the policy's own.
     public var timeout: Duration?
-    /// Where to tell: `https://…`, `mailto:…`; at most 16.
+    /// Where to tell: `https://…`, `mailto:…`, `redis+stream:NAME`; at most 16.
     public var notify: [String]
     /// The source's own secret, where the server polls with a publishable key.
     public var clientSecret: String?
@@ -25,6 +29,7 @@ public struct WatchRequest: Hashable, Sendable {
     public init(
         _ name: WatchName,
         policy: String? = nil,
+        until: String? = nil,
         timeout: Duration? = nil,
         notify: [String] = [],
         clientSecret: String? = nil,
@@ -33,6 +38,7 @@ public struct WatchRequest: Hashable, Sendable {
     ) {
         self.name = name
         self.policy = policy
+        self.until = until
         self.timeout = timeout
         self.notify = notify
         self.clientSecret = clientSecret
@@ -45,13 +51,22 @@ public struct WatchRequest: Hashable, Sendable {
         self.init(WatchName(source), policy: policy, timeout: timeout)
     }
 
+    /// Describes what to watch by its URL, which must be one of an upstream that the server is
+    /// configured with.
+    public init(url: String, account: String? = nil) {
+        self.init(WatchName("", account: account, kind: "http"))
+        self.url = url
+    }
+
     /// The request as one line of JSON.
     func line(_ encoder: JSONEncoder) throws(PollerError) -> String {
         let wire = Wire(
-            source: name.source,
+            source: name.source.isEmpty ? nil : name.source,
             account: name.account,
             kind: name.kind,
+            url: url,
             policy: policy,
+            until: until,
             timeout: timeout.map(\.spanText),
             notify: notify.isEmpty ? nil : notify,
             clientSecret: clientSecret,
@@ -66,10 +81,12 @@ public struct WatchRequest: Hashable, Sendable {
     }
 
     private struct Wire: Encodable {
-        let source: String
+        let source: String?
         let account: String?
         let kind: String?
+        let url: String?
         let policy: String?
+        let until: String?
         let timeout: String?
         let notify: [String]?
         let clientSecret: String?
@@ -77,7 +94,7 @@ public struct WatchRequest: Hashable, Sendable {
         let charge: WatchCharge?
 
         enum CodingKeys: String, CodingKey {
-            case source, account, kind, policy, timeout, notify, metadata, charge
+            case source, account, kind, url, policy, until, timeout, notify, metadata, charge
             case clientSecret = "client_secret"
         }
     }

@@ -55,6 +55,17 @@ package struct AddressGuard: Sendable {
         return .open
     }
 
+    /// The addresses that may be connected: without TLS only those the operator has named.
+    package func reachable(_ addresses: [SocketAddress], isSecure: Bool) -> [SocketAddress] {
+        addresses.filter { address in
+            switch judge(address) {
+            case .allowed: true
+            case .open: isSecure
+            case .blocked: false
+            }
+        }
+    }
+
     private func isAllowed(_ ip: IPAddress) -> Bool {
         allowing.contains { $0.contains(ip) }
     }

@@ -17,6 +17,8 @@ import Synchronization
 package final class PinnedClients: Sendable {
     /// A receiver with one address costs one client; an idle one is a few kilobytes and no socket.
     private static let idleMax = 256
+    /// More than a process ever has under way to one host.
+    private static let connectionsMax = 1024
 
     private struct Key: Hashable, Sendable {
         let host: String
@@ -111,6 +113,10 @@ package final class PinnedClients: Sendable {
             timeout: .init(connect: .seconds(10)),
             connectionPool: .init(idleTimeout: .seconds(30))
         )
+        // Endpoints at one host share a pool: who hangs there must not keep the others from a
+        // connection. How many go out at once is the lanes' to say.
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit =
+            Self.connectionsMax
         // The queue repeats attempts, with backoff and a record of each.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.dnsOverride = [key.host: addressText]

@@ -3,8 +3,10 @@ import Poller
 /// A delivery in Redis.
 ///
 /// *Shape*: source = the watch's source, facts `kind|account`, lane = the endpoint, state
-/// `cursor|failures|attempts|retry at ms`
-/// (missing before the first attempt), private value = the URL.
+/// `cursor|failures|attempts|retry at ms`, and with trouble also `|failed since ms|newest told to the
+/// fallback|dead seqs|those to send again`, the seqs with commas between
+/// (missing before the first attempt), private value = the inline URL; none for a registered
+/// endpoint.
 enum DeliveryRecord: ItemRecord {
     static func facts(of watch: WatchKey) -> String {
         Packed.join([watch.kind.rawValue, watch.account.description])
@@ -12,8 +14,9 @@ enum DeliveryRecord: ItemRecord {
 
     static func item(_ fields: ItemFields) -> Delivery? {
         let facts = Packed.split(fields.facts)
+        let url = try? NotifyURL(fields.privateValue)
         guard facts.count == 2, let kind = SourceKind(rawValue: facts[0]),
-            let url = try? NotifyURL(fields.privateValue)
+            url != nil || fields.privateValue.isEmpty
         else { return nil }
         return Delivery(
             endpoint: EndpointID(unchecked: fields.lane),
@@ -28,25 +31,49 @@ enum DeliveryRecord: ItemRecord {
     }
 
     static func writing(_ change: DeliveryChange) -> ItemWriting {
-        let state = change.state
-        return ItemWriting(
-            state: Packed.join([
-                String(state.cursor), String(state.failures), String(state.attempts),
-                state.retryAt.map { String($0.ms) } ?? "",
-            ]),
+        ItemWriting(
+            state: text(of: change.state),
             error: change.lastError ?? "",
-            event: nil
+            event: nil,
+            attempt: change.attempt.map(AttemptLine.text)
         )
     }
 
+    /// The state as it is stored; without the empty values at its end.
+    static func text(of state: DeliveryState) -> String {
+        func ms(_ time: Timestamp?) -> String { time.map { String($0.ms) } ?? "" }
+        var parts = [
+            String(state.cursor), String(state.failures), String(state.attempts),
+            ms(state.retryAt), ms(state.failedSince),
+            state.escalated > 0 ? String(state.escalated) : "", list(state.dead),
+            list(state.again),
+        ]
+        while parts.count > 4, parts.last?.isEmpty == true { parts.removeLast() }
+        return Packed.join(parts)
+    }
+
     private static func state(_ text: String) -> DeliveryState {
-        let parts = Packed.split(text)
-        guard parts.count == 4 else { return DeliveryState() }
+        var parts = Packed.split(text)
+        guard parts.count >= 4 else { return DeliveryState() }
+        // What an earlier release has written ends before these.
+        while parts.count < 8 { parts.append("") }
         return DeliveryState(
             cursor: Int(parts[0]) ?? 0,
             failures: Int(parts[1]) ?? 0,
             attempts: Int(parts[2]) ?? 0,
-            retryAt: Int64(parts[3]).map(Timestamp.init(ms:))
+            retryAt: Int64(parts[3]).map(Timestamp.init(ms:)),
+            failedSince: Int64(parts[4]).map(Timestamp.init(ms:)),
+            escalated: Int(parts[5]) ?? 0,
+            dead: seqs(parts[6]),
+            again: seqs(parts[7])
         )
+    }
+
+    private static func list(_ seqs: [Int]) -> String {
+        seqs.map(String.init).joined(separator: ",")
+    }
+
+    private static func seqs(_ text: String) -> [Int] {
+        text.split(separator: ",").compactMap { Int($0) }
     }
 }

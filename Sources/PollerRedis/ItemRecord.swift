@@ -63,6 +63,8 @@ struct ItemWriting {
     let state: String
     let error: String
     let event: Event?
+    /// A line for the item's log of attempts.
+    var attempt: String?
 }
 
 /// Values joined by `|`, which no value contains: short, and readable in redis-cli.
@@ -73,5 +75,15 @@ enum Packed {
 
     static func split(_ text: String) -> [String] {
         text.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
+    }
+
+    /// A flat list of field and value as a dictionary.
+    static func pairs(_ value: RedisValue) -> [String: String] {
+        let flat = value.array ?? []
+        var pairs: [String: String] = [:]
+        for index in stride(from: 0, to: flat.count - 1, by: 2) {
+            pairs[flat[index].string ?? ""] = flat[index + 1].string ?? ""
+        }
+        return pairs
     }
 }

@@ -27,6 +27,16 @@ struct ListPosition: Hashable {
         (phase, lane, score, id) = (parts[1], parts[2], parts[3], parts[4])
     }
 
+    /// The start of a listing of deliveries, or the place a cursor names; nil for a cursor that is
+    /// none of ours.
+    ///
+    /// In `home` alone when they are those of one endpoint.
+    init?(cursor: String?, of state: DeliverySnapshot.State?, in home: Int?) {
+        self.init(cursor: cursor, state: state == .done ? .closed : .open)
+        if cursor == nil { partition = home ?? 0 }
+        if let home, partition != home { return nil }
+    }
+
     private init(partition: Int, state: ListQuery.State?) {
         self.partition = partition
         phase =
@@ -44,12 +54,13 @@ struct ListPosition: Hashable {
 
     /// The position list.lua answered: {phase, lane, score, id}.
     ///
-    /// An exhausted partition is followed by the next; when both states are wanted, the closed
-    /// items of all partitions follow the open ones of all.
+    /// An exhausted partition is followed by the next; with `afterOpen`, those in that phase of all
+    /// partitions from `home` on follow the open ones of all.
     func following(
         _ reply: [String],
-        _ state: ListQuery.State?,
-        partitions: Int
+        afterOpen: String?,
+        partitions: Int,
+        home: Int = 0
     ) -> ListPosition? {
         var next = self
         (next.phase, next.lane, next.score, next.id) = (reply[0], reply[1], reply[2], reply[3])
@@ -57,8 +68,8 @@ struct ListPosition: Hashable {
         next.phase = phase == "z" ? "r" : phase
         next.partition += 1
         if next.partition < partitions { return next }
-        if state == nil, next.phase == "r" {
-            (next.partition, next.phase) = (0, "h")
+        if let afterOpen, next.phase == "r" {
+            (next.partition, next.phase) = (home, afterOpen)
             return next
         }
         return nil

@@ -4,7 +4,10 @@ package import RedisClient
 
 /// The queue of deliveries in Redis: the watches' mechanism in a namespace of its own, with the
 /// endpoint as lane.
-package struct RedisDeliveryQueue: DeliveryQueue {
+package struct RedisDeliveryQueue: DeliveryQueue, LaneControl, Auditing, RedisLeaseQueue {
+    package typealias Item = Delivery
+    package typealias Change = DeliveryChange
+
     let queue: RedisQueue<DeliveryRecord>
 
     /// The deliveries of a cluster.
@@ -24,43 +27,9 @@ package struct RedisDeliveryQueue: DeliveryQueue {
             client: client,
             keys: layout.deliveryKeys,
             scripts: scripts,
-            logger: logger
+            logger: logger,
+            circuit: .endpoint
         )
-    }
-
-    package var partitions: Int { queue.keys.partitions }
-
-    package func claim(_ request: ClaimRequest) async throws(StoreError) -> Claim<Delivery> {
-        try await queue.claim(request)
-    }
-
-    package func commit(
-        _ commits: [Commit<DeliveryChange>]
-    ) async throws(StoreError) -> [CommitResult] {
-        try await queue.commit(commits)
-    }
-
-    package func commit(
-        _ commits: [Commit<DeliveryChange>],
-        then request: ClaimRequest
-    ) async throws(StoreError) -> (results: [CommitResult], claim: Claim<Delivery>) {
-        try await queue.commit(commits, then: request)
-    }
-
-    package func release(_ refs: [LeaseRef]) async throws(StoreError) -> [CommitResult] {
-        try await queue.release(refs)
-    }
-
-    package func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
-        try await queue.purge(partition: partition, retention: retention)
-    }
-
-    package func wakes() -> AsyncStream<Int?> {
-        queue.partitions(on: queue.keys.wakeChannel)
-    }
-
-    package func stats() async throws(StoreError) -> StoreStats {
-        try await queue.stats()
     }
 
     package func mark(_ deliveries: [DeliveryMark]) async throws(StoreError) {
@@ -77,10 +46,18 @@ package struct RedisDeliveryQueue: DeliveryQueue {
                         .string(mark.watch.source.description),
                         .string(DeliveryRecord.facts(of: mark.watch)),
                         .string(LaneID(endpoint: endpoint).description),
-                        .string(mark.url.description),
+                        .string(mark.url?.description ?? ""),
+                        .string(mark.telling.map(String.init) ?? ""),
                     ]
                 }
-                _ = try await queue.run(queue.scripts.mark, partition: partition, arguments)
+                let reply = try await queue.run(
+                    queue.scripts.mark,
+                    partition: partition,
+                    arguments
+                )
+                if (reply.int ?? 0) > 0 {
+                    throw .unavailable("a delivery is in a notifier's hands")
+                }
             }
         }
     }

@@ -84,14 +84,14 @@ extension RedisQueue {
             let next = parts[1].int
         else { throw .corrupt("lane.lua answered \(reply)") }
         let reports = parts.dropFirst(2).compactMap { value -> LaneReport? in
-            guard let lane = value.array, lane.count == 12 else { return nil }
+            guard let lane = value.array, lane.count == 13 else { return nil }
             return report(lane, partition: partition, now: Timestamp(ms: Int64(now)))
         }
         return (reports, next)
     }
 
     /// Reads lane.lua's lane: {name, waiting, overdue, oldest due, in flight, interval, burst,
-    /// most in flight, paused, held until, factor, failures}.
+    /// most in flight, paused, held until, factor, failures, failing since}.
     private func report(_ parts: [RedisValue], partition: Int, now: Timestamp) -> LaneReport {
         func number(_ index: Int) -> Int { parts[index].int ?? 0 }
         var limit: LaneLimit?
@@ -115,6 +115,7 @@ extension RedisQueue {
             heldUntil: heldUntil > now ? heldUntil : nil,
             factor: Double(number(10)) / 1000,
             failures: number(11),
+            failingSince: number(12) > 0 ? Timestamp(ms: Int64(number(12))) : nil,
             now: now
         )
     }

@@ -12,6 +12,8 @@ struct RedisQueue<Record: ItemRecord>: Sendable {
     let keys: Keys
     let scripts: Scripts
     let logger: Logger
+    /// How long its lanes are held while their attempts fail.
+    var circuit = CircuitHold.upstream
     /// How many replicas must have what is accepted or about to be told; nil asks none.
     var durability: RedisDurability?
 
@@ -110,7 +112,7 @@ struct RedisQueue<Record: ItemRecord>: Sendable {
     ) throws(StoreError) -> Claim<Record.Item> {
         guard let parts = reply.array, parts.count >= 3, let now = parts[0].int,
             let ready = parts[1].int, let recovered = parts[2].int
-        else { throw .corrupt("claim.lua answered \(reply)") }
+        else { throw .corrupt("claim.lua's answer is not understood") }
         let claimedAt = Timestamp(ms: Int64(now))
         return Claim(
             leases: parts.dropFirst(3).compactMap { lease($0, request, claimedAt) },
@@ -195,7 +197,9 @@ struct RedisQueue<Record: ItemRecord>: Sendable {
     /// Six values of a commit, and six more when it has anything but a new due time to tell.
     private func append(_ commit: Commit<Record.Change>, to arguments: inout [RedisArgument]) {
         let writing = Record.writing(commit.change)
-        let hasMore = writing.event != nil || !writing.error.isEmpty || commit.signal != .fine
+        let hasMore =
+            writing.event != nil || !writing.error.isEmpty || commit.signal != .fine
+            || writing.attempt != nil
         arguments.append(.string(commit.ref.id.description))
         arguments.append(RedisArgument(commit.ref.token))
         switch commit.verdict {
@@ -208,13 +212,16 @@ struct RedisQueue<Record: ItemRecord>: Sendable {
         case .rest:
             arguments.append(hasMore ? "R" : "r")
             arguments.append("")
+        case .setAside:
+            arguments.append(hasMore ? "R" : "r")
+            arguments.append(.string(ClosedReason.dead.rawValue))
         }
         arguments.append(commit.isUrgent ? "u" : "z")
         arguments.append(.string(writing.state))
         guard hasMore else { return }
         arguments.append(.string(writing.error))
         let (signal, span) = letter(of: commit.signal)
-        arguments.append(.string(signal))
+        arguments.append(.string(circuit == .endpoint ? signal.uppercased() : signal))
         arguments.append(RedisArgument(max(span.ms, 0)))
         if let event = writing.event {
             arguments.append(RedisArgument(event.seq))
@@ -222,8 +229,8 @@ struct RedisQueue<Record: ItemRecord>: Sendable {
             arguments.append(.string(keys.events(of: event.key.source.description)))
         } else {
             arguments.append("0")
-            arguments.append("")
-            arguments.append("")
+            arguments.append(.string(writing.attempt ?? ""))
+            arguments.append(RedisArgument(AttemptRecord.kept.ms))
         }
     }
 
@@ -237,17 +244,20 @@ struct RedisQueue<Record: ItemRecord>: Sendable {
         }
     }
 
-    /// Reads claim.lua's item: {id, token, due, start, lane, private, {field, value, …}}.
+    /// Reads claim.lua's item: {id, token, due, start, lane, private, {field, value, …}}, and where
+    /// the lane is in trouble since when and how many failures.
     private func lease(
         _ value: RedisValue,
         _ request: ClaimRequest,
         _ now: Timestamp
     ) -> Lease<Record.Item>? {
-        guard let parts = value.array, parts.count == 7, let token = parts[1].int,
+        guard let parts = value.array, parts.count >= 7, let token = parts[1].int,
             let due = parts[2].int, let start = parts[3].int, let short = parts[6].array,
             let id = parts[0].string, let lane = parts[4].string
         else {
-            logger.error("record not understood", metadata: ["record": "\(value)"])
+            // Its id alone: the rest may be a client secret.
+            let id = value.array?.first?.string ?? "unknown"
+            logger.error("record not understood", metadata: ["item.id": "\(id)"])
             return nil
         }
         let fields = ItemFields(
@@ -258,7 +268,7 @@ struct RedisQueue<Record: ItemRecord>: Sendable {
         )
         guard let item = Record.item(fields) else {
             // It stays leased until the lease ends and comes back: visible, and harmless to others.
-            logger.error("record not understood", metadata: ["record": "\(value)"])
+            logger.error("record not understood", metadata: ["item.id": "\(id)"])
             return nil
         }
         return Lease(
@@ -274,7 +284,13 @@ struct RedisQueue<Record: ItemRecord>: Sendable {
             claimedAt: now,
             startsAt: Timestamp(ms: Int64(start)),
             endsAt: now + request.lease,
-            crashes: fields.crashes
+            crashes: fields.crashes,
+            trouble: parts.count < 9
+                ? nil
+                : LaneTrouble(
+                    failures: parts[8].int ?? 0,
+                    since: Timestamp(ms: Int64(parts[7].int ?? 0))
+                )
         )
     }
 

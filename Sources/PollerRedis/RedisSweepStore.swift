@@ -3,22 +3,11 @@ package import RedisClient
 
 /// The sweeps, marks and reads of accounts, in Redis.
 ///
-/// `{<account>}` is the hash tag, so that what concerns an account lives in one slot:
-///
-/// | key | type | holds |
-/// |---|---|---|
-/// | `<ns>sweep{<account>}` | hash | `o` owner, `u` until ms, `d` due ms, `c` cursor (`<ms` since, `=id` after), `t` caught up ms |
-/// | `<ns>unseen{<account>}` | zset | event → when the sweep saw it, ms; at most 10,000 |
-/// | `<ns>mark{<account>}<name>` | string | a mark, with its expiry |
-/// | `<ns>reads{<account>}` | hash | `r<day>` reads, `t<day>` transactions, thirty days |
+/// Their keys, in one slot for each account, are among all others in ``Keys``.
 package struct RedisSweepStore: SweepStore {
     /// How long a webhook may take before its event counts as missed: Stripe's first retries come
     /// within minutes.
     package static let webhookSpan = Duration.seconds(300)
-
-    private static let takeScript = script(PackageResources.sweep_take_lua)
-    private static let finishScript = script(PackageResources.sweep_finish_lua)
-    private static let readsScript = script(PackageResources.reads_lua)
 
     private let client: RedisClient
     private let namespace: String
@@ -46,7 +35,7 @@ package struct RedisSweepStore: SweepStore {
         for span: Duration
     ) async throws(StoreError) -> SweepTurn {
         let reply = try await run(
-            Self.takeScript,
+            Scripts.live.sweepTake,
             [key("sweep", account)],
             [.string(owner.description), RedisArgument(span.ms)]
         )
@@ -68,7 +57,7 @@ package struct RedisSweepStore: SweepStore {
         pause: Duration
     ) async throws(StoreError) -> Int? {
         let reply = try await run(
-            Self.finishScript,
+            Scripts.live.sweepFinish,
             [key("sweep", account), key("unseen", account)],
             [
                 .string(owner.description), .string(Self.text(progress.cursor)),
@@ -125,7 +114,7 @@ package struct RedisSweepStore: SweepStore {
         of account: AccountID
     ) async throws(StoreError) -> ReadUsage {
         let reply = try await run(
-            Self.readsScript,
+            Scripts.live.reads,
             [key("reads", account)],
             [RedisArgument(usage.reads), RedisArgument(usage.transactions)]
         )
@@ -149,10 +138,6 @@ package struct RedisSweepStore: SweepStore {
         } catch {
             throw StoreError(error)
         }
-    }
-
-    private static func script(_ resource: [UInt8]) -> RedisScript {
-        RedisScript(source: String(decoding: resource, as: UTF8.self))
     }
 
     private static func text(_ cursor: SweepCursor) -> String {

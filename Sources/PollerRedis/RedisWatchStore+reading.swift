@@ -56,7 +56,7 @@ extension RedisWatchStore {
             }
             position = at.following(
                 parts.dropFirst().map { $0.string ?? "" },
-                query.state,
+                afterOpen: query.state == nil ? "h" : nil,
                 partitions: partitions
             )
             if items.count >= query.limit { break }
@@ -74,7 +74,7 @@ extension RedisWatchStore {
             [.string(id)]
         )
         guard let parts = reply.array, parts.count == 4 else { return nil }
-        let long = pairs(parts[1])
+        let long = Packed.pairs(parts[1])
         let fields = ItemFields(
             id: id,
             lane: "",
@@ -93,14 +93,5 @@ extension RedisWatchStore {
             metadata: long["m"] ?? "",
             lastEvent: parts[2].string.flatMap(Event.init(json:))
         )
-    }
-
-    private func pairs(_ value: RedisValue) -> [String: String] {
-        let flat = value.array ?? []
-        var pairs: [String: String] = [:]
-        for index in stride(from: 0, to: flat.count - 1, by: 2) {
-            pairs[flat[index].string ?? ""] = flat[index + 1].string ?? ""
-        }
-        return pairs
     }
 }

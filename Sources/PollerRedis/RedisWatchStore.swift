@@ -3,7 +3,10 @@ package import Poller
 package import RedisClient
 
 /// The queue of watches, their logs and the outbox, in Redis.
-package struct RedisWatchStore: WatchStore {
+package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisLeaseQueue {
+    package typealias Item = Watch
+    package typealias Change = WatchChange
+
     private(set) var queue: RedisQueue<WatchRecord>
 
     /// The watches of a cluster.
@@ -29,41 +32,6 @@ package struct RedisWatchStore: WatchStore {
             logger: logger
         )
         queue.durability = durability
-    }
-
-    package var partitions: Int { queue.keys.partitions }
-
-    package func claim(_ request: ClaimRequest) async throws(StoreError) -> Claim<Watch> {
-        try await queue.claim(request)
-    }
-
-    package func commit(
-        _ commits: [Commit<WatchChange>]
-    ) async throws(StoreError) -> [CommitResult] {
-        try await queue.commit(commits)
-    }
-
-    package func commit(
-        _ commits: [Commit<WatchChange>],
-        then request: ClaimRequest
-    ) async throws(StoreError) -> (results: [CommitResult], claim: Claim<Watch>) {
-        try await queue.commit(commits, then: request)
-    }
-
-    package func release(_ refs: [LeaseRef]) async throws(StoreError) -> [CommitResult] {
-        try await queue.release(refs)
-    }
-
-    package func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
-        try await queue.purge(partition: partition, retention: retention)
-    }
-
-    package func wakes() -> AsyncStream<Int?> {
-        queue.partitions(on: queue.keys.wakeChannel)
-    }
-
-    package func stats() async throws(StoreError) -> StoreStats {
-        try await queue.stats()
     }
 
     package func enqueue(_ watches: [NewWatch]) async throws(StoreError) -> [EnqueueResult] {

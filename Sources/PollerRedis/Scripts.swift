@@ -6,6 +6,7 @@ package import RedisClient
 package struct Scripts: Sendable {
     let enqueue: RedisScript
     let mark: RedisScript
+    let revise: RedisScript
     let claim: RedisScript
     let commit: RedisScript
     let release: RedisScript
@@ -23,6 +24,13 @@ package struct Scripts: Sendable {
     let stats: RedisScript
     let trim: RedisScript
     let purge: RedisScript
+    let sweepTake: RedisScript
+    let sweepFinish: RedisScript
+    let reads: RedisScript
+    let endpointWrite: RedisScript
+    let endpointChanges: RedisScript
+    let endpointRead: RedisScript
+    let endpointList: RedisScript
 
     /// Scripts on Redis' own clock.
     package static let live = Scripts(clock: nil)
@@ -39,8 +47,11 @@ package struct Scripts: Sendable {
     /// Every script, for loading and checking them all.
     package var all: [RedisScript] {
         [
-            enqueue, mark, claim, commit, release, hint, cancel, redrive, lane, control, explain,
+            enqueue, mark, revise, claim, commit, release, hint, cancel, redrive, lane, control,
+            explain,
             audit, beat, read, list, log, stats, trim, purge,
+            sweepTake, sweepFinish, reads,
+            endpointWrite, endpointChanges, endpointRead, endpointList,
         ]
     }
 
@@ -62,6 +73,7 @@ package struct Scripts: Sendable {
         }
         enqueue = script(PackageResources.enqueue_lua)
         mark = script(PackageResources.mark_lua)
+        revise = script(PackageResources.revise_lua)
         claim = script(PackageResources.claim_lua, after: claiming)
         commit = script(PackageResources.commit_lua, after: claiming)
         release = script(PackageResources.release_lua)
@@ -79,5 +91,16 @@ package struct Scripts: Sendable {
         stats = script(PackageResources.stats_lua)
         trim = script(PackageResources.trim_lua)
         purge = script(PackageResources.purge_lua)
+        // They concern accounts instead of partitions, and go by Redis' own clock.
+        func plain(_ resource: [UInt8]) -> RedisScript {
+            RedisScript(source: String(decoding: resource, as: UTF8.self))
+        }
+        sweepTake = plain(PackageResources.sweep_take_lua)
+        sweepFinish = plain(PackageResources.sweep_finish_lua)
+        reads = plain(PackageResources.reads_lua)
+        endpointWrite = script(PackageResources.endpoint_write_lua)
+        endpointChanges = script(PackageResources.endpoint_changes_lua)
+        endpointRead = script(PackageResources.endpoint_read_lua)
+        endpointList = script(PackageResources.endpoint_list_lua)
     }
 }

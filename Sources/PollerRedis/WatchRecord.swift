@@ -2,18 +2,32 @@ import Poller
 
 /// A watch in Redis.
 ///
-/// *Shape*: facts = the policy's name, state `status|attempts|step|failures|last polled ms|malformed`
+/// *Shape*: facts = the policy's name, with `|l` when the watch is to end once its source has left
+/// pending and `|f` when nothing but a final status ends it; state `status|attempts|step|failures|last polled ms|malformed`
 /// and, once there is a charge, `|` and how far it has come (missing before the first poll);
 /// private value = client secret, and after a newline the order to charge, if there is one. Account
 /// and kind are told by the lane: written again they would cost a watch 48 bytes.
 enum WatchRecord: ItemRecord {
     static func facts(of watch: NewWatch) -> String {
-        watch.policy.name
+        switch watch.goal {
+        case .settled: watch.policy.name
+        case .leftPending: Packed.join([watch.policy.name, "l"])
+        case .final: Packed.join([watch.policy.name, "f"])
+        }
+    }
+
+    private static func goal(_ facts: [String]) -> WatchGoal {
+        switch facts.count > 1 ? facts[1] : "" {
+        case "l": .leftPending
+        case "f": .final
+        default: .settled
+        }
     }
 
     static func item(_ fields: ItemFields) -> Watch? {
+        let facts = Packed.split(fields.facts)
         guard let (account, kind) = LaneID(unchecked: fields.lane).accountAndKind,
-            let policy = PollPolicy.all.first(where: { $0.name == fields.facts })
+            let policy = PollPolicy.all.first(where: { $0.name == facts.first })
         else { return nil }
         let long = fields.privateValue.split(
             separator: "\n",
@@ -28,6 +42,7 @@ enum WatchRecord: ItemRecord {
                 kind: kind
             ),
             policy: policy,
+            goal: goal(facts),
             createdAt: fields.began,
             deadline: fields.deadline,
             run: fields.run,

@@ -6,7 +6,7 @@ struct NameOptions: ParsableArguments {
     @Option(help: "The account at the upstream; default when absent.")
     var account: String?
 
-    @Option(help: "source or payment_intent; needed for ids other than src_… and pi_….")
+    @Option(help: "source, payment_intent, setup_intent, charge, http; told by Stripe's prefixes.")
     var kind: String?
 
     /// The watch of a source.

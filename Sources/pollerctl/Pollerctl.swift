@@ -16,8 +16,9 @@ struct Pollerctl: AsyncParsableCommand {
             """,
         subcommands: [
             Enqueue.self, Get.self, List.self, Follow.self, Wait.self, Poll.self, Cancel.self,
-            Events.self, Explain.self, LaneCommand.self, QuarantineCommand.self,
-            WorkerCommand.self, ShowStats.self, Top.self, Doctor.self, SourceCommand.self,
+            Events.self, Explain.self, EndpointCommand.self, DeliveryCommand.self,
+            LaneCommand.self, QuarantineCommand.self, WorkerCommand.self, ShowStats.self, Top.self,
+            Doctor.self, SourceCommand.self,
             IntentCommand.self,
         ]
     )

@@ -9,6 +9,8 @@ struct SourceList {
     /// A million ids of 64 characters.
     private static let fileBytesMax = 67_108_864
     private static let errorsListedMax = 10
+    /// What tells the server an object's kind.
+    private static let prefixes = ["src_", "pi_", "seti_", "ch_", "py_"]
 
     /// Each id once, in the order given.
     private(set) var ids: [String] = []
@@ -96,8 +98,8 @@ struct SourceList {
         guard isClean else {
             return "\(shown): an id has only letters, digits, '_', '-' and '.'"
         }
-        guard !needsPrefix || id.hasPrefix("src_") || id.hasPrefix("pi_") else {
-            return "\(shown) begins with neither src_ nor pi_: name its --kind"
+        guard !needsPrefix || prefixes.contains(where: id.hasPrefix) else {
+            return "\(shown) has none of Stripe's prefixes (src_, pi_, …): name its --kind"
         }
         return nil
     }

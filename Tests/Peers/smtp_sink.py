@@ -3,7 +3,8 @@
 Prints one JSON object a line: first {"port": N}, then one for each mail:
 {"from", "to", "peer_port", "headers", "parts": {"text/plain": …, "text/html": …}, "defects", "raw"}.
 
-The recipient decides the answer: tempfail@… 451, permfail@… 550, datafail@… 554 after the message,
+The recipient decides the answer: tempfail@… 451, permfail@… 550 for want of a mailbox, policy@… 550
+for policy, datafail@… 554 after the message,
 slow@… answers its RCPT after a minute; every other mail is accepted.
 """
 
@@ -26,6 +27,8 @@ class Sink:
             return "451 4.3.0 try again later"
         if local == "permfail":
             return "550 5.1.1 no such mailbox"
+        if local == "policy":
+            return "550 5.7.1 relaying denied"
         if local == "slow":
             await asyncio.sleep(60)
         envelope.rcpt_tos.append(address)

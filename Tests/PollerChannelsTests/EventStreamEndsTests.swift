@@ -33,8 +33,8 @@ struct EventStreamEndsTests {
         }
     }
 
-    /// Regression 20: a browser never comes back after 429 or 503.
-    @Test("what cannot be served now is a 200 that says when to come back")
+    /// Regression 20 (measured): Chromium never comes back after 204, 429 or 503.
+    @Test("regression 20: what cannot be served now is a 200 that says when to come back")
     func overload() async throws {
         let limits = GatewayLimits(connectionsPerKeyMax: 1)
         try await LiveBench.run(limits: limits) { bench in

@@ -44,8 +44,8 @@ struct EventStreamPartsTests {
         return found
     }
 
-    /// Regression 10: field injection by a line end.
-    @Test("nothing in a name, an id or the data begins a field of its own")
+    /// Regression 10 (mercure#1259): field injection by a line end.
+    @Test("regression 10: nothing in a name, an id or the data begins a field of its own")
     func injection() {
         var chance = SeededGenerator(seed: 10)
         let pieces = [

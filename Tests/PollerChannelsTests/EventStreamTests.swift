@@ -94,9 +94,9 @@ struct EventStreamTests {
         }
     }
 
-    /// Regression 8: an unknown Last-Event-ID led to silence.
+    /// Regression 8 (mercure#704): an unknown Last-Event-ID led to silence.
     @Test(
-        "a place nobody knows is answered with reset and snapshot at once",
+        "regression 8: a place nobody knows is answered with reset and snapshot at once",
         arguments: ["garbage", "AAAA", "12345-0"]
     )
     func reset(id: String) async throws {

@@ -37,7 +37,8 @@ struct GatewayCursorTests {
         }
     }
 
-    @Test("is good for its account, its store and its secret only, and cannot be altered")
+    /// Regression 9 (mercure#1215): a private id leaked in a place given to others.
+    @Test("regression 9: is good for its account, store and secret only, and cannot be altered")
     func forgery() {
         let positions = [OutboxPosition(ms: 1_795_165_200_125, n: 3), .start]
         let text = cursor.encode(LiveCursor(positions: positions), for: main)

@@ -67,9 +67,39 @@ struct MailPartsTests {
         #expect(!MailHeader.mailbox(sender).contains("\n"))
     }
 
-    @Test("text in HTML cannot become markup")
-    func html() {
-        #expect(MailMessage.escape("<a href='x'>&\"") == "&lt;a href=&#39;x&#39;&gt;&amp;&quot;")
+    @Test("a name that is no atom is encoded whole, however long it is")
+    func names() throws {
+        let address = try MailAddress("pay@shop.example")
+        let plain = MailSender(name: "Shop GmbH", address: address)
+        #expect(MailHeader.mailbox(plain) == "Shop GmbH <pay@shop.example>")
+        let long = MailHeader.mailbox(
+            MailSender(name: String(repeating: "ü", count: 80), address: address)
+        )
+        #expect(long.components(separatedBy: "\r\n ").allSatisfy { $0.utf8.count <= 98 })
+        let specials = MailHeader.mailbox(MailSender(name: "A, \"B\" <c@d>", address: address))
+        #expect(specials.hasPrefix("=?utf-8?B?") && specials.hasSuffix("?= <pay@shop.example>"))
+    }
+
+    @Test("only a mailbox that does not exist is a hard bounce")
+    func bounces() {
+        func isHard(_ line: String, account: String = "RCPT failed: 550") -> Bool {
+            SMTPReply(
+                // CURLE_SEND_ERROR
+                code: 55,
+                status: Int(line.prefix(3)) ?? 0,
+                isBodySent: false,
+                message: "Failed sending data to the peer",
+                account: account,
+                line: line
+            ).isHardBounce
+        }
+        #expect(isHard("550 5.1.1 no such mailbox\r\n") && isHard("550 no such user\r\n"))
+        #expect(isHard("550 5.2.1 disabled\r\n") && isHard("553 mailbox name not allowed\r\n"))
+        #expect(!isHard("550 5.7.1 relaying denied\r\n"), "set up wrong: about us")
+        #expect(!isHard("552 5.2.2 mailbox full\r\n") && !isHard("554 go away\r\n"))
+        #expect(!isHard("451 4.3.0 later\r\n", account: "RCPT failed: 451"))
+        #expect(!isHard("550 5.1.1 no such sender\r\n", account: "MAIL failed: 550"))
+        #expect(!isHard("", account: "RCPT failed: 550"))
     }
 
     @Test("customers are told what they can act on")

@@ -76,9 +76,9 @@ struct StreamTokensTests {
         #expect(await tokens.principal(streamToken: token.reveal) != nil)
     }
 
-    /// Regression 11: algorithm confusion.
+    /// Regression 11 (mercure#1298): algorithm confusion.
     @Test(
-        "has one header alone, whatever is signed with it",
+        "regression 11: has one header alone, whatever is signed with it",
         arguments: [
             #"{"alg":"none","typ":"JWT"}"#, #"{"alg":"none","kid":"s1","typ":"JWT"}"#,
             #"{"alg":"NONE","kid":"s1","typ":"JWT"}"#, #"{"alg":"HS512","kid":"s1","typ":"JWT"}"#,
@@ -99,7 +99,7 @@ struct StreamTokensTests {
         }
     }
 
-    @Test("is refused for claims that are not ours, however well it is signed")
+    @Test("regression 11: is refused for claims that are not ours, however well it is signed")
     func claims() async throws {
         let tokens = await Bench().tokens()
         let header = #"{"alg":"HS256","kid":"s1","typ":"JWT"}"#

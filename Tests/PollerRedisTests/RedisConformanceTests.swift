@@ -16,12 +16,8 @@ struct RedisConformanceTests {
 
     private func runAll(on client: RedisClient) async throws {
         for behaviour in QueueConformance.allCases {
-            let harness = try await RedisHarness(client: client)
-            do {
-                try await behaviour.run(harness)
-            } catch {
-                Issue.record("\(behaviour.name): \(error)")
-            }
+            let failure = await behaviour.failure(on: try await RedisHarness(client: client))
+            #expect(failure == nil, "\(behaviour.name)")
         }
     }
 }

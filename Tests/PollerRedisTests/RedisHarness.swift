@@ -19,10 +19,12 @@ final class RedisHarness: StoreHarness {
     let layout: StoreLayout
     private let clockKey: String
     private let membership: RedisMembership
+    private let registry: RedisEndpointStore
     private let saved = Mutex<[(key: String, dump: RedisValue)]>([])
 
     var watches: any WatchStore & Outbox { store }
-    var deliveries: any DeliveryQueue { queue }
+    var deliveries: any DeliveryQueue & DeliveryBook { queue }
+    var endpoints: any EndpointStore { registry }
     var lanes: any LaneControl { store }
     var members: any Membership { membership }
     /// Of a Cluster no picture can be taken at one moment.
@@ -43,6 +45,13 @@ final class RedisHarness: StoreHarness {
         store = RedisWatchStore(client: client, layout: layout, scripts: scripts, logger: logger)
         queue = RedisDeliveryQueue(client: client, layout: layout, scripts: scripts, logger: logger)
         membership = RedisMembership(client: client, layout: layout, scripts: scripts)
+        registry = RedisEndpointStore(
+            client: client,
+            layout: layout,
+            scripts: scripts,
+            countMax: Self.endpointsMax,
+            logger: logger
+        )
         // The outbox's ids are real time, so virtual time begins there.
         try await set(Int(Date().timeIntervalSince1970 * 1000))
     }

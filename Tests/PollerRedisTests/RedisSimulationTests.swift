@@ -7,9 +7,11 @@ struct RedisSimulationTests {
     @Test("no seed breaks a rule under virtual time", arguments: [1, 2, 3] as [UInt64])
     func seeds(_ seed: UInt64) async throws {
         try await withRedis { client in
-            try await QueueSimulation(seed: seed, steps: 120) {
+            let simulation = QueueSimulation(seed: seed, steps: 120) {
                 try await RedisHarness(client: client)
-            }.run()
+            }
+            let failure = try await simulation.failure()
+            #expect(failure == nil)
         }
     }
 
@@ -21,11 +23,12 @@ struct RedisSimulationTests {
     func asked() async throws {
         let asked = try SeedRange(ProcessInfo.processInfo.environment)
         try await withRedis { client in
-            try await asked.run { seed in
+            let failure = try await asked.firstFailure { seed in
                 QueueSimulation(seed: seed, steps: asked.steps) {
                     try await RedisHarness(client: client)
                 }
             }
+            #expect(failure == nil)
         }
     }
 }

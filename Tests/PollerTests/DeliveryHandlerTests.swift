@@ -103,7 +103,7 @@ struct DeliveryHandlerTests {
         let waiting = DeliveryState(failures: 1, attempts: 1, retryAt: retryAt)
         let done = try #require(try await reconcile(channel, waiting))
         // A regular second failure would have used up the schedule's only wait.
-        #expect(done.change.state == DeliveryState(failures: 1, attempts: 2, retryAt: retryAt))
+        #expect(done.change.state.failures == 1 && done.change.state.retryAt == retryAt)
         guard case .next(let wait) = done.verdict else {
             Issue.record("\(done.verdict)")
             return
@@ -149,7 +149,7 @@ struct DeliveryHandlerTests {
         channel.script([.failed("500", after: nil)])
         let state = DeliveryState(cursor: 0, failures: 1, attempts: 1)
         let done = try #require(try await reconcile(channel, state))
-        #expect(done.change.state == DeliveryState(cursor: 1, failures: 0, attempts: 2))
+        #expect(done.change.state == DeliveryState(cursor: 1, attempts: 2, dead: [1]))
         #expect(done.verdict == .next(after: .zero))
         #expect(done.change.lastError == "500")
     }
@@ -158,11 +158,54 @@ struct DeliveryHandlerTests {
     func rejected() async throws {
         try await record(["a"])
         let channel = RecordingChannel()
-        channel.script([.rejected("410")])
+        channel.script([.rejected("410", .gone)])
         let done = try #require(try await reconcile(channel))
-        #expect(done.change.state.cursor == 1)
-        #expect(done.verdict == .rest)
+        #expect(done.change.state == DeliveryState(cursor: 1, attempts: 1, dead: [1]))
+        #expect(done.verdict == .setAside)
         #expect(done.change.lastError == "410")
+    }
+
+    @Test("a dead letter that is asked for comes first, under its own id, and then the next event")
+    func again() async throws {
+        try await record(["a", "b", "c"])
+        let channel = RecordingChannel()
+        let state = DeliveryState(cursor: 2, attempts: 9, dead: [1], again: [1])
+        let done = try #require(try await reconcile(channel, state))
+        #expect(channel.attempts.map(\.event.seq) == [1])
+        #expect(done.change.state == DeliveryState(cursor: 2, attempts: 10))
+        #expect(done.verdict == .next(after: .zero))
+        let events = try await store.events(of: key, after: 0, limit: 9)
+        #expect(channel.attempts.first?.event.id == events.first?.id)
+        _ = try await reconcile(channel, done.change.state)
+        #expect(channel.attempts.map(\.event.seq) == [1, 3])
+    }
+
+    @Test("a dead letter that its log has let go of is forgotten")
+    func againGone() async throws {
+        try await record(["a"])
+        let channel = RecordingChannel()
+        let done = try #require(
+            try await reconcile(channel, DeliveryState(cursor: 1, dead: [7], again: [7]))
+        )
+        #expect(done.change.state == DeliveryState(cursor: 1))
+        #expect(channel.attempts.isEmpty && done.verdict == .next(after: .zero))
+    }
+
+    @Test("every attempt is recorded with what is known of it")
+    func recorded() async throws {
+        try await record(["a"])
+        let channel = RecordingChannel()
+        var answer = AttemptResult.failed("answered 503", code: 503)
+        answer.address = "192.0.2.1:443"
+        answer.excerpt = "busy"
+        channel.script([answer])
+        let done = try #require(try await reconcile(channel, DeliveryState(failures: 1)))
+        let attempt = try #require(done.change.attempt)
+        #expect(attempt.seq == 1 && attempt.number == 2 && attempt.outcome == .failed)
+        #expect(attempt.kind == .serverError && attempt.code == 503)
+        #expect(attempt.address == "192.0.2.1:443" && attempt.excerpt == "busy")
+        #expect(attempt.at == VirtualTime.start)
+        #expect(done.signal == .failing)
     }
 
     @Test("events the channel does not want are passed over in one turn")

@@ -80,9 +80,13 @@ struct EventTests {
 
     @Test("a watch that ends without a final status says why")
     func closed() throws {
-        for reason in ClosedReason.allCases where reason != .settled {
+        for reason in ClosedReason.allCases where reason != .settled && reason != .reached {
             #expect(event(nil, closed: reason).type == "watch.\(reason.rawValue)")
         }
+        // All the watch was there for has been seen: that is what the event is about.
+        let reached = event(nil, closed: .reached)
+        #expect(reached.type == "source.chargeable" && !reached.final)
+        #expect(reached.closed == .reached)
         let unknown = event(nil, status: nil, closed: .cancelled)
         let wire = try wire(unknown)
         #expect(wire.status == nil && wire.object == nil)

@@ -84,7 +84,7 @@ struct PollDeciderPropertyTests {
                 #expect(after >= .zero, context)
                 #expect(situation.now + after <= latest, context)
             case .close: #expect(decision.change.event?.closed != nil, context)
-            case .rest: Issue.record("a watch never rests")
+            case .rest, .setAside: Issue.record("a watch never rests")
             }
         }
     }

@@ -130,6 +130,50 @@ struct EventSweepTests {
         }
     }
 
+    /// Events that never come.
+    private struct Silence: AccountEvents {
+        let asked: @Sendable () -> Void
+
+        func events(
+            of account: AccountID,
+            from cursor: SweepCursor
+        ) async throws(AccountEventsFailure) -> AccountEventsPage {
+            asked()
+            // Until it is cancelled: that is what a drain does.
+            let (never, end) = AsyncStream.makeStream(of: Void.self)
+            for await _ in never {}
+            end.finish()
+            throw .unavailable("cut off")
+        }
+    }
+
+    @Test("a sweep that a drain cuts off is given back at once, where it stands")
+    func drained() async throws {
+        try await AccountRig.run { rig in
+            let (asked, ask) = AsyncStream.makeStream(of: Void.self)
+            let (_, account) = sweep(rig)
+            let cut = EventSweep(
+                accounts: [account],
+                events: Silence { ask.yield() },
+                store: rig.store,
+                watches: rig.watches,
+                meter: meter(rig),
+                owner: OwnerID(unchecked: "CUT"),
+                clock: ContinuousClock(),
+                logger: AccountRig.quiet
+            )
+            let visit = Task { await cut.visit(account) }
+            var questions = asked.makeAsyncIterator()
+            await questions.next()
+            let other = OwnerID(unchecked: "OTHER")
+            #expect(try await !rig.store.take(.main, owner: other, for: .seconds(9)).isOurs)
+            visit.cancel()
+            await visit.value
+            let turn = try await rig.store.take(.main, owner: other, for: .seconds(9))
+            #expect(turn.isOurs && turn.cursor == .start)
+        }
+    }
+
     @Test("a cursor that Stripe has forgotten begins anew instead of failing for ever")
     func forgotten() async throws {
         try await AccountRig.run { rig in

@@ -63,7 +63,7 @@ struct HTTPUpstreamTests {
                 Issue.record("\(result)")
                 return
             }
-            #expect(seen.status.description == "pending" && !seen.final)
+            #expect(seen.status.description == "pending" && seen.rank == .pending)
             #expect(seen.object?.description == #"{"payment":{"state":"Pending"}}"#)
             let request = try #require(server.requests.first)
             #expect(request.uri == "/payments/pay-1?full=1")
@@ -85,7 +85,7 @@ struct HTTPUpstreamTests {
                     Issue.record("\(body) not observed")
                     return
                 }
-                #expect(seen.status.description == status && seen.final == isFinal)
+                #expect(seen.status.description == status && (seen.rank == .final) == isFinal)
             }
         }
     }

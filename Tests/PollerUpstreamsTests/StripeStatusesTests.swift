@@ -3,35 +3,40 @@ import Testing
 
 @testable import PollerUpstreams
 
-@Suite("Which statuses are final")
+@Suite("How near its end a status is")
 struct StripeStatusesTests {
     @Test(
         "by kind; an intent that needs another payment method goes on",
         arguments: [
-            (.source, "pending", false), (.source, "chargeable", false),
-            (.source, "consumed", true), (.source, "canceled", true), (.source, "failed", true),
-            (.paymentIntent, "requires_payment_method", false),
-            (.paymentIntent, "requires_confirmation", false),
-            (.paymentIntent, "requires_action", false), (.paymentIntent, "processing", false),
-            (.paymentIntent, "requires_capture", false), (.paymentIntent, "succeeded", true),
-            (.paymentIntent, "canceled", true), (.setupIntent, "requires_action", false),
-            (.setupIntent, "processing", false), (.setupIntent, "succeeded", true),
-            (.setupIntent, "canceled", true), (.charge, "pending", false),
-            (.charge, "succeeded", true), (.charge, "failed", true), (.source, "brand_new", false),
-        ] as [(SourceKind, String, Bool)]
+            (.source, "pending", .pending), (.source, "chargeable", .leftPending),
+            (.source, "consumed", .final), (.source, "canceled", .final),
+            (.source, "failed", .final), (.source, "brand_new", .leftPending),
+            (.paymentIntent, "requires_payment_method", .pending),
+            (.paymentIntent, "requires_confirmation", .pending),
+            (.paymentIntent, "requires_action", .pending),
+            (.paymentIntent, "processing", .pending),
+            (.paymentIntent, "requires_capture", .leftPending),
+            (.paymentIntent, "succeeded", .final), (.paymentIntent, "canceled", .final),
+            (.setupIntent, "requires_action", .pending), (.setupIntent, "processing", .pending),
+            (.setupIntent, "succeeded", .final), (.setupIntent, "canceled", .final),
+            (.charge, "pending", .pending), (.charge, "succeeded", .final),
+            (.charge, "failed", .final),
+        ] as [(SourceKind, String, StatusRank)]
     )
-    func table(kind: SourceKind, status: String, isFinal: Bool) {
+    func table(kind: SourceKind, status: String, rank: StatusRank) {
         let status = SourceStatus(unchecked: status)
-        #expect(StripeStatuses.isFinal(status, of: kind, usage: "single_use") == isFinal)
+        #expect(StripeStatuses.rank(status, of: kind, usage: "single_use") == rank)
     }
 
-    @Test("a reusable source that is chargeable has settled; one that is pending has not")
+    @Test("a reusable source stays chargeable; one that is pending has not come so far")
     func reusable() {
         let chargeable = SourceStatus(unchecked: "chargeable")
-        #expect(StripeStatuses.isFinal(chargeable, of: .source, usage: "reusable"))
-        #expect(!StripeStatuses.isFinal(chargeable, of: .source, usage: nil))
+        #expect(StripeStatuses.rank(chargeable, of: .source, usage: "reusable") == .steady)
+        #expect(StripeStatuses.rank(chargeable, of: .source, usage: nil) == .leftPending)
         let pending = SourceStatus(unchecked: "pending")
-        #expect(!StripeStatuses.isFinal(pending, of: .source, usage: "reusable"))
+        #expect(StripeStatuses.rank(pending, of: .source, usage: "reusable") == .pending)
+        let failed = SourceStatus(unchecked: "failed")
+        #expect(StripeStatuses.rank(failed, of: .source, usage: "reusable") == .final)
     }
 
     @Test(

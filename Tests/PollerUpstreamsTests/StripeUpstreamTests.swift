@@ -13,18 +13,19 @@ struct StripeUpstreamTests {
                 return
             }
             #expect(seen.status.description == "pending")
-            #expect(!seen.final)
+            #expect(seen.rank == .pending)
             #expect(seen.object?.description.contains("\"amount\":1099") == true)
         }
     }
 
     @Test(
-        "which statuses of a single-use source are final",
+        "how near its end a single-use source is",
         arguments: [
-            ("chargeable", false), ("consumed", true), ("failed", true), ("canceled", true),
-        ]
+            ("chargeable", .leftPending), ("consumed", .final), ("failed", .final),
+            ("canceled", .final),
+        ] as [(String, StatusRank)]
     )
-    func finality(status: String, isFinal: Bool) async throws {
+    func finality(status: String, rank: StatusRank) async throws {
         try await UpstreamRig.run { rig in
             try await rig.set(status)
             guard case .observed(let seen) = await rig.poll() else {
@@ -32,11 +33,11 @@ struct StripeUpstreamTests {
                 return
             }
             #expect(seen.status.description == status)
-            #expect(seen.final == isFinal)
+            #expect(seen.rank == rank)
         }
     }
 
-    @Test("a reusable source that is chargeable has settled")
+    @Test("a reusable source that is chargeable stays so")
     func reusable() async throws {
         try await UpstreamRig.run { rig in
             let body = "{\"id\":\"\(rig.source)\",\"status\":\"chargeable\",\"usage\":\"reusable\"}"
@@ -45,11 +46,11 @@ struct StripeUpstreamTests {
                 Issue.record("not observed")
                 return
             }
-            #expect(seen.final)
+            #expect(seen.rank == .steady)
         }
     }
 
-    @Test("a status nobody has heard of is observed and not final; missing fields do not matter")
+    @Test("an unheard-of status has left pending and is not final; missing fields do not matter")
     func unknownStatus() async throws {
         try await UpstreamRig.run { rig in
             let body = "{\"id\":\"\(rig.source)\",\"status\":\"Under_Review\",\"new\":[1]}"
@@ -59,7 +60,7 @@ struct StripeUpstreamTests {
                 return
             }
             #expect(seen.status.description == "under_review")
-            #expect(!seen.final)
+            #expect(seen.rank == .leftPending)
         }
     }
 

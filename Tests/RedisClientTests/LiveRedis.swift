@@ -1,8 +1,6 @@
-import Foundation
 import Logging
 import PollerTesting
 import RedisClient
-import Testing
 
 /// What the live tests share.
 enum LiveRedis {
@@ -28,19 +26,6 @@ enum LiveRedis {
             running.cancel()
             try await running.value
             throw error
-        }
-    }
-
-    /// Waits until `fact` holds; fails after 10 seconds.
-    static func eventually(
-        _ what: Comment,
-        sourceLocation: SourceLocation = #_sourceLocation,
-        _ fact: () async throws -> Bool
-    ) async throws {
-        let giveUp = Date(timeIntervalSinceNow: 10)
-        while try await !fact() {
-            try #require(Date() < giveUp, what, sourceLocation: sourceLocation)
-            try await Task.sleep(for: .milliseconds(5))
         }
     }
 

@@ -65,7 +65,7 @@ import Testing
             await #expect(throws: RedisError.timedOut) {
                 try await client.send(RedisCommand("GET", ["k"]))
             }
-            try await LiveRedis.eventually("the connection is replaced") { !client.isConnected }
+            try await eventually("the connection is replaced") { !client.isConnected }
             await #expect(throws: RedisError.notConnected) {
                 try await client.send(RedisCommand("GET", ["k"]))
             }
@@ -87,7 +87,7 @@ import Testing
                     try await written.value
                 }
             }
-            try await LiveRedis.eventually("the loss is noticed") { !client.isConnected }
+            try await eventually("the loss is noticed") { !client.isConnected }
             let waiting = Task { try await client.send(RedisCommand("SET", ["b", "2"])) }
             try server.restart()
             #expect(try await waiting.value.string == "OK")
@@ -127,7 +127,7 @@ import Testing
             }
             for _ in 0..<3 {
                 let before = successes.value
-                try await LiveRedis.eventually("commands succeed again") {
+                try await eventually("commands succeed again") {
                     successes.value > before + 500
                 }
                 try server.restart()

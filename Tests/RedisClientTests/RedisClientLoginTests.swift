@@ -32,7 +32,7 @@ import Testing
         let url = "redis://bob:hunter2@127.0.0.1:\(server.port)"
         try await LiveRedis.withClient(url, configuration: configuration, logger: log.logger) {
             client in
-            try await LiveRedis.eventually("two attempts are logged") {
+            try await eventually("two attempts are logged") {
                 log.all.filter { $0.contains("WRONGPASS") }.count >= 2
             }
             let line = log.all.first { $0.contains("WRONGPASS") } ?? ""
@@ -60,7 +60,7 @@ import Testing
         ] {
             let log = RecordedLog()
             try await LiveRedis.withClient(url, logger: log.logger) { _ in
-                try await LiveRedis.eventually("the advice is logged") {
+                try await eventually("the advice is logged") {
                     log.all.contains { $0.contains(advice) }
                 }
             }
@@ -95,7 +95,7 @@ import Testing
         }
         let log = RecordedLog()
         try await LiveRedis.withClient(url, logger: log.logger) { client in
-            try await LiveRedis.eventually("an unknown authority is refused") {
+            try await eventually("an unknown authority is refused") {
                 log.all.contains { $0.contains("CERTIFICATE_VERIFY_FAILED") }
             }
             #expect(!client.isConnected)
@@ -115,7 +115,7 @@ import Testing
         ) { client in
             try await client.waitUntilConnected(timeout: .seconds(10))
             server.kill()
-            try await LiveRedis.eventually("it is tried often") {
+            try await eventually("it is tried often") {
                 log.all.filter { $0.contains("connecting to Redis failed") }.count > 10
             }
             try server.restart()
@@ -158,7 +158,7 @@ import Testing
                 logger: log.logger
             ) { client in
                 // The last greeting passes as a login; the reply too many then betrays it.
-                try await LiveRedis.eventually("two attempts are explained") {
+                try await eventually("two attempts are explained") {
                     log.all.filter { $0.contains(explanation) }.count >= 2
                 }
             }

@@ -110,7 +110,7 @@ import Testing
         try await LiveRedis.withClient("unix://" + server.socketPath) { admin in
             let written = try await LiveRedis.heldWrite(by: client, admin: admin)
             await services.triggerGracefulShutdown()
-            try await LiveRedis.eventually("it refuses more") { !client.isConnected }
+            try await eventually("it refuses more") { !client.isConnected }
             _ = try await admin.send(RedisCommand("CLIENT", ["UNPAUSE"]))
             #expect(try await written.value.string == "OK")
         }

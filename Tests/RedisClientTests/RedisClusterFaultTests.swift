@@ -20,7 +20,7 @@ extension RedisTopologyTests {
                 #expect(reply == RedisDurableReply(reply: .integer(2), replicas: 1))
                 let changes = client.masterChanges
                 cluster.masters[2].kill()
-                try await LiveRedis.eventually("the loss is noticed") { !client.isConnected }
+                try await eventually("the loss is noticed") { !client.isConnected }
                 #expect(try await client.eval(script, keys: ["foo"]) == .integer(3))
                 for await change in changes {
                     #expect(change.isFailover && change.slots == [10_922...16_383])
@@ -29,7 +29,7 @@ extension RedisTopologyTests {
                     #expect(change.new == .tcp(host: "127.0.0.1", port: replica))
                     break
                 }
-                try await LiveRedis.eventually("all is well again") { client.isConnected }
+                try await eventually("all is well again") { client.isConnected }
             }
         }
 
@@ -50,7 +50,7 @@ extension RedisTopologyTests {
                 }
                 #expect(reply.kind == .clusterDown)
                 try cluster.masters[2].must("CLUSTER", "ADDSLOTS", "12182")
-                try await LiveRedis.eventually("it is served again") {
+                try await eventually("it is served again") {
                     let found = try? await client.send(RedisCommand("EXISTS", ["foo"]))
                     return found != nil
                 }
@@ -71,14 +71,14 @@ extension RedisTopologyTests {
                 try await client.waitUntilConnected(timeout: .seconds(10))
                 _ = try await client.send(RedisCommand("SET", ["foo", "1"]))
                 for master in cluster.masters { master.kill() }
-                try await LiveRedis.eventually("the loss is noticed") { !client.isConnected }
+                try await eventually("the loss is noticed") { !client.isConnected }
                 for _ in 0..<3 {
                     await #expect(throws: RedisError.self) {
                         try await client.send(RedisCommand("SET", ["foo", "2"]))
                     }
                 }
                 for master in cluster.masters { try master.restart() }
-                try await LiveRedis.eventually("it writes again") {
+                try await eventually("it writes again") {
                     let done = try? await client.send(RedisCommand("SET", ["foo", "3"]))
                     return done?.string == "OK"
                 }
@@ -99,7 +99,7 @@ extension RedisTopologyTests {
                 await #expect(throws: RedisError.timedOut) {
                     try await client.send(RedisCommand("SET", ["foo", "2"]))
                 }
-                try await LiveRedis.eventually("the replica is written to") {
+                try await eventually("the replica is written to") {
                     let done = try? await client.send(RedisCommand("SET", ["foo", "3"]))
                     return done?.string == "OK"
                 }
@@ -119,7 +119,7 @@ extension RedisTopologyTests {
             ] {
                 let log = RecordedLog()
                 try await LiveRedis.withClient(url, logger: log.logger) { _ in
-                    try await LiveRedis.eventually("the log says what to do") {
+                    try await eventually("the log says what to do") {
                         log.all.contains { $0.hasPrefix("warning") && $0.contains(advice) }
                     }
                 }

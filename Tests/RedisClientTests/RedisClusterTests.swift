@@ -79,7 +79,7 @@ extension RedisTopologyTests {
                 let waiting = Task {
                     try await client.send(RedisCommand("MGET", ["{foo}a", "{foo}b"]))
                 }
-                try await LiveRedis.eventually("it is told to try again") {
+                try await eventually("it is told to try again") {
                     try source.cli("INFO", "errorstats").contains("TRYAGAIN")
                 }
                 try await cluster.finishMove(12_182, from: source, to: target)
@@ -93,6 +93,7 @@ extension RedisTopologyTests {
             try await LiveRedis.withClient(cluster.url) { client in
                 try await client.waitUntilConnected(timeout: .seconds(10))
                 let script = RedisScript(source: "return redis.call('INCR', KEYS[1])")
+                let counted = Tally()
                 let load = Task {
                     try await withThrowingTaskGroup(of: Void.self) { group in
                         for task in 0..<8 {
@@ -109,7 +110,7 @@ extension RedisTopologyTests {
                                         ])[0]
                                     count += 1
                                     try #require(reply == .integer(count))
-                                    try await Task.sleep(for: .milliseconds(1))
+                                    counted.add()
                                 }
                             }
                         }
@@ -130,6 +131,8 @@ extension RedisTopologyTests {
                     }
                     try await cluster.finishMove(12_182, from: source, to: target)
                     (source, target) = (target, source)
+                    let before = counted.value
+                    try await eventually("the load goes on") { counted.value > before + 100 }
                 }
                 load.cancel()
                 try await load.value
@@ -165,7 +168,7 @@ extension RedisTopologyTests {
                 try await cluster.finishMove(12_182, from: node, to: cluster.masters[0])
                 try await cluster.remove(node)
                 #expect(try await client.send(RedisCommand("GET", ["foo"])).string == "1")
-                try await LiveRedis.eventually("its connection is closed") {
+                try await eventually("its connection is closed") {
                     try !node.cli("CLIENT", "LIST").contains("cmd=ping")
                 }
                 #expect(await events.next() == .gap)

@@ -29,7 +29,7 @@ import Testing
                     waitFor: RedisDurability(replicas: 1, timeout: .seconds(2))
                 )
             }
-            try await LiveRedis.eventually("the write is done") {
+            try await eventually("the write is done") {
                 try await client.send(RedisCommand("GET", ["k"])).int == 2
             }
             #expect(try await client.send(RedisCommand("PING")).string == "PONG")

@@ -56,7 +56,7 @@ import Testing
             second = client.subscribe(channels: ["b"]).makeAsyncIterator()
             #expect(iterator != nil)
             iterator = nil
-            try await LiveRedis.eventually("nobody listens to a") { try await subscribers() == 0 }
+            try await eventually("nobody listens to a") { try await subscribers() == 0 }
         }
     }
 
@@ -97,7 +97,7 @@ import Testing
             server.pause()
             async let thawed: Void = {
                 // The server goes on only once it has been given up, which the log tells.
-                try await LiveRedis.eventually("the hang is noticed") {
+                try await eventually("the hang is noticed") {
                     log.all.contains {
                         $0.contains("stopped answering") && $0.contains("subscriptions")
                     }
@@ -123,7 +123,7 @@ import Testing
             let bad = client.subscribe(channels: ["bad"])
             var good = client.subscribe(channels: ["good"]).makeAsyncIterator()
             #expect(await good.next() == .subscribed)
-            try await LiveRedis.eventually("the refusal is logged") {
+            try await eventually("the refusal is logged") {
                 log.all.contains { $0.contains("NOPERM") && $0.contains("ACL SETUSER") }
             }
             bad.cancel()

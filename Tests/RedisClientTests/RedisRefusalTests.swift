@@ -35,7 +35,7 @@ import Testing
                 try await client.waitUntilConnected(timeout: .seconds(10))
                 try await culprit.waitUntilConnected(timeout: .seconds(10))
                 let looping = Task { _ = try? await culprit.send(endless) }
-                try await LiveRedis.eventually("the server is busy") {
+                try await eventually("the server is busy") {
                     try server.cli("PING").contains("BUSY")
                 }
                 #expect(await kind { try await write(client) } == .busy)
@@ -49,7 +49,7 @@ import Testing
                 try await LiveRedis.withClient("\(patient)", configuration: patience) { waiter in
                     try await waiter.waitUntilConnected(timeout: .seconds(10))
                     let again = Task { _ = try? await culprit.send(endless) }
-                    try await LiveRedis.eventually("the server is busy again") {
+                    try await eventually("the server is busy again") {
                         try server.cli("PING").contains("BUSY")
                     }
                     let waiting = Task { try await waiter.eval(script, keys: ["n"]) }
@@ -75,7 +75,7 @@ import Testing
             try server.must("CONFIG", "SET", "key-load-delay", "500")
             try server.must("CONFIG", "SET", "loading-process-events-interval-bytes", "1024")
             let reloading = Task.detached { _ = try? server.cli("DEBUG", "LOADAOF") }
-            try await LiveRedis.eventually("it loads") {
+            try await eventually("it loads") {
                 try server.cli("PING").contains("LOADING")
             }
             // Patience of 2 s outlasts the load.
@@ -113,7 +113,7 @@ import Testing
             let block = server.directory.appendingPathComponent("dump.rdb/x")
             try FileManager.default.createDirectory(at: block, withIntermediateDirectories: true)
             try await write(client)
-            try await LiveRedis.eventually("a snapshot fails") {
+            try await eventually("a snapshot fails") {
                 _ = try server.cli("BGSAVE")
                 return try server.cli("INFO", "persistence").contains("rdb_last_bgsave_status:err")
             }

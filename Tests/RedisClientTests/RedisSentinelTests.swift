@@ -79,7 +79,7 @@ extension RedisTopologyTests {
                 let listening = Task { for await _ in changes { told.add() } }
                 set.servers[0].pause()
                 // Nothing is sent, so that only the announcement can tell.
-                try await LiveRedis.eventually("it is followed") { told.value == 1 }
+                try await eventually("it is followed") { told.value == 1 }
                 #expect(await events.next() == .gap)
                 #expect(try await client.send(RedisCommand("SET", ["k", "2"])).string == "OK")
                 listening.cancel()
@@ -101,7 +101,7 @@ extension RedisTopologyTests {
                 configuration: configuration,
                 logger: log.logger
             ) { client in
-                try await LiveRedis.eventually("it is seen through") {
+                try await eventually("it is seen through") {
                     log.all.contains { $0.contains("is a replica") }
                 }
                 #expect(!client.isConnected)
@@ -130,7 +130,7 @@ extension RedisTopologyTests {
             ] {
                 let log = RecordedLog()
                 try await LiveRedis.withClient(url, logger: log.logger) { _ in
-                    try await LiveRedis.eventually("the log says what is wrong") {
+                    try await eventually("the log says what is wrong") {
                         log.all.contains { $0.hasPrefix("warning") && $0.contains(advice) }
                     }
                 }
@@ -153,7 +153,7 @@ extension RedisTopologyTests {
             let log = RecordedLog()
             try await LiveRedis.withClient("redis+sentinel://:m@\(hosts)", logger: log.logger) {
                 client in
-                try await LiveRedis.eventually("the log says where the login goes") {
+                try await eventually("the log says where the login goes") {
                     log.all.contains { $0.contains("after the master's in the URL") }
                 }
             }

@@ -20,19 +20,10 @@ extension PollDecider {
             && state.status == .chargeable
     }
 
-    /// What has been seen, but that a status is not final while a charge is still to be made or
-    /// answered.
-    func unlessCharged(_ seen: Observation, _ watch: Watch) -> Observation {
-        guard watch.charge != nil, seen.final, !watch.state.charge.isSettled,
-            seen.status == .chargeable || watch.state.charge.charge != nil
-        else { return seen }
-        return Observation(
-            status: seen.status,
-            final: false,
-            object: seen.object,
-            expiresAt: seen.expiresAt,
-            stretch: seen.stretch
-        )
+    /// Whether a charge is still to be made or answered: then nothing ends with what was seen.
+    func awaitsCharge(_ watch: Watch, _ seen: Observation) -> Bool {
+        guard watch.charge != nil, !watch.state.charge.isSettled else { return false }
+        return seen.status == .chargeable || watch.state.charge.charge != nil
     }
 
     /// Decides what follows from a try to charge a source that was seen a moment ago.

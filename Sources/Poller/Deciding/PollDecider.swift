@@ -1,7 +1,7 @@
 /// Decides what follows from a poll: the heart of the system, pure, and nothing else knows.
 ///
 /// ```
-/// observed, status differs ─▶ event; final? close(settled) : look again soon
+/// observed, status differs ─▶ event; final? close(settled) : goal? close(reached) : look again soon
 /// observed, same status    ─▶ look again, each time later
 /// rate limited             ─▶ the lane waits, then goes on at half its rate; the watch has not failed
 /// lock timeout             ─▶ this watch waits a moment
@@ -58,11 +58,10 @@ package struct PollDecider: Sendable {
         let lag = max(polledAt - due, .zero)
 
         switch result {
-        case .observed(let seen):
-            let observation = unlessCharged(seen, watch)
+        case .observed(let observation):
             state.failures = 0
             let changed = observation.status != state.status
-            if changed || observation.final {
+            if changed || end(of: watch, observation) != nil {
                 return recorded(watch, observation, state, polledAt, lag, now, &chance)
             }
             let outlook = PollOutlook(watch, observation)
@@ -127,10 +126,12 @@ package struct PollDecider: Sendable {
         _ now: Timestamp,
         _ chance: inout some RandomNumberGenerator
     ) -> PollDecision {
+        let end = end(of: watch, observation)
         let event = Event(
             watch: watch,
             status: observation.status,
-            final: observation.final,
+            final: end == .settled,
+            closed: end,
             object: observation.object,
             polledAt: polledAt,
             lag: lag
@@ -138,9 +139,9 @@ package struct PollDecider: Sendable {
         var state = state
         state.status = observation.status
         state.step = 0
-        if observation.final {
+        if let end {
             let change = WatchChange(state: state, event: event)
-            return PollDecision(verdict: .close(.settled), change: change)
+            return PollDecision(verdict: .close(end), change: change)
         }
         // A change at the deadline leaves one more look, at once, which then closes the watch.
         let outlook = PollOutlook(watch, observation)
@@ -153,7 +154,14 @@ package struct PollDecider: Sendable {
         )
     }
 
-    /// Ends a watch for another reason than a final status.
+    /// How a watch ends with what was seen; nil while its goal is not reached, or a charge is still
+    /// to be made or answered.
+    private func end(of watch: Watch, _ seen: Observation) -> ClosedReason? {
+        guard watch.goal.isMet(by: seen.rank), !awaitsCharge(watch, seen) else { return nil }
+        return seen.rank >= .steady ? .settled : .reached
+    }
+
+    /// Ends a watch whose goal has not been reached.
     func closed(
         _ watch: Watch,
         _ reason: ClosedReason,

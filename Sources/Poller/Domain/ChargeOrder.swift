@@ -2,7 +2,8 @@ import Foundation
 
 /// What to charge when a watched source becomes chargeable.
 ///
-/// *Shape* (JSON, as the API takes it and the store keeps it): `true`, or an object with any of
+/// *Shape* (JSON, as the API takes it and the store keeps it): `true`, `false` for nothing, whatever
+/// the account charges otherwise, or an object with any of
 /// `{"amount":1099,"currency":"eur","description":"…","statement_descriptor":"…","metadata":{"order":"4711"}}`.
 package struct ChargeOrder: Hashable, Sendable {
     /// In the currency's smallest unit; the source's own amount when nil.
@@ -15,7 +16,11 @@ package struct ChargeOrder: Hashable, Sendable {
     package let statementDescriptor: String?
     /// Kept with the charge.
     package let metadata: [String: String]
+    /// Nothing is to be charged, not even by what the account says.
+    package let isNothing: Bool
 
+    /// Not to be charged, whatever the account says.
+    package static let nothing = ChargeOrder(isNothing: true)
     /// The whole amount of the source, with nothing to say about it.
     package static let whole = ChargeOrder()
 
@@ -54,9 +59,11 @@ package struct ChargeOrder: Hashable, Sendable {
         self.note = note
         self.statementDescriptor = statementDescriptor
         self.metadata = metadata
+        isNothing = false
     }
 
-    private init() {
+    private init(isNothing: Bool = false) {
+        self.isNothing = isNothing
         amount = nil
         currency = nil
         note = nil
@@ -88,6 +95,7 @@ extension ChargeOrder: Codable {
         note = try fields.decodeIfPresent(String.self, forKey: .note)
         statementDescriptor = try fields.decodeIfPresent(String.self, forKey: .statementDescriptor)
         metadata = try fields.decodeIfPresent([String: String].self, forKey: .metadata) ?? [:]
+        isNothing = false
     }
 
     /// Writes what is set; the same order always makes the same bytes.
@@ -102,6 +110,7 @@ extension ChargeOrder: Codable {
 
     /// The order as a store keeps it, one line.
     package var json: String {
+        if isNothing { return "false" }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // Numbers and text always encode.
@@ -111,6 +120,10 @@ extension ChargeOrder: Codable {
 
     /// Reads an order back from a store; nil when the text is none.
     package init?(json: String) {
+        if json == "false" {
+            self = .nothing
+            return
+        }
         guard let order = try? JSONDecoder().decode(ChargeOrder.self, from: Data(json.utf8)) else {
             return nil
         }

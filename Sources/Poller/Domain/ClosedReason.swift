@@ -2,6 +2,8 @@
 package enum ClosedReason: String, Hashable, Sendable, CaseIterable {
     /// The status is final.
     case settled
+    /// The watch's goal is reached, though the status may still change.
+    case reached
     /// The deadline passed and a last look changed nothing.
     case expired
     /// Somebody asked to stop.

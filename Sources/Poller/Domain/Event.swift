@@ -27,18 +27,20 @@ package struct Event: Hashable, Sendable {
     package let final: Bool
     /// Why the watch ended with this event; nil while it goes on.
     ///
-    /// `settled` for a final status, another reason when we stopped looking. No further event of
-    /// this run follows.
+    /// `settled` for a final status, `reached` for another that was all the watch was there for,
+    /// any other reason when we stopped looking. No further event of this run follows.
     package let closed: ClosedReason?
     /// When the upstream was asked; for a cancellation, when that was asked for.
     package let polledAt: Timestamp
     /// The whole event as it goes over every wire.
     package let json: String
+    /// Earlier events that gave way to this one at one endpoint; not part of what was recorded.
+    package var skippedSeqs: [Int] = []
 
     /// Records a change.
     ///
     /// `lag` is how late the poll was against its due time; `closed` is set when the watch ends
-    /// here for another reason than a final status; `charge` names what became of a charge.
+    /// here, unless `final` tells that already; `charge` names what became of a charge.
     package init(
         watch: Watch,
         status: SourceStatus?,
@@ -54,8 +56,8 @@ package struct Event: Hashable, Sendable {
         run = watch.run
         previousStatus = watch.state.status
         self.status = status
-        let stopped = closed == .settled ? nil : closed
-        self.final = final && stopped == nil
+        let stopped = closed == .settled || closed == .reached ? nil : closed
+        self.final = final && stopped == nil && closed != .reached
         self.closed = closed ?? (final ? .settled : nil)
         self.polledAt = polledAt
         type =

@@ -7,13 +7,15 @@ package struct NewWatch: Hashable, Sendable {
 
     package let key: WatchKey
     package let policy: PollPolicy
+    /// How far the source is followed.
+    package let goal: WatchGoal
     /// The span from now to the deadline.
     package let timeout: Duration
     package let notify: [NotifyURL]
     package let clientSecret: ClientSecret?
     /// A JSON object of strings, as sent; empty when there is none.
     package let metadata: String
-    /// What to charge once the source is chargeable; nil: nothing, or what the account says.
+    /// What to charge once the source is chargeable; nil: what the account says, or nothing.
     package let charge: ChargeOrder?
 
     /// Checks what spans several fields; the fields have checked themselves.
@@ -22,6 +24,7 @@ package struct NewWatch: Hashable, Sendable {
     package init(
         key: WatchKey,
         policy: PollPolicy = .standard,
+        goal: WatchGoal = .settled,
         timeout: Duration? = nil,
         notify: [NotifyURL] = [],
         clientSecret: ClientSecret? = nil,
@@ -44,13 +47,21 @@ package struct NewWatch: Hashable, Sendable {
                 message: "is larger than \(Self.metadataBytesMax) bytes as JSON"
             )
         }
-        guard charge == nil || key.kind == .source else {
+        guard charge?.isNothing ?? true || key.kind == .source else {
             throw InvalidInput(
                 field: "charge",
                 message: "is for sources, src_…; a \(key.kind.rawValue) is not charged by us"
             )
         }
+        guard goal != .leftPending || key.kind != .http else {
+            throw InvalidInput(
+                field: "until",
+                message: "left_pending is for Stripe's objects; an upstream's `final` statuses end "
+                    + "its watches"
+            )
+        }
         self.charge = charge
+        self.goal = goal
         self.key = key
         self.policy = policy
         self.timeout = timeout

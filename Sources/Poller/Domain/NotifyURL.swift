@@ -1,9 +1,9 @@
-/// Where a customer wants to be told: `https://…`, `http://…` (where the operator allows it) or
-/// `mailto:name@host`.
+/// Where a customer wants to be told: `https://…`, `http://…` (where the operator allows it),
+/// `mailto:name@host`, or `redis+stream:NAME` for services that read our Redis.
 package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
     /// The URL as given; at most 2,048 printable ASCII characters, no space, no backslash.
     package let description: String
-    /// `https`, `http` or `mailto`, lower case.
+    /// `https`, `http`, `mailto` or `redis+stream`, lower case.
     package let scheme: String
 
     /// Checks the form; whether the address may be reached is decided at each delivery.
@@ -43,19 +43,34 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
                     message: "is not one plain mail address: write mailto:name@host"
                 )
             }
+        case "redis+stream":
+            guard (try? Token.check(String(rest), field: field, lengthMax: 64)) != nil else {
+                throw InvalidInput(
+                    field: field,
+                    message:
+                        "is not redis+stream:NAME with 1 to 64 letters, digits, '_', '-' or '.'"
+                )
+            }
         default: throw Self.unknownScheme(field)
         }
         description = text
     }
 
-    /// The host, for logs: paths and mail addresses may be personal.
+    /// Whether it is told by a signed request.
+    package var isWebhook: Bool { scheme == "https" || scheme == "http" }
+
+    /// The host, or a stream's name, for logs: paths and mail addresses may be personal.
     package var host: Substring {
         let rest = description.drop { $0 != ":" }.dropFirst()
+        if scheme == "redis+stream" { return rest }
         if scheme == "mailto" { return rest.drop { $0 != "@" }.dropFirst() }
         return rest.dropFirst(2).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
     }
 
     private static func unknownScheme(_ field: String) -> InvalidInput {
-        InvalidInput(field: field, message: "must begin with https://, http:// or mailto:")
+        InvalidInput(
+            field: field,
+            message: "must begin with https://, http://, mailto: or redis+stream:"
+        )
     }
 }

@@ -13,6 +13,11 @@ package struct RetrySchedule: Hashable, Sendable {
         waits: [60, 300, 900, 1800, 3600, 7200, 14_400, 28_800, 43_200].map { .seconds($0) }
     )
 
+    /// From the first attempt to the last, at the longest.
+    package var span: Duration {
+        .milliseconds(waits.reduce(.zero, +).ms * 12 / 10)
+    }
+
     /// Uses these waits.
     package init(waits: [Duration]) {
         self.waits = Array(waits.prefix(20))

@@ -2,6 +2,8 @@
 package struct Watch: Hashable, Sendable {
     package let key: WatchKey
     package let policy: PollPolicy
+    /// How far the source is followed.
+    package let goal: WatchGoal
     package let createdAt: Timestamp
     /// The instant of the last look.
     package let deadline: Timestamp
@@ -13,7 +15,7 @@ package struct Watch: Hashable, Sendable {
     package let hintedAt: Timestamp?
     /// The source's own `client_secret`, for polls with a publishable key.
     package let clientSecret: ClientSecret?
-    /// What to charge once the source is chargeable.
+    /// What to charge once the source is chargeable; nil: what the account says, or nothing.
     package var charge: ChargeOrder?
     package let state: WatchState
 
@@ -21,6 +23,7 @@ package struct Watch: Hashable, Sendable {
     package init(
         key: WatchKey,
         policy: PollPolicy,
+        goal: WatchGoal = .settled,
         createdAt: Timestamp,
         deadline: Timestamp,
         run: Int,
@@ -32,6 +35,7 @@ package struct Watch: Hashable, Sendable {
     ) {
         self.key = key
         self.policy = policy
+        self.goal = goal
         self.createdAt = createdAt
         self.deadline = deadline
         self.run = run

@@ -33,6 +33,7 @@ package final class Alarm<C: Clock>: Sendable where C.Duration == Duration {
     /// One sleeper at a time.
     package func sleep(until instant: C.Instant) async {
         await withTaskGroup(of: Void.self) { group in
+            // The clock and the ring are waited for at once; the ring cancels this timer below.
             group.addTask { [clock] in
                 // Cancelled means that the alarm rang first; there is nothing to ring for then.
                 guard (try? await clock.sleep(until: instant, tolerance: nil)) != nil else {

@@ -10,12 +10,29 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
     static var readAhead: Int { 32 }
 
     private let store: Store
+    private let resolver: DeliveryResolver<Store>
+    private let warden: EndpointWarden?
+    private let directory: EndpointDirectory?
+    private let deliveries: (any DeliveryQueue)?
     private let channels: [String: any DeliveryChannel]
     private let logger: Logger
 
-    /// Delivers what `store` has recorded through the channel that serves the URL's scheme.
-    package init(store: Store, channels: [any DeliveryChannel], logger: Logger) {
+    /// Delivers what `store` has recorded, to inline URLs and to the endpoints of `directory`,
+    /// through the channel that serves the URL's scheme.
+    ///
+    /// `deliveries` is where fallback endpoints are marked; without it nobody falls back.
+    package init(
+        store: Store,
+        directory: EndpointDirectory? = nil,
+        deliveries: (any DeliveryQueue)? = nil,
+        channels: [any DeliveryChannel],
+        logger: Logger
+    ) {
         self.store = store
+        resolver = DeliveryResolver(store: store, directory: directory)
+        self.deliveries = deliveries
+        self.directory = directory
+        warden = directory.map { EndpointWarden(directory: $0, logger: logger) }
         self.logger = logger
         var byScheme: [String: any DeliveryChannel] = [:]
         for channel in channels {
@@ -26,56 +43,168 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
 
     package func reconcile(_ held: Held<Delivery>) async -> Reconciled<DeliveryChange>? {
         let delivery = held.item
-        var state = delivery.state
-        let events: [Event]
-        do {
-            events = try await store.events(
-                of: delivery.watch,
-                after: state.cursor,
-                limit: Self.readAhead
-            )
-        } catch {
-            let change = DeliveryChange(state: state, lastError: "log unreadable: \(error)")
-            return Reconciled(verdict: .next(after: .seconds(1)), change: change)
+        let target: DeliveryTarget
+        switch await resolver.resolve(delivery) {
+        case .target(let found): target = found
+        case .instead(let answer): return answer
         }
-        if events.isEmpty, let behind = await rewound(delivery) {
-            state.cursor = behind
-            return Reconciled(verdict: .next(after: .zero), change: DeliveryChange(state: state))
-        }
-        guard let channel = channels[delivery.url.scheme] else {
+        guard let channel = channels[target.url.scheme] else {
             return skipped(
                 delivery,
-                events,
-                why: "no channel for \(delivery.url.scheme): is POLLER_SMTP_URL set?"
+                why: "no channel for \(target.url.scheme): is POLLER_SMTP_URL set?"
             )
         }
-        guard let index = events.firstIndex(where: channel.wants) else {
-            state.cursor = events.last?.seq ?? state.cursor
-            // A full page of unwanted events may hide more behind it.
-            let verdict: Verdict =
-                events.count == Self.readAhead ? .next(after: .zero) : .rest
-            return Reconciled(verdict: verdict, change: DeliveryChange(state: state))
+        let look: Look
+        do {
+            look = try await next(held, target) { event in
+                channel.wants(event) && target.endpoint?.wants(event) ?? true
+            }
+        } catch {
+            let why = "log unreadable: \(error)"
+            let change = DeliveryChange(state: delivery.state, lastError: why)
+            return Reconciled(verdict: .next(after: .seconds(1)), change: change)
         }
-        let event = events[index]
+        switch look {
+        case .passed(let state, let verdict):
+            return Reconciled(verdict: verdict, change: DeliveryChange(state: state))
+        case .event(let pending):
+            return await attempt(held, pending, target, through: channel)
+        }
+    }
+
+    /// Tries an event and says what to record.
+    private func attempt(
+        _ held: Held<Delivery>,
+        _ pending: PendingEvent,
+        _ target: DeliveryTarget,
+        through channel: any DeliveryChannel
+    ) async -> Reconciled<DeliveryChange>? {
+        let state = held.item.state
+        let decider = DeliveryDecider(
+            schedule: target.endpoint?.retry.schedule(standard: channel.schedule)
+                ?? channel.schedule,
+            notifyBy: deliveries == nil ? nil : target.endpoint?.notifyBy?.within
+        )
+        let concluding = DeliveryConcluding(held, pending, target, decider, logger)
         if held.lease.crashes >= Lease<Delivery>.poisonAt {
             let why = "\(held.lease.crashes) notifiers in a row ended without a word on it"
-            return concluded(delivery, event, .rejected(why), more: true, now: held.now)
+            return await told(concluding.conclude(.rejected(why, .poison), began: held.now), target)
         }
+        if let unsent = concluding.outlived() { return await told(unsent, target) }
+        let timeout = target.endpoint?.timeout ?? channel.timeout
         // After a stall somebody else may hold it before this attempt could end: give it back.
-        guard held.remaining > channel.timeout else { return nil }
-        let outcome = await channel.deliver(
-            event,
-            to: delivery.url,
+        guard held.remaining > timeout else { return nil }
+        let began = held.now
+        var result = await channel.deliver(
+            pending.event,
+            to: target,
             attempt: state.failures + 1
         )
-        if Task.isCancelled, outcome != .delivered { return nil }
-        return concluded(
-            delivery,
-            event,
-            outcome,
-            more: index + 1 < events.count || events.count == Self.readAhead,
-            now: held.now
+        // Not every channel takes the time itself.
+        if result.phases.totalMs == nil { result.phases.totalMs = Int((held.now - began).ms) }
+        if Task.isCancelled, result.outcome != .delivered { return nil }
+        if let endpoint = target.endpoint {
+            await warden?.hear(result, of: endpoint, held.lease.trouble, now: held.now)
+        }
+        return await told(concluding.conclude(result, began: began), target)
+    }
+
+    /// What is recorded, once the fallback endpoint is marked where it is to be told.
+    ///
+    /// The mark comes first: a crash between the two marks again, which changes nothing. Nil when
+    /// it cannot be stored; the attempt is then made again.
+    private func told(
+        _ conclusion: DeliveryConcluding.Conclusion,
+        _ target: DeliveryTarget
+    ) async -> Reconciled<DeliveryChange>? {
+        guard let event = conclusion.escalates, let fallback = target.endpoint?.notifyBy?.fallback
+        else { return conclusion.record }
+        do throws(StoreError) {
+            // What the fallback asked for itself it is told in its order.
+            let isWanted = try await directory?.endpoint(fallback)?.wants(event) == true
+            let mark = DeliveryMark(
+                endpoint: fallback,
+                watch: event.key,
+                telling: isWanted ? nil : event.seq
+            )
+            try await deliveries?.mark([mark])
+        } catch {
+            logger.warning(
+                "fallback not told yet",
+                metadata: ["endpoint": "\(fallback)", "error": "\(error)"]
+            )
+            return nil
+        }
+        logger.warning(
+            "not accepted in time, the fallback is told",
+            metadata: ["endpoint": "\(fallback)", "event.id": "\(event.id)"]
         )
+        return conclusion.record
+    }
+
+    /// Nobody here can deliver to this URL: look again in a minute, the operator may mend it.
+    private func skipped(_ delivery: Delivery, why: String) -> Reconciled<DeliveryChange> {
+        logger.error(
+            "delivery impossible",
+            metadata: ["endpoint": "\(delivery.endpoint)", "error": "\(why)"]
+        )
+        let change = DeliveryChange(state: delivery.state, lastError: why)
+        return Reconciled(
+            verdict: .next(after: .seconds(60)),
+            change: change,
+            signal: .hold(.zero)
+        )
+    }
+}
+
+/// What is to be told.
+extension DeliveryHandler {
+    private enum Look {
+        case event(PendingEvent)
+        /// Nothing now.
+        case passed(DeliveryState, Verdict)
+    }
+
+    /// Finds the event to try: one that is asked for again, else the next after the cursor.
+    private func next(
+        _ held: Held<Delivery>,
+        _ target: DeliveryTarget,
+        wants: (Event) -> Bool
+    ) async throws(StoreError) -> Look {
+        let delivery = held.item
+        var state = delivery.state
+        if let seq = state.again.first {
+            let event = try await store.events(of: delivery.watch, after: seq - 1, limit: 1).first
+            if let event, event.seq == seq {
+                return .event(PendingEvent(event, more: true))
+            }
+            // Its log has let go of it.
+            state.settle(seq)
+            return .passed(state, .next(after: .zero))
+        }
+        let events = try await store.events(
+            of: delivery.watch,
+            after: state.cursor,
+            limit: Self.readAhead
+        )
+        if events.isEmpty, let behind = await rewound(delivery) {
+            state.cursor = behind
+            return .passed(state, .next(after: .zero))
+        }
+        let isFailing =
+            state.failures > 0 || (state.failedSince != nil && held.lease.trouble != nil)
+        let isWhole = events.count < Self.readAhead
+        if let pending = PendingEvent(
+            in: events,
+            isWhole: isWhole,
+            coalesces: isFailing && target.endpoint?.coalesces == true,
+            wants: wants
+        ) {
+            return .event(pending)
+        }
+        state.cursor = events.last?.seq ?? state.cursor
+        // A full page of unwanted events may hide more behind it.
+        return .passed(state, isWhole ? state.restingVerdict : .next(after: .zero))
     }
 
     /// Where the cursor must go back to, when the store has lost events that were told already.
@@ -91,88 +220,5 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
             metadata: ["source": "\(delivery.watch.source)", "seq": "\(snapshot.watch.seq)"]
         )
         return max(snapshot.watch.seq - 1, 0)
-    }
-
-    private func concluded(
-        _ delivery: Delivery,
-        _ event: Event,
-        _ outcome: AttemptResult,
-        more: Bool,
-        now: Timestamp
-    ) -> Reconciled<DeliveryChange> {
-        let lag = now - event.polledAt
-        var state = delivery.state
-        state.attempts += 1
-        state.retryAt = nil
-        var metadata: Logger.Metadata = [
-            "event.id": "\(event.id)", "source": "\(event.key.source)", "seq": "\(event.seq)",
-            "endpoint": "\(delivery.endpoint)", "host": "\(delivery.url.host)",
-            "attempt": "\(state.failures + 1)",
-        ]
-        let following: Verdict = more ? .next(after: .zero) : .rest
-        var error: String?
-        var verdict = following
-        var result = "delivered"
-        switch outcome {
-        case .delivered:
-            (state.cursor, state.failures) = (event.seq, 0)
-            metadata["lag.ms"] = "\(lag.ms)"
-            logger.info("delivered", metadata: metadata)
-            Timer(label: "poller_delivery_lag_seconds").recordMilliseconds(max(lag.ms, 0))
-        case .failed(let reason, let after):
-            error = reason
-            metadata["error"] = "\(reason)"
-            if let retryAt = delivery.state.retryAt, now < retryAt {
-                // An extra attempt, made because something new was recorded: the schedule stands.
-                state.retryAt = retryAt
-                verdict = .next(after: retryAt - now)
-                result = "failed"
-                logger.debug("extra attempt failed", metadata: metadata)
-                break
-            }
-            state.failures += 1
-            var chance = SystemRandomNumberGenerator()
-            let schedule = channels[delivery.url.scheme]?.schedule
-            if let wait = schedule?.wait(failures: state.failures, using: &chance) {
-                let wait = max(wait, min(after ?? .zero, .seconds(3600)))
-                metadata["retry.ms"] = "\(wait.ms)"
-                logger.warning("delivery failed, will be tried again", metadata: metadata)
-                verdict = .next(after: wait)
-                state.retryAt = now + wait
-                result = "failed"
-            } else {
-                (state.cursor, state.failures) = (event.seq, 0)
-                logger.error("delivery given up: no attempt is left", metadata: metadata)
-                result = "given_up"
-            }
-        case .rejected(let reason):
-            (state.cursor, state.failures) = (event.seq, 0)
-            error = reason
-            metadata["error"] = "\(reason)"
-            logger.error("delivery given up: the receiver refused it", metadata: metadata)
-            result = "rejected"
-        }
-        Counter(
-            label: "poller_deliveries_total",
-            dimensions: [("scheme", delivery.url.scheme), ("result", result)]
-        ).increment()
-        return Reconciled(
-            verdict: verdict,
-            change: DeliveryChange(state: state, lastError: error)
-        )
-    }
-
-    /// Nobody here can deliver to this URL: look again in a minute, the operator may mend it.
-    private func skipped(
-        _ delivery: Delivery,
-        _ events: [Event],
-        why: String
-    ) -> Reconciled<DeliveryChange> {
-        logger.error(
-            "delivery impossible",
-            metadata: ["endpoint": "\(delivery.endpoint)", "error": "\(why)"]
-        )
-        let change = DeliveryChange(state: delivery.state, lastError: why)
-        return Reconciled(verdict: .next(after: .seconds(60)), change: change)
     }
 }

@@ -76,6 +76,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         await cancelWhenGracefulShutdown {
             await withTaskGroup(of: Void.self) { group in
                 for account in self.accounts {
+                    // A slow account must not hold up the others; a shutdown cancels them all.
                     group.addTask { await self.follow(account) }
                 }
             }
@@ -97,13 +98,31 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
             noteHealth(account, turn)
             guard turn.isOurs else { return }
             try await sweep(account, from: turn)
+            if Task.isCancelled { await giveBack(account) }
         } catch {
-            guard !Task.isCancelled else { return }
+            guard !Task.isCancelled else { return await giveBack(account) }
             logger.warning(
                 "sweep delayed",
                 metadata: ["account": "\(account.id)", "error": "\(error)"]
             )
         }
+    }
+
+    /// Gives a turn that a drain has cut off back where it stands, so that another process goes on
+    /// at once and not when the span ends.
+    private func giveBack(_ account: Account) async {
+        let last = Task { [store, owner] in
+            let turn = try await store.take(account.id, owner: owner, for: Self.span)
+            guard turn.isOurs else { return }
+            _ = try await store.finish(
+                SweepProgress(cursor: turn.cursor, isCaughtUp: false, unseen: []),
+                of: account.id,
+                owner: owner,
+                pause: .zero
+            )
+        }
+        // Without the store's answer the span ends by itself.
+        _ = await last.result
     }
 
     private func interval(_ account: Account) -> Duration {
@@ -131,7 +150,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
                 meter.count(account.id, isFirst: false)
                 page = try await events.events(of: account.id, from: cursor)
             } catch {
-                // Cut off by a drain: the span ends, and somebody else goes on at the cursor.
+                // Cut off by a drain: somebody else goes on at the cursor.
                 guard !Task.isCancelled else { return }
                 try await failed(account, at: cursor, error)
                 return
@@ -176,6 +195,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
                 if index >= Self.hintsMax, let done = await group.next() {
                     failure = failure ?? done
                 }
+                // Hints do not wait for each other's round trips; each ends with its own.
                 group.addTask {
                     do throws(StoreError) {
                         _ = try await hinting.hint(event, of: account.id, isWebhook: false)

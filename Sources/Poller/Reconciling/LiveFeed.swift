@@ -85,6 +85,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     package func run() async {
         await cancelWhenGracefulShutdown {
             await withTaskGroup(of: Void.self) { group in
+                // Listens while the loop below reads or sleeps, and is cancelled when that ends.
                 group.addTask { await self.listenForArrivals() }
                 while !Task.isCancelled {
                     await self.readAll(Set(0..<self.outbox.partitions))

@@ -18,6 +18,7 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     private let outbox: Events
     private let deliveries: Deliveries
+    private let directory: EndpointDirectory?
     private let owner: OwnerID
     private let clock: C
     private let logger: Logger
@@ -25,15 +26,19 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let arrived = Mutex<Set<Int>>([])
 
     /// A reader; several in one group share the work.
+    ///
+    /// Without a directory only inline `notify` URLs are told.
     package init(
         outbox: Events,
         deliveries: Deliveries,
+        directory: EndpointDirectory? = nil,
         owner: OwnerID,
         clock: C,
         logger: Logger
     ) {
         self.outbox = outbox
         self.deliveries = deliveries
+        self.directory = directory
         self.owner = owner
         self.clock = clock
         self.logger = logger
@@ -44,6 +49,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     package func run() async {
         await cancelWhenGracefulShutdown {
             await withTaskGroup(of: Void.self) { group in
+                // Listens while the loop below reads or sleeps, and is cancelled when that ends.
                 group.addTask { await self.listen() }
                 while !Task.isCancelled {
                     await self.readAll(Set(0..<self.outbox.partitions))
@@ -100,9 +106,14 @@ where C.Duration == Duration, C.Instant: Sendable {
             limit: batch
         )
         guard !entries.isEmpty else { return 0 }
+        // After the entries were read: every endpoint that is older than they are is known then.
+        try await directory?.refresh()
         let marks = Set(
             entries.flatMap { entry in
-                entry.notify.map { DeliveryMark(url: $0, watch: entry.event.key) }
+                let key = entry.event.key
+                let endpoints = directory?.interested(in: entry.event) ?? []
+                return entry.notify.map { DeliveryMark(url: $0, watch: key) }
+                    + endpoints.map { DeliveryMark(endpoint: $0, watch: key) }
             }
         )
         if !marks.isEmpty { try await deliveries.mark(Array(marks)) }

@@ -58,7 +58,8 @@ package struct PollHandler<Truth: Upstream>: Reconciling {
     /// What is to be charged: what the watch says, or its account.
     private func order(for watch: Watch) -> ChargeOrder? {
         guard let charger, watch.key.kind == .source else { return nil }
-        return watch.charge ?? charger.standingOrder(for: watch.key.account)
+        let order = watch.charge ?? charger.standingOrder(for: watch.key.account)
+        return order.flatMap { $0.isNothing ? nil : $0 }
     }
 
     /// The watch itself, or its charge in its place.
@@ -170,7 +171,7 @@ package struct PollHandler<Truth: Upstream>: Reconciling {
             metadata["event.id"] = "\(event.id)"
             metadata["status"] = "\(event.status?.description ?? "unknown")"
             metadata["seq"] = "\(event.seq)"
-            logger.info("change recorded", metadata: metadata)
+            logger.info("change observed", metadata: metadata)
         } else if case .unauthorized = result {
             logger.error("credentials refused by the upstream", metadata: metadata)
         } else {

@@ -69,6 +69,7 @@ where
     package func run() async {
         await withGracefulShutdownHandler {
             await withTaskGroup(of: Void.self) { group in
+                // Hears wakes while the work goes on, and is cancelled when that ends.
                 group.addTask { await self.listen() }
                 await self.work()
                 group.cancelAll()
@@ -105,9 +106,11 @@ where
                 while !Task.isCancelled {
                     let now = clock.now
                     for work in hands.withLock({ $0.takeStarts(now: now) }) {
+                        // One slow upstream delays nobody; its timeout or the drain ends it.
                         handlers.addTask { await self.handle(work) }
                     }
                     while let visit = hands.withLock({ $0.takeVisit(now: now) }) {
+                        // Handlers go on during the round trip, whose timeout ends it.
                         visits.addTask { await self.make(visit) }
                     }
                     let (isDraining, isDone, next) = hands.withLock { hands in

@@ -32,6 +32,8 @@ package enum Verdict: Hashable, Sendable {
     case close(ClosedReason)
     /// When somebody marks the item again; at once when that happened during the lease.
     case rest
+    /// As ``rest``, and until then listed among those a person should look at.
+    case setAside
 }
 
 /// What became of one commit or release.

@@ -16,15 +16,9 @@ package protocol DeliveryChannel: Sendable {
     /// Makes one attempt. Never throws: whatever happens is one of the results.
     ///
     /// `attempt` is 1 for the first; the event id is the same for all.
-    func deliver(_ event: Event, to url: NotifyURL, attempt: Int) async -> AttemptResult
-}
-
-/// What came of one attempt to tell a customer.
-package enum AttemptResult: Hashable, Sendable {
-    /// The receiver has accepted it.
-    case delivered
-    /// It did not work now and may later; `after` is the receiver's own wish.
-    case failed(String, after: Duration?)
-    /// It will never work; no further attempt of this event.
-    case rejected(String)
+    func deliver(
+        _ event: Event,
+        to target: DeliveryTarget,
+        attempt: Int
+    ) async -> AttemptResult
 }

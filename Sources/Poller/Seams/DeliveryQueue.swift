@@ -1,6 +1,8 @@
 /// The queue of deliveries: the same leases as for watches, one lane for each endpoint.
 package protocol DeliveryQueue: LeaseQueue where Item == Delivery, Change == DeliveryChange {
     /// Makes deliveries due now because their watch has something new; idempotent.
+    ///
+    /// Marks that name an event need a delivery that nobody holds: `unavailable` until then.
     func mark(_ deliveries: [DeliveryMark]) async throws(StoreError)
 
     /// Counts for operators, over all partitions.
@@ -9,30 +11,26 @@ package protocol DeliveryQueue: LeaseQueue where Item == Delivery, Change == Del
 
 /// Says that an endpoint is to be told about a watch.
 package struct DeliveryMark: Hashable, Sendable {
-    package let url: NotifyURL
+    package let endpoint: EndpointID
+    /// Of an inline `notify`; nil for a registered endpoint.
+    package let url: NotifyURL?
     package let watch: WatchKey
+    /// An event that is sent whatever the endpoint asked for; nil for none in particular.
+    package let telling: Int?
 
-    /// Names the delivery to look at.
+    /// Names the delivery to an inline URL, which is an endpoint under the watch's account.
     package init(url: NotifyURL, watch: WatchKey) {
+        endpoint = EndpointID(account: watch.account, url: url.description)
         self.url = url
         self.watch = watch
+        telling = nil
     }
 
-    /// The endpoint that the URL is under the watch's account.
-    package var endpoint: EndpointID {
-        EndpointID(account: watch.account, url: url.description)
-    }
-}
-
-/// What an attempt changes in a delivery.
-package struct DeliveryChange: Hashable, Sendable {
-    package let state: DeliveryState
-    /// Why the attempt failed, for operators; nil clears it.
-    package let lastError: String?
-
-    /// Describes a change.
-    package init(state: DeliveryState, lastError: String? = nil) {
-        self.state = state
-        self.lastError = lastError
+    /// Names the delivery to a registered endpoint.
+    package init(endpoint: EndpointID, watch: WatchKey, telling: Int? = nil) {
+        self.endpoint = endpoint
+        url = nil
+        self.watch = watch
+        self.telling = telling
     }
 }

@@ -51,6 +51,8 @@ package struct LaneReport: Hashable, Sendable {
     package let factor: Double
     /// Attempts in a row without an answer.
     package let failures: Int
+    /// Of an endpoint: the first attempt that failed since one succeeded.
+    package let failingSince: Timestamp?
     package let circuit: Circuit
     /// The store's clock when it looked.
     package let now: Timestamp
@@ -68,6 +70,7 @@ package struct LaneReport: Hashable, Sendable {
         heldUntil: Timestamp?,
         factor: Double,
         failures: Int,
+        failingSince: Timestamp? = nil,
         now: Timestamp
     ) {
         self.lane = lane
@@ -81,6 +84,7 @@ package struct LaneReport: Hashable, Sendable {
         self.heldUntil = heldUntil
         self.factor = factor
         self.failures = failures
+        self.failingSince = failingSince
         self.now = now
         circuit =
             failures < LaneSignal.failuresMax

@@ -3,11 +3,13 @@
 /// A lane has a rate factor and a circuit. The factor follows additive increase, multiplicative
 /// decrease (Chiu and Jain, 1989): halved by `slow`, it grows back by 5 % of the limit a second.
 /// The circuit opens after ``LaneSignal/failuresMax`` attempts in a row without an answer: the
-/// lane is held, then probed by one attempt at a time, until one is answered.
+/// lane is held (``CircuitHold``, a choice of the queue), then probed by one attempt at a time, until
+/// one is answered.
 package enum LaneSignal: Hashable, Sendable {
     /// The other side answered; an open circuit closes.
     case fine
-    /// Everybody in this lane should wait this long; it says nothing else.
+    /// Everybody in this lane should wait this long; it says nothing else. A hold of nothing says
+    /// nothing at all.
     case hold(Duration)
     /// Too many requests: wait this long, then go on at half the rate.
     case slow(Duration)
@@ -19,10 +21,6 @@ package enum LaneSignal: Hashable, Sendable {
     /// Attempts in a row without an answer that open a lane's circuit: below it an ordinary
     /// hiccup, above it every further request is a burden to a service that is down.
     package static let failuresMax = 10
-    /// The first hold of an open circuit; each failed probe doubles it.
-    package static let circuitHold = Duration.seconds(1)
-    /// The longest hold of an open circuit: a service that is back is noticed within a minute.
-    package static let circuitHoldMax = Duration.seconds(60)
     /// The least rate factor: enough to notice that the limit is lifted.
     package static let factorMin = 1.0 / 32
     /// How much of the limit a lane gets back each second after a `slow`.

@@ -24,6 +24,8 @@ package struct Lease<Item: Sendable>: Sendable {
     package let endsAt: Timestamp
     /// Leases of this item in a row that ended without a word from their holder.
     package let crashes: Int
+    /// Set when the attempts of its lane fail.
+    package let trouble: LaneTrouble?
 
     /// Puts a lease together, as a store does.
     package init(
@@ -34,7 +36,8 @@ package struct Lease<Item: Sendable>: Sendable {
         claimedAt: Timestamp,
         startsAt: Timestamp? = nil,
         endsAt: Timestamp,
-        crashes: Int = 0
+        crashes: Int = 0,
+        trouble: LaneTrouble? = nil
     ) {
         self.ref = ref
         self.item = item
@@ -44,5 +47,6 @@ package struct Lease<Item: Sendable>: Sendable {
         self.startsAt = startsAt ?? claimedAt
         self.endsAt = endsAt
         self.crashes = crashes
+        self.trouble = trouble
     }
 }

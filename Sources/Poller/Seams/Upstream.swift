@@ -28,8 +28,8 @@ package enum PollResult: Hashable, Sendable {
 /// A status somebody has really seen.
 package struct Observation: Hashable, Sendable {
     package let status: SourceStatus
-    /// The status cannot change any more.
-    package let final: Bool
+    /// How near to its end the source is.
+    package let rank: StatusRank
     /// The upstream's object as it came.
     package let object: RawJSON?
     /// When the upstream itself ends an object that keeps this status; nil when it never does, or
@@ -43,15 +43,32 @@ package struct Observation: Hashable, Sendable {
     /// Describes what was seen.
     package init(
         status: SourceStatus,
-        final: Bool,
+        rank: StatusRank,
         object: RawJSON?,
         expiresAt: Timestamp? = nil,
         stretch: Double = 1
     ) {
         self.status = status
-        self.final = final
+        self.rank = rank
         self.object = object
         self.expiresAt = expiresAt
         self.stretch = stretch
+    }
+
+    /// Describes what was seen where a status is final or is not, and no more is known.
+    package init(
+        status: SourceStatus,
+        final: Bool,
+        object: RawJSON?,
+        expiresAt: Timestamp? = nil,
+        stretch: Double = 1
+    ) {
+        self.init(
+            status: status,
+            rank: final ? .final : .pending,
+            object: object,
+            expiresAt: expiresAt,
+            stretch: stretch
+        )
     }
 }

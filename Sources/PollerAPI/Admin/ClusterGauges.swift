@@ -16,6 +16,8 @@ import ServiceLifecycle
 /// | `poller_lanes` | `state` | lanes by state: paused, open, probing, held, slowed, flowing |
 /// | `poller_outbox_undelivered` | | recorded events not yet marked for delivery |
 /// | `poller_deliveries_pending`, `…_overdue` | | deliveries that wait; of those, due already |
+/// | `poller_deliveries_dead` | | deliveries that rest and have given up an event |
+/// | `poller_endpoints_down` | | endpoints whose circuit is open |
 /// | `poller_members` | `role` | processes alive |
 /// | `poller_store_up` | | 1 when the last look worked; with 0 the others are of the look before |
 ///
@@ -80,6 +82,8 @@ package struct ClusterGauges: Service {
         set("poller_outbox_undelivered", watches.undelivered)
         set("poller_deliveries_pending", deliveries.pending)
         set("poller_deliveries_overdue", deliveries.overdue)
+        set("poller_deliveries_dead", deliveries.quarantined)
+        set("poller_endpoints_down", deliveries.circuitsOpen)
         for role in ["worker", "notifier", "api"] {
             set("poller_members", survey.count(role: role), ("role", role))
         }

@@ -213,7 +213,7 @@ async function refresh() {
 // Changes as they are recorded.
 
 function showChange(event, isNew) {
-  const status = event.closed_reason && event.closed_reason !== "settled" ? event.closed_reason : event.status;
+  const status = event.type.startsWith("watch.") ? event.closed_reason : event.status;
   const row = make("li", null, isNew ? "new" : "", [
     make("span", time(event.observed.polled_at), "soft"),
     make("span", event.source, "id"),

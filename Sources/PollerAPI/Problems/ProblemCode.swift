@@ -4,8 +4,6 @@ import HTTPTypes
 enum ProblemCode: String, CaseIterable {
     case invalidJSON = "invalid_json"
     case unknownField = "unknown_field"
-    /// A field of a later version.
-    case unsupportedField = "unsupported_field"
     case missingField = "missing_field"
     case wrongType = "wrong_type"
     case invalidValue = "invalid_value"
@@ -19,10 +17,21 @@ enum ProblemCode: String, CaseIterable {
     case notFound = "not_found"
     case watchNotFound = "watch_not_found"
     case laneNotFound = "lane_not_found"
+    case endpointNotFound = "endpoint_not_found"
     case methodNotAllowed = "method_not_allowed"
     case bodyTooSlow = "body_too_slow"
     case watchClosed = "watch_closed"
     case watchNotQuarantined = "watch_not_quarantined"
+    case idempotencyKeyReused = "idempotency_key_reused"
+    case tooManyEndpoints = "too_many_endpoints"
+    case endpointOfFile = "endpoint_of_file"
+    case secretNotShown = "secret_not_shown"
+    case channelMissing = "channel_missing"
+    case deliveryNotFound = "delivery_not_found"
+    case deliveryBusy = "delivery_busy"
+    case nothingToRetry = "nothing_to_retry"
+    case replayRunning = "replay_running"
+    case replayNotFound = "replay_not_found"
     case bodyTooLarge = "body_too_large"
     case unsupportedMediaType = "unsupported_media_type"
     case tooManyWaiters = "too_many_waiters"
@@ -34,16 +43,21 @@ enum ProblemCode: String, CaseIterable {
     /// The HTTP status that always comes with it.
     var status: HTTPResponse.Status {
         switch self {
-        case .invalidJSON, .unknownField, .unsupportedField, .missingField, .wrongType,
+        case .invalidJSON, .unknownField, .missingField, .wrongType,
             .unknownParameter, .invalidParameter, .invalidHeader, .invalidSignature:
             .badRequest
         case .invalidValue, .invalidBatch: .unprocessableContent
         case .unauthenticated: .unauthorized
         case .notLocal: .forbidden
-        case .notFound, .watchNotFound, .laneNotFound: .notFound
+        case .notFound, .watchNotFound, .laneNotFound, .endpointNotFound, .deliveryNotFound,
+            .replayNotFound:
+            .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .bodyTooSlow: .requestTimeout
-        case .watchClosed, .watchNotQuarantined: .conflict
+        case .watchClosed, .watchNotQuarantined, .idempotencyKeyReused, .tooManyEndpoints,
+            .endpointOfFile, .secretNotShown, .channelMissing, .deliveryBusy, .nothingToRetry,
+            .replayRunning:
+            .conflict
         case .bodyTooLarge: .contentTooLarge
         case .unsupportedMediaType: .unsupportedMediaType
         case .tooManyWaiters, .storeUnavailable, .storeFull: .serviceUnavailable
@@ -56,7 +70,6 @@ enum ProblemCode: String, CaseIterable {
         switch self {
         case .invalidJSON: "The body is not valid JSON."
         case .unknownField: "The body has a field this API does not know."
-        case .unsupportedField: "The field is not supported yet."
         case .missingField: "A required field is missing."
         case .wrongType: "A field has the wrong type."
         case .invalidValue: "A field has a value that is not allowed."
@@ -70,10 +83,21 @@ enum ProblemCode: String, CaseIterable {
         case .notFound: "There is no such route."
         case .watchNotFound: "Nobody watches this source."
         case .laneNotFound: "There is no such lane now."
+        case .endpointNotFound: "There is no such endpoint."
         case .methodNotAllowed: "The route exists, but not for this method."
         case .bodyTooSlow: "The body did not arrive in time."
         case .watchClosed: "The watch is closed."
         case .watchNotQuarantined: "The watch is not in quarantine."
+        case .idempotencyKeyReused: "The Idempotency-Key was used for something else."
+        case .tooManyEndpoints: "There are too many endpoints."
+        case .endpointOfFile: "The endpoint belongs to the configuration file."
+        case .secretNotShown: "The secret is not shown again."
+        case .channelMissing: "Nothing here delivers to such a URL."
+        case .deliveryNotFound: "There is no such delivery."
+        case .deliveryBusy: "The delivery is being tried right now."
+        case .nothingToRetry: "Nothing of the delivery was given up."
+        case .replayRunning: "A replay is running."
+        case .replayNotFound: "There is no such replay."
         case .bodyTooLarge: "The body is too large."
         case .unsupportedMediaType: "The body has a media type this route does not read."
         case .tooManyWaiters: "Too many requests are waiting already."

@@ -43,7 +43,7 @@ struct ReturnPage {
         _ news: ReturnNews,
         seq: Int,
         isLive: Bool?,
-        branding: ReturnBranding?,
+        branding: Branding?,
         path: (state: String, page: String),
         loads: Int
     ) -> Response {
@@ -128,7 +128,7 @@ struct ReturnPage {
         "seq": "0",
     ]
 
-    private static func footer(_ branding: ReturnBranding?) -> String {
+    private static func footer(_ branding: Branding?) -> String {
         guard let branding else { return "" }
         let name = escaped(branding.name)
         guard let url = branding.homeURL else { return name }

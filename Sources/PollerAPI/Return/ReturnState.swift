@@ -53,7 +53,9 @@ struct ReturnNews: Hashable {
     private static func seen(_ snapshot: WatchSnapshot) -> ReturnState {
         let watch = snapshot.watch
         let status = watch.state.status?.description
-        if let closed = snapshot.closed, closed != .settled { return .unknown }
+        if let closed = snapshot.closed, closed != .settled, closed != .reached {
+            return .unknown
+        }
         switch (watch.key.kind, status) {
         case (.source, "chargeable"), (.source, "consumed"):
             switch watch.state.charge {
@@ -77,7 +79,7 @@ struct ReturnNews: Hashable {
         _ state: ReturnState,
         _ snapshot: WatchSnapshot
     ) -> (String, String) {
-        let isSetup = snapshot.watch.key.kind == .setupIntent
+        if snapshot.watch.key.kind == .setupIntent, let words = wordsOfSetup(state) { return words }
         switch state {
         case .confirming:
             return ("Confirming your payment", "One moment: we are asking your bank.")
@@ -88,9 +90,7 @@ struct ReturnNews: Hashable {
                 "Thank you. Your bank has agreed; the shop takes the payment now."
             )
         case .confirmed:
-            return isSetup
-                ? ("Payment method saved", "Thank you. Nothing was charged.")
-                : ("Payment confirmed", "Thank you. The payment has arrived.")
+            return ("Payment confirmed", "Thank you. The payment has arrived.")
         case .failed: return ("Payment failed", reason(snapshot))
         case .expired:
             return (
@@ -103,6 +103,25 @@ struct ReturnNews: Hashable {
                 "Payment not confirmed yet",
                 "We do not know yet what became of it. Do not pay again: the shop will tell you."
             )
+        }
+    }
+
+    /// Where no money is meant, other words; nil where they are the same.
+    private static func wordsOfSetup(_ state: ReturnState) -> (String, String)? {
+        switch state {
+        case .confirming: ("Confirming your payment method", "One moment: we are asking your bank.")
+        case .confirmed: ("Payment method saved", "Thank you. Nothing was charged.")
+        case .failed:
+            (
+                "Payment method not saved",
+                "Your bank did not agree, and nothing was charged. You can try again at the shop."
+            )
+        case .expired:
+            (
+                "Payment method not saved",
+                "Time ran out or it was cancelled. Nothing was charged."
+            )
+        case .waiting, .authorised, .unknown: nil
         }
     }
 

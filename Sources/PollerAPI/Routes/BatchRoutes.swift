@@ -8,6 +8,7 @@ struct BatchRoutes {
     private static let lineTypes = ["application/x-ndjson", "application/jsonl"]
 
     let intake: Intake
+    let locator: (any SourceLocator)?
     let reader: BodyReader
 
     func add(to router: Router<APIContext>) {
@@ -26,7 +27,7 @@ struct BatchRoutes {
         let bytes = try await reader.read(request, bytesMax: BodyReader.batchBytesMax)
         let type = request.headers[.contentType]?.lowercased() ?? ""
         let isLines = Self.lineTypes.contains { type.hasPrefix($0) }
-        let batch = try WatchBatch(bytes, isLines: isLines)
+        let batch = try WatchBatch(bytes, isLines: isLines, locator: locator)
 
         var results: [EnqueueResult] = []
         for group in batch.groups {

@@ -69,10 +69,12 @@ struct OperatorRoutes {
     private func findings() async -> [Finding] {
         await withTaskGroup(of: (Int, [Finding]).self) { group in
             for (index, check) in backend.checks.enumerated() {
+                // Side by side, so that one that hangs costs one timeout: `inTime` ends each.
                 group.addTask {
                     (index, await inTime(check.name) { [(check.name, await check.run())] })
                 }
             }
+            // Beside the checks, and ended as they are.
             group.addTask { (backend.checks.count, await inTime("cluster", cluster)) }
             var findings: [Int: [Finding]] = [:]
             for await (index, found) in group { findings[index] = found }

@@ -25,7 +25,7 @@ struct ReturnPageRoutes {
 
     let watches: any WatchStore
     let polls: LongPolls
-    let branding: [AccountID: ReturnBranding]
+    let branding: [AccountID: Branding]
     private let page = ReturnPage()
     private let limits = ReturnLimits()
     private let clock: any Clock<Duration>
@@ -34,7 +34,7 @@ struct ReturnPageRoutes {
     init(
         watches: any WatchStore,
         polls: LongPolls,
-        branding: [AccountID: ReturnBranding],
+        branding: [AccountID: Branding],
         clock: any Clock<Duration>
     ) {
         self.watches = watches
@@ -120,7 +120,7 @@ struct ReturnPageRoutes {
         guard limits.enter(key.id) else {
             throw Problem(
                 .tooManyWaiters,
-                "\(ReturnLimits.waitersMax) pages of this payment wait already.",
+                "\(ReturnLimits.waitersMax) pages of this payment wait already; close some, or try later.",
                 retryAfterSeconds: 5
             )
         }

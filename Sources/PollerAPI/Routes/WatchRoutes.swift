@@ -5,6 +5,7 @@ import Poller
 struct WatchRoutes {
     let watches: any WatchStore
     let intake: Intake
+    let locator: (any SourceLocator)?
     let reader: BodyReader
     let polls: LongPolls
 
@@ -21,7 +22,7 @@ struct WatchRoutes {
         _ = try QueryParameters(request, allowed: [])
         try BodyReader.checkIdempotencyKey(request)
         try BodyReader.checkType(request, allowed: ["application/json"])
-        let new = try NewWatch(json: try await reader.json(request))
+        let new = try NewWatch(json: try await reader.json(request), locator: locator)
         let results = try await intake.enqueue([new])
         guard let result = results.first else {
             throw StoreError.corrupt("enqueue answered nothing")

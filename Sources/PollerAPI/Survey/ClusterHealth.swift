@@ -19,6 +19,7 @@ struct ClusterHealth {
         [
             ("workers", workers), ("backlog", backlog), ("lanes", lanes),
             ("quarantine", quarantine), ("outbox", outbox),
+            ("deliveries", deliveries),
         ]
     }
 
@@ -112,6 +113,28 @@ struct ClusterHealth {
             "\(waiting) events wait: the notifiers do not keep up",
             action: "look into a notifier's log, and start more of them"
         )
+    }
+
+    private var deliveries: HealthResult {
+        let (dead, down) = (survey.deliveries.quarantined, survey.deliveries.circuitsOpen)
+        guard dead == 0 else {
+            return HealthResult(
+                .warning,
+                "\(dead) gave up at least one event",
+                action: "see pollerctl delivery list --state dead and the attempts of one, then "
+                    + "pollerctl delivery retry, or replay for a whole endpoint"
+            )
+        }
+        guard down == 0 else {
+            return HealthResult(
+                .warning,
+                "\(down) endpoints do not answer; they are probed by themselves",
+                action: "see pollerctl delivery list --state failing; pollerctl delivery retry "
+                    + "tries at once"
+            )
+        }
+        let waiting = survey.deliveries.pending
+        return HealthResult(.ok, waiting == 0 ? "nothing waits" : "\(waiting) on their way")
     }
 
     /// The lanes in a state by name; nil when there is none.

@@ -46,9 +46,20 @@ struct BodyReader {
 
     /// The one JSON value of a single request's body.
     func json(_ request: Request) async throws -> JSONValue {
+        try await jsonAndBytes(request).json
+    }
+
+    /// The one JSON value of a single request's body, and the bytes it came as.
+    ///
+    /// `orNone`: an empty body is null.
+    func jsonAndBytes(
+        _ request: Request,
+        orNone: Bool = false
+    ) async throws -> (json: JSONValue, bytes: [UInt8]) {
         let bytes = try await read(request, bytesMax: Self.singleBytesMax)
+        if orNone, bytes.isEmpty { return (.null, bytes) }
         do throws(JSONReader.Failure) {
-            return try JSONReader.read(bytes)
+            return (try JSONReader.read(bytes), bytes)
         } catch {
             throw Problem(.invalidJSON, "At \(error.place(in: bytes)): \(error.message).")
         }
@@ -71,8 +82,9 @@ struct BodyReader {
 
     /// Checks the key of a repeatable request.
     ///
-    /// It is not kept: every POST here may be repeated by nature. A repeated enqueue joins the
-    /// watch the first one made; pausing, limiting and redriving twice is as good as once.
+    /// Kept only where an endpoint is created or its secret rotated: every other POST here may be
+    /// repeated by nature. A repeated enqueue joins the watch the first one made; pausing,
+    /// limiting and redriving twice is as good as once.
     static func checkIdempotencyKey(_ request: Request) throws(Problem) {
         guard let key = request.headers[.idempotencyKey] else { return }
         guard (1...255).contains(key.utf8.count),

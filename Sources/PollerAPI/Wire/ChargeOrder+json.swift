@@ -5,12 +5,13 @@ extension ChargeOrder {
         "amount", "currency", "description", "statement_descriptor", "metadata",
     ]
 
-    /// Reads the `charge` of a watch: true, or an object; nil for false and null.
+    /// Reads the `charge` of a watch: true, false, or an object; nil for null.
     ///
     /// Errors: a ``Problem`` that names the field.
     static func reading(_ value: JSONValue?) throws(Problem) -> ChargeOrder? {
         switch value {
-        case nil, .null, .bool(false): return nil
+        case nil, .null: return nil
+        case .bool(false): return .nothing
         case .bool(true): return .whole
         case .object(let members):
             for member in members where !fields.contains(member.name) {
@@ -25,7 +26,7 @@ extension ChargeOrder {
         case .some(let other):
             throw Problem(
                 .wrongType,
-                "charge must be true or an object such as {\"amount\":1099}, not \(other.typeName).",
+                "charge must be true, false or an object such as {\"amount\":1099}, not \(other.typeName).",
                 field: "charge"
             )
         }

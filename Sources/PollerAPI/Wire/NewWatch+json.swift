@@ -3,16 +3,14 @@ import Poller
 extension NewWatch {
     /// What `POST /v1/watches` reads, in the order documents list it.
     private static let fields = [
-        "source", "account", "kind", "client_secret", "policy", "timeout", "notify", "charge",
-        "metadata",
+        "source", "account", "kind", "url", "client_secret", "policy", "until", "timeout", "notify",
+        "charge", "metadata",
     ]
-    /// What later versions will read.
-    private static let fieldsOfLaterVersions = ["url"]
 
-    /// Checks a request to watch something.
+    /// Checks a request to watch something; `locator` tells whose a URL is.
     ///
     /// Errors: a ``Problem`` that names the field.
-    init(json: JSONValue) throws(Problem) {
+    init(json: JSONValue, locator: (any SourceLocator)?) throws(Problem) {
         guard case .object(let members) = json else {
             throw Problem(
                 .wrongType,
@@ -21,20 +19,10 @@ extension NewWatch {
         }
         for member in members { try Self.checkKnown(member.name) }
         let body = RequestFields(members)
-        guard let sourceText = try body.string("source") else {
-            throw Problem(.missingField, "source is required: the id to watch.", field: "source")
-        }
-        let source = try Problem.checked { () throws(InvalidInput) in try SourceID(sourceText) }
-        let account = try body.string("account")
+        let key = try WatchKey(body, locator)
         let policy = try body.string("policy")
+        let goal = try body.string("until")
         let secret = try body.string("client_secret")
-        let key = WatchKey(
-            account: try Problem.checked { () throws(InvalidInput) in
-                try account.map { text throws(InvalidInput) in try AccountID(text) } ?? .main
-            },
-            source: source,
-            kind: try SourceKind(named: try body.string("kind"), of: source, code: .invalidValue)
-        )
         let timeout = try body.duration("timeout")
         let notify = try body.strings("notify")
         let metadata = try body.metadata("metadata")
@@ -50,6 +38,9 @@ extension NewWatch {
                 policy: try policy.map { name throws(InvalidInput) in
                     try PollPolicy(named: name)
                 } ?? .standard,
+                goal: try goal.map { name throws(InvalidInput) in
+                    try WatchGoal(named: name)
+                } ?? .settled,
                 timeout: timeout,
                 notify: urls,
                 clientSecret: try secret.map { text throws(InvalidInput) in
@@ -62,13 +53,6 @@ extension NewWatch {
     }
 
     private static func checkKnown(_ name: String) throws(Problem) {
-        if fieldsOfLaterVersions.contains(name) {
-            throw Problem(
-                .unsupportedField,
-                "\(name) is not supported yet by this version; leave it out.",
-                field: name
-            )
-        }
         guard fields.contains(name) else {
             let shown = String(name.prefix(64))
             throw Problem(
@@ -77,6 +61,56 @@ extension NewWatch {
                 field: shown
             )
         }
+    }
+}
+
+extension WatchKey {
+    /// What a request names: `source` with its account and kind, or a `url`.
+    fileprivate init(
+        _ body: RequestFields,
+        _ locator: (any SourceLocator)?
+    ) throws(Problem) {
+        let sourceText = try body.string("source")
+        let accountText = try body.string("account")
+        let kindText = try body.string("kind")
+        let source = try Problem.checked { () throws(InvalidInput) in
+            try sourceText.map { text throws(InvalidInput) in try SourceID(text) }
+        }
+        let account = try Problem.checked { () throws(InvalidInput) in
+            try accountText.map { text throws(InvalidInput) in try AccountID(text) }
+        }
+        if let url = try body.string("url") {
+            guard kindText == nil || kindText == SourceKind.http.rawValue else {
+                throw Problem(.invalidValue, "A watch with a url is of kind http.", field: "kind")
+            }
+            let found = try Problem.checked { () throws(InvalidInput) in
+                guard let locator else {
+                    throw InvalidInput(field: "url", message: "is not taken here")
+                }
+                return try locator.key(of: url, account: account)
+            }
+            guard source == nil || source == found.source else {
+                throw Problem(
+                    .invalidValue,
+                    "source is not the id in the url, \(found.source): leave it out, or correct one.",
+                    field: "source"
+                )
+            }
+            self = found
+            return
+        }
+        guard let source else {
+            throw Problem(
+                .missingField,
+                "source is required: the id to watch, or the url of a configured upstream.",
+                field: "source"
+            )
+        }
+        self.init(
+            account: account ?? .main,
+            source: source,
+            kind: try SourceKind(named: kindText, of: source, code: .invalidValue)
+        )
     }
 }
 

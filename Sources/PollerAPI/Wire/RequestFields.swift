@@ -13,6 +13,13 @@ struct RequestFields {
         self.members = members
     }
 
+    /// Whether a field is there and not null.
+    func isGiven(_ name: String) -> Bool {
+        if case nil = value(name) { return false }
+        if case .null = value(name) { return false }
+        return true
+    }
+
     /// A string; nil when it is absent or null.
     func string(_ name: String) throws(Problem) -> String? {
         switch value(name) {

@@ -16,7 +16,13 @@ struct WatchBatch {
     private(set) var duplicates = 0
 
     /// Checks a JSON array, or with `isLines` one object a line; empty lines are skipped.
-    init(_ bytes: [UInt8], isLines: Bool) throws(Problem) {
+    ///
+    /// `locator` tells whose a URL is.
+    init(
+        _ bytes: [UInt8],
+        isLines: Bool,
+        locator: (any SourceLocator)? = nil
+    ) throws(Problem) {
         let items = isLines ? try Self.lines(bytes) : try Self.array(bytes)
         guard !items.isEmpty else {
             throw Problem(.invalidValue, "The batch is empty: send at least one watch.")
@@ -27,7 +33,7 @@ struct WatchBatch {
         var errorsTotal = 0
         for (index, item) in items.enumerated() {
             do throws(Problem) {
-                let new = try NewWatch(json: item)
+                let new = try NewWatch(json: item, locator: locator)
                 guard seen.insert(new).inserted else {
                     duplicates += 1
                     continue

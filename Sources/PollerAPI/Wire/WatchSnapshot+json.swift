@@ -24,6 +24,7 @@ extension WatchSnapshot {
         json.add("last_polled_at", orNull: state.lastPolledAt?.description)
         if let lastError { json.add("last_error", lastError) }
         json.add("policy", watch.policy.name)
+        json.add("until", watch.goal.rawValue)
         json.add("notify", raw: JSONObject.array(notify.map { RawJSON.literal($0.description) }))
         json.add("metadata", raw: metadata.isEmpty ? "{}" : metadata)
         if let object = lastEvent.flatMap({ RawJSON(unchecked: $0.json).member("object") }),
@@ -31,7 +32,7 @@ extension WatchSnapshot {
         {
             json.add("object", raw: object.description)
         }
-        if watch.charge != nil || state.charge != .none {
+        if watch.charge?.isNothing == false || state.charge != .none {
             var charge = JSONObject()
             charge.add("state", state.charge.name)
             charge.add("id", orNull: state.charge.charge?.description)

@@ -5,11 +5,10 @@ import ServiceLifecycle
 
 /// Tells a customer by mail, handed to a relay over SMTP.
 ///
-/// *Who is told what*: every final event; before that `chargeable` and `requires_capture`
-/// (authorised), and `requires_payment_method` once a try has failed. Not `pending`,
-/// `requires_action`, `requires_confirmation`, `processing` and statuses we have no words for:
-/// they tell a customer nothing they can act on.
-/// *Limits*: 30 s an attempt, waiting for a free thread included; 10 s to connect.
+/// *Who is told what*: what ``MailOccasion`` has words for, unless the ``SuppressionList`` names the
+/// recipient; then the delivery ends as if it had been made, with the reason in its log. A relay
+/// that knows no such mailbox puts the recipient on that list.
+/// *Limits*: 30 s an attempt, of which up to 15 s for a free thread and 10 s to connect.
 /// *At least once*: a relay whose answer to the message is lost may get it again, with the same
 /// `Message-ID`.
 ///
@@ -17,22 +16,44 @@ import ServiceLifecycle
 package struct EmailChannel: DeliveryChannel, Service {
     /// libcurl blocks; a relay takes tens of milliseconds a mail, so eight keep 100 a second going.
     private static let threads = 8
-    /// An attempt that starts with less has no fair chance.
-    private static let attemptMsMin: Int64 = 2000
+    /// All in all, a turn to send included.
+    private static let attempt = Duration.seconds(30)
 
     package let schemes: Set<String> = ["mailto"]
-    package let timeout = Duration.seconds(30)
+    package let timeout = Self.attempt
     package let schedule: RetrySchedule
 
     private let relay: SMTPRelay
     private let sender: MailSender
+    private let branding: [AccountID: Branding]
+    private let unsubscribing: Unsubscribing?
+    private let suppressions: (any SuppressionList)?
     private let pool: NIOThreadPool
+    private let turns = RelayTurns(threads: Self.threads)
     private let slots = ThreadSpecificVariable<SMTPSlot>()
 
     /// A channel through `relay`; its threads wait until they are needed.
-    package init(relay: SMTPRelay, sender: MailSender, schedule: RetrySchedule = .email) {
+    ///
+    /// - Parameters:
+    ///   - relay: the mail server that takes our mail.
+    ///   - sender: who it comes from; an account with a name of its own goes before.
+    ///   - branding: whose payments they are, by account.
+    ///   - unsubscribing: where customers stop our mails; nil when there is no such address.
+    ///   - suppressions: who must not be sent mail; nil for nobody.
+    ///   - schedule: the waits between attempts.
+    package init(
+        relay: SMTPRelay,
+        sender: MailSender,
+        branding: [AccountID: Branding] = [:],
+        unsubscribing: Unsubscribing? = nil,
+        suppressions: (any SuppressionList)? = nil,
+        schedule: RetrySchedule = .email
+    ) {
         self.relay = relay
         self.sender = sender
+        self.branding = branding
+        self.unsubscribing = unsubscribing
+        self.suppressions = suppressions
         self.schedule = schedule
         pool = NIOThreadPool(numberOfThreads: Self.threads)
         pool.start()
@@ -51,29 +72,74 @@ package struct EmailChannel: DeliveryChannel, Service {
         try? await pool.shutdownGracefully()
     }
 
-    package func wants(_ event: Event) -> Bool {
-        switch event.status?.description {
-        case _ where event.closed != nil: true
-        case "chargeable", "requires_capture": true
-        case "requires_payment_method": event.previousStatus != nil
-        default: false
-        }
-    }
+    package func wants(_ event: Event) -> Bool { MailOccasion(event) != nil }
 
-    package func deliver(_ event: Event, to url: NotifyURL, attempt: Int) async -> AttemptResult {
+    package func deliver(
+        _ event: Event,
+        to target: DeliveryTarget,
+        attempt: Int
+    ) async -> AttemptResult {
         let recipient: MailAddress
         do throws(InvalidInput) {
-            recipient = try MailAddress(url)
+            recipient = try MailAddress(target.url)
         } catch {
-            return .rejected("the mail address \(error.message)")
+            return .rejected("the mail address \(error.message)", .unusable)
         }
-        let message = MailMessage(
+        let account = event.key.account
+        do {
+            if let reason = try await suppressions?.reason(for: recipient, of: account) {
+                return .skipped("the recipient is suppressed: \(reason.rawValue)")
+            }
+        } catch {
+            return .failed("the suppression list cannot be read: \(error)", .local)
+        }
+        let message = message(event, to: recipient, endpoint: target.id(account: account))
+        let limit = min(target.endpoint?.timeout ?? timeout, timeout)
+        let (result, isHardBounce) = await hand(over: message, within: limit)
+        if isHardBounce {
+            // When that fails the next mail bounces again, and is noted then.
+            try? await suppressions?.suppress(
+                SuppressionEntry(everywhere: recipient),
+                because: .hardBounce
+            )
+        }
+        return result
+    }
+
+    private func message(
+        _ event: Event,
+        to recipient: MailAddress,
+        endpoint: EndpointID
+    ) -> MailMessage {
+        let account = event.key.account
+        let shop = branding[account]
+        let unsubscribe = unsubscribing?.url(for: recipient, of: account)
+        return MailMessage(
             event,
+            MailTemplates.standard.letter(
+                // The status of what is told by a retry or a replay may be one we have no words for.
+                MailOccasion(event) ?? .update,
+                for: event,
+                branding: shop,
+                unsubscribe: unsubscribe
+            ),
             to: recipient,
-            from: sender,
-            endpoint: EndpointID(account: event.key.account, url: url.description)
+            from: shop.map { MailSender(name: $0.name, address: sender.address) } ?? sender,
+            endpoint: endpoint,
+            replyTo: shop?.support,
+            unsubscribe: unsubscribe
         )
-        let end = NIODeadline.now() + .milliseconds(timeout.ms)
+    }
+
+    private func hand(
+        over message: MailMessage,
+        within limit: Duration
+    ) async -> (AttemptResult, isHardBounce: Bool) {
+        let end = NIODeadline.now() + .milliseconds(limit.ms)
+        guard await turns.enter() else {
+            return (.failed("the mail relay is too slow: no turn to send", .local), false)
+        }
+        defer { turns.leave() }
         let abort = AbortFlag()
         do {
             return try await withTaskCancellationHandler {
@@ -82,7 +148,7 @@ package struct EmailChannel: DeliveryChannel, Service {
                 abort.raise()
             }
         } catch {
-            return .failed("mail not sent: the process is shutting down", after: nil)
+            return (.failed("mail not sent: the process is shutting down", .local), false)
         }
     }
 
@@ -91,11 +157,7 @@ package struct EmailChannel: DeliveryChannel, Service {
         _ message: MailMessage,
         until end: NIODeadline,
         abort: AbortFlag
-    ) -> AttemptResult {
-        let left = (end - .now()).nanoseconds / 1_000_000
-        guard left >= Self.attemptMsMin else {
-            return .failed("the mail relay is too slow: no turn within \(timeout.text)", after: nil)
-        }
+    ) -> (AttemptResult, isHardBounce: Bool) {
         let slot = slots.currentValue ?? SMTPSlot()
         slots.currentValue = slot
         let reply = slot.withSession { session in
@@ -103,10 +165,12 @@ package struct EmailChannel: DeliveryChannel, Service {
                 message,
                 from: sender.address,
                 through: relay,
-                timeoutMs: Int(left),
+                // Not 0, which libcurl takes for no limit.
+                timeoutMs: max(Int((end - .now()).nanoseconds / 1_000_000), 1),
                 abort: abort
             )
         }
-        return reply?.result ?? .failed("libcurl cannot start", after: nil)
+        guard let reply else { return (.failed("libcurl cannot start", .local), false) }
+        return (reply.result, reply.isHardBounce)
     }
 }

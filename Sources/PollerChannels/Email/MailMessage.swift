@@ -5,36 +5,51 @@ import Poller
 /// `Message-ID` is `<event.endpoint@domain>`, so a mail sent twice (a relay that accepted it but
 /// whose answer was lost) is one mail to whoever looks; `References` names a thread for each
 /// (source, endpoint), so mail programs show a payment's mails together. `Date` is the moment the
-/// change was seen.
+/// change was seen. With a link to stop such mails, `List-Unsubscribe` and `List-Unsubscribe-Post`
+/// let a mail program do it with one click (RFC 8058); the relay signs both headers with DKIM.
 struct MailMessage: Hashable, Sendable {
     let recipient: MailAddress
     /// Headers and body with CRLF line ends, every line at most 998 bytes (RFC 5322 §2.1.1).
     let text: String
 
     /// Composes the mail.
-    init(_ event: Event, to recipient: MailAddress, from sender: MailSender, endpoint: EndpointID) {
+    init(
+        _ event: Event,
+        _ letter: MailLetter,
+        to recipient: MailAddress,
+        from sender: MailSender,
+        endpoint: EndpointID,
+        replyTo: MailAddress? = nil,
+        unsubscribe: String? = nil
+    ) {
         self.recipient = recipient
-        let wording = MailWording(event)
         let domain = sender.address.domain
         let thread = "<thread.\(event.key.id).\(endpoint)@\(domain)>"
         // A quoted-printable body never holds "=_", so never the boundary.
         let boundary = "=_\(event.id)"
-        let headers = [
+        var headers = [
             "Date: \(Self.date(event.polledAt))",
             "From: \(MailHeader.mailbox(sender))",
             "To: \(recipient)",
-            "Subject: \(MailHeader.encode(wording.subject))",
+            "Subject: \(MailHeader.encode(letter.subject))",
             "Message-ID: <\(event.id).\(endpoint)@\(domain)>",
             "In-Reply-To: \(thread)",
             "References: \(thread)",
             "Auto-Submitted: auto-generated",
+        ]
+        if let replyTo { headers.append("Reply-To: \(replyTo)") }
+        if let unsubscribe {
+            headers.append("List-Unsubscribe: <\(unsubscribe)>")
+            headers.append("List-Unsubscribe-Post: List-Unsubscribe=One-Click")
+        }
+        headers += [
             "MIME-Version: 1.0",
             "Content-Type: multipart/alternative; boundary=\"\(boundary)\"",
         ]
         text =
             headers.joined(separator: "\r\n") + "\r\n\r\n"
-            + Self.part("text/plain", Self.plain(wording, event), boundary)
-            + Self.part("text/html", Self.html(wording, event), boundary)
+            + Self.part("text/plain", letter.text, boundary)
+            + Self.part("text/html", letter.html, boundary)
             + "--\(boundary)--\r\n"
     }
 
@@ -47,52 +62,6 @@ struct MailMessage: Hashable, Sendable {
         \(QuotedPrintable.encode(body))\r
 
         """
-    }
-
-    private static func plain(_ wording: MailWording, _ event: Event) -> String {
-        """
-        \(wording.headline)
-
-        \(wording.sentence)
-
-        Reference: \(event.key.source)
-        Status: \(event.status?.description ?? "unknown")
-        Time: \(event.polledAt)
-        """
-    }
-
-    private static func html(_ wording: MailWording, _ event: Event) -> String {
-        """
-        <!doctype html>
-        <html lang="en">
-        <head><meta charset="utf-8"><title>\(escape(wording.headline))</title></head>
-        <body style="font-family: system-ui, sans-serif; max-width: 36em; margin: 2em auto">
-        <h1 style="font-size: 1.4em">\(escape(wording.headline))</h1>
-        <p>\(escape(wording.sentence))</p>
-        <table style="color: #555; font-size: 0.9em">
-        <tr><td>Reference</td><td>\(escape(event.key.source.description))</td></tr>
-        <tr><td>Status</td><td>\(escape(event.status?.description ?? "unknown"))</td></tr>
-        <tr><td>Time</td><td>\(escape(event.polledAt.description))</td></tr>
-        </table>
-        </body>
-        </html>
-        """
-    }
-
-    /// Text that cannot become markup, neither as content nor in a quoted attribute.
-    static func escape(_ text: String) -> String {
-        var escaped = ""
-        for character in text {
-            switch character {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            case "'": escaped += "&#39;"
-            default: escaped.append(character)
-            }
-        }
-        return escaped
     }
 
     /// RFC 5322 §3.3 in UTC: `Sun, 06 Nov 1994 08:49:37 +0000`.

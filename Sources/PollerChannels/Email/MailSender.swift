@@ -6,6 +6,12 @@ package struct MailSender: Hashable, Sendable {
     package let name: String
     package let address: MailAddress
 
+    /// A sender under a shop's name.
+    init(name: String, address: MailAddress) {
+        self.name = name
+        self.address = address
+    }
+
     /// Reads a sender.
     package init(_ text: String) throws(InvalidInput) {
         guard text.hasSuffix(">"), let open = text.lastIndex(of: "<") else {

@@ -2,36 +2,42 @@
 enum QuotedPrintable {
     /// The longest encoded line, its soft break included (RFC 2045 §6.7).
     private static let lineMax = 76
+    private static let (cr, lf) = (UInt8(ascii: "\r"), UInt8(ascii: "\n"))
+    private static let digits = Array("0123456789ABCDEF".utf8)
 
     /// Encodes a body; every kind of line end becomes CRLF, no line is longer than 76.
     static func encode(_ text: String) -> String {
-        let lines = text.replacing("\r\n", with: "\n").replacing("\r", with: "\n")
-            .split(separator: "\n", omittingEmptySubsequences: false)
-        return lines.map(encodeLine).joined(separator: "\r\n")
-    }
-
-    private static func encodeLine(_ line: some StringProtocol) -> String {
-        var encoded = ""
+        let bytes = Array(text.utf8)
+        var encoded: [UInt8] = []
+        encoded.reserveCapacity(bytes.count + bytes.count / 8)
         var length = 0
-        let bytes = Array(line.utf8)
-        for (index, byte) in bytes.enumerated() {
-            let isLast = index == bytes.count - 1
+        var index = 0
+        while index < bytes.count {
+            let byte = bytes[index]
+            let next = index + 1 < bytes.count ? bytes[index + 1] : lf
+            index += 1
+            if byte == cr || byte == lf {
+                encoded += [cr, lf]
+                length = 0
+                if byte == cr, next == lf, index < bytes.count { index += 1 }
+                continue
+            }
             let isBlank = byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
             let isPlain =
-                (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "=") || isBlank && !isLast
-            let piece = isPlain ? String(UnicodeScalar(byte)) : "=\(hex(byte))"
-            if length + piece.utf8.count > lineMax - 1 {
-                encoded += "=\r\n"
+                (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "=")
+                || isBlank && next != cr && next != lf
+            let size = isPlain ? 1 : 3
+            if length + size > lineMax - 1 {
+                encoded += [UInt8(ascii: "="), cr, lf]
                 length = 0
             }
-            encoded += piece
-            length += piece.utf8.count
+            if isPlain {
+                encoded.append(byte)
+            } else {
+                encoded += [UInt8(ascii: "="), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+            length += size
         }
-        return encoded
-    }
-
-    private static func hex(_ byte: UInt8) -> String {
-        let digits = String(byte, radix: 16, uppercase: true)
-        return digits.utf8.count == 1 ? "0" + digits : digits
+        return String(decoding: encoded, as: UTF8.self)
     }
 }

@@ -1,4 +1,5 @@
 import CCurl
+import Poller
 
 /// One libcurl handle and the connection it keeps to the relay.
 ///
@@ -27,8 +28,6 @@ import CCurl
         timeoutMs: Int,
         abort: AbortFlag
     ) -> SMTPReply {
-        // Keeps the connection, forgets the options of the mail before.
-        unsafe curl_easy_reset(handle)
         configure(relay, helo: sender.domain, timeoutMs: timeoutMs)
         set(CURLOPT_MAIL_FROM, "<\(sender)>")
         let recipients = unsafe curl_slist_append(nil, "<\(message.recipient)>")
@@ -58,14 +57,29 @@ import CCurl
 
     private func perform(_ upload: UnsafeMutablePointer<ccurl_upload>) -> SMTPReply {
         _ = unsafe ccurl_set_upload(handle, upload)
+        var words = ccurl_words()
+        return unsafe withUnsafeMutablePointer(to: &words) { words in
+            _ = unsafe ccurl_set_words(handle, words)
+            return unsafe perform(upload, words)
+        }
+    }
+
+    private func perform(
+        _ upload: UnsafeMutablePointer<ccurl_upload>,
+        _ words: UnsafeMutablePointer<ccurl_words>
+    ) -> SMTPReply {
         let code = unsafe curl_easy_perform(handle)
+        // Nothing may write into them once they are gone.
+        defer { unsafe curl_easy_reset(handle) }
         var status = 0
         _ = unsafe ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
         return SMTPReply(
             code: code.rawValue,
             status: status,
             isBodySent: unsafe upload.pointee.offset == upload.pointee.length,
-            message: unsafe String(cString: curl_easy_strerror(code))
+            message: unsafe String(cString: curl_easy_strerror(code)),
+            account: unsafe String(cString: ccurl_error(words)),
+            line: unsafe String(cString: ccurl_reply(words))
         )
     }
 

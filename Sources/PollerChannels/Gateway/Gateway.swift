@@ -80,6 +80,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         )
         let items = core.hub.open()
         try await withThrowingTaskGroup(of: Void.self) { group in
+            // Feeds the connections as long as the server below serves them.
             group.addTask { [core] in await core.hub.run(items) }
             try await server.run()
             group.cancelAll()

@@ -16,7 +16,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     typealias Socket = NIOAsyncChannel<WebSocketFrame, WebSocketFrame>
     private typealias Frames = NIOAsyncChannelOutboundWriter<WebSocketFrame>
 
-    private struct State: Sendable {
+    struct State: Sendable {
         var session: GatewaySession
         /// The hub's number for each subscription that has not been stopped; 0 before there is
         /// one.
@@ -25,12 +25,12 @@ where C.Duration == Duration, C.Instant: Sendable {
         var place: ConnectionSlots.Place?
     }
 
-    private let gateway: GatewayCore<Events, Store, C>
+    let gateway: GatewayCore<Events, Store, C>
     private let socket: Socket
-    private let queue: OutboundQueue
+    let queue: OutboundQueue
     private let start: C.Instant
     private let alarm: Alarm<C>
-    private let state: Mutex<State>
+    let state: Mutex<State>
     /// Who this is without credentials; nil for nobody.
     private let known: Principal?
 
@@ -60,6 +60,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             try await socket.executeThenClose { inbound, outbound in
                 await withGracefulShutdownHandler {
                     await withTaskGroup(of: Void.self) { group in
+                        // Beside the reading, and cancelled when that has ended.
                         group.addTask { await self.write(outbound) }
                         group.addTask { await self.keepTime() }
                         if place == nil {
@@ -134,10 +135,10 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     // MARK: Session
 
-    private var now: Duration { start.duration(to: gateway.clock.now) }
+    var now: Duration { start.duration(to: gateway.clock.now) }
 
     @discardableResult
-    private func session<R: Sendable>(
+    func session<R: Sendable>(
         _ body: @Sendable (inout GatewaySession) -> sending R
     ) -> R {
         state.withLock { body(&$0.session) }
@@ -150,18 +151,18 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
     }
 
-    private func drain() {
+    func drain() {
         let wait = gateway.drainWait
         session { $0.drain(at: self.now + wait) }
         alarm.ring()
     }
 
-    private func close(_ code: CloseCode, _ reason: String) {
+    func close(_ code: CloseCode, _ reason: String) {
         apply(session { $0.close(code, reason, now: self.now) })
     }
 
     /// Acts on what needs no further answer.
-    private func apply(_ actions: [GatewayAction]) {
+    func apply(_ actions: [GatewayAction]) {
         for action in actions {
             switch action {
             case .send(let text):
@@ -232,71 +233,6 @@ where C.Duration == Duration, C.Instant: Sendable {
                     zip(least, positions).map { min($0, $1) }
                 }
             return gateway.cursor.encode(LiveCursor(positions: least), for: principal)
-        }
-    }
-
-    // MARK: Subscriptions
-
-    private func begin(_ subscription: Subscription, _ group: inout TaskGroup<Void>) {
-        let sub = subscription.id
-        state.withLock { $0.listening[sub] = 0 }
-        let outlet = LiveOutlet(
-            queue: queue,
-            text: { [weak self] message in
-                // What a stopped subscription still reads is told to nobody.
-                guard let self, self.state.withLock({ $0.listening[sub] != nil }) else {
-                    return nil
-                }
-                return ServerMessage.text(message, subscription)
-            },
-            progress: { [weak self] cursor in
-                self?.state.withLock { state in
-                    guard state.listening[sub] != nil else { return }
-                    state.progress[sub] = cursor
-                }
-            },
-            settled: { [weak self] source in
-                guard let self else { return }
-                self.apply(self.session { $0.settled(source, now: self.now) })
-            }
-        )
-        let pump = SubscriptionPump(
-            subscription: subscription,
-            gateway: gateway,
-            outlet: outlet,
-            listening: { [weak self] number in self?.listens(sub, number) }
-        )
-        group.addTask { self.ended(sub, await pump.run()) }
-    }
-
-    /// Notes the hub's number of a subscription, or ends it when it has been stopped.
-    private func listens(_ sub: String, _ number: Int) {
-        let isActive = state.withLock { state in
-            guard state.listening[sub] != nil else { return false }
-            state.listening[sub] = number
-            return true
-        }
-        if !isActive { gateway.hub.end(number) }
-    }
-
-    private func stop(_ sub: String) {
-        let number = state.withLock { state in
-            state.progress[sub] = nil
-            return state.listening.removeValue(forKey: sub)
-        }
-        if let number { gateway.hub.end(number) }
-    }
-
-    private func ended(_ sub: String, _ ending: SubscriptionPump<Events, Store, C>.Ending) {
-        // One that was stopped ends as if the process drained.
-        guard state.withLock({ $0.listening[sub] != nil }) else { return }
-        switch ending {
-        case .stopped: break
-        case .refused:
-            session { $0.ended(sub: sub) }
-            stop(sub)
-        case .overloaded: close(.slowConsumer, "events come faster than they are read")
-        case .drained: drain()
         }
     }
 }

@@ -34,6 +34,13 @@ where C.Duration == Duration, C.Instant: Sendable {
     /// Told the number of its listener at the hub, each time it has a new one.
     let listening: @Sendable (Int) -> Void
 
+    /// What a reading back came to.
+    private enum Catching: Sendable {
+        case reached(SubscriptionState)
+        case ended(Ending)
+        case failed(StoreError)
+    }
+
     /// Runs until the subscription ends.
     func run() async -> Ending {
         var state: SubscriptionState?
@@ -41,23 +48,13 @@ where C.Duration == Duration, C.Instant: Sendable {
             let (number, items) = gateway.hub.listen(to: subscription.sources)
             defer { gateway.hub.end(number) }
             listening(number)
-            do throws(StoreError) {
-                let isBeginning = state == nil
-                let settled = isBeginning ? try await settledBefore() : []
-                let bounds = try await gateway.outbox.bounds()
-                var reached: SubscriptionState
-                if let state { reached = state } else { reached = try await begin(bounds) }
-                if reached.isStalled { return .overloaded }
-                if let ending = try await readBack(&reached, upTo: bounds) { return ending }
-                if isBeginning {
-                    _ = await send(.caughtUp(cursor: cursor(reached)))
-                    for source in settled.subtracting(reached.settled) {
-                        _ = await send(.settled(source, cursor: cursor(reached)))
-                        outlet.settled(source)
-                    }
-                }
+            let before = state
+            switch await apart({ await self.catchUp(from: before) }) {
+            case .ended(let ending): return ending
+            case .reached(var reached):
+                if let ending = await follow(items, &reached) { return ending }
                 state = reached
-            } catch {
+            case .failed(let error):
                 guard state != nil else { return await refused(error) }
                 gateway.logger.warning(
                     "live subscription delayed",
@@ -65,13 +62,31 @@ where C.Duration == Duration, C.Instant: Sendable {
                 )
                 // Cancelled: the loop's condition ends it.
                 try? await gateway.clock.sleep(for: .seconds(1))
-                continue
             }
-            guard var reached = state else { return .stopped }
-            if let ending = await follow(items, &reached) { return ending }
-            state = reached
         }
         return .stopped
+    }
+
+    /// Begins, or goes on from where it has come to, up to what happens from now on.
+    private func catchUp(from state: SubscriptionState?) async -> Catching {
+        do throws(StoreError) {
+            let settled = state == nil ? try await settledBefore() : []
+            let bounds = try await gateway.outbox.bounds()
+            var reached: SubscriptionState
+            if let state { reached = state } else { reached = try await begin(bounds) }
+            if reached.isStalled { return .ended(.overloaded) }
+            if let ending = try await readBack(&reached, upTo: bounds) { return .ended(ending) }
+            if state == nil {
+                _ = await send(.caughtUp(cursor: cursor(reached)))
+                for source in settled.subtracting(reached.settled) {
+                    _ = await send(.settled(source, cursor: cursor(reached)))
+                    outlet.settled(source)
+                }
+            }
+            return .reached(reached)
+        } catch {
+            return .failed(error)
+        }
     }
 
     /// Sends what lies between our position and the end of the outbox, as fast as it is read.

@@ -8,9 +8,11 @@ import ServiceLifecycle
 
 /// Tells a customer by a signed POST, as <https://www.standardwebhooks.com> has it.
 ///
-/// *Request*: the event's bytes as they are recorded, `webhook-id` (the event's id, the same for
-/// every attempt), `webhook-timestamp`, `webhook-signature` with one `v1,…` for each live secret.
-/// *Limits*: 15 s from resolving the name to the end of the answer, of which 8 KiB are read.
+/// *Request*: the event's bytes as they are recorded (or its thin form), the endpoint's own
+/// headers, `webhook-id` (the event's id, the same for every attempt), `webhook-timestamp`,
+/// `webhook-signature` with one `v1,…` for each live secret.
+/// *Limits*: 15 s, or the endpoint's own timeout, from resolving the name to the end of the
+/// answer, of which 8 KiB are read.
 /// A receiver that has sent a 2xx head has accepted, whatever becomes of the body: an attempt
 /// cut off in the body and made again would be cut off again. No redirects, cookies, proxies.
 ///
@@ -24,7 +26,7 @@ package struct WebhookChannel: DeliveryChannel, Service {
     package let timeout = Duration.seconds(15)
     package let schedule: RetrySchedule
 
-    private let secrets: @Sendable (EndpointID) async -> [WebhookSecret]
+    private let secret: WebhookSecret
     private let guarding: AddressGuard
     private let resolver: any AddressResolver
     private let wallClock: @Sendable () -> Timestamp
@@ -32,18 +34,18 @@ package struct WebhookChannel: DeliveryChannel, Service {
 
     /// A channel to the addresses that `guarding` lets pass.
     ///
-    /// `secrets` yields the live secrets of an endpoint, newest first, of which three at most are
-    /// used; `wallClock` is for `webhook-timestamp`, which receivers compare with their own clock;
-    /// `trustRoots` says whose certificates are believed.
+    /// `secret` signs for inline URLs, registered endpoints bring their own; `wallClock` is for
+    /// `webhook-timestamp`, which receivers compare with their own clock, and for the ends of
+    /// secrets; `trustRoots` says whose certificates are believed.
     package init(
-        secrets: @escaping @Sendable (EndpointID) async -> [WebhookSecret],
+        secret: WebhookSecret,
         guarding: AddressGuard,
         schedule: RetrySchedule = .webhook,
         resolver: any AddressResolver = SystemResolver(),
         trustRoots: NIOSSLTrustRoots = .default,
         wallClock: @escaping @Sendable () -> Timestamp
     ) {
-        self.secrets = secrets
+        self.secret = secret
         self.guarding = guarding
         self.schedule = schedule
         self.resolver = resolver
@@ -65,63 +67,90 @@ package struct WebhookChannel: DeliveryChannel, Service {
 
     package func wants(_ event: Event) -> Bool { true }
 
-    package func deliver(_ event: Event, to url: NotifyURL, attempt: Int) async -> AttemptResult {
-        let deadline = NIODeadline.now() + .nanoseconds(Int64(timeout.ms) * 1_000_000)
+    package func deliver(
+        _ event: Event,
+        to receiver: DeliveryTarget,
+        attempt: Int
+    ) async -> AttemptResult {
+        let timeout = receiver.endpoint?.timeout ?? timeout
+        let began = NIODeadline.now()
+        let deadline = began + .nanoseconds(Int64(timeout.ms) * 1_000_000)
         let target: HTTPTarget
         let addresses: [SocketAddress]
         do throws(InvalidInput) {
-            target = try HTTPTarget(url)
+            target = try HTTPTarget(receiver.url)
         } catch {
-            return .rejected("the URL \(error.message)")
+            return .rejected("the URL \(error.message)", .unusable)
         }
         do throws(ResolutionFailure) {
             addresses = try await resolver.addresses(host: target.host, port: target.port)
         } catch {
-            return .failed("the host's name does not resolve: \(error.reason)", after: nil)
+            return .failed("the host's name does not resolve: \(error.reason)", .dns)
         }
-        let reachable = addresses.filter { mayConnect($0, isSecure: target.isSecure) }
+        let resolved = NIODeadline.now()
+        let reachable = guarding.reachable(addresses, isSecure: target.isSecure)
         guard !reachable.isEmpty else { return blocked(target, attempt: attempt) }
         // Every attempt tries another address, in the resolver's order.
         let address = reachable[max(0, attempt - 1) % reachable.count]
 
-        let timestamp = wallClock().ms / 1000
-        let endpoint = EndpointID(account: event.key.account, url: url.description)
-        let signatures = await secrets(endpoint).prefix(3)
-            .map { $0.signature(id: event.id, timestamp: timestamp, body: event.json) }
-        guard !signatures.isEmpty else {
-            return .failed("the endpoint has no secret to sign with", after: nil)
+        let body = receiver.body(of: event)
+        guard let headers = headers(event.id, body, for: receiver) else {
+            return .failed("the endpoint has no live secret to sign with: rotate it", .local)
         }
-        let headers: HTTPHeaders = [
-            "content-type": "application/json",
-            "user-agent": "poller/1",
-            "webhook-id": event.id.description,
-            "webhook-timestamp": String(timestamp),
-            "webhook-signature": signatures.joined(separator: " "),
-        ]
         let request: HTTPClient.Request
         do {
             request = try HTTPClient.Request(
                 url: target.url,
                 method: .POST,
                 headers: headers,
-                body: .string(event.json)
+                body: .string(body)
             )
         } catch {
-            return .rejected("the URL cannot be requested: \(error)")
+            return .rejected("the URL cannot be requested: \(error)", .unusable)
         }
-        let result = await clients.withClient(host: target.host, address: address) { client in
-            await send(request, client, deadline)
+        let sent = await clients.withClient(host: target.host, address: address) { client in
+            await send(request, client, deadline, timeout)
         }
-        return result ?? .failed("shutting down", after: nil)
+        guard var result = sent else { return .failed("shutting down", .local) }
+        result.address = address.text
+        result.phases.resolveMs = AnswerReader.ms(from: began, to: resolved)
+        result.phases.totalMs = AnswerReader.ms(from: began, to: .now())
+        return result
+    }
+
+    /// What goes before the body; nil when nothing can sign it.
+    private func headers(
+        _ id: EventID,
+        _ body: String,
+        for receiver: DeliveryTarget
+    ) -> HTTPHeaders? {
+        let now = wallClock()
+        let secrets = receiver.endpoint?.secrets(at: now) ?? [secret]
+        guard !secrets.isEmpty else { return nil }
+        let timestamp = now.ms / 1000
+        let signatures = secrets.map { $0.signature(id: id, timestamp: timestamp, body: body) }
+        var headers: HTTPHeaders = [
+            "content-type": "application/json",
+            "user-agent": "poller/1",
+            "webhook-id": id.description,
+            "webhook-timestamp": String(timestamp),
+            "webhook-signature": signatures.joined(separator: " "),
+        ]
+        for header in receiver.endpoint?.headers ?? [] {
+            headers.add(name: header.name, value: header.value)
+        }
+        return headers
     }
 
     private func send(
         _ request: HTTPClient.Request,
         _ client: HTTPClient,
-        _ deadline: NIODeadline
+        _ deadline: NIODeadline,
+        _ timeout: Duration
     ) async -> AttemptResult {
         let reader = AnswerReader()
         let task = client.execute(request: request, delegate: reader, deadline: deadline)
+        var failure = WebhookFailure(HTTPClientError.remoteConnectionClosed, timeout: timeout)
         do {
             try await withTaskCancellationHandler {
                 try await task.get()
@@ -129,18 +158,11 @@ package struct WebhookChannel: DeliveryChannel, Service {
                 task.cancel()
             }
         } catch {
-            guard let answer = reader.answer else { return .failed(reason(error), after: nil) }
-            return answer.result(now: wallClock())
+            failure = WebhookFailure(error, timeout: timeout)
         }
-        return reader.answer?.result(now: wallClock()) ?? .failed("no answer", after: nil)
-    }
-
-    private func mayConnect(_ address: SocketAddress, isSecure: Bool) -> Bool {
-        switch guarding.judge(address) {
-        case .allowed: true
-        case .open: isSecure
-        case .blocked: false
-        }
+        var result = reader.answer?.result(now: wallClock()) ?? failure.result
+        result.phases = reader.phases
+        return result
     }
 
     private func blocked(_ target: HTTPTarget, attempt: Int) -> AttemptResult {
@@ -148,22 +170,14 @@ package struct WebhookChannel: DeliveryChannel, Service {
             "the address may not be reached: use https to a public host, "
             + "or have the operator add it to POLLER_ALLOW_CIDRS"
         return attempt < Self.blockedAttemptsMax
-            ? .failed(reason, after: nil) : .rejected(reason)
+            ? .failed(reason, .blocked) : .rejected(reason, .blocked)
     }
+}
 
-    /// A short reason for operators; never the URL, which may hold a customer's token.
-    private func reason(_ error: any Error) -> String {
-        switch error {
-        case let error as HTTPClientError where error == .deadlineExceeded:
-            "no complete answer within \(timeout.text)"
-        case let error as HTTPClientError where error == .connectTimeout:
-            "no connection within 10s"
-        case let error as HTTPClientError where error == .remoteConnectionClosed:
-            "the receiver closed the connection"
-        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            "TLS failed: \("\(error)".prefix(160))"
-        case is PinnedClients.WrongPeer: "the connection led to another address"
-        default: String("\(error)".prefix(160))
-        }
+extension SocketAddress {
+    /// `192.0.2.1:443`, `[2001:db8::1]:443`.
+    fileprivate var text: String? {
+        guard let ip = ipAddress, let port else { return nil }
+        return ip.contains(":") ? "[\(ip)]:\(port)" : "\(ip):\(port)"
     }
 }

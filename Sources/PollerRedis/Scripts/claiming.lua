@@ -102,7 +102,8 @@ local function claim(request, now, reply)
             '-' .. marks .. (crashes > 0 and 'z' or '-'), wheel, due[at + 1], name)
           ends[#ends + 1] = lease_end
           ends[#ends + 1] = id
-          reply[#reply + 1] = { id, token, due[at + 1], start, name, private, w }
+          -- A lane without trouble ends the list before its last two.
+          reply[#reply + 1] = { id, token, due[at + 1], start, name, private, w, lane.w, lane.s or 0 }
           ids[#ids + 1] = id
           taken = taken + 1
           if interval > 0 then arrival = math.max(arrival, start) + interval end

@@ -3,10 +3,11 @@
 --
 -- KEYS[1]  meta key of the partition all of them belong to
 -- ARGV     the seven values of claim.lua, most items 0 to take none; then for each lease six:
---          id, token, verdict (n next, c close, r rest), wait ms or reason, wheel of the next turn
+--          id, token, verdict (n next, c close, r rest), wait ms or reason ('' settled), wheel of the next turn
 --          (u|z), state (packed). A verdict in capitals is followed by six more: error or '',
---          signal ('' fine, h hold, s slow, f failing, r refused), its ms, event seq or 0, event
---          JSON or '', and the channel to publish it on or ''
+--          signal ('' fine, h hold, s slow, f failing, r refused; in capitals of an endpoint), its
+--          ms, event seq or 0, event JSON or '', and the channel to publish it on or ''. Without
+--          an event the last two are a line for the item's log of attempts, and its ms to live
 -- RETURNS  {results, claim}: for each lease 1 (recorded, now or before) or 0 (LEASELOST: nothing
 --          written); and claim.lua's answer, or an empty list
 -- USES     claiming
@@ -57,19 +58,26 @@ for index = 1, count do
   end
 end
 
+-- The first and the longest hold of an open circuit, ms (CircuitHold.swift).
+local UPSTREAM_HOLD, ENDPOINT_HOLD = { 1000, 60000 }, { 30000, 900000 }
+
 -- What the attempt says about everybody in its lane (LaneSignal.swift).
 local function hear(lane, signal, span)
-  if signal == 'f' then
+  local kind = string.lower(signal)
+  local isEndpoint = kind ~= signal
+  -- Timed until an attempt succeeds. A hold of nothing says nothing.
+  if isEndpoint and not lane.w and (kind == 'f' or span > 0) then set(lane, 'w', now) end
+  if kind == 'f' then
     set(lane, 's', (lane.s or 0) + 1)
-    lane.isFailing = true
+    lane.isFailing = isEndpoint and ENDPOINT_HOLD or UPSTREAM_HOLD
   else
     set(lane, 'u', math.max(lane.u or 0, now + span))
   end
-  if signal == 's' then
+  if kind == 's' then
     -- Twenty answers of one burst halve the lane once.
     if now >= (lane.v or 0) then set(lane, 'r', math.max(1 / 32, factor_of(lane, now) / 2)) end
     set(lane, 'v', math.max(lane.v or 0, now + span))
-  elseif signal == 'r' then
+  elseif kind == 'r' then
     set(lane, 's', math.max(lane.s or 0, FAILURES_MAX))
   end
   rescore(lane)
@@ -78,7 +86,8 @@ end
 -- Opens the circuit of a lane whose attempts got no answer, longer each time.
 local function judge(lane)
   if not lane.isFailing or lane.s < FAILURES_MAX or now < (lane.u or 0) then return end
-  set(lane, 'u', now + math.min(60000, 1000 * 2 ^ math.min(lane.o or 0, 6)))
+  local first, longest = unpack(lane.isFailing)
+  set(lane, 'u', now + math.min(longest, first * 2 ^ math.min(lane.o or 0, 6)))
   set(lane, 'o', (lane.o or 0) + 1)
   rescore(lane)
 end
@@ -98,17 +107,23 @@ for _, index in ipairs(held) do
   -- Joined during the lease with a later deadline: the old one closes nothing. Look again.
   local isProlonged = verdict == 'c' and wait == 'expired' and isMarked
     and tonumber(redis.call('HGET', items .. id, 'x') or 0) > now
-  if isProlonged then
+  -- Joined by one who asks for more than was reached: what was seen is for the next look to tell.
+  local isOutrun = verdict == 'c' and wait == 'reached' and isMarked
+    and not string.find(redis.call('HGET', items .. id, 'i') or '', '|l$')
+  if isProlonged or isOutrun then
     verdict, wait = 'n', 0
   elseif isLong[index] and ARGV[at + 9] ~= '0' then
     record(id, ARGV[at + 9], ARGV[at + 10], ARGV[at + 11])
     told = true
+  elseif isLong[index] and ARGV[at + 10] ~= '' then
+    note(id, ARGV[at + 10], ARGV[at + 11])
   end
   if signal ~= '' then
     hear(lane, signal, tonumber(ARGV[at + 8]))
-  elseif lane.s then
+  elseif lane.s or lane.w then
     set(lane, 's', nil)
     set(lane, 'o', nil)
+    set(lane, 'w', nil)
     lane.isFailing = false
   end
 
@@ -119,7 +134,11 @@ for _, index in ipairs(held) do
     due = now + wait
   end
   if due then
-    redis.call('HSET', items .. id, 'g', token, 'v', ARGV[at + 5])
+    if isOutrun then
+      redis.call('HSET', items .. id, 'g', token)
+    else
+      redis.call('HSET', items .. id, 'g', token, 'v', ARGV[at + 5])
+    end
     local list = places[wheel][name]
     if not list then
       list = {}
@@ -128,7 +147,7 @@ for _, index in ipairs(held) do
     list[#list + 1] = due
     list[#list + 1] = id
   else
-    local reason = verdict == 'c' and wait or 'settled'
+    local reason = wait ~= '' and wait or 'settled'
     redis.call('HSET', items .. id, 'g', token, 'v', ARGV[at + 5], 'c', reason)
     closed[#closed + 1] = now
     closed[#closed + 1] = id

@@ -13,7 +13,7 @@ local before = head_of_partition()
 local found = {}
 for at = 1, #ARGV, 9 do
   local id = ARGV[at]
-  local w = redis.call('HMGET', key('w', id), 's', 'c', 'n', 'q', 'x', 'l')
+  local w = redis.call('HMGET', key('w', id), 's', 'c', 'n', 'q', 'x', 'l', 'i')
   if w[1] and w[1] ~= ARGV[at + 1] then
     return redis.error_reply('IDCLASH ' .. id .. ' is the id of another source')
   end
@@ -32,6 +32,14 @@ local function merged(old, new)
   return table.concat(lines, '\n')
 end
 
+-- How far a watch goes (see WatchRecord): of two requests the farther holds.
+local REACH = { l = 1, f = 3 }
+local function farther(old, new)
+  local was, asked = string.match(old, '|(%a)$'), string.match(new, '|(%a)$')
+  if (REACH[asked] or 2) <= (REACH[was] or 2) then return old end
+  return string.match(old, '^[^|]*') .. (asked and '|' .. asked or '')
+end
+
 local replies, done, places = {}, {}, {}
 for at = 1, #ARGV, 9 do
   local id, source, facts, lane = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
@@ -41,7 +49,7 @@ for at = 1, #ARGV, 9 do
   local w = found[at]
   local item = key('w', id)
   -- The same source twice in one batch: the second joins the first.
-  if done[id] then w = redis.call('HMGET', item, 's', 'c', 'n', 'q', 'x', 'l') end
+  if done[id] then w = redis.call('HMGET', item, 's', 'c', 'n', 'q', 'x', 'l', 'i') end
 
   local run, seq, outcome = tonumber(w[3] or 0), tonumber(w[4] or 0), 'joined'
   if not w[1] or w[2] then
@@ -69,11 +77,15 @@ for at = 1, #ARGV, 9 do
     -- It stays in the lane it is in, whatever this request calls it.
     lane = w[6]
     if deadline > tonumber(w[5]) then redis.call('HSET', item, 'x', int(deadline)) end
+    local reach = farther(w[7], facts)
+    if reach ~= w[7] then redis.call('HSET', item, 'i', reach) end
     if notify ~= '' then
       redis.call('HSET', key('o', id), 'n', merged(redis.call('HGET', key('o', id), 'n'), notify))
     end
-    -- The first order to charge holds: a second one must not change what its key stands for.
-    if redis.call('HGET', item, 'e') == '2' then
+    -- The first order to charge holds: a second one must not change what its key stands for. An
+    -- order to charge nothing has no key, and gives way.
+    if redis.call('HGET', item, 'e') == '2'
+      and (charge == 'false' or redis.call('HGET', key('o', id), 'k') ~= 'false') then
       charge = ''
     elseif secret ~= '' or charge ~= '' then
       redis.call('HSET', item, 'e', charge ~= '' and 2 or 1)

@@ -5,7 +5,7 @@
 -- ARGV     lanes; or none and, as two numbers after '', the rank of the first and how many
 -- RETURNS  {now ms, next rank or -1, lane, lane, …}; a lane is {name, waiting, overdue, oldest due
 --          ms or '', in flight, interval µs or '', burst, most in flight, paused 0|1, held until ms,
---          factor in 1/1000, failures}
+--          factor in 1/1000, failures, failing since ms or 0}
 -- COST     six reads a lane
 local now = clock()
 local names, following = ARGV, -1
@@ -38,6 +38,7 @@ for _, name in ipairs(names) do
   end
   reply[#reply + 1] = { name, waiting, overdue, oldest and int(oldest) or '', int(lane.f or 0),
     lane.i and int(lane.i) or '', int(lane.b or 0), int(lane.m or 0), lane.x and 1 or 0,
-    int(lane.u or 0), int(factor_of(lane, now) * 1000), int(lane.s or 0) }
+    int(lane.u or 0), int(factor_of(lane, now) * 1000), int(lane.s or 0),
+    int(lane.w or 0) }
 end
 return reply

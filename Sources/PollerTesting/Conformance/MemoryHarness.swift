@@ -5,17 +5,25 @@ package struct MemoryHarness: StoreHarness {
     private let time: VirtualTime
     private let store: MemoryStore
     private let queue: MemoryDeliveryQueue
+    private let registry: MemoryEndpointStore
 
     /// Empty stores; `flaws` are mistakes they are to make.
-    package init(flaws: Set<QueueFlaw> = []) {
+    package init(flaws: Set<QueueFlaw> = [], endpointFlaws: Set<EndpointFlaw> = []) {
         time = VirtualTime()
         store = MemoryStore(time: time, flaws: flaws)
         queue = MemoryDeliveryQueue(time: time, flaws: flaws)
+        registry = MemoryEndpointStore(
+            time: time,
+            countMax: Self.endpointsMax,
+            flaws: endpointFlaws
+        )
     }
 
     package var watches: any WatchStore & Outbox { store }
 
-    package var deliveries: any DeliveryQueue { queue }
+    package var deliveries: any DeliveryQueue & DeliveryBook { queue }
+
+    package var endpoints: any EndpointStore { registry }
 
     package var lanes: any LaneControl { store }
 

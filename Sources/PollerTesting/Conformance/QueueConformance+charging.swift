@@ -38,6 +38,16 @@ extension QueueConformance {
             try await bench.enqueue(key)
             try bench.equal(try await bench.snapshot(key).watch.charge, nil, "after a restart")
         },
+        ConformanceCase("an order to charge nothing is kept until somebody orders more") { bench in
+            let key = bench.key("1")
+            for (order, holds) in [
+                (ChargeOrder.nothing, ChargeOrder.nothing), (nil, .nothing), (.nothing, .nothing),
+                (.whole, .whole), (.nothing, .whole),
+            ] {
+                _ = try await bench.watches.enqueue([try NewWatch(key: key, charge: order)])
+                try bench.equal(try await bench.snapshot(key).watch.charge, holds, "the order")
+            }
+        },
         ConformanceCase("how far a charge has come survives the store") { bench in
             let key = bench.key("1")
             let id = ChargeID(unchecked: "ch_3P0000000000000000000000")

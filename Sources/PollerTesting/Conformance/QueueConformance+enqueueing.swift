@@ -65,6 +65,40 @@ extension QueueConformance {
             let afterLonger = try await bench.snapshot(key).watch.deadline
             try bench.equal(afterLonger, first + .seconds(1), "the deadline after a longer one")
         },
+        ConformanceCase("of two goals the farther holds, until a restart") { bench in
+            let key = bench.key("1")
+            let goals: [(asked: WatchGoal, holds: WatchGoal)] = [
+                (.leftPending, .leftPending), (.settled, .settled), (.leftPending, .settled),
+                (.final, .final), (.settled, .final),
+            ]
+            for goal in goals {
+                let new = try NewWatch(key: key, policy: .patient, goal: goal.asked)
+                _ = try await bench.watches.enqueue([new])
+                let watch = try await bench.snapshot(key).watch
+                try bench.equal(watch.goal, goal.holds, "the goal after \(goal.asked)")
+                try bench.equal(watch.policy, .patient, "the policy")
+            }
+            _ = try await bench.watches.cancel(key)
+            _ = try await bench.watches.enqueue([try NewWatch(key: key, goal: .leftPending)])
+            try bench.equal(try await bench.snapshot(key).watch.goal, .leftPending, "restarted")
+        },
+        ConformanceCase("a join that asks for more survives the end decided before") { bench in
+            let key = bench.key("1")
+            let short = try NewWatch(key: key, goal: .leftPending)
+            for (joiner, isOpen) in [(WatchGoal.leftPending, false), (.final, true)] {
+                _ = try await bench.watches.enqueue([short])
+                let lease = try await bench.take(key)
+                _ = try await bench.watches.enqueue([try NewWatch(key: key, goal: joiner)])
+                _ = try await bench.commit(lease, .close(.reached), status: "chargeable")
+                let snapshot = try await bench.snapshot(key)
+                try bench.equal(snapshot.closed == nil, isOpen, "open after \(joiner)")
+                guard isOpen else { continue }
+                // What was seen is neither recorded nor known: the next look tells it.
+                try bench.equal(snapshot.watch.state.status, nil, "the status")
+                try bench.equal(snapshot.watch.seq, lease.item.seq, "events")
+                _ = try await bench.take(key)
+            }
+        },
         ConformanceCase("joining makes a waiting watch due now") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)

@@ -5,12 +5,7 @@ extension QueueConformance {
     static let turns: [ConformanceCase] = [
         ConformanceCase("the places of one claim are shared among the lanes that are ready") {
             bench in
-            let accounts = bench.accounts(4)
-            for account in accounts {
-                try await bench.enqueue(bench.keys(0..<40, account: account))
-                try await bench.advance(ms: 50)
-            }
-            let home = bench.partition(of: bench.key("0", account: accounts[0]))
+            let home = try await bench.fill(lanes: 4, apartMs: 50)
             for _ in 0..<4 {
                 let leases = try await bench.claim(in: home, limit: 20).leases
                 let counts = Dictionary(grouping: leases, by: \.lane).mapValues(\.count)
@@ -30,15 +25,10 @@ extension QueueConformance {
             try bench.equal(leases.count { $0.lane == narrow.lane }, 2, "of the narrow lane")
         },
         ConformanceCase("a lane that was served goes behind those that wait") { bench in
-            let accounts = bench.accounts(4)
-            for account in accounts {
-                try await bench.enqueue(bench.keys(0..<40, account: account))
-                try await bench.advance(ms: 50)
-            }
-            let home = bench.partition(of: bench.key("0", account: accounts[0]))
+            let home = try await bench.fill(lanes: 4, apartMs: 50)
             for round in 0..<5 {
                 var served: [LaneID] = []
-                for _ in accounts {
+                for _ in 0..<4 {
                     served += try await bench.claim(in: home, limit: 1).leases.map(\.lane)
                     try await bench.advance(ms: round)
                 }
@@ -47,43 +37,13 @@ extension QueueConformance {
             }
         },
         ConformanceCase("a commit gives a lane back its slot, not its turn") { bench in
-            let accounts = bench.accounts(3)
-            for account in accounts {
-                try await bench.enqueue(bench.keys(0..<40, account: account))
-                try await bench.advance(ms: 1000)
-            }
-            let home = bench.partition(of: bench.key("0", account: accounts[0]))
-            for round in 0..<6 {
-                var served: Set<LaneID> = []
-                for _ in accounts {
-                    for lease in try await bench.claim(in: home, limit: 1).leases {
-                        served.insert(lease.lane)
-                        try await bench.advance(ms: 1)
-                        _ = try await bench.commit(lease, .next(after: .seconds(60)))
-                    }
-                }
-                try bench.equal(served.count, 3, "lanes served in round \(round)")
-            }
+            let home = try await bench.fill(lanes: 3, apartMs: 1000)
+            try await bench.expectTurns(of: 3, in: home, .unlimited)
         },
         ConformanceCase("a full lane whose slot comes back waits for its turn as well") { bench in
-            let accounts = bench.accounts(3)
-            for account in accounts {
-                try await bench.enqueue(bench.keys(0..<40, account: account))
-                try await bench.advance(ms: 1000)
-            }
-            let home = bench.partition(of: bench.key("0", account: accounts[0]))
+            let home = try await bench.fill(lanes: 3, apartMs: 1000)
             let one = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1)
-            for round in 0..<6 {
-                var served: Set<LaneID> = []
-                for _ in accounts {
-                    for lease in try await bench.claim(in: home, limit: 1, lane: one).leases {
-                        served.insert(lease.lane)
-                        try await bench.advance(ms: 1)
-                        _ = try await bench.commit(lease, .next(after: .seconds(60)))
-                    }
-                }
-                try bench.equal(served.count, 3, "lanes served in round \(round)")
-            }
+            try await bench.expectTurns(of: 3, in: home, one)
         },
         ConformanceCase("the end of a claim's look ahead does not put a lane off") { bench in
             let limit = LaneLimit(ratePerSecond: 10, burst: 1, inFlightMax: 1000)
@@ -263,6 +223,31 @@ extension QueueConformance {
 }
 
 extension ConformanceBench {
+    /// Enqueues 40 watches in each of so many lanes of one partition, a lane after the other.
+    fileprivate func fill(lanes: Int, apartMs: Int) async throws -> Int {
+        let accounts = accounts(lanes)
+        for account in accounts {
+            try await enqueue(keys(0..<40, account: account))
+            try await advance(ms: apartMs)
+        }
+        return partition(of: key("0", account: accounts[0]))
+    }
+
+    /// Fails unless each lane is served once in as many claims of one watch, which is polled.
+    fileprivate func expectTurns(of lanes: Int, in home: Int, _ limit: LaneLimit) async throws {
+        for round in 0..<6 {
+            var served: Set<LaneID> = []
+            for _ in 0..<lanes {
+                for lease in try await claim(in: home, limit: 1, lane: limit).leases {
+                    served.insert(lease.lane)
+                    try await advance(ms: 1)
+                    _ = try await commit(lease, .next(after: .seconds(60)))
+                }
+            }
+            try equal(served.count, lanes, "lanes served in round \(round)")
+        }
+    }
+
     /// Fails when any window saw more starts than rate and burst allow.
     func expectRate(_ starts: [Timestamp], _ limit: LaneLimit) throws {
         let starts = starts.sorted()

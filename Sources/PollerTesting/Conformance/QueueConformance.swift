@@ -3,6 +3,6 @@ package enum QueueConformance {
     /// All behaviours, by topic.
     package static let allCases: [ConformanceCase] =
         enqueueing + charging + claiming + fencing + committing + hinting + lanes + outbox + reading
-        + deliveries + priorities + turns + ahead + control + slowing + circuits + poison
-        + quarantine + explaining + fusing + members
+        + deliveries + outcomes + priorities + turns + ahead + control + slowing + circuits + poison
+        + quarantine + explaining + fusing + members + registry
 }

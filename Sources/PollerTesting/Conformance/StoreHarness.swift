@@ -5,7 +5,9 @@ package protocol StoreHarness: Sendable {
     /// The store of watches with its outbox.
     var watches: any WatchStore & Outbox { get }
     /// The queue of deliveries.
-    var deliveries: any DeliveryQueue { get }
+    var deliveries: any DeliveryQueue & DeliveryBook { get }
+    /// The registered endpoints.
+    var endpoints: any EndpointStore { get }
     /// The lanes of the watches.
     var lanes: any LaneControl { get }
     /// The processes that have announced themselves.
@@ -32,6 +34,9 @@ package protocol StoreHarness: Sendable {
 
 /// A store that never loses anything.
 extension StoreHarness {
+    /// Endpoints there may be in its registry.
+    package static var endpointsMax: Int { 300 }
+
     package var canRewind: Bool { false }
 
     package func checkpoint() async throws {}

@@ -1,48 +1,18 @@
 package import Poller
 
 /// A store of watches and outbox whose operations fail by a plan.
-package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox {
-    private let base: Base
-    private let plan: FaultPlan
+package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, FaultyLeaseQueue {
+    package typealias Item = Watch
+    package typealias Change = WatchChange
+
+    let base: Base
+    let plan: FaultPlan
 
     /// Puts a plan in front of a store.
     package init(_ base: Base, plan: FaultPlan) {
         self.base = base
         self.plan = plan
     }
-
-    package var partitions: Int { base.partitions }
-
-    package func claim(_ request: ClaimRequest) async throws(StoreError) -> Claim<Watch> {
-        try await plan.run(.claim) { () throws(StoreError) in try await base.claim(request) }
-    }
-
-    package func commit(
-        _ commits: [Commit<WatchChange>]
-    ) async throws(StoreError) -> [CommitResult] {
-        try await plan.run(.commit) { () throws(StoreError) in try await base.commit(commits) }
-    }
-
-    package func commit(
-        _ commits: [Commit<WatchChange>],
-        then request: ClaimRequest
-    ) async throws(StoreError) -> (results: [CommitResult], claim: Claim<Watch>) {
-        try await plan.run(.commit) { () throws(StoreError) in
-            try await base.commit(commits, then: request)
-        }
-    }
-
-    package func release(_ refs: [LeaseRef]) async throws(StoreError) -> [CommitResult] {
-        try await plan.run(.release) { () throws(StoreError) in try await base.release(refs) }
-    }
-
-    package func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
-        try await plan.run(.other) { () throws(StoreError) in
-            try await base.purge(partition: partition, retention: retention)
-        }
-    }
-
-    package func wakes() -> AsyncStream<Int?> { base.wakes() }
 
     package func enqueue(_ watches: [NewWatch]) async throws(StoreError) -> [EnqueueResult] {
         try await plan.run(.other) { () throws(StoreError) in try await base.enqueue(watches) }

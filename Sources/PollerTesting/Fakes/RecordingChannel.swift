@@ -8,9 +8,12 @@ package final class RecordingChannel: DeliveryChannel {
     /// One attempt as it arrived.
     package struct Attempt: Hashable, Sendable {
         package let event: Event
-        package let url: NotifyURL
+        package let target: DeliveryTarget
         /// 1 for the first.
         package let number: Int
+
+        /// Where it went.
+        package var url: NotifyURL { target.url }
     }
 
     private struct State: Sendable {
@@ -49,11 +52,11 @@ package final class RecordingChannel: DeliveryChannel {
 
     package func deliver(
         _ event: Event,
-        to url: NotifyURL,
+        to target: DeliveryTarget,
         attempt: Int
     ) async -> AttemptResult {
         state.withLock { state in
-            state.attempts.append(Attempt(event: event, url: url, number: attempt))
+            state.attempts.append(Attempt(event: event, target: target, number: attempt))
             return state.answers.isEmpty ? .delivered : state.answers.removeFirst()
         }
     }

@@ -3,10 +3,13 @@ import Poller
 /// What a lane's attempts have told: its hold, its rate factor, its circuit.
 struct LaneHealth: Sendable {
     private let flaws: Set<QueueFlaw>
+    private let circuit: CircuitHold
     /// Nothing starts before this instant.
     private(set) var heldUntil = Timestamp(ms: 0)
     /// Attempts in a row without an answer.
     private(set) var failures = 0
+    /// Of an endpoint: the first attempt that failed since one succeeded.
+    private(set) var failingSince: Timestamp?
     /// How often the circuit has opened since it was closed last.
     private var opens = 0
     /// The factor at the last `slow`, and when its hold ends.
@@ -15,8 +18,19 @@ struct LaneHealth: Sendable {
     private var isShaken = false
 
     /// A lane about which nothing is known.
-    init(flaws: Set<QueueFlaw> = []) {
+    init(circuit: CircuitHold = .upstream, flaws: Set<QueueFlaw> = []) {
+        self.circuit = circuit
         self.flaws = flaws
+    }
+
+    /// What a claim tells about it.
+    var trouble: LaneTrouble? {
+        failingSince.map { LaneTrouble(failures: failures, since: $0) }
+    }
+
+    /// Lets attempts go out at once, whatever holds them.
+    mutating func endHold() {
+        heldUntil = Timestamp(ms: 0)
     }
 
     /// The share of the limit that holds at an instant, 1/32–1.
@@ -32,8 +46,10 @@ struct LaneHealth: Sendable {
 
     /// Takes in what one attempt says.
     mutating func apply(_ signal: LaneSignal, now: Timestamp) {
+        if circuit == .endpoint, failingSince == nil, signal.isTrouble { failingSince = now }
         switch signal {
         case .fine:
+            if !flaws.contains(.neverForgivesTrouble) { failingSince = nil }
             failures = 0
             opens = 0
             isShaken = false
@@ -61,14 +77,22 @@ struct LaneHealth: Sendable {
     mutating func endBatch(now: Timestamp) {
         defer { isShaken = false }
         guard isShaken, isProbed, now >= heldUntil, !flaws.contains(.neverOpens) else { return }
-        // 2^6 s is beyond the longest hold already.
-        let doubled = LaneSignal.circuitHold * (1 << min(opens, 6))
-        let span = flaws.contains(.neverDoublesHolds) ? LaneSignal.circuitHold : doubled
-        hold(min(span, LaneSignal.circuitHoldMax), now)
+        hold(flaws.contains(.neverDoublesHolds) ? circuit.first : circuit.span(opens: opens), now)
         opens += 1
     }
 
     private mutating func hold(_ span: Duration, _ now: Timestamp) {
         heldUntil = max(heldUntil, now + max(span, .zero))
+    }
+}
+
+extension LaneSignal {
+    /// Whether it says that an attempt did not succeed; a hold of nothing says nothing.
+    fileprivate var isTrouble: Bool {
+        switch self {
+        case .fine: false
+        case .failing: true
+        case .hold(let span), .slow(let span), .refused(let span): span > .zero
+        }
     }
 }

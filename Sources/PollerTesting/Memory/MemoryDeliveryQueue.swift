@@ -12,19 +12,44 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
     struct Record: Sendable {
         var delivery: Delivery
         var lastError: String?
+        var attempts: [AttemptRecord] = []
+
+        /// Adds an event to those that are sent in any case.
+        mutating func sendAlso(_ seq: Int) {
+            let old = delivery.state
+            guard !old.again.contains(seq) else { return }
+            delivery = Delivery(
+                endpoint: delivery.endpoint,
+                url: delivery.url,
+                watch: delivery.watch,
+                state: DeliveryState(
+                    cursor: old.cursor,
+                    failures: old.failures,
+                    attempts: old.attempts,
+                    retryAt: old.retryAt,
+                    failedSince: old.failedSince,
+                    escalated: old.escalated,
+                    dead: old.dead,
+                    again: old.again + [seq]
+                )
+            )
+        }
     }
 
     /// Partitions 0 ..< `partitions` exist.
     package let partitions: Int
+    let flaws: Set<QueueFlaw>
     private let time: any StoreTime
     private let queue: Mutex<MemoryQueue<Record>>
     private let wakeNews = NewsStreams()
+    let replays = Mutex<[String: ReplayJob]>([:])
 
     /// An empty queue; `flaws` are mistakes it is to make.
     package init(time: any StoreTime, partitions: Int = 4, flaws: Set<QueueFlaw> = []) {
         self.time = time
         self.partitions = partitions
-        queue = Mutex(MemoryQueue(partitions: partitions, flaws: flaws))
+        self.flaws = flaws
+        queue = Mutex(MemoryQueue(partitions: partitions, circuit: .endpoint, flaws: flaws))
     }
 
     /// The partition a lane lives in.
@@ -80,7 +105,9 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
                         watch: record.delivery.watch,
                         state: change.state
                     ),
-                    lastError: change.lastError
+                    lastError: change.lastError,
+                    attempts: (record.attempts + [change.attempt].compactMap(\.self))
+                        .suffix(AttemptRecord.countMax)
                 )
             }
         )
@@ -101,12 +128,18 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
     }
 
     package func mark(_ deliveries: [DeliveryMark]) async throws(StoreError) {
-        changing { queue, now in
+        try attempting { queue, now throws(StoreError) in
             for mark in deliveries {
                 let lane = LaneID(endpoint: mark.endpoint)
                 let partition = queue.partition(of: lane)
                 let id = Delivery.id(endpoint: mark.endpoint, watch: mark.watch)
-                guard queue[partition].items[id] == nil else {
+                if let item = queue[partition].items[id] {
+                    if let seq = mark.telling {
+                        if case .leased = item.phase, !flaws.contains(.losesNamedEvents) {
+                            throw .unavailable("a delivery is in a notifier's hands")
+                        }
+                        queue[partition].update(id) { $0.sendAlso(seq) }
+                    }
                     queue[partition].makeDue(id, now: now)
                     continue
                 }
@@ -114,7 +147,7 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
                     endpoint: mark.endpoint,
                     url: mark.url,
                     watch: mark.watch,
-                    state: DeliveryState()
+                    state: DeliveryState(again: [mark.telling].compactMap(\.self))
                 )
                 queue[partition].insert(id, lane: lane, Record(delivery: delivery), now: now)
             }
@@ -123,6 +156,13 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
 
     package func stats() async throws(StoreError) -> StoreStats {
         queue.withLock { $0.stats(now: time.now) }
+    }
+
+    /// Reads at one moment.
+    func reading<Result: Sendable>(
+        _ operation: (MemoryQueue<Record>, Timestamp) -> Result
+    ) -> Result {
+        queue.withLock { operation($0, time.now) }
     }
 
     /// Runs one operation atomically, then tells who listens what it made ready.

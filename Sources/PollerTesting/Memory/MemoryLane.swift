@@ -11,6 +11,7 @@ struct MemoryLane: Sendable {
     }
 
     private let flaws: Set<QueueFlaw>
+    private let circuit: CircuitHold
     private(set) var urgent = MemoryWheel()
     private(set) var rest = MemoryWheel()
     /// Items leased now.
@@ -26,9 +27,10 @@ struct MemoryLane: Sendable {
     private var turns: [Bool: Turn] = [:]
 
     /// An empty lane.
-    init(flaws: Set<QueueFlaw>) {
+    init(circuit: CircuitHold, flaws: Set<QueueFlaw>) {
         self.flaws = flaws
-        health = LaneHealth(flaws: flaws)
+        self.circuit = circuit
+        health = LaneHealth(circuit: circuit, flaws: flaws)
     }
 
     /// Whether it holds something or has settings of its own.
@@ -118,6 +120,6 @@ struct MemoryLane: Sendable {
     /// Lets a stopped lane go on as if nothing had happened.
     mutating func resume() {
         isPaused = false
-        health = LaneHealth(flaws: flaws)
+        health = LaneHealth(circuit: circuit, flaws: flaws)
     }
 }

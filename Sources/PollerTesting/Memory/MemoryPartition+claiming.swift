@@ -127,7 +127,8 @@ extension MemoryPartition {
                 claimedAt: now,
                 startsAt: flaws.contains(.startsAheadAtOnce) ? now : startsAt,
                 endsAt: endsAt,
-                crashes: item.crashes
+                crashes: item.crashes,
+                trouble: self[lane].health.trouble
             )
             hand.take(lease, countsCrashes: !flaws.contains(.ignoresCrashes))
         }

@@ -40,6 +40,7 @@ extension MemoryPartition {
             heldUntil: health.heldUntil > now ? health.heldUntil : nil,
             factor: health.factor(now),
             failures: health.failures,
+            failingSince: health.failingSince,
             now: now
         )
     }

@@ -12,6 +12,7 @@ struct MemoryPartition<Record: Sendable>: Sendable {
 
     let number: Int
     let flaws: Set<QueueFlaw>
+    private let circuit: CircuitHold
     var items: [ItemID: Item] = [:]
     var lanes: [LaneID: MemoryLane] = [:]
     var leaseEnds: [ItemID: Timestamp] = [:]
@@ -27,15 +28,16 @@ struct MemoryPartition<Record: Sendable>: Sendable {
     var contests = 0
 
     /// An empty partition.
-    init(number: Int, flaws: Set<QueueFlaw>) {
+    init(number: Int, circuit: CircuitHold, flaws: Set<QueueFlaw>) {
         self.number = number
+        self.circuit = circuit
         self.flaws = flaws
     }
 
     /// A lane, made when it is missing.
     subscript(lane: LaneID) -> MemoryLane {
-        get { lanes[lane] ?? MemoryLane(flaws: flaws) }
-        _modify { yield &lanes[lane, default: MemoryLane(flaws: flaws)] }
+        get { lanes[lane] ?? MemoryLane(circuit: circuit, flaws: flaws) }
+        _modify { yield &lanes[lane, default: MemoryLane(circuit: circuit, flaws: flaws)] }
     }
 
     /// The earliest instant a claim may find something, or nil when the partition is empty.
@@ -78,8 +80,12 @@ struct MemoryPartition<Record: Sendable>: Sendable {
         case .next(let after):
             let due = lease.hinted ? now : now + max(after, .zero)
             wait(id, item, due: due, isUrgent: isUrgent || lease.hinted)
-        case .rest where lease.hinted: wait(id, item, due: now, isUrgent: true)
+        case .rest where lease.hinted, .setAside where lease.hinted:
+            wait(id, item, due: now, isUrgent: true)
         case .rest: close(id, item, .settled, now)
+        case .setAside:
+            let isLost = flaws.contains(.settlesWhatIsSetAside)
+            close(id, item, isLost ? .settled : .dead, now)
         case .close(let reason): close(id, item, reason, now)
         }
     }

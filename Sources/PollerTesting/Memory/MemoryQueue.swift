@@ -6,9 +6,11 @@ struct MemoryQueue<Record: Sendable>: Sendable {
     private(set) var partitions: [MemoryPartition<Record>]
 
     /// An empty queue.
-    init(partitions: Int, flaws: Set<QueueFlaw>) {
+    init(partitions: Int, circuit: CircuitHold = .upstream, flaws: Set<QueueFlaw>) {
         precondition(partitions > 0, "a queue without partitions holds nothing")
-        self.partitions = (0..<partitions).map { MemoryPartition(number: $0, flaws: flaws) }
+        self.partitions = (0..<partitions).map {
+            MemoryPartition(number: $0, circuit: circuit, flaws: flaws)
+        }
     }
 
     subscript(partition: Int) -> MemoryPartition<Record> {
@@ -40,7 +42,8 @@ struct MemoryQueue<Record: Sendable>: Sendable {
                 claimedAt: lease.claimedAt,
                 startsAt: lease.startsAt,
                 endsAt: lease.endsAt,
-                crashes: lease.crashes
+                crashes: lease.crashes,
+                trouble: lease.trouble
             )
         }
         return Claim(

@@ -44,24 +44,27 @@ package final class MemoryStore: WatchStore, Outbox {
             return results
         }
 
-        /// A watch joined during the lease with a later deadline is not closed by the old one: the
-        /// commit then only asks for another look.
+        /// A watch joined during the lease with a later deadline or a farther goal is not closed by
+        /// the old one: the commit then only asks for another look.
         private func prolonged(
             _ commit: Commit<WatchChange>,
             now: Timestamp
         ) -> Commit<WatchChange> {
-            guard commit.verdict == .close(.expired),
-                queue.hasPartition(commit.ref.partition),
+            guard queue.hasPartition(commit.ref.partition),
                 let item = queue[commit.ref.partition].items[commit.ref.id],
-                case .leased(let lease) = item.phase, lease.hinted, item.record.deadline > now
+                case .leased(let lease) = item.phase, lease.hinted
             else { return commit }
+            let state: WatchState
+            switch commit.verdict {
+            case .close(.expired) where item.record.deadline > now: state = commit.change.state
+            // What was seen is for the next look to tell.
+            case .close(.reached) where item.record.goal != .leftPending: state = item.record.state
+            default: return commit
+            }
             return Commit(
                 ref: commit.ref,
                 verdict: .next(after: .zero),
-                change: WatchChange(
-                    state: commit.change.state,
-                    lastError: commit.change.lastError
-                ),
+                change: WatchChange(state: state, lastError: commit.change.lastError),
                 signal: commit.signal,
                 isUrgent: commit.isUrgent
             )

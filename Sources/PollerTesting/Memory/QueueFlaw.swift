@@ -50,6 +50,26 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     case trimsUnacknowledged
     /// Closed items are never forgotten.
     case neverPurges
+    /// Attempts of deliveries are not kept.
+    case losesAttempts
+    /// A delivery with dead letters rests like any other.
+    case settlesWhatIsSetAside
+    /// A revision asks neither who holds the delivery nor what it remembers.
+    case revisesBlindly
+    /// A mark that names an event is like any other while somebody holds the delivery.
+    case losesNamedEvents
+    /// Since when an endpoint fails is counted from its first failure ever.
+    case neverForgivesTrouble
     /// A process that left is still listed.
     case keepsDepartedMembers
+
+    /// Only deliveries show it; the simulation, which is of watches, cannot.
+    package var isOfDeliveries: Bool {
+        switch self {
+        case .losesAttempts, .settlesWhatIsSetAside, .revisesBlindly, .losesNamedEvents,
+            .neverForgivesTrouble:
+            true
+        default: false
+        }
+    }
 }

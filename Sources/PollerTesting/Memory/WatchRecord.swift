@@ -7,6 +7,7 @@ struct WatchRecord: Sendable {
 
     let key: WatchKey
     private(set) var policy: PollPolicy
+    private(set) var goal: WatchGoal
     private(set) var createdAt: Timestamp
     private(set) var deadline: Timestamp
     private(set) var run: Int
@@ -24,6 +25,7 @@ struct WatchRecord: Sendable {
     init(_ new: NewWatch, now: Timestamp) {
         key = new.key
         policy = new.policy
+        goal = new.goal
         createdAt = now
         deadline = now + new.timeout
         run = 1
@@ -39,6 +41,7 @@ struct WatchRecord: Sendable {
         Watch(
             key: key,
             policy: policy,
+            goal: goal,
             createdAt: createdAt,
             deadline: deadline,
             run: run,
@@ -54,8 +57,9 @@ struct WatchRecord: Sendable {
     mutating func join(_ new: NewWatch, now: Timestamp) {
         notify = (notify + new.notify).uniqued()
         deadline = max(deadline, now + new.timeout)
+        goal = goal.farther(new.goal)
         clientSecret = new.clientSecret ?? clientSecret
-        charge = charge ?? new.charge
+        charge = charge.flatMap { $0.isNothing ? nil : $0 } ?? new.charge ?? charge
     }
 
     /// Starts a closed watch again; its events go on counting.

@@ -39,17 +39,17 @@ package struct QueueSimulation {
         self.harness = harness
     }
 
-    /// Plays the seed; throws a ``SimulationFailure`` with a minimal trace when a rule is broken.
-    package func run() async throws {
-        guard let failure = try await failure(steps) else { return }
+    /// Plays the seed; what breaks a rule, with a minimal trace, or nil when nothing does.
+    package func failure() async throws -> SimulationFailure? {
+        guard let failure = try await play(steps) else { return nil }
         let shortest = try await SimulationShrinker.minimal(
             Array(steps.prefix(failure.played)),
             simpler: \.simpler
         ) {
-            try await self.failure($0) != nil
+            try await play($0) != nil
         }
-        let minimal = try await self.failure(shortest) ?? failure
-        throw SimulationFailure(
+        let minimal = try await play(shortest) ?? failure
+        return SimulationFailure(
             seed: seed,
             steps: steps.count,
             message: minimal.message,
@@ -60,10 +60,10 @@ package struct QueueSimulation {
     /// Plays the seed and says what is wrong, without looking for a shorter way; nil when nothing
     /// is.
     package func firstFault() async throws -> String? {
-        try await failure(steps)?.message
+        try await play(steps)?.message
     }
 
-    private func failure(
+    private func play(
         _ steps: [SimulationStep]
     ) async throws -> (message: String, played: Int, trace: [String])? {
         var run = try await SimulationRun(try await harness())

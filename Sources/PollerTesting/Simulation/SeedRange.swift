@@ -24,13 +24,16 @@ package struct SeedRange: Hashable, Sendable {
         steps = try number("SIMULATION_STEPS", 400)
     }
 
-    /// Plays all of them, telling now and then how far it is, and stops at the first that fails.
-    package func run(_ simulation: (UInt64) -> QueueSimulation) async throws {
+    /// Plays all of them, telling now and then how far it is, up to the first that fails; nil when
+    /// none does.
+    package func firstFailure(
+        _ simulation: (UInt64) -> QueueSimulation
+    ) async throws -> SimulationFailure? {
         let clock = ContinuousClock()
         let begin = clock.now
         var told = begin
         for number in 0..<count {
-            try await simulation(start + number).run()
+            if let failure = try await simulation(start + number).failure() { return failure }
             let now = clock.now
             guard now - told > .seconds(5) || number + 1 == count else { continue }
             told = now
@@ -42,5 +45,6 @@ package struct SeedRange: Hashable, Sendable {
             // Not through `print`, whose buffer would hold it back until the end.
             FileHandle.standardOutput.write(Data(line.utf8))
         }
+        return nil
     }
 }

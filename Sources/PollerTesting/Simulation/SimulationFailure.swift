@@ -1,5 +1,5 @@
 /// A seed on which a store does otherwise than the model says, with the shortest way there.
-package struct SimulationFailure: Error, CustomStringConvertible {
+package struct SimulationFailure: Hashable, Sendable, CustomStringConvertible {
     /// Makes the same steps again.
     package let seed: UInt64
     /// How many steps the seed was played for.

@@ -254,8 +254,10 @@ struct SimulationModel {
         case .next(let after):
             let due = held.isHinted ? now : now + after
             item.place = .waiting(due: due, isUrgent: commit.isUrgent || held.isHinted)
-        case .rest where held.isHinted: item.place = .waiting(due: now, isUrgent: true)
+        case .rest where held.isHinted, .setAside where held.isHinted:
+            item.place = .waiting(due: now, isUrgent: true)
         case .rest: item.place = .closed(.settled, at: now)
+        case .setAside: item.place = .closed(.dead, at: now)
         case .close(let reason): item.place = .closed(reason, at: now)
         }
     }

@@ -81,7 +81,7 @@ package struct HTTPUpstream: Upstream, Service {
                 retryAfter: nil
             )
         }
-        let reachable = addresses.filter { mayConnect($0, isSecure: target.isSecure) }
+        let reachable = guarding.reachable(addresses, isSecure: target.isSecure)
         guard !reachable.isEmpty else {
             return .malformed(
                 "the address of \(target.host) may not be reached: use https to a public host, or "
@@ -171,14 +171,6 @@ package struct HTTPUpstream: Upstream, Service {
             )
         } catch {
             return .malformed("the status \(error.message)")
-        }
-    }
-
-    private func mayConnect(_ address: SocketAddress, isSecure: Bool) -> Bool {
-        switch guarding.judge(address) {
-        case .allowed: true
-        case .open: isSecure
-        case .blocked: false
         }
     }
 

@@ -6,6 +6,8 @@ import PollerNet
 struct URLTemplate: Hashable, Sendable {
     private let before: String
     private let after: String
+    /// What a source's URL begins with: scheme, host and port written in one way.
+    private let start: String
 
     /// Checks a template by filling it in.
     init(_ text: String) throws(InvalidInput) {
@@ -29,7 +31,19 @@ struct URLTemplate: Hashable, Sendable {
         guard !text.contains("#"), !text.contains("@") else {
             throw InvalidInput(field: "url", message: "may have no fragment and no user name")
         }
-        _ = try target(of: SourceID(unchecked: "id"))
+        let example = try HTTPTarget(try NotifyURL(before + "id" + after, field: "url"))
+        start = String(example.url.dropLast(2 + after.count))
+    }
+
+    /// The source whose URL this is; nil when it is none of this template.
+    func source(at target: HTTPTarget) -> SourceID? {
+        let url = target.url
+        guard url.hasPrefix(start), url.hasSuffix(after), url.count > start.count + after.count
+        else { return nil }
+        let id = url.dropFirst(start.count).dropLast(after.count)
+        // What is no id, a slash or a percent sign in it, would address something else.
+        guard let source = try? SourceID(String(id)), id != ".", id != ".." else { return nil }
+        return source
     }
 
     /// Where a source is; an id has no character that would need encoding.

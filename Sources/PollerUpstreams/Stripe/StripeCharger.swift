@@ -7,9 +7,11 @@ import StripeAPI
 /// | answer to the charge | result |
 /// |---|---|
 /// | 2xx | `made` |
-/// | 402, other 4xx | `made` when a charge of this source exists all the same, else `declined` |
+/// | 402 | `declined` |
 /// | 400 with a code that asks to try later, 401, 403, 409, 429 | `postponed` |
-/// | 5xx, no answer, an answer nobody understands | `made` when the charge exists, else `indeterminate` |
+/// | other 4xx | `made` when a charge of this source exists all the same, else `declined` |
+/// | 5xx, an answer nobody understands | `made` when the charge exists, else `indeterminate` |
+/// | no answer | `indeterminate` |
 ///
 /// The idempotency key comes from account and source alone, and Stripe keeps it for at least 24 h,
 /// longer than a single-use source is chargeable. Where it may have been forgotten (a watch that

@@ -104,7 +104,7 @@ package struct StripeUpstream: Upstream {
         return .observed(
             Observation(
                 status: status,
-                final: StripeStatuses.isFinal(status, of: watch.key.kind, usage: facts.usage),
+                rank: StripeStatuses.rank(status, of: watch.key.kind, usage: facts.usage),
                 object: RawJSON(unchecked: text),
                 expiresAt: expiry.expiresAt(facts, of: watch.key.kind, now: wallClock())
             )

@@ -72,6 +72,7 @@ extension RedisCluster {
         return await withTaskGroup { group in
             for endpoint in masters {
                 guard case .node(let node, _) = find(nil, .node(endpoint)) else { continue }
+                // All masters at once; the command's timeout ends each.
                 group.addTask { await (endpoint, node.perform([command], nil)) }
             }
             var replies: [RedisNodeReply] = []
@@ -98,6 +99,7 @@ extension RedisCluster {
         }
         return await withTaskGroup { group in
             for part in parts.values {
+                // All nodes at once; the commands' timeout ends each.
                 group.addTask {
                     let commands = part.indices.map { units[$0].commands[0] }
                     return await (part, part.node.perform(commands, nil))

@@ -46,8 +46,7 @@ public final class RedirectContext: Sendable {
         clock: any Clock<Duration> = ContinuousClock(),
         completion: @escaping Completion
     ) {
-        guard let plan = RedirectPlan(source) else { return nil }
-        self.init(plan, opener, clock, completion)
+        self.init(RedirectPlan(source), opener, clock, completion)
     }
 
     /// Prepares the redirect of a PaymentIntent; nil for one that sends nobody anywhere.
@@ -63,15 +62,7 @@ public final class RedirectContext: Sendable {
         clock: any Clock<Duration> = ContinuousClock(),
         completion: @escaping Completion
     ) {
-        guard
-            let plan = RedirectPlan(
-                paymentIntent.id,
-                paymentIntent.clientSecret,
-                requiresAction: paymentIntent.status == .requiresAction,
-                paymentIntent.nextAction
-            )
-        else { return nil }
-        self.init(plan, opener, clock, completion)
+        self.init(RedirectPlan(paymentIntent), opener, clock, completion)
     }
 
     /// Prepares the redirect of a SetupIntent; as with a PaymentIntent.
@@ -81,23 +72,16 @@ public final class RedirectContext: Sendable {
         clock: any Clock<Duration> = ContinuousClock(),
         completion: @escaping Completion
     ) {
-        guard
-            let plan = RedirectPlan(
-                setupIntent.id,
-                setupIntent.clientSecret,
-                requiresAction: setupIntent.status == .requiresAction,
-                setupIntent.nextAction
-            )
-        else { return nil }
-        self.init(plan, opener, clock, completion)
+        self.init(RedirectPlan(setupIntent), opener, clock, completion)
     }
 
-    private init(
-        _ plan: RedirectPlan,
+    private init?(
+        _ plan: RedirectPlan?,
         _ opener: any RedirectOpener,
         _ clock: any Clock<Duration>,
         _ completion: @escaping Completion
     ) {
+        guard let plan else { return nil }
         self.plan = plan
         self.opener = opener
         self.clock = clock

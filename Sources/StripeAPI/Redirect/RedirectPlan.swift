@@ -25,14 +25,20 @@ struct RedirectPlan: Hashable, Sendable {
         needsApp = source.type == .wechat
     }
 
-    /// Of an intent in `requires_action` whose next action is `redirect_to_url` with both addresses.
-    init?(
-        _ id: String,
-        _ clientSecret: ClientSecret?,
-        requiresAction: Bool,
-        _ action: NextAction?
-    ) {
-        guard requiresAction, action?.type == .redirectToURL,
+    /// Of a PaymentIntent in `requires_action` whose next action is `redirect_to_url` with both addresses.
+    init?(_ intent: PaymentIntent) {
+        guard intent.status == .requiresAction else { return nil }
+        self.init(intent.id, intent.clientSecret, intent.nextAction)
+    }
+
+    /// Of a SetupIntent; as of a PaymentIntent.
+    init?(_ intent: SetupIntent) {
+        guard intent.status == .requiresAction else { return nil }
+        self.init(intent.id, intent.clientSecret, intent.nextAction)
+    }
+
+    private init?(_ id: String, _ clientSecret: ClientSecret?, _ action: NextAction?) {
+        guard action?.type == .redirectToURL,
             let url = action?.redirectToURL?.url,
             let returnURL = action?.redirectToURL?.returnURL
         else { return nil }

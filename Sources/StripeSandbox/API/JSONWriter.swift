@@ -87,6 +87,16 @@ struct JSONWriter {
         }
     }
 
+    /// Writes an object as `write` renders it, and `null` where there is none.
+    mutating func field<Value>(
+        _ name: String,
+        _ value: Value?,
+        _ write: (Value, inout JSONWriter) -> Void
+    ) {
+        key(name)
+        if let value { write(value, &self) } else { raw("null".utf8) }
+    }
+
     /// Writes `null` for each name: fields the API always sends and the sandbox never fills.
     mutating func nulls(_ names: String...) {
         for name in names { field(name, nil as String?) }

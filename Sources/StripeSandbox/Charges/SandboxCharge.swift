@@ -1,7 +1,7 @@
 import NIOCore
 
 /// A Charge as the sandbox keeps it.
-struct SandboxCharge {
+struct SandboxCharge: RenderedObject {
     let id: String
     /// The connected account it belongs to; nil is the platform's own.
     let account: String?
@@ -27,7 +27,7 @@ struct SandboxCharge {
     /// What was captured; meaningless while nothing is.
     var capturedAmount: Int
     var refundedAmount = 0
-    private var rendered: ByteBuffer?
+    var rendered: ByteBuffer?
 
     init(
         id: String,
@@ -50,17 +50,7 @@ struct SandboxCharge {
 
     var isRefunded: Bool { refundedAmount >= amount && amount > 0 }
 
-    mutating func json() -> ByteBuffer {
-        if let rendered { return rendered }
-        let buffer = ByteBuffer(bytes: JSONWriter.object { render(into: &$0) })
-        rendered = buffer
-        return buffer
-    }
-
-    /// Must follow every change.
-    mutating func changed() {
-        rendered = nil
-    }
+    func render() -> [UInt8] { JSONWriter.object { render(into: &$0) } }
 
     private func render(into writer: inout JSONWriter) {
         let isPaid = status == "succeeded"
@@ -101,12 +91,7 @@ struct SandboxCharge {
         writer.nulls("receipt_email", "receipt_number", "receipt_url")
         writer.field("refunded", isRefunded)
         writer.nulls("review", "shipping")
-        writer.key("source")
-        if let source {
-            writer.raw(source.json.readableBytesView)
-        } else {
-            writer.value(nil as String?)
-        }
+        writer.field("source", source) { $1.raw($0.json.readableBytesView) }
         writer.nulls("source_transfer")
         writer.field("statement_descriptor", statementDescriptor)
         writer.nulls("statement_descriptor_suffix")

@@ -1,7 +1,11 @@
 import NIOCore
 
 /// A PaymentIntent as the sandbox keeps it.
-struct SandboxIntent {
+struct SandboxIntent: ConfirmableObject {
+    static let name = "PaymentIntent"
+    static let kind = "payment_intent"
+    static let unexpectedState = "payment_intent_unexpected_state"
+
     let id: String
     /// The connected account it belongs to; nil is the platform's own.
     let account: String?
@@ -35,7 +39,7 @@ struct SandboxIntent {
     var lastError: SandboxPaymentError?
     /// How the last customer came back from a page; outlives the action.
     var lastRedirect: SandboxRedirect?
-    private var rendered: ByteBuffer?
+    var rendered: ByteBuffer?
 
     init(
         id: String,
@@ -59,17 +63,7 @@ struct SandboxIntent {
         self.isManualConfirmation = isManualConfirmation
     }
 
-    mutating func json() -> ByteBuffer {
-        if let rendered { return rendered }
-        let buffer = ByteBuffer(bytes: render(withMetadata: true))
-        rendered = buffer
-        return buffer
-    }
-
-    /// Must follow every change.
-    mutating func changed() {
-        rendered = nil
-    }
+    func render() -> [UInt8] { render(withMetadata: true) }
 
     /// Publishable keys never see metadata; `expand[]=latest_charge` puts the charge in the place of its id.
     func render(withMetadata: Bool, charge: ByteBuffer? = nil) -> [UInt8] {
@@ -103,12 +97,7 @@ struct SandboxIntent {
             writer.field("currency", currency)
             writer.field("customer", customer)
             writer.field("description", description)
-            writer.key("last_payment_error")
-            if let lastError {
-                lastError.render(into: &writer)
-            } else {
-                writer.value(nil as String?)
-            }
+            writer.field("last_payment_error", lastError) { $0.render(into: &$1) }
             if let charge {
                 writer.field("latest_charge", raw: charge.readableBytesView)
             } else {
@@ -116,16 +105,14 @@ struct SandboxIntent {
             }
             writer.field("livemode", false)
             if withMetadata { writer.field("metadata", metadata) }
-            writer.key("next_action")
-            if status == "requires_action", let nextAction {
-                nextAction.render(
+            let action = status == "requires_action" ? nextAction : nil
+            writer.field("next_action", action) { action, writer in
+                action.render(
                     into: &writer,
                     missing: max(0, amount - fundedAmount),
                     currency: currency,
                     reference: String(id.suffix(12))
                 )
-            } else {
-                writer.value(nil as String?)
             }
             writer.nulls("on_behalf_of")
             writer.field("payment_method", method?.id)

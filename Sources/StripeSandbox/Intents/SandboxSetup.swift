@@ -1,7 +1,11 @@
 import NIOCore
 
 /// A SetupIntent as the sandbox keeps it.
-struct SandboxSetup {
+struct SandboxSetup: ConfirmableObject {
+    static let name = "SetupIntent"
+    static let kind = "setupintent"
+    static let unexpectedState = "setup_intent_unexpected_state"
+
     let id: String
     /// The connected account it belongs to; nil is the platform's own.
     let account: String?
@@ -24,7 +28,7 @@ struct SandboxSetup {
     var lastError: SandboxPaymentError?
     /// How the last customer came back from a page; outlives the action.
     var lastRedirect: SandboxRedirect?
-    private var rendered: ByteBuffer?
+    var rendered: ByteBuffer?
 
     init(
         id: String,
@@ -44,17 +48,7 @@ struct SandboxSetup {
         self.usage = usage
     }
 
-    mutating func json() -> ByteBuffer {
-        if let rendered { return rendered }
-        let buffer = ByteBuffer(bytes: render(withMetadata: true))
-        rendered = buffer
-        return buffer
-    }
-
-    /// Must follow every change.
-    mutating func changed() {
-        rendered = nil
-    }
+    func render() -> [UInt8] { render(withMetadata: true) }
 
     /// Publishable keys never see metadata.
     func render(withMetadata: Bool) -> [UInt8] {
@@ -74,21 +68,14 @@ struct SandboxSetup {
             writer.field("customer", customer)
             writer.field("description", description)
             writer.nulls("flow_directions")
-            writer.key("last_setup_error")
-            if let lastError {
-                lastError.render(into: &writer)
-            } else {
-                writer.value(nil as String?)
-            }
+            writer.field("last_setup_error", lastError) { $0.render(into: &$1) }
             writer.nulls("latest_attempt")
             writer.field("livemode", false)
             writer.nulls("mandate")
             if withMetadata { writer.field("metadata", metadata) }
-            writer.key("next_action")
-            if status == "requires_action", let nextAction {
-                nextAction.render(into: &writer, missing: 0, currency: "", reference: "")
-            } else {
-                writer.value(nil as String?)
+            let action = status == "requires_action" ? nextAction : nil
+            writer.field("next_action", action) {
+                $0.render(into: &$1, missing: 0, currency: "", reference: "")
             }
             writer.nulls("on_behalf_of")
             writer.field("payment_method", method?.id)

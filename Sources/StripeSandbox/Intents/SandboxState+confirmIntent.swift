@@ -84,11 +84,8 @@ extension SandboxState {
     }
 
     private mutating func ask(_ id: String, for action: SandboxNextAction) {
-        intents[id]?.nextAction = action
-        intents[id]?.attemptsRemaining = Microdeposits.attemptsMax
-        if case .redirect(let redirect) = action { intents[id]?.lastRedirect = redirect }
         let endMs = action.lifeMs.map { nowMs + $0 }
-        intents[id]?.actionEndMs = endMs
+        intents[id]?.ask(for: action, endMs: endMs)
         if let endMs { timers.set(.expireIntent(id), atMs: endMs) }
         settleIntent(id, to: "requires_action")
     }

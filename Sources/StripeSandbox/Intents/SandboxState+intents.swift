@@ -7,7 +7,7 @@ extension SandboxState {
     mutating func routeIntents(_ call: APICall) throws(APIError) -> APIReply {
         switch (call.method, call.segments.count) {
         case (.post, 1): return try createIntent(call)
-        case (.get, 1): return try listIntents(call)
+        case (.get, 1): return try list(intents, call)
         default: break
         }
         let id = call.segment(1)
@@ -56,19 +56,6 @@ extension SandboxState {
         return APIReply(body: intentJSON(id))
     }
 
-    private func listIntents(_ call: APICall) throws(APIError) -> APIReply {
-        try Self.requireSecretKey(call)
-        let customer = call.form["customer"]
-        return try ListPage(call, kind: "payment_intent") { intents.number(of: $0) }
-            .reply(intents.all) { number in
-                intents[number].account == call.account
-                    && (customer == nil || intents[number].customer == customer)
-            } json: { number in
-                var intent = intents[number]
-                return intent.json()
-            }
-    }
-
     private mutating func captureIntent(_ call: APICall, _ id: String) throws(APIError) {
         try requireStatus(id, ["requires_capture"], doing: "capture")
         let amount = try call.form.positive("amount_to_capture")
@@ -103,31 +90,10 @@ extension SandboxState {
 
     /// `POST /v1/payment_intents/{id}/verify_microdeposits` with `amounts[]` or `descriptor_code`.
     private mutating func verifyIntent(_ call: APICall, _ intent: SandboxIntent) throws(APIError) {
-        guard case .microdeposits = intent.nextAction, intent.status == "requires_action" else {
-            throw APIError.invalid(
-                "This PaymentIntent has no micro-deposits to verify.",
-                code: "payment_intent_unexpected_state"
-            )
-        }
-        let outcome = Microdeposits.judge(try Self.microdeposits(call.form))
-        if outcome == .verified { return authoriseIntent(intent.id) }
-        let left = outcome == .mismatch ? intent.attemptsRemaining - 1 : 0
-        intents[intent.id]?.attemptsRemaining = left
-        let failure = Microdeposits.failure(
-            outcome == .mismatch && left == 0 ? .attemptsExceeded : outcome
-        )
-        if left == 0 { failIntent(intent.id, failure) }
-        var error = APIError.invalid(failure.message, code: failure.code)
-        error.hasBegun = true
-        throw error
-    }
-
-    /// The values a customer typed in.
-    static func microdeposits(_ form: Form) throws(APIError) -> [String] {
-        if let code = form["descriptor_code"] { return [code] }
-        let amounts = form.list("amounts")
-        guard !amounts.isEmpty else { throw APIError.missing("amounts") }
-        return amounts
+        guard let refusal = try intent.refusal(of: call) else { return authoriseIntent(intent.id) }
+        intents[intent.id]?.attemptsRemaining = refusal.left
+        if refusal.left == 0 { failIntent(intent.id, refusal.failure) }
+        throw refusal.error()
     }
 
     func requireStatus(_ id: String, _ allowed: [String], doing verb: String) throws(APIError) {
@@ -137,7 +103,7 @@ extension SandboxState {
                 "You cannot \(verb) this PaymentIntent because it has a status of \(status). Only "
                     + "a PaymentIntent with one of the following statuses may be: "
                     + allowed.joined(separator: ", ") + ".",
-                code: "payment_intent_unexpected_state"
+                code: SandboxIntent.unexpectedState
             )
         }
     }

@@ -13,7 +13,7 @@ extension SandboxState {
     mutating func routeSetups(_ call: APICall) throws(APIError) -> APIReply {
         switch (call.method, call.segments.count) {
         case (.post, 1): return try createSetup(call)
-        case (.get, 1): return try listSetups(call)
+        case (.get, 1): return try list(setups, call)
         default: break
         }
         let id = call.segment(1)
@@ -45,19 +45,6 @@ extension SandboxState {
 
     mutating func setupJSON(_ id: String) -> ByteBuffer {
         setups[id]?.json() ?? ByteBuffer()
-    }
-
-    private func listSetups(_ call: APICall) throws(APIError) -> APIReply {
-        try Self.requireSecretKey(call)
-        let customer = call.form["customer"]
-        return try ListPage(call, kind: "setupintent") { setups.number(of: $0) }
-            .reply(setups.all) { number in
-                setups[number].account == call.account
-                    && (customer == nil || setups[number].customer == customer)
-            } json: { number in
-                var setup = setups[number]
-                return setup.json()
-            }
     }
 
     private mutating func createSetup(_ call: APICall) throws(APIError) -> APIReply {
@@ -124,11 +111,8 @@ extension SandboxState {
         }
         let id = found.id
         if let action = try nextAction(of: method, for: id, secret: found.clientSecret, call) {
-            setups[id]?.nextAction = action
-            setups[id]?.attemptsRemaining = Microdeposits.attemptsMax
-            if case .redirect(let redirect) = action { setups[id]?.lastRedirect = redirect }
             let endMs = action.lifeMs.map { nowMs + $0 }
-            setups[id]?.actionEndMs = endMs
+            setups[id]?.ask(for: action, endMs: endMs)
             if let endMs { timers.set(.expireSetup(id), atMs: endMs) }
             settleSetup(id, to: "requires_action")
         } else if case .declined(let failure) = method.outcome {
@@ -157,23 +141,10 @@ extension SandboxState {
     }
 
     private mutating func verifySetup(_ call: APICall, _ setup: SandboxSetup) throws(APIError) {
-        guard case .microdeposits = setup.nextAction, setup.status == "requires_action" else {
-            throw APIError.invalid(
-                "This SetupIntent has no micro-deposits to verify.",
-                code: "setup_intent_unexpected_state"
-            )
-        }
-        let outcome = Microdeposits.judge(try Self.microdeposits(call.form))
-        if outcome == .verified { return authoriseSetup(setup.id) }
-        let left = outcome == .mismatch ? setup.attemptsRemaining - 1 : 0
-        setups[setup.id]?.attemptsRemaining = left
-        let failure = Microdeposits.failure(
-            outcome == .mismatch && left == 0 ? .attemptsExceeded : outcome
-        )
-        if left == 0 { failSetup(setup.id, failure) }
-        var error = APIError.invalid(failure.message, code: failure.code)
-        error.hasBegun = true
-        throw error
+        guard let refusal = try setup.refusal(of: call) else { return authoriseSetup(setup.id) }
+        setups[setup.id]?.attemptsRemaining = refusal.left
+        if refusal.left == 0 { failSetup(setup.id, refusal.failure) }
+        throw refusal.error()
     }
 
     private func requireStatus(
@@ -184,7 +155,7 @@ extension SandboxState {
         guard allowed.contains(setup.status) else {
             throw APIError.invalid(
                 "You cannot \(verb) this SetupIntent because it has a status of \(setup.status).",
-                code: "setup_intent_unexpected_state"
+                code: SandboxSetup.unexpectedState
             )
         }
     }

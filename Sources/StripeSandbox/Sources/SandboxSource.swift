@@ -1,7 +1,7 @@
 import NIOCore
 
 /// A Source as the sandbox keeps it.
-struct SandboxSource {
+struct SandboxSource: RenderedObject {
     let id: String
     /// The connected account it belongs to; nil is the platform's own.
     let account: String?
@@ -34,8 +34,7 @@ struct SandboxSource {
     /// When it dies in its present status, sandbox time; nil is never.
     var endMs: Int64?
 
-    /// The object as JSON, kept until something changes.
-    private var rendered: ByteBuffer?
+    var rendered: ByteBuffer?
 
     init(
         id: String,
@@ -67,18 +66,7 @@ struct SandboxSource {
 
     var isReusable: Bool { usage == "reusable" }
 
-    /// The object as a secret key sees it.
-    mutating func json() -> ByteBuffer {
-        if let rendered { return rendered }
-        let buffer = ByteBuffer(bytes: render(withMetadata: true))
-        rendered = buffer
-        return buffer
-    }
-
-    /// Must follow every change.
-    mutating func changed() {
-        rendered = nil
-    }
+    func render() -> [UInt8] { render(withMetadata: true) }
 
     /// Publishable keys never see metadata.
     func render(withMetadata: Bool) -> [UInt8] {

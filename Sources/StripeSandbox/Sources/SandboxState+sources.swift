@@ -103,27 +103,22 @@ extension SandboxState {
         }
         let values = call.form.list("values")
         guard !values.isEmpty else { throw APIError.missing("values") }
-        let outcome = Microdeposits.judge(values)
-        switch outcome {
-        case .verified: verification.status = "succeeded"
-        case .mismatch: verification.attemptsRemaining -= 1
-        case .attemptsExceeded, .timedOut: verification.attemptsRemaining = 0
+        let left = verification.attemptsRemaining
+        let refusal = Microdeposits.refusal(of: values, left: left)
+        if let refusal {
+            verification.attemptsRemaining = refusal.left
+            if refusal.left == 0 { verification.status = "failed" }
+        } else {
+            verification.status = "succeeded"
         }
-        if verification.attemptsRemaining == 0 { verification.status = "failed" }
         sources[source.id]?.verification = verification
         sources[source.id]?.changed()
-        if outcome == .verified {
+        guard let refusal else {
             settleSource(source.id, to: "chargeable")
             return sourceReply(call, source.id)
         }
-        if verification.status == "failed" { settleSource(source.id, to: "failed") }
-        let failure = Microdeposits.failure(
-            outcome == .mismatch && verification.status == "failed" ? .attemptsExceeded : outcome
-        )
-        var error = APIError.invalid(failure.message, code: failure.code, param: "values")
-        // The attempt is spent: the same request sent again must not spend another.
-        error.hasBegun = true
-        throw error
+        if refusal.left == 0 { settleSource(source.id, to: "failed") }
+        throw refusal.error(param: "values")
     }
 
     private func readTransactions(

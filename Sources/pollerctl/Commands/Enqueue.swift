@@ -13,8 +13,13 @@ struct Enqueue: AsyncParsableCommand {
     /// With --follow each source's history is read first.
     private static let followedMax = 100
 
-    @Argument(help: "Ids: src_…, pi_….")
+    @Argument(help: "Ids: src_…, pi_…, seti_…, ch_….")
     var sources: [String] = []
+
+    @Option(
+        help: "The URL of a source of a configured upstream, in place of its id; may be repeated."
+    )
+    var sourceURL: [String] = []
 
     @Option(help: "A file with one id a line, - for the standard input; may be repeated.")
     var file: [String] = []
@@ -22,10 +27,13 @@ struct Enqueue: AsyncParsableCommand {
     @Option(help: "interactive, standard or patient.")
     var policy: String?
 
+    @Option(help: "How far to follow: left_pending, settled (the default) or final.")
+    var until: String?
+
     @Option(help: "How long to watch, 1s to 90d; the policy's own when absent.")
     var timeout: Span?
 
-    @Option(help: "Where to tell: https://… or mailto:…; may be repeated.")
+    @Option(help: "Where to tell: https://…, mailto:… or redis+stream:NAME; may be repeated.")
     var notify: [String] = []
 
     @Option(help: "NAME=VALUE to keep with the watch; may be repeated.")
@@ -41,27 +49,30 @@ struct Enqueue: AsyncParsableCommand {
     @OptionGroup var server: ServerOptions
 
     func run() async throws {
-        let list = try SourceList(
-            arguments: sources,
-            files: file,
-            needsPrefix: names.kind == nil
-        )
-        if follow, list.ids.count > Self.followedMax {
+        let isByURL = sources.isEmpty && file.isEmpty && !sourceURL.isEmpty
+        let list =
+            try isByURL
+            ? nil
+            : SourceList(arguments: sources, files: file, needsPrefix: names.kind == nil)
+        let ids = list?.ids ?? []
+        if follow, ids.count + sourceURL.count > Self.followedMax {
             throw ValidationError(
                 "--follow shows at most \(Self.followedMax) sources; use pollerctl follow for all"
             )
         }
         let metadata = try parsedMetadata()
-        let requests = list.ids.map { id in
-            WatchRequest(
-                names.name(id),
-                policy: policy,
-                timeout: timeout?.duration,
-                notify: notify,
-                clientSecret: clientSecret,
-                metadata: metadata
-            )
-        }
+        let named = ids.map { WatchRequest(names.name($0)) }
+        let requests = (named + sourceURL.map { WatchRequest(url: $0, account: names.account) })
+            .map { request in
+                var request = request
+                request.policy = policy
+                request.until = until
+                request.timeout = timeout?.duration
+                request.notify = notify
+                request.clientSecret = clientSecret
+                request.metadata = metadata
+                return request
+            }
         try await server.perform { client in
             let result = try await client.enqueue(requests) { done in
                 guard requests.count > Self.listedMax else { return }
@@ -70,11 +81,14 @@ struct Enqueue: AsyncParsableCommand {
                     isLast: done == requests.count
                 )
             }
-            try show(result, duplicates: list.duplicates)
+            try show(result, duplicates: list?.duplicates ?? 0)
             guard follow else { return }
+            // Ids are sent before URLs, and each only once.
             let runs = Dictionary(
-                uniqueKeysWithValues: result.results.map { (names.name($0.source), $0.run) }
-            )
+                result.results.enumerated().map { index, line in
+                    (index < ids.count ? names.name(line.source) : line.name, line.run)
+                }
+            ) { first, _ in first }
             try await Follow.untilClosed(runs, client: client, json: server.json)
         }
     }
@@ -131,4 +145,9 @@ struct Enqueue: AsyncParsableCommand {
             data = result.results
         }
     }
+}
+
+extension BatchResult.Result {
+    /// The watch of a request that named it by its URL.
+    fileprivate var name: WatchName { WatchName(source, account: account, kind: "http") }
 }

@@ -11,7 +11,7 @@ struct Wait: AsyncParsableCommand {
     @Argument(help: "The id.")
     var source: String
 
-    @Option(help: "final, or a status such as chargeable.")
+    @Option(help: "final, left_pending, or a status such as chargeable.")
     var until = "final"
 
     @Option(help: "How long to wait.")
@@ -22,7 +22,12 @@ struct Wait: AsyncParsableCommand {
 
     func run() async throws {
         try await server.perform { client in
-            let goal: WaitGoal = until == "final" ? .final : .status(until.lowercased())
+            let goal: WaitGoal =
+                switch until {
+                case "final": .final
+                case "left_pending": .leftPending
+                default: .status(until.lowercased())
+                }
             let result = try await client.wait(
                 for: names.name(source),
                 until: goal,

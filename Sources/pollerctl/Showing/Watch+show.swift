@@ -17,6 +17,7 @@ extension Watch {
         add("status", status ?? "not seen yet", Self.colour(status, isFinal: isFinal))
         add("final", isFinal ? "yes" : "no")
         add("seq", "\(seq), run \(run)")
+        add("until", until)
         add("polls", "\(attempts), policy \(policy)")
         add("created", created)
         add("deadline", deadline)

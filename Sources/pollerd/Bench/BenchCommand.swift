@@ -10,8 +10,8 @@ struct Bench: AsyncParsableCommand {
         commandName: "bench",
         abstract: "Measure this machine: enqueue, polls, due lag, publication, memory, CPU.",
         discussion: """
-            Runs its own redis-server (append-only file on) and its own stripe-sandbox process,
-            the load on both from this process. With POLLER_REDIS_URL set it uses that database
+            Runs its own redis-server (append-only file on), stripe-sandbox and notifier, the load
+            on them from this process. With POLLER_REDIS_URL set it uses that database
             instead, if it is empty, and empties it afterwards. Build with -c release first.
             """
     )
@@ -68,12 +68,15 @@ struct Bench: AsyncParsableCommand {
         LoggingSystem.bootstrap { label in
             LineLogHandler(label: label, format: .text, level: .error)
         }
-        let isGiven = configuration.values["redis_url"]?.origin != .standard
-        let redis = isGiven ? nil : try EmbeddedRedis(dataFolder: nil)
+        let given = configuration.values["redis_url"].flatMap { value in
+            value.origin == .standard ? nil : value.text
+        }
+        let redis = given == nil ? try EmbeddedRedis(dataFolder: nil) : nil
         defer { redis?.stop() }
         let sandbox = try await SandboxProcess()
         defer { sandbox.stop() }
 
+        let text = redis?.url ?? given ?? ""
         let url = try redis.map { try RedisURL($0.url) } ?? settings.redisURL
         let run = BenchRun(
             redisURL: url,
@@ -86,6 +89,7 @@ struct Bench: AsyncParsableCommand {
                 concurrency: concurrency,
                 stages: try stages()
             ),
+            startNotifier: { try await NotifierProcess(redisURL: text) },
             logger: Logger(label: "bench"),
             progress: { text in
                 FileHandle.standardError.write(Data("bench: \(text)\n".utf8))

@@ -1,4 +1,5 @@
 import Foundation
+import Poller
 import PollerUpstreams
 import Yams
 
@@ -73,8 +74,14 @@ struct Configuration: Sendable {
 
     /// What the file adds to the options, a line each.
     private var sectionLines: [String] {
-        sections.accounts.keys.map { "account \($0)" }.sorted()
+        sections.accounts.map { id, account in
+            "account \(id)" + (account.charge == nil ? "" : ", charges what becomes chargeable")
+        }.sorted()
             + sections.upstreams.map { "upstream \($0.name)" }
+            + (sections.endpoints ?? []).map { endpoint in
+                "endpoint \(endpoint.name ?? "") (\(endpoint.id), account \(endpoint.account)) "
+                    + "\(endpoint.url), \(endpoint.secrets.count) secrets (redacted)"
+            }
     }
 
     /// What `check-config` prints: a line an option, secrets redacted.

@@ -1,7 +1,8 @@
 import Poller
 import PollerUpstreams
 
-/// What only the configuration file can say: further Stripe accounts, and HTTP upstreams.
+/// What only the configuration file can say: further Stripe accounts, HTTP upstreams, and
+/// endpoints, of which ``YAMLNode/endpoint(named:)`` shows an example.
 ///
 /// *Shape*:
 /// ```
@@ -9,6 +10,8 @@ import PollerUpstreams
 ///   acct_1:
 ///     stripe_api_key: {env: ACME_STRIPE_KEY}
 ///     webhook_secrets: {file: /run/secrets/acme_whsec}
+///     charge: {description: Acme}
+///     branding: {name: Acme GmbH, support: help@acme.example, colour: "#1a73e8"}
 /// upstreams:
 ///   bank:
 ///     url: https://bank.example/payments/{id}
@@ -21,36 +24,77 @@ import PollerUpstreams
 ///     timeout: 5s
 /// ```
 struct FileSections: Sendable {
-    /// One Stripe account besides the default one.
+    /// One Stripe account.
     struct Account: Sendable {
-        let apiKey: String
+        /// Nil for the default account where an option names its key.
+        let apiKey: String?
         let webhookSecrets: [String]
+        /// What is charged for sources whose watch says nothing; nil: nothing.
+        let charge: ChargeOrder?
+        /// What customers see on the return page and in mails.
+        let branding: Branding?
     }
 
     /// The keys of the file that are sections.
-    static let keys: Set<String> = ["accounts", "upstreams"]
+    static let keys: Set<String> = ["accounts", "upstreams", "endpoints"]
 
     private(set) var accounts: [AccountID: Account] = [:]
     private(set) var upstreams: [HTTPSource] = []
+    /// Nil when the file has no such section, and so says nothing about endpoints.
+    private(set) var endpoints: [Endpoint]?
 
     /// Reads one section.
     mutating func read(_ key: String, _ node: YAMLNode) throws(ConfigurationError) {
+        if key == "endpoints" {
+            endpoints = try Self.endpoints(node)
+            return
+        }
         for (name, value) in try node.members() {
             let id = try value.checked { () throws(InvalidInput) in try AccountID(name) }
             if key == "accounts" {
-                accounts[id] = try Self.account(value)
+                accounts[id] = try Self.account(id, value)
             } else {
                 upstreams.append(try Self.upstream(id, value))
             }
         }
     }
 
-    private static func account(_ node: YAMLNode) throws(ConfigurationError) -> Account {
-        _ = try node.members(allowed: ["stripe_api_key", "webhook_secrets"])
+    private static func endpoints(_ node: YAMLNode) throws(ConfigurationError) -> [Endpoint] {
+        var endpoints: [Endpoint] = []
+        for (name, value) in try node.members() {
+            endpoints.append(try value.endpoint(named: name))
+        }
+        let ids = Set(endpoints.map(\.id))
+        for endpoint in endpoints {
+            guard let fallback = endpoint.notifyBy?.fallback, !ids.contains(fallback),
+                let named = try node.member(endpoint.name ?? "")?.member("notify_by")?
+                    .required("endpoint"),
+                try !named.text().hasPrefix("ep_")
+            else { continue }
+            throw named.wrong("names no endpoint of this file under the same account")
+        }
+        return endpoints
+    }
+
+    private static func account(
+        _ id: AccountID,
+        _ node: YAMLNode
+    ) throws(ConfigurationError) -> Account {
+        _ = try node.members(allowed: ["stripe_api_key", "webhook_secrets", "charge", "branding"])
         let secrets = try node.member("webhook_secrets")?.secret() ?? ""
+        let key =
+            id == .main
+            ? try node.member("stripe_api_key")?.secret()
+            : try node.required("stripe_api_key").secret()
+        let charge = try node.member("charge")?.standingOrder()
+        if charge != nil, key?.hasPrefix("pk_") ?? false {
+            throw node.wrong("charge needs a secret key, or a restricted one that may charge")
+        }
         return Account(
-            apiKey: try node.required("stripe_api_key").secret(),
-            webhookSecrets: secrets.split { $0 == "," || $0.isWhitespace }.map(String.init)
+            apiKey: key,
+            webhookSecrets: secrets.split { $0 == "," || $0.isWhitespace }.map(String.init),
+            charge: charge,
+            branding: try node.member("branding")?.branding()
         )
     }
 

@@ -46,6 +46,12 @@ struct Option: Sendable {
             "address of the WebSocket gateway"
         ),
         Option(
+            "allow_origins",
+            "POLLER_ALLOW_ORIGINS",
+            "",
+            "origins whose pages may listen at the gateway, by comma: https://shop.example"
+        ),
+        Option(
             "admin_bind",
             "POLLER_ADMIN_BIND",
             "127.0.0.1:9090",
@@ -109,6 +115,12 @@ struct Option: Sendable {
             "smtp://[user:pass@]host:port or smtps://…; without it no mail is sent"
         ),
         Option("mail_from", "POLLER_MAIL_FROM", nil, "sender of mails"),
+        Option(
+            "public_url",
+            "POLLER_PUBLIC_URL",
+            nil,
+            "where customers reach this API, https://…; mails then say where to stop them"
+        ),
         Option(
             "webhook_secret",
             "POLLER_WEBHOOK_SECRET",

@@ -12,6 +12,8 @@ struct Settings: Sendable {
     let namespace: String
     let apiBind: ListenAddress
     let gatewayBind: ListenAddress
+    /// The origins whose pages may listen at the gateway.
+    let allowedOrigins: Set<String>
     let adminBind: ListenAddress
     let apiKeysFile: String?
     var stripeAPIKey: String?
@@ -26,6 +28,8 @@ struct Settings: Sendable {
     let sections: FileSections
     /// Nil when no mail is sent.
     let mail: (relay: SMTPRelay, sender: MailSender)?
+    /// Where customers reach the API; nil when they cannot.
+    let publicURL: String?
     /// Nil when the cluster's own secret, kept in Redis, is to be used.
     let webhookSecret: WebhookSecret?
     var allowedRanges: [AddressRange]
@@ -56,6 +60,7 @@ struct Settings: Sendable {
         namespace = try read.name("namespace")
         apiBind = try read.bind("api_bind")
         gatewayBind = try read.bind("gateway_bind")
+        allowedOrigins = try read.origins("allow_origins")
         adminBind = try read.bind("admin_bind")
         apiKeysFile = read.text("api_keys_file")
         stripeAPIKey = read.text("stripe_api_key")
@@ -81,6 +86,7 @@ struct Settings: Sendable {
             throw read.wrong("mail_from", "and smtp_url go together: set both or none")
         }
         mail = relay.flatMap { relay in sender.map { (relay, $0) } }
+        publicURL = try read.publicURL("public_url")
         webhookSecret = try read.parsed("webhook_secret", WebhookSecret.init)
         var ranges: [AddressRange] = []
         for range in (read.text("allow_cidrs") ?? "").split(separator: ",") {
@@ -186,6 +192,42 @@ private struct OptionReader {
         guard url.hasPrefix("https://") || url.hasPrefix("http://"), url.count > 8 else {
             throw wrong(key, "must be an http:// or https:// URL")
         }
+        return url
+    }
+
+    /// Origins as browsers send them (RFC 6454 §7): scheme, host and perhaps a port, no path.
+    func origins(_ key: String) throws(ConfigurationError) -> Set<String> {
+        var origins: Set<String> = []
+        for part in (text(key) ?? "").split(separator: ",") {
+            let origin = part.filter { $0 != " " }
+            let host = origin.drop { $0 != "/" }.dropFirst(2)
+            let isPlain = host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } && !host.contains("/")
+            guard origin.hasPrefix("https://") || origin.hasPrefix("http://"), !host.isEmpty,
+                isPlain, origin == origin.lowercased()
+            else {
+                throw wrong(
+                    key,
+                    "must be origins in lower case such as https://shop.example, by comma"
+                )
+            }
+            origins.insert(origin)
+        }
+        return origins
+    }
+
+    /// An https address without a query, which a mail can carry; http on this machine alone
+    /// (RFC 8058 §3.1 asks for https).
+    func publicURL(_ key: String) throws(ConfigurationError) -> String? {
+        guard let text = text(key), !text.isEmpty else { return nil }
+        var url = text
+        while url.hasSuffix("/") { url.removeLast() }
+        let rest = url.drop { $0 != "/" }.dropFirst(2)
+        let host = rest.prefix { $0 != "/" && $0 != ":" }
+        let forbidden = Set("\"'<>\\`{}|^?#@,".utf8)
+        let isPlain = url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !forbidden.contains($0) }
+        let isLocal = url.hasPrefix("http://") && ListenAddress.isLoopback(host: host)
+        guard url.hasPrefix("https://") || isLocal, isPlain, !host.isEmpty, url.utf8.count <= 512
+        else { throw wrong(key, "must be an https:// URL without a query") }
         return url
     }
 

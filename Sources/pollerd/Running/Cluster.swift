@@ -10,6 +10,7 @@ struct Cluster: Sendable {
     let watches: RedisWatchStore
     let deliveries: RedisDeliveryQueue
     let members: RedisMembership
+    let endpoints: RedisEndpointStore
     /// This process, among all that hold leases.
     let owner: OwnerID
 
@@ -56,6 +57,12 @@ struct Cluster: Sendable {
                     ),
                     deliveries: RedisDeliveryQueue(client: client, layout: layout, logger: logger),
                     members: RedisMembership(client: client, layout: layout),
+                    endpoints: RedisEndpointStore(
+                        client: client,
+                        layout: layout,
+                        durability: durability,
+                        logger: logger
+                    ),
                     owner: OwnerID(using: &chance)
                 )
             } catch StoreError.unavailable(let reason) {

@@ -33,7 +33,32 @@ enum ClusterChecks {
             },
             Check("stripe api key") { await stripeKey(accounts) },
             Check("smtp relay") { await smtp(settings) },
+            Check("endpoints") { () throws(StoreError) in try await endpoints(cluster.endpoints) },
         ]
+    }
+
+    /// Who is told nothing although they were registered to be told.
+    private static func endpoints(
+        _ store: some EndpointStore
+    ) async throws(StoreError) -> HealthResult {
+        var count = 0
+        var disabled: [String] = []
+        var cursor: String?
+        repeat {
+            let page = try await store.list(account: nil, limit: 500, cursor: cursor)
+            count += page.items.count
+            for endpoint in page.items {
+                guard case .disabled(let reason, _) = endpoint.state else { continue }
+                disabled.append("\(endpoint.id) (\(reason))")
+            }
+            cursor = page.next
+        } while cursor != nil
+        guard let first = disabled.first else { return HealthResult(.ok, "\(count) registered") }
+        return HealthResult(
+            .warning,
+            "\(disabled.count) of \(count) are disabled, such as \(first)",
+            action: "pollerctl endpoint test and enable those whose receiver is back"
+        )
     }
 
     private static func version(_ client: RedisClient) async throws(StoreError) -> HealthResult {
@@ -90,7 +115,13 @@ enum ClusterChecks {
         } catch {
             throw StoreError(error)
         }
-        guard time.count == 2 else { return HealthResult(.failed, "TIME answered nonsense") }
+        guard time.count == 2 else {
+            return HealthResult(
+                .failed,
+                "TIME was not answered with a time",
+                action: "does POLLER_REDIS_URL name a Redis server, or something between?"
+            )
+        }
         let skew = Date().timeIntervalSince1970 - Double(time[0]) - Double(time[1]) / 1e6
         let text = "\(Int((skew * 1000).rounded())) ms away from this machine's"
         return abs(skew) < 1
@@ -109,7 +140,11 @@ enum ClusterChecks {
                     RedisCommand("SCRIPT", ["LOAD", .string(script.source)])
                 )
                 guard loaded.string == script.sha1 else {
-                    return HealthResult(.failed, "Redis computed another digest for a script")
+                    return HealthResult(
+                        .failed,
+                        "another digest of a script came back",
+                        action: "does POLLER_REDIS_URL name a Redis server, or something between?"
+                    )
                 }
             }
             return HealthResult(.ok, "\(Scripts.live.all.count) loaded")
@@ -172,6 +207,13 @@ enum ClusterChecks {
         }
         do {
             try await mail.relay.probe()
+            guard settings.publicURL != nil else {
+                return HealthResult(
+                    .warning,
+                    "\(mail.relay); mails do not say how to stop them",
+                    action: "set POLLER_PUBLIC_URL to where customers reach this API"
+                )
+            }
             return HealthResult(.ok, "\(mail.relay)")
         } catch {
             return HealthResult(

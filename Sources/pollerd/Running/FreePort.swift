@@ -5,7 +5,9 @@ enum FreePort {
     /// Binds port 0, reads which one the kernel gave, and lets it go again.
     static func find() throws -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        guard descriptor >= 0 else { throw ConfigurationError("no socket can be opened") }
+        guard descriptor >= 0 else {
+            throw ConfigurationError("no socket can be opened: raise the limit of open files")
+        }
         defer { close(descriptor) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -17,7 +19,11 @@ enum FreePort {
                     && getsockname(descriptor, generic, &length) == 0
             }
         }
-        guard isBound else { throw ConfigurationError("no loopback port can be bound") }
+        guard isBound else {
+            throw ConfigurationError(
+                "no port of 127.0.0.1 can be bound: is the loopback interface up?"
+            )
+        }
         return Int(UInt16(bigEndian: address.sin_port))
     }
 }

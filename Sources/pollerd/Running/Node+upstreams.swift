@@ -13,7 +13,7 @@ typealias PolledUpstream = MeteredUpstream<Upstreams, ContinuousClock>
 extension Node {
     /// The credentials of every account that is configured.
     static func accounts(_ settings: Settings) -> StripeAccounts {
-        var keys = settings.sections.accounts.mapValues(\.apiKey)
+        var keys = settings.sections.accounts.compactMapValues(\.apiKey)
         if let key = settings.stripeAPIKey { keys[.main] = key }
         return StripeAccounts(
             keys.mapValues { key in
@@ -114,7 +114,16 @@ extension Node {
     }
 
     private func apiKey(of account: AccountID) -> String? {
-        account == .main ? settings.stripeAPIKey : settings.sections.accounts[account]?.apiKey
+        let own = settings.sections.accounts[account]?.apiKey
+        return account == .main ? settings.stripeAPIKey ?? own : own
+    }
+
+    /// What charges sources, by what their watches or their account say.
+    var charger: StripeCharger {
+        StripeCharger(
+            accounts: accounts,
+            standing: settings.sections.accounts.compactMapValues(\.charge)
+        )
     }
 
     /// Which mode a key is of: `sk_live_…`, `rk_test_…`; nil when it does not tell.

@@ -58,6 +58,8 @@ struct Node: Sendable {
         }
         try refusePublicBindWithoutKeys(keys)
 
+        let channels = roles == [.worker] ? nil : try await channels()
+        services += channels?.services ?? []
         var shared: [Roster<ContinuousClock>.Loop] = []
         if roles.contains(.worker) {
             let polling = polling()
@@ -67,8 +69,8 @@ struct Node: Sendable {
             services.append(DrainedLoop(loop: worker))
             shared.append(share(worker, as: .worker, partitions: cluster.watches.partitions))
         }
-        if roles.contains(.notifier) {
-            let (loop, others) = try await notifier()
+        if roles.contains(.notifier), let channels {
+            let (loop, others) = try await notifier(channels)
             services += others
             shared.append(share(loop, as: .notifier, partitions: cluster.deliveries.partitions))
         }
@@ -77,7 +79,9 @@ struct Node: Sendable {
         if roles.contains(.notifier) {
             services.append(try await gateway(feed: feed, keys: keys))
         }
-        if roles.contains(.api) { services += try await api(feed: feed, keys: keys) }
+        if roles.contains(.api), let channels {
+            services += try await api(feed: feed, keys: keys, channels: channels)
+        }
         services.append(admin())
         return services
     }
@@ -87,7 +91,7 @@ struct Node: Sendable {
     ) -> Reconciler<RedisWatchStore, PollHandler<PolledUpstream>, ContinuousClock> {
         let handler = PollHandler(
             upstream: upstream,
-            charger: StripeCharger(accounts: accounts),
+            charger: charger,
             timeout: settings.pollTimeout,
             logger: log("worker")
         )
@@ -141,71 +145,6 @@ struct Node: Sendable {
         )
     }
 
-    /// The channels close after the loop that uses them: services stop in reverse order.
-    private func notifier() async throws -> (
-        loop: Reconciler<RedisDeliveryQueue, DeliveryHandler<RedisWatchStore>, ContinuousClock>,
-        services: [any Service]
-    ) {
-        let secret = try await ClusterSecrets(cluster: cluster)
-            .webhook(configured: settings.webhookSecret)
-        let webhook = WebhookChannel(
-            secrets: { _ in [secret] },
-            guarding: AddressGuard(allowing: settings.allowedRanges),
-            wallClock: WallClock.now
-        )
-        var channels: [any DeliveryChannel] = [webhook]
-        var services: [any Service] = [webhook]
-        if let mail = settings.mail {
-            let email = EmailChannel(relay: mail.relay, sender: mail.sender)
-            channels.append(email)
-            services.append(email)
-        }
-        let loop = Reconciler(
-            name: "notifier",
-            queue: cluster.deliveries,
-            handler: DeliveryHandler(
-                store: cluster.watches,
-                channels: channels,
-                logger: log("notifier")
-            ),
-            settings: ReconcilerSettings(
-                owner: cluster.owner,
-                concurrency: settings.deliveryConcurrency,
-                lease: settings.deliveryLease,
-                lane: LaneLimit(
-                    ratePerSecond: 0,
-                    burst: 1,
-                    inFlightMax: settings.endpointConcurrency
-                ),
-                drainTimeout: settings.drainTimeout
-            ),
-            clock: clock,
-            logger: log("notifier")
-        )
-        loops.add(loop.drain)
-        services.append(DrainedLoop(loop: loop))
-        services.append(
-            OutboxReader(
-                outbox: cluster.watches,
-                deliveries: cluster.deliveries,
-                owner: cluster.owner,
-                clock: clock,
-                logger: log("outbox")
-            )
-        )
-        services.append(
-            Retention(
-                outbox: cluster.watches,
-                watches: cluster.watches,
-                deliveries: cluster.deliveries,
-                spans: settings.retention,
-                clock: clock,
-                logger: log("retention")
-            )
-        )
-        return (loop, services)
-    }
-
     private func gateway(
         feed: LiveFeed<RedisWatchStore, ContinuousClock>,
         keys: APIKeys?
@@ -218,6 +157,7 @@ struct Node: Sendable {
                 host: settings.gatewayBind.host,
                 port: settings.gatewayBind.port,
                 cursorSecret: secret,
+                allowedOrigins: settings.allowedOrigins,
                 drainTimeout: settings.drainTimeout
             ),
             outbox: cluster.watches,
@@ -238,7 +178,8 @@ struct Node: Sendable {
 
     private func api(
         feed: LiveFeed<RedisWatchStore, ContinuousClock>,
-        keys: APIKeys?
+        keys: APIKeys?,
+        channels: Channels
     ) async throws -> [any Service] {
         let secret = try await ClusterSecrets(cluster: cluster).cursor()
         let backend = APIBackend(
@@ -249,9 +190,21 @@ struct Node: Sendable {
             members: cluster.members,
             laneLimit: settings.lane,
             feed: feed,
+            endpoints: EndpointDesk(
+                store: cluster.endpoints,
+                probe: EndpointProbe(channels: channels.all),
+                standardLimit: endpointLimit,
+                inlineSecret: channels.inlineSecret
+            ),
             checks: ClusterChecks.all(cluster, accounts: accounts, settings: settings),
             cursors: GatewayCursor(secret: secret),
-            webhooks: webhooks()
+            webhooks: webhooks(),
+            streamTokens: LiveTokens(
+                tokens: await StreamTokens(secret: secret, wallClock: WallClock.now)
+            ),
+            mail: try await mailPreferences(),
+            locator: HTTPSources(settings.sections.upstreams),
+            branding: branding
         )
         let server = APIServer(
             bind: settings.apiBind,

@@ -35,6 +35,7 @@ struct NodeProcess {
         defer { redis?.stop() }
         let shutdown = Shutdown(redis: redis, logger: logger)
         try await withThrowingTaskGroup(of: Void.self) { group in
+            // From the first moment on: a signal during the start must end it, too.
             group.addTask { await shutdown.listen(to: signals) }
             if let redis {
                 Announcer.listening("redis", at: redis.url)
@@ -140,6 +141,8 @@ struct NodeProcess {
             try await sandbox.run()
         }
         for await port in ports { return port }
-        throw ConfigurationError("the embedded sandbox did not start")
+        throw ConfigurationError(
+            "the embedded sandbox did not start; set STRIPE_API_KEY to do without it"
+        )
     }
 }

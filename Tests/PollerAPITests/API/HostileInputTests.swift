@@ -40,7 +40,8 @@ struct HostileInputTests {
             field: "source"
         ),
         Case(body: #"{"source":"src_1","sorce":1}"#, code: "unknown_field", field: "sorce"),
-        Case(body: #"{"source":"src_1","url":"x"}"#, code: "unsupported_field", field: "url"),
+        Case(body: #"{"source":"src_1","url":"x"}"#, code: "invalid_value", field: "url"),
+        Case(body: #"{"source":"src_1","until":"paid"}"#, code: "invalid_value", field: "until"),
         Case(body: #"{"source":"src_1","charge":1}"#, code: "wrong_type", field: "charge"),
         Case(body: #"{"source":"pi_1","charge":true}"#, code: "invalid_value", field: "charge"),
         Case(body: #"{"source":"src_1","kind":"card"}"#, code: "invalid_value", field: "kind"),
@@ -182,7 +183,7 @@ struct HostileInputTests {
     func routes() async throws {
         try await LiveAPI.run { api in
             #expect(try await api.get("/v2/watches").code == "not_found")
-            #expect(try await api.get("/v1/endpoints").code == "not_found")
+            #expect(try await api.get("/v1/nowhere").code == "not_found")
             let wrong = try await api.request(.PATCH, "/v1/watches/src_1")
             #expect(wrong.status == 405)
             #expect(wrong.code == "method_not_allowed")

@@ -233,14 +233,14 @@ struct ReturnPageTests {
 
     @Test("a shop's name is text, whatever it holds, and its link goes home alone")
     func branding() throws {
-        #expect(throws: InvalidInput.self) { try ReturnBranding(name: "") }
+        #expect(throws: InvalidInput.self) { try Branding(name: "") }
         #expect(throws: InvalidInput.self) {
-            try ReturnBranding(name: "Shop", homeURL: "javascript:alert(1)")
+            try Branding(name: "Shop", homeURL: "javascript:alert(1)")
         }
         #expect(throws: InvalidInput.self) {
-            try ReturnBranding(name: "Shop", homeURL: "http://shop.example")
+            try Branding(name: "Shop", homeURL: "http://shop.example")
         }
-        _ = try ReturnBranding(name: "Shop", homeURL: "https://shop.example/orders?a=1&b=2")
+        _ = try Branding(name: "Shop", homeURL: "https://shop.example/orders?a=1&b=2")
         #expect(ReturnPage.escaped(#"<a href="x">'&"#) == "&lt;a href=&quot;x&quot;&gt;&#39;&amp;")
     }
 }

@@ -35,6 +35,7 @@ struct SurveyTests {
     private static func survey(
         _ lanes: [LaneReport],
         watches: StoreStats = StoreStats(),
+        deliveries: StoreStats = StoreStats(),
         roles: [String] = ["worker", "notifier"]
     ) -> ClusterSurvey {
         let members = roles.enumerated().map { index, roles in
@@ -50,7 +51,7 @@ struct SurveyTests {
         }
         return ClusterSurvey(
             watches: watches,
-            deliveries: StoreStats(),
+            deliveries: deliveries,
             lanes: lanes,
             more: nil,
             members: members
@@ -154,6 +155,16 @@ struct SurveyTests {
         #expect(try Self.health("outbox", Self.survey([], watches: waiting)).status == .ok)
         let many = Self.survey([], watches: StoreStats(undelivered: 5000))
         #expect(try Self.health("outbox", many).status == .warning)
+    }
+
+    @Test("dead letters and endpoints that are down are warnings that say what to do")
+    func deliveries() throws {
+        let dead = Self.survey([], deliveries: StoreStats(quarantined: 2))
+        #expect(try Self.health("deliveries", dead).status == .warning)
+        #expect(try Self.health("deliveries", dead).action?.contains("--state dead") == true)
+        let down = Self.survey([], deliveries: StoreStats(circuitsOpen: 1))
+        #expect(try Self.health("deliveries", down).status == .warning)
+        #expect(try Self.health("deliveries", Self.survey([])).status == .ok)
     }
 
     @Test("the oldest overdue is told by the store's clock, and is nothing when nothing is overdue")

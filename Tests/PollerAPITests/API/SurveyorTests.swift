@@ -72,7 +72,8 @@ struct SurveyorTests {
             lanes: lanes,
             members: store,
             laneLimit: .stripe,
-            feed: LiveFeed(outbox: store, clock: clock, logger: LiveAPI.quiet)
+            feed: LiveFeed(outbox: store, clock: clock, logger: LiveAPI.quiet),
+            endpoints: .inMemory(time: ClockTime(clock))
         )
         return (Surveyor(backend: backend, clock: clock), lanes, clock)
     }

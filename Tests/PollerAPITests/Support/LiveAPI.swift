@@ -22,6 +22,10 @@ struct LiveAPI: HTTPServer {
         keys: APIKeys = .none,
         checks: [any HealthCheck] = [],
         webhooks: (any WebhookIntake)? = nil,
+        streamTokens: (any StreamTokenIssuing)? = nil,
+        locator: (any SourceLocator)? = nil,
+        mail: MailPreferences? = nil,
+        channels: [any DeliveryChannel] = [],
         partitions: Int = 4,
         _ body: (LiveAPI) async throws -> Void
     ) async throws {
@@ -40,8 +44,12 @@ struct LiveAPI: HTTPServer {
             members: store,
             laneLimit: .stripe,
             feed: observed,
+            endpoints: .inMemory(time: time, channels: channels),
             checks: checks,
-            webhooks: webhooks
+            webhooks: webhooks,
+            streamTokens: streamTokens,
+            mail: mail,
+            locator: locator
         )
         let server = APIServer(
             bind: ListenAddress(host: "127.0.0.1", port: 0),

@@ -28,6 +28,14 @@ final class ScriptedGateway: Sendable {
         func send(_ text: String) async throws {
             try await writer.write(ByteBuffer(string: text))
         }
+
+        /// Keeps the connection open until the client closes it, or the test ends.
+        func hold() async {
+            // Nothing ever comes: cancellation ends it.
+            let (silence, continuation) = AsyncStream.makeStream(of: Void.self)
+            for await _ in silence {}
+            withExtendedLifetime(continuation) {}
+        }
     }
 
     private let asked = Mutex<[String]>([])

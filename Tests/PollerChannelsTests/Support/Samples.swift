@@ -4,6 +4,28 @@ import Poller
 enum Samples {
     static let start = Timestamp(ms: 1_795_165_200_125)
 
+    /// The event of what became of a chargeable source's charge.
+    static func charge(_ status: ChargeSeen.Status, final: Bool = false) -> Event {
+        let watch = Watch(
+            key: WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source),
+            policy: .standard,
+            createdAt: start,
+            deadline: start + .seconds(600),
+            run: 1,
+            seq: 2,
+            state: WatchState(status: .chargeable)
+        )
+        return Event(
+            watch: watch,
+            status: final ? .consumed : .chargeable,
+            final: final,
+            charge: status,
+            object: nil,
+            polledAt: start,
+            lag: .zero
+        )
+    }
+
     /// The event of a source that goes from `previous` to `status`.
     static func event(
         _ source: String = "src_1",

@@ -65,6 +65,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         var reader = inbound
         await withGracefulShutdownHandler {
             await withTaskGroup(of: Void.self) { group in
+                // Beside the reading, and cancelled when that has ended.
                 group.addTask { await self.write(outbound) }
                 group.addTask { await self.keepTime() }
                 group.addTask { await self.pump() }

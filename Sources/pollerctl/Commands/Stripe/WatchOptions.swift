@@ -13,13 +13,19 @@ struct WatchOptions: ParsableArguments {
     @Flag(help: "Watch it, and let the cluster charge it once when it becomes chargeable.")
     var chargeWhenChargeable = false
 
+    @Flag(help: "Watch it, and never charge it, whatever its account charges otherwise.")
+    var neverCharge = false
+
     @Option(help: "Watch by this policy: interactive, standard or patient.")
     var policy: String?
+
+    @Option(help: "How far to follow: left_pending, settled (the default) or final.")
+    var until: String?
 
     @Option(help: "How long to watch, 1s to 90d; the policy's own when absent.")
     var timeout: Span?
 
-    @Option(help: "Where to tell: https://… or mailto:…; may be repeated.")
+    @Option(help: "Where to tell: https://…, mailto:… or redis+stream:NAME; may be repeated.")
     var notify: [String] = []
 
     @Option(help: "The cluster's name of the account; default when absent.")
@@ -28,11 +34,17 @@ struct WatchOptions: ParsableArguments {
     @OptionGroup var server: ServerOptions
 
     /// Whether anything is to be watched.
-    var isWatched: Bool { watch || follow || chargeWhenChargeable }
+    var isWatched: Bool { watch || follow || chargeWhenChargeable || neverCharge }
 
     func validate() throws {
-        guard isWatched || (policy == nil && timeout == nil && notify.isEmpty) else {
-            throw ValidationError("--policy, --timeout and --notify belong to --watch or --follow")
+        guard !(chargeWhenChargeable && neverCharge) else {
+            throw ValidationError("--charge-when-chargeable and --never-charge exclude each other")
+        }
+        guard isWatched || (policy == nil && until == nil && timeout == nil && notify.isEmpty)
+        else {
+            throw ValidationError(
+                "--policy, --until, --timeout and --notify belong to --watch or --follow"
+            )
         }
     }
 
@@ -45,10 +57,11 @@ struct WatchOptions: ParsableArguments {
         let request = WatchRequest(
             name,
             policy: policy,
+            until: until,
             timeout: timeout?.duration,
             notify: notify,
             clientSecret: secret?.rawValue,
-            charge: chargeWhenChargeable ? .whole : nil
+            charge: chargeWhenChargeable ? .whole : neverCharge ? .nothing : nil
         )
         try await server.perform { client in
             let result = try await client.enqueue([request])

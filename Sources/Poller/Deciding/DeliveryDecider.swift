@@ -1,0 +1,163 @@
+/// Decides what follows from an attempt: pure, and the one place that knows.
+///
+/// The life of an event at an endpoint:
+/// 1. Tried, and accepted: the cursor moves behind it, the circuit of the endpoint closes.
+/// 2. Failed: tried again by the schedule. What fails between two attempts of the schedule
+///    (something new was recorded) or as the probe of an open circuit uses nothing of it.
+/// 3. `Retry-After` holds the whole endpoint, up to an hour.
+/// 4. The schedule is used up, or its whole span has passed while the circuit was open: given up.
+///    A receiver that will never take it: rejected. Both stay in the delivery as dead letters,
+///    which somebody may have sent again.
+package struct DeliveryDecider: Sendable {
+    /// How long an endpoint that answered 410 is left alone.
+    private static let goneHold = Duration.seconds(3600)
+
+    private let schedule: RetrySchedule
+    /// The span after which the fallback is told; nil when there is none.
+    private let notifyBy: Duration?
+
+    /// Decides by a schedule.
+    package init(schedule: RetrySchedule, notifyBy: Duration? = nil) {
+        self.schedule = schedule
+        self.notifyBy = notifyBy
+    }
+
+    /// What follows from `result`.
+    ///
+    /// - Parameters:
+    ///   - state: the delivery before the attempt.
+    ///   - event: the event that was tried.
+    ///   - result: what came of it.
+    ///   - trouble: that of the endpoint when the delivery was claimed.
+    ///   - more: whether something may be left to tell after this event.
+    ///   - now: the store's time.
+    ///   - chance: for the jitter.
+    /// - Returns: what to record, and what it says about the endpoint.
+    package func decide(
+        _ state: DeliveryState,
+        _ event: Event,
+        _ result: AttemptResult,
+        trouble: LaneTrouble?,
+        more: Bool,
+        now: Timestamp,
+        chance: inout some RandomNumberGenerator
+    ) -> DeliveryDecision {
+        var next = state
+        next.attempts += 1
+        switch result.outcome {
+        case .delivered:
+            next.settle(event.seq)
+            return ended(.delivered, next, event, .fine, more)
+        case .skipped:
+            next.settle(event.seq)
+            return ended(.skipped, next, event, .hold(.zero), more)
+        case .rejected:
+            next.giveUp(event.seq)
+            return ended(.rejected, next, event, signal(result), more)
+        case .failed: break
+        }
+        let failedSince = state.failedSince ?? now
+        next.failedSince = failedSince
+        let isExtra = state.retryAt.map { now < $0 } ?? false
+        let isProbe = trouble?.isProbed ?? false
+        if !isExtra, !isProbe { next.failures += 1 }
+        let planned: Duration?
+        if isExtra, let retryAt = state.retryAt {
+            planned = retryAt - now
+        } else if isProbe, now - failedSince >= schedule.span {
+            planned = nil
+        } else {
+            planned = schedule.wait(failures: max(next.failures, 1), using: &chance)
+        }
+        guard let planned else {
+            next.giveUp(event.seq)
+            return ended(.givenUp, next, event, signal(result), more)
+        }
+        let wish = min(result.retryAfter ?? .zero, RetryAfter.longest)
+        next.retryAt = now + max(planned, wish)
+        return again(next, event, max(planned, wish), signal(result), now)
+    }
+
+    /// What follows when an event has waited for longer than its schedule goes on, and its
+    /// endpoint has failed for as long; nil while that is not so, and when somebody asked for it.
+    ///
+    /// Without this the deliveries of an endpoint that never comes back would pile up for ever:
+    /// its circuit lets only one of them try at a time.
+    package func outlived(
+        _ state: DeliveryState,
+        _ event: Event,
+        trouble: LaneTrouble?,
+        more: Bool,
+        now: Timestamp
+    ) -> DeliveryDecision? {
+        guard let trouble, trouble.isProbed, state.again.isEmpty,
+            now - max(event.polledAt, trouble.since) > schedule.span
+        else { return nil }
+        var next = state
+        next.giveUp(event.seq)
+        return ended(.givenUp, next, event, .hold(.zero), more)
+    }
+
+    private func ended(
+        _ fate: DeliveryDecision.Fate,
+        _ state: DeliveryState,
+        _ event: Event,
+        _ signal: LaneSignal,
+        _ more: Bool
+    ) -> DeliveryDecision {
+        var state = state
+        let escalates = fate != .delivered && notifyBy != nil && state.escalated < event.seq
+        if escalates { state.escalated = event.seq }
+        let isIdle = !more && state.again.isEmpty
+        return DeliveryDecision(
+            fate: fate,
+            state: state,
+            verdict: isIdle ? state.restingVerdict : .next(after: .zero),
+            signal: signal,
+            wait: nil,
+            escalates: escalates
+        )
+    }
+
+    /// Failed: comes back after `wait`, or earlier when the fallback is due before.
+    private func again(
+        _ state: DeliveryState,
+        _ event: Event,
+        _ wait: Duration,
+        _ signal: LaneSignal,
+        _ now: Timestamp
+    ) -> DeliveryDecision {
+        var (state, wait, escalates) = (state, wait, false)
+        if let notifyBy, state.escalated < event.seq {
+            let left = event.polledAt + notifyBy - now
+            escalates = left <= .zero
+            if escalates { state.escalated = event.seq } else { wait = min(wait, left) }
+        }
+        return DeliveryDecision(
+            fate: .failed,
+            state: state,
+            verdict: .next(after: wait),
+            signal: signal,
+            wait: wait,
+            escalates: escalates
+        )
+    }
+
+    /// What the attempt says about every delivery to this endpoint.
+    private func signal(_ result: AttemptResult) -> LaneSignal {
+        switch result.kind {
+        case .ok, .refused: return .fine
+        case .gone: return .refused(Self.goneHold)
+        // Ours, or about this one message: nothing about the endpoint.
+        case .local, .unusable, .poison, .suppressed: return .hold(.zero)
+        default: break
+        }
+        guard let wish = result.retryAfter, wish > .zero else { return .failing }
+        return .hold(min(wish, RetryAfter.longest))
+    }
+}
+
+extension DeliveryState {
+    /// Nothing is left to tell: dead letters keep it among those a person should look at.
+    package var restingVerdict: Verdict { dead.isEmpty ? .rest : .setAside }
+}

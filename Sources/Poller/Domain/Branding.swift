@@ -1,0 +1,98 @@
+/// Whose payments these are, as customers see it: on the return page and in mails.
+///
+/// *Shape* (`branding:` of an account in the configuration file):
+/// ```
+/// branding:
+///   name: Shop GmbH
+///   url: https://shop.example/orders
+///   support: help@shop.example
+///   colour: "#1a73e8"
+///   logo: https://shop.example/logo.png
+/// ```
+/// Each value is checked for where it ends: in a mail's header, in an attribute of a tag, in a
+/// style. So none can leave its place, whoever writes the file.
+package struct Branding: Hashable, Sendable {
+    /// The shop's name.
+    package let name: String
+    /// Where "back to the shop" leads.
+    package let homeURL: String?
+    /// Who answers a customer's questions; replies to a mail go there.
+    package let support: MailAddress?
+    /// `#rrggbb`, of headings and buttons.
+    package let colour: String?
+    /// A picture that mail programs load from the shop.
+    package let logoURL: String?
+
+    /// Checks a shop.
+    ///
+    /// Errors: ``InvalidInput`` that names the key and says what it must be.
+    package init(
+        name: String,
+        homeURL: String? = nil,
+        support: String? = nil,
+        colour: String? = nil,
+        logoURL: String? = nil
+    ) throws(InvalidInput) {
+        guard (1...80).contains(name.count), name.unicodeScalars.allSatisfy(Self.isShown) else {
+            throw InvalidInput(
+                field: "branding.name",
+                message: "must have 1 to 80 characters and no control characters"
+            )
+        }
+        if let colour {
+            let digits = colour.dropFirst()
+            guard colour.hasPrefix("#"), digits.utf8.count == 6,
+                digits.utf8.allSatisfy(Self.isHexDigit)
+            else {
+                throw InvalidInput(
+                    field: "branding.colour",
+                    message: "must be written #rrggbb, such as #1a73e8"
+                )
+            }
+        }
+        try Self.check(homeURL, field: "branding.url")
+        try Self.check(logoURL, field: "branding.logo")
+        self.name = name
+        self.homeURL = homeURL
+        self.support = try support.map { text throws(InvalidInput) in
+            try MailAddress(text, field: "branding.support")
+        }
+        self.colour = colour?.lowercased()
+        self.logoURL = logoURL
+    }
+
+    /// An https address, or an http one of this machine.
+    private static func check(_ url: String?, field: String) throws(InvalidInput) {
+        guard let url else { return }
+        let forbidden = Set("\"'<>\\`{}|^".utf8)
+        let isPlain = url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !forbidden.contains($0) }
+        let authority = url.drop { $0 != "/" }.dropFirst(2).prefix { !"/?#".contains($0) }
+        let host = authority.prefix { $0 != ":" }
+        let isLocal = url.hasPrefix("http://") && (host == "127.0.0.1" || host == "localhost")
+        guard isPlain, url.utf8.count <= 2048, url.hasPrefix("https://") || isLocal,
+            !host.isEmpty, !authority.contains("@")
+        else {
+            throw InvalidInput(
+                field: field,
+                message: "must be an https address such as https://shop.example/orders"
+            )
+        }
+    }
+
+    /// No line break, of any script, and nothing that turns the direction of what follows.
+    private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7F..<0xA0, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: false
+        default: true
+        }
+    }
+
+    private static func isHexDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+            UInt8(ascii: "A")...UInt8(ascii: "F"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,73 @@
+/// A header of its own that an endpoint gets with every message; its value never shows itself.
+package struct EndpointHeader: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+    /// Own headers of one endpoint: a credential and some routing need no more.
+    package static let countMax = 20
+    /// What a bearer token of a few claims needs, with room.
+    package static let valueBytesMax = 2048
+
+    /// Names that belong to HTTP, to the connection or to us; and the beginnings of such names.
+    private static let reserved: Set<String> = [
+        "host", "content-length", "content-type", "content-encoding", "transfer-encoding",
+        "connection", "keep-alive", "te", "trailer", "upgrade", "expect", "http2-settings",
+        "user-agent", "accept-encoding", "cookie", "origin", "referer",
+    ]
+    private static let reservedPrefixes = ["webhook-", "proxy-", "sec-", ":"]
+
+    /// As given; compared without case.
+    package let name: String
+    package let value: String
+
+    /// Checks that both can stand in a request and do no harm there.
+    package init(_ name: String, _ value: String) throws(InvalidInput) {
+        let lower = name.lowercased()
+        guard (1...64).contains(name.utf8.count),
+            name.utf8.allSatisfy({ byte in
+                (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
+                    || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+            })
+        else {
+            throw InvalidInput(
+                field: "headers",
+                message: "has a name that is not 1 to 64 letters, digits, '-' or '_'"
+            )
+        }
+        guard !Self.reserved.contains(lower),
+            !Self.reservedPrefixes.contains(where: lower.hasPrefix)
+        else {
+            throw InvalidInput(
+                field: "headers.\(name)",
+                message: "is set by HTTP or by the sender; choose another name"
+            )
+        }
+        guard value.utf8.count <= Self.valueBytesMax,
+            value.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
+        else {
+            throw InvalidInput(
+                field: "headers.\(name)",
+                message: "must be at most \(Self.valueBytesMax) printable ASCII characters"
+            )
+        }
+        self.name = name
+        self.value = value
+    }
+
+    /// Refuses too many headers, and one name twice.
+    package static func check(_ headers: [EndpointHeader]) throws(InvalidInput) {
+        guard headers.count <= countMax else {
+            throw InvalidInput(
+                field: "headers",
+                message: "names \(headers.count) headers; at most \(countMax) are allowed"
+            )
+        }
+        var seen: Set<String> = []
+        for header in headers where !seen.insert(header.name.lowercased()).inserted {
+            throw InvalidInput(field: "headers.\(header.name)", message: "is given twice")
+        }
+    }
+
+    /// The name alone.
+    package var description: String { name }
+
+    /// Shows the name alone.
+    package var customMirror: Mirror { Mirror(self, children: ["name": name]) }
+}

@@ -1,0 +1,104 @@
+import Foundation
+
+/// Which events of its account an endpoint asked for; what is left empty excludes nothing.
+package struct EndpointScope: Hashable, Sendable {
+    /// Patterns an endpoint may name: more than there are types is a mistake.
+    package static let typesMax = 50
+    /// Sources an endpoint may name; who means more means them all, or metadata.
+    package static let sourcesMax = 100
+    /// Entries of metadata that may be asked for.
+    package static let metadataMax = 10
+
+    /// Every event of the account.
+    package static let everything = EndpointScope()
+
+    /// Event types such as `source.chargeable`, or `source.*` for all that begin so.
+    package let types: [String]
+    package let sources: Set<SourceID>
+    /// What the watch's metadata must hold, all of it.
+    package let metadata: [String: String]
+    /// Only the last event of a run: the final status, or that we stopped looking.
+    package let finalOnly: Bool
+
+    private init() {
+        types = []
+        sources = []
+        metadata = [:]
+        finalOnly = false
+    }
+
+    /// Checks what somebody asked for.
+    package init(
+        types: [String] = [],
+        sources: [String] = [],
+        metadata: [String: String] = [:],
+        finalOnly: Bool = false
+    ) throws(InvalidInput) {
+        guard types.count <= Self.typesMax else {
+            throw InvalidInput(
+                field: "types",
+                message: "names \(types.count) types; at most \(Self.typesMax) are allowed"
+            )
+        }
+        for type in types where !Self.isPattern(type) {
+            throw InvalidInput(
+                field: "types",
+                message: "must be event types such as source.chargeable, or all of a sort: "
+                    + "\(Self.subjects.map { "\($0).*" }.joined(separator: ", "))"
+            )
+        }
+        guard sources.count <= Self.sourcesMax else {
+            throw InvalidInput(
+                field: "sources",
+                message: "names \(sources.count) sources; at most \(Self.sourcesMax) are allowed"
+            )
+        }
+        var ids: Set<SourceID> = []
+        for text in sources { ids.insert(try SourceID(text)) }
+        guard metadata.count <= Self.metadataMax else {
+            throw InvalidInput(
+                field: "metadata",
+                message: "has \(metadata.count) entries; at most \(Self.metadataMax) are allowed"
+            )
+        }
+        self.types = types
+        self.sources = ids
+        self.metadata = metadata
+        self.finalOnly = finalOnly
+    }
+
+    /// Whether an event passes, as far as the event itself tells: not the metadata.
+    package func wants(_ event: Event) -> Bool {
+        (!finalOnly || event.closed != nil)
+            && (sources.isEmpty || sources.contains(event.key.source))
+            && (types.isEmpty || types.contains { Self.matches($0, event.type) })
+    }
+
+    /// Whether a watch passes whose metadata is this JSON object, or empty.
+    package func admits(metadata text: String) -> Bool {
+        if metadata.isEmpty { return true }
+        // Stored by us as an object of strings; anything else has none of what is asked for.
+        guard let found = try? JSONDecoder().decode([String: String].self, from: Data(text.utf8))
+        else { return false }
+        return metadata.allSatisfy { found[$0.key] == $0.value }
+    }
+
+    /// What an event's type begins with.
+    private static let subjects = SourceKind.allCases.map(\.rawValue) + ["watch"]
+
+    private static func matches(_ pattern: String, _ type: String) -> Bool {
+        pattern.hasSuffix(".*") ? type.hasPrefix(pattern.dropLast()) : type == pattern
+    }
+
+    private static func isPattern(_ text: String) -> Bool {
+        let name = text.hasSuffix(".*") ? text.dropLast(2) : text[...]
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        let isName = name.utf8.allSatisfy { byte in
+            (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte)
+                || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
+                || byte == UInt8(ascii: "-")
+        }
+        return isName && text.utf8.count <= 128 && subjects.contains(String(parts[0]))
+            && (text.hasSuffix(".*") || parts.count > 1)
+    }
+}

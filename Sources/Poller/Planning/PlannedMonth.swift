@@ -1,0 +1,238 @@
+/// Runs an account's traffic through the real decider in virtual time.
+///
+/// *Problem*: how many GETs a source costs, and how soon a change is known, follows from policy,
+/// lane limit, read budget, sweep and webhooks together; no formula holds once the lane is full.
+///
+/// *Approach*: sources begin at random moments; a lane of the real rate and burst serves two wheels
+/// four to one, as the queue does; each poll is decided by ``PollDecider``, with the stretch that
+/// ``ReadBudget`` gives for what was read so far. A change makes a hint after the next sweep or the
+/// webhook, whichever is first. An answer takes no time.
+///
+/// *Window*: three lives, or as many as 500 sources take, of which all are measured but the first
+/// and the last life, so that neither an empty nor an ending lane flatters the result. Where that
+/// is more than ``sourcesMax`` sources, every n-th is run on an n-th of the lane.
+package struct PlannedMonth {
+    /// Sources of one run: enough for a 99th percentile, few enough for seconds.
+    package static let sourcesMax = 10_000
+    private static let sourcesMin = 500
+    private static let pageEvents = 100.0
+
+    private struct Source {
+        let begins: Int64
+        let changes: Int64
+        var state = WatchState()
+        var hinted: Int64?
+        var seq = 0
+        var turn: Int32 = 0
+        var known: Int64?
+        var isOver = false
+    }
+
+    private let traffic: PlannedTraffic
+    private let key = WatchKey(
+        account: .main,
+        source: SourceID(unchecked: "src_planned"),
+        kind: .source
+    )
+    private let decider = PollDecider()
+    private var chance: any RandomNumberGenerator
+    private let scale: Double
+    private let end: Int64
+    private var sources: [Source] = []
+    private var urgent = PlannedQueue()
+    private var rest = PlannedQueue()
+    private var hints = PlannedQueue()
+    private var served = 0
+    private var polls = 0
+    /// When the lane's next token would be due if it were served without a burst.
+    private var arrival = 0.0
+
+    /// Prepares a run of at most `sourcesMax` sources; the same `chance` gives the same result.
+    package init(
+        _ traffic: PlannedTraffic,
+        sourcesMax: Int = PlannedMonth.sourcesMax,
+        using chance: some RandomNumberGenerator
+    ) {
+        self.traffic = traffic
+        self.chance = chance
+        let inThreeLives = 3 * traffic.life.inSeconds * traffic.beginningsPerSecond
+        scale = min(1, Double(sourcesMax) / max(inThreeLives, 1))
+        let count = max(min(Self.sourcesMin, sourcesMax), Int(inThreeLives * scale))
+        let window = Double(count) / (traffic.beginningsPerSecond * scale)
+        end = Int64(max(window, 3 * traffic.life.inSeconds) * 1000)
+        sources.reserveCapacity(count)
+        for item in 0..<count { begin(item) }
+    }
+
+    /// Runs it.
+    package mutating func run() -> PlannedOutcome {
+        while let time = nextPoll(), time < end {
+            if let hint = hints.first, hint.due <= time {
+                take(hint)
+            } else {
+                serve(at: time)
+            }
+        }
+        return outcome()
+    }
+
+    private mutating func begin(_ item: Int) {
+        let begins = Int64.random(in: 0..<end, using: &chance)
+        let changes = begins + Int64.random(in: 0..<traffic.life.ms, using: &chance)
+        sources.append(Source(begins: begins, changes: changes))
+        urgent.push(PlannedQueue.Turn(due: begins, item: item, number: 0))
+        if let told = told(changes) {
+            hints.push(PlannedQueue.Turn(due: told, item: item, number: 0))
+        }
+    }
+
+    /// When somebody tells of a change.
+    private mutating func told(_ changes: Int64) -> Int64? {
+        guard let interval = traffic.effectiveSweepInterval?.ms else { return nil }
+        let swept = (changes / interval + 1) * interval
+        guard traffic.hints == .sweepAndWebhooks,
+            Double.random(in: 0..<1, using: &chance) >= traffic.webhookLoss
+        else { return swept }
+        let delay = traffic.webhookDelay.inSeconds * 1000
+        let posted =
+            changes + Int64(delay * Double.random(in: 0.5...1.5, using: &chance))
+        return min(swept, posted)
+    }
+
+    /// When the lane serves somebody next; nil when nobody waits.
+    private mutating func nextPoll() -> Int64? {
+        Self.dropVoid(&urgent, sources)
+        Self.dropVoid(&rest, sources)
+        let due = [urgent.first?.due, rest.first?.due].compactMap(\.self).min()
+        guard let due else { return nil }
+        let allowed = arrival - Double(traffic.lane.burst - 1) * interval
+        return max(due, Int64(allowed.rounded(.up)))
+    }
+
+    /// Milliseconds of the lane between two polls; 0 when it has no limit.
+    private var interval: Double {
+        traffic.lane.ratePerSecond > 0 ? 1000 / (traffic.lane.ratePerSecond * scale) : 0
+    }
+
+    private static func dropVoid(_ queue: inout PlannedQueue, _ sources: [Source]) {
+        while let turn = queue.first,
+            sources[turn.item].isOver || sources[turn.item].turn != turn.number
+        {
+            _ = queue.pop()
+        }
+    }
+
+    private mutating func take(_ hint: PlannedQueue.Turn) {
+        _ = hints.pop()
+        guard !sources[hint.item].isOver else { return }
+        sources[hint.item].hinted = hint.due
+        place(hint.item, due: hint.due, isUrgent: true)
+    }
+
+    private mutating func place(_ item: Int, due: Int64, isUrgent: Bool) {
+        sources[item].turn += 1
+        let turn = PlannedQueue.Turn(due: due, item: item, number: sources[item].turn)
+        if isUrgent { urgent.push(turn) } else { rest.push(turn) }
+    }
+
+    private mutating func serve(at time: Int64) {
+        let isUrgentDue = urgent.first.map { $0.due <= time } ?? false
+        let isRestDue = rest.first.map { $0.due <= time } ?? false
+        served += 1
+        let isRestsTurn = isRestDue && (!isUrgentDue || served % 5 == 0)
+        guard let turn = isRestsTurn ? rest.pop() : urgent.pop() else { return }
+        arrival = max(arrival, Double(time)) + interval
+        polls += 1
+        poll(turn, at: Timestamp(ms: time))
+    }
+
+    private mutating func poll(_ turn: PlannedQueue.Turn, at now: Timestamp) {
+        let source = sources[turn.item]
+        let begins = Timestamp(ms: source.begins)
+        let watch = Watch(
+            key: key,
+            policy: traffic.policy,
+            createdAt: begins,
+            deadline: begins + max(traffic.policy.timeout, traffic.life + .seconds(3600)),
+            run: 1,
+            seq: source.seq,
+            hintedAt: source.hinted.map(Timestamp.init(ms:)),
+            state: source.state
+        )
+        let isChanged = now.ms >= source.changes
+        let seen = Observation(
+            status: isChanged ? .consumed : Self.pending,
+            final: isChanged,
+            object: nil,
+            expiresAt: begins + traffic.life,
+            stretch: stretch(at: now.ms)
+        )
+        let decision = decider.decide(
+            watch,
+            .observed(seen),
+            due: Timestamp(ms: turn.due),
+            polledAt: now,
+            now: now,
+            using: &chance
+        )
+        sources[turn.item].state = decision.change.state
+        if decision.change.event != nil { sources[turn.item].seq += 1 }
+        if isChanged { sources[turn.item].known = now.ms }
+        switch decision.verdict {
+        case .next(let wait): place(turn.item, due: now.ms + wait.ms, isUrgent: decision.isUrgent)
+        default: sources[turn.item].isOver = true
+        }
+    }
+
+    private static let pending = SourceStatus(unchecked: "pending")
+
+    /// What the read budget asks for, with a month like the time since the beginning.
+    private func stretch(at now: Int64) -> Double {
+        // Before a quarter of a life the beginning would be taken for the rule.
+        let used = now * 4 > traffic.life.ms ? used(polls: polls, in: now) : 0
+        return ReadBudget.stretch(used: used, isSwept: traffic.isSwept)
+    }
+
+    private func used(polls: Int, in span: Int64) -> Double {
+        let months = Double(max(span, 1)) / Double(PlannedTraffic.month.ms)
+        let reads = Double(polls) / scale / months + sweepsPerMonth
+        return ReadUsage(reads: Int(reads), transactions: traffic.sourcesPerMonth).used
+    }
+
+    /// One GET a sweep, and one more for each further page of events.
+    private var sweepsPerMonth: Double {
+        guard let interval = traffic.effectiveSweepInterval else { return 0 }
+        let sweeps = PlannedTraffic.month.inSeconds / interval.inSeconds
+        let pages = Double(traffic.sourcesPerMonth) / sweeps / Self.pageEvents
+        return sweeps * max(1, pages.rounded(.up))
+    }
+
+    private func outcome() -> PlannedOutcome {
+        let measured = sources.filter {
+            $0.begins >= traffic.life.ms && $0.begins < end - traffic.life.ms
+        }
+        let count = Double(max(measured.count, 1))
+        let waits = measured.compactMap { source in source.known.map { $0 - source.changes } }
+            .sorted()
+        func quantile(_ share: Double) -> Double? {
+            let index = Int((share * count).rounded(.up)) - 1
+            return waits.indices.contains(index) ? Double(waits[index]) / 1000 : nil
+        }
+        let attempts = measured.reduce(0) { $0 + $1.state.attempts }
+        return PlannedOutcome(
+            sourcesPerMonth: traffic.sourcesPerMonth,
+            open: traffic.beginningsPerSecond * traffic.life.inSeconds / 2,
+            lifeSeconds: traffic.life.inSeconds,
+            policy: traffic.policy.name,
+            hints: traffic.hints.rawValue,
+            pollsPerSource: Double(attempts) / count,
+            sweepsPerSource: sweepsPerMonth / Double(traffic.sourcesPerMonth),
+            pollsPerSecond: Double(polls) / scale / (Double(end) / 1000),
+            allowanceUsed: used(polls: polls, in: end),
+            stretch: stretch(at: end),
+            knownMedianSeconds: quantile(0.5),
+            known99Seconds: quantile(0.99),
+            unseen: 1 - Double(waits.count) / count
+        )
+    }
+}

@@ -1,0 +1,118 @@
+import Logging
+import Metrics
+
+/// Ends one turn of a delivery: what to record, to log and to count.
+struct DeliveryConcluding: Sendable {
+    /// What a turn has come to.
+    struct Conclusion: Sendable {
+        let record: Reconciled<DeliveryChange>
+        /// Of what the fallback endpoint is to be told before that is recorded.
+        let escalates: Event?
+    }
+
+    private let held: Held<Delivery>
+    private let pending: PendingEvent
+    private let target: DeliveryTarget
+    private let decider: DeliveryDecider
+    private let logger: Logger
+
+    /// A turn that tries an event.
+    init(
+        _ held: Held<Delivery>,
+        _ pending: PendingEvent,
+        _ target: DeliveryTarget,
+        _ decider: DeliveryDecider,
+        _ logger: Logger
+    ) {
+        self.held = held
+        self.pending = pending
+        self.target = target
+        self.decider = decider
+        self.logger = logger
+    }
+
+    private var event: Event { pending.event }
+    private var state: DeliveryState { held.item.state }
+
+    /// Records what came of an attempt.
+    func conclude(_ result: AttemptResult, began: Timestamp) -> Conclusion {
+        var chance = SystemRandomNumberGenerator()
+        let decision = decider.decide(
+            state,
+            event,
+            result,
+            trouble: held.lease.trouble,
+            more: pending.more,
+            now: held.now,
+            chance: &chance
+        )
+        let error = result.outcome == .delivered ? nil : result.reason
+        report(decision, result.kind, error)
+        let attempt = AttemptRecord(
+            at: began,
+            event: event,
+            number: state.failures + 1,
+            result: result
+        )
+        return conclusion(decision, error, attempt)
+    }
+
+    /// Gives an event up without a try when it has outlived its schedule while its endpoint was
+    /// down; nil while it has not.
+    func outlived() -> Conclusion? {
+        let decision = decider.outlived(
+            state,
+            event,
+            trouble: held.lease.trouble,
+            more: pending.more,
+            now: held.now
+        )
+        guard let decision else { return nil }
+        let error = "not sent: its endpoint did not answer for as long as its schedule goes on"
+        report(decision, .timeout, error)
+        return conclusion(decision, error, nil)
+    }
+
+    private func conclusion(
+        _ decision: DeliveryDecision,
+        _ error: String?,
+        _ attempt: AttemptRecord?
+    ) -> Conclusion {
+        Conclusion(
+            record: Reconciled(
+                verdict: decision.verdict,
+                change: DeliveryChange(state: decision.state, lastError: error, attempt: attempt),
+                signal: decision.signal
+            ),
+            escalates: decision.escalates ? event : nil
+        )
+    }
+
+    private func report(_ decision: DeliveryDecision, _ kind: AttemptClass, _ error: String?) {
+        let lag = held.now - event.polledAt
+        var metadata: Logger.Metadata = [
+            "event.id": "\(event.id)", "source": "\(event.key.source)", "seq": "\(event.seq)",
+            "endpoint": "\(held.item.endpoint)", "host": "\(target.url.host)",
+            "attempt": "\(state.failures + 1)", "class": "\(kind.rawValue)",
+        ]
+        if let error { metadata["error"] = "\(error)" }
+        if let wait = decision.wait { metadata["retry.ms"] = "\(wait.ms)" }
+        switch decision.fate {
+        case .delivered:
+            metadata["lag.ms"] = "\(lag.ms)"
+            logger.info("delivered", metadata: metadata)
+            Timer(label: "poller_delivery_lag_seconds").recordMilliseconds(max(lag.ms, 0))
+        case .skipped: logger.info("not sent: the recipient wants no mail", metadata: metadata)
+        case .failed where held.lease.trouble?.isProbed == true:
+            logger.debug("the endpoint still does not answer", metadata: metadata)
+        case .failed: logger.warning("delivery failed, will be tried again", metadata: metadata)
+        case .givenUp: logger.error("delivery given up: no attempt is left", metadata: metadata)
+        case .rejected:
+            logger.error("delivery given up: the receiver refused it", metadata: metadata)
+        }
+        Counter(
+            label: "poller_deliveries_total",
+            dimensions: [("scheme", target.url.scheme), ("result", decision.fate.rawValue)]
+        ).increment()
+    }
+}

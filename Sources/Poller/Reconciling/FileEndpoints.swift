@@ -1,0 +1,85 @@
+/// Makes the registry agree with the endpoints that a configuration file describes.
+///
+/// Their ids follow from account and name, so that every notifier with the file comes to the same
+/// registry, whoever is first. An endpoint that is no longer in the file is disabled, not
+/// removed: a line lost in an edit must not cost anybody what waits for them.
+package struct FileEndpoints: Sendable {
+    /// Why an endpoint is disabled that the file does not name any more.
+    package static let goneReason = "not in the configuration file any more"
+
+    /// What was done to one endpoint.
+    package struct Change: Hashable, Sendable {
+        /// `created`, `changed`, `enabled again` or `disabled`.
+        package let what: String
+        package let id: EndpointID
+    }
+
+    private let wanted: [Endpoint]
+    private let store: any EndpointStore
+
+    /// Those of the file, each with a name.
+    package init(_ wanted: [Endpoint], store: any EndpointStore) {
+        self.wanted = wanted
+        self.store = store
+    }
+
+    /// Whether an endpoint of the file is not in the registry: the store has lost it.
+    func isMissing(in directory: EndpointDirectory) -> Bool {
+        wanted.contains { directory.known($0.id) == nil }
+    }
+
+    /// Applies the file once; returns what that has changed.
+    ///
+    /// Errors: ``InvalidInput`` when there are too many endpoints.
+    package func apply() async throws -> [Change] {
+        var changes: [Change] = []
+        for endpoint in wanted {
+            if let change = try await apply(endpoint) { changes.append(change) }
+        }
+        let ids = Set(wanted.map(\.id))
+        var cursor: String?
+        repeat {
+            let page = try await store.list(account: nil, limit: 500, cursor: cursor)
+            for endpoint in page.items
+            where endpoint.name != nil && endpoint.isEnabled && !ids.contains(endpoint.id) {
+                try await store.disable(endpoint.id, reason: Self.goneReason)
+                changes.append(Change(what: "disabled", id: endpoint.id))
+            }
+            cursor = page.next
+        } while cursor != nil
+        return changes
+    }
+
+    /// Whether an endpoint was of a file that does not name it any more: nobody needs it.
+    package static func hasLeft(_ endpoint: Endpoint) -> Bool {
+        if case .disabled(goneReason, _) = endpoint.state { return true }
+        return false
+    }
+
+    private func apply(_ wish: Endpoint) async throws -> Change? {
+        guard let old = try await store.read(wish.id)?.endpoint else {
+            switch try await store.create(wish, request: nil) {
+            case .created: return Change(what: "created", id: wish.id)
+            case .tooMany:
+                throw InvalidInput(
+                    field: "endpoints",
+                    message: "has \(wish.name ?? "one") beyond the \(Endpoint.countMax) there "
+                        + "may be; remove those nobody needs"
+                )
+            // Another notifier was faster with the same file.
+            case .exists, .repeated, .conflict: return nil
+            }
+        }
+        let new = try await store.update(wish.id) { endpoint, _ in
+            endpoint.url = wish.url
+            endpoint.secrets = wish.secrets
+            let state = endpoint.state
+            endpoint.choose(from: wish)
+            endpoint.state = state
+            if case .disabled(Self.goneReason, _) = state { endpoint.state = .enabled }
+        }
+        guard let new, new != old else { return nil }
+        let isBack = new.isEnabled && !old.isEnabled
+        return Change(what: isBack ? "enabled again" : "changed", id: wish.id)
+    }
+}

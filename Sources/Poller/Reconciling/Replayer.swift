@@ -1,0 +1,208 @@
+/// Has an endpoint sent again what it did not get, or everything since an instant.
+///
+/// It changes what deliveries remember; the notifiers do the sending, at the endpoint's own pace and
+/// in order. A delivery that is being tried is looked at again a little later. A crash leaves the
+/// deliveries changed so far changed: the job can be asked for again, and what was accepted since
+/// is then no longer among the dead.
+package struct Replayer: Sendable {
+    /// Deliveries changed in one operation, and read for it.
+    private static let batch = 50
+    /// Looks at a delivery that somebody holds; an attempt takes at most 30 s.
+    private static let looksMax = 40
+    private static let pause = Duration.seconds(1)
+
+    private let watches: any WatchStore
+    private let outbox: any Outbox
+    private let deliveries: any DeliveryQueue & DeliveryBook
+    private let clock: any Clock<Duration>
+
+    /// Works on these stores, at the pace of `clock`.
+    package init(
+        watches: any WatchStore,
+        outbox: any Outbox,
+        deliveries: any DeliveryQueue & DeliveryBook,
+        clock: any Clock<Duration>
+    ) {
+        self.watches = watches
+        self.outbox = outbox
+        self.deliveries = deliveries
+        self.clock = clock
+    }
+
+    /// Does a job to its end, telling the store how it goes.
+    ///
+    /// `endpoint` is the registered one, nil for an inline URL.
+    package func run(_ job: ReplayJob, endpoint: Endpoint?) async {
+        var job = job
+        do {
+            try await replay(&job, endpoint)
+            job.progress = .finished
+        } catch {
+            job.progress = .failed
+            job.error = "\(error)"
+        }
+        // Cancelled or not, its end is told; a store that cannot be asked forgets it by itself.
+        try? await deliveries.record(job)
+    }
+
+    private func replay(_ job: inout ReplayJob, _ endpoint: Endpoint?) async throws {
+        let id = EndpointID(unchecked: job.endpoint)
+        var seen: Set<DeliveryID> = []
+        var cursor: String?
+        repeat {
+            let page = try await deliveries.deliveries(
+                DeliveryQuery(
+                    endpoint: id,
+                    state: job.choice == .dead ? .dead : nil,
+                    limit: Self.batch,
+                    cursor: cursor
+                )
+            )
+            let new = page.items.filter { seen.insert($0.id).inserted }
+            guard seen.count <= ReplayJob.lookedAtMax else {
+                throw InvalidInput(
+                    field: "since",
+                    message:
+                        "leads to more than \(ReplayJob.lookedAtMax) deliveries; name a later one"
+                )
+            }
+            job.lookedAt += new.count
+            try await revise(new, &job, endpoint)
+            try await deliveries.record(job)
+            cursor = page.next
+        } while cursor != nil
+        if job.choice == .all, let endpoint { try await markMissing(&job, endpoint, seen) }
+    }
+
+    private func revise(
+        _ snapshots: [DeliverySnapshot],
+        _ job: inout ReplayJob,
+        _ endpoint: Endpoint?
+    ) async throws {
+        var open = snapshots
+        for look in 0..<Self.looksMax where !open.isEmpty {
+            if look > 0 {
+                try await clock.sleep(for: Self.pause)
+                open = try await read(open)
+            }
+            var revisions: [(revision: DeliveryRevision, events: Int)] = []
+            // What is being tried is about to remember something else.
+            var held = job.isDryRun ? [] : open.filter { $0.place == .leased }
+            for snapshot in open where job.isDryRun || snapshot.place != .leased {
+                if let found = try await revision(of: snapshot, job, endpoint) {
+                    revisions.append(found)
+                }
+            }
+            if job.isDryRun {
+                job.matched += revisions.count
+                job.events += revisions.reduce(0) { $0 + $1.events }
+                return
+            }
+            let results = try await deliveries.revise(
+                revisions.map(\.revision),
+                endingHolds: false
+            )
+            var done = 0
+            for (found, result) in zip(revisions, results) {
+                switch result {
+                case .done:
+                    done += 1
+                    job.events += found.events
+                case .missing: break
+                case .busy: held += open.filter { $0.id == found.revision.id }
+                }
+            }
+            job.matched += done
+            open = held
+            if done > 0 { try await clock.sleep(for: .seconds(1) * done / max(job.rate, 1)) }
+        }
+        job.busy += open.count
+    }
+
+    private func read(
+        _ snapshots: [DeliverySnapshot]
+    ) async throws(StoreError) -> [DeliverySnapshot] {
+        var found: [DeliverySnapshot] = []
+        for snapshot in snapshots {
+            if let now = try await deliveries.delivery(snapshot.id) { found.append(now) }
+        }
+        return found
+    }
+
+    /// What is to change in a delivery; nil when it has nothing to send again.
+    private func revision(
+        of snapshot: DeliverySnapshot,
+        _ job: ReplayJob,
+        _ endpoint: Endpoint?
+    ) async throws -> (DeliveryRevision, Int)? {
+        let old = snapshot.delivery.state
+        var new = old
+        let since = job.sinceMs.map(Timestamp.init(ms:))
+        let count: Int
+        switch job.choice {
+        case .dead where since == nil:
+            new.revive()
+            count = new.again.count
+        case .dead:
+            let log = try await log(of: snapshot, since, endpoint)
+            new.revive(Set(log.map(\.seq)))
+            count = new.again.count
+        case .all:
+            let log = try await log(of: snapshot, since, endpoint)
+            guard let first = log.first else { return nil }
+            new.rewind(to: first.seq - 1)
+            count = log.count { $0.seq <= old.cursor }
+        }
+        guard new != old else { return nil }
+        return (DeliveryRevision(id: snapshot.id, from: old, to: new), count)
+    }
+
+    private func log(
+        of snapshot: DeliverySnapshot,
+        _ since: Timestamp?,
+        _ endpoint: Endpoint?
+    ) async throws(StoreError) -> [Event] {
+        // All that a watch keeps.
+        let events = try await watches.events(of: snapshot.delivery.watch, after: 0, limit: 100)
+        return events.filter { event in
+            event.polledAt >= since ?? event.polledAt && endpoint?.wants(event) ?? true
+        }
+    }
+
+    /// Sources of which the endpoint was never told, because it was disabled for too long.
+    private func markMissing(
+        _ job: inout ReplayJob,
+        _ endpoint: Endpoint,
+        _ seen: Set<DeliveryID>
+    ) async throws {
+        let since = max((job.sinceMs ?? 0) - 1, 0)
+        var seen = seen
+        for partition in 0..<outbox.partitions {
+            var position = "\(since)-0"
+            while true {
+                let entries = try await outbox.entries(
+                    partition: partition,
+                    after: position,
+                    limit: 200
+                )
+                guard let last = entries.last else { break }
+                position = last.id
+                let missing = entries.filter { entry in
+                    let id = deliveries.id(of: endpoint.id, entry.event.key)
+                    return endpoint.wants(entry.event) && seen.insert(id).inserted
+                }
+                guard !missing.isEmpty else { continue }
+                job.lookedAt += missing.count
+                job.matched += missing.count
+                job.events += missing.count
+                if !job.isDryRun {
+                    try await deliveries.mark(
+                        missing.map { DeliveryMark(endpoint: endpoint.id, watch: $0.event.key) }
+                    )
+                    try await clock.sleep(for: .seconds(1) * missing.count / max(job.rate, 1))
+                }
+                try await deliveries.record(job)
+            }
+        }
+    }
+}

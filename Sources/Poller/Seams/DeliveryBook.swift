@@ -1,0 +1,84 @@
+/// What operators ask of deliveries: how they stand, what was tried, and to try again.
+package protocol DeliveryBook: Sendable {
+    /// The name of the delivery of a watch's events to an endpoint, whether there is one or not.
+    func id(of endpoint: EndpointID, _ watch: WatchKey) -> DeliveryID
+
+    /// Reads one; nil when there is none.
+    func delivery(_ id: DeliveryID) async throws(StoreError) -> DeliverySnapshot?
+
+    /// Its newest attempts, the oldest of them first; at most ``AttemptRecord/countMax``.
+    func attempts(of id: DeliveryID) async throws(StoreError) -> [AttemptRecord]
+
+    /// A page of deliveries. A moving picture: one that is tried while you page may show up
+    /// twice or not at all. A page may be empty and still have a next one.
+    func deliveries(_ query: DeliveryQuery) async throws(StoreError) -> ListPage<DeliverySnapshot>
+
+    /// Changes what deliveries remember and makes them due now; one result for each, in order.
+    ///
+    /// All belong to one partition. With `endingHolds` their endpoints are tried at once even
+    /// while a circuit is open or a `Retry-After` runs; that stays so when the attempt fails.
+    func revise(
+        _ revisions: [DeliveryRevision],
+        endingHolds: Bool
+    ) async throws(StoreError) -> [RevisionResult]
+
+    /// How the last replay of an endpoint stands; nil when there was none for a week, and three
+    /// minutes after the process that ran it died.
+    func replay(of endpoint: EndpointID) async throws(StoreError) -> ReplayJob?
+
+    /// Tells how a replay stands, at least every two minutes while it is running.
+    func record(_ job: ReplayJob) async throws(StoreError)
+}
+
+/// Which deliveries to list, and from where.
+package struct DeliveryQuery: Hashable, Sendable {
+    package let endpoint: EndpointID?
+    package let state: DeliverySnapshot.State?
+    /// 1–500: each is a read of its own.
+    package let limit: Int
+    /// `next` of the page before; nil for the first page.
+    package let cursor: String?
+
+    /// Describes a page.
+    package init(
+        endpoint: EndpointID? = nil,
+        state: DeliverySnapshot.State? = nil,
+        limit: Int = 50,
+        cursor: String? = nil
+    ) {
+        self.endpoint = endpoint
+        self.state = state
+        self.limit = min(max(limit, 1), 500)
+        self.cursor = cursor
+    }
+
+    /// Whether a delivery passes the filters.
+    package func matches(_ snapshot: DeliverySnapshot) -> Bool {
+        (endpoint == nil || endpoint == snapshot.delivery.endpoint)
+            && state.map(snapshot.isListed(as:)) ?? true
+    }
+}
+
+/// A change of what a delivery remembers, good only for the state that it was made from.
+package struct DeliveryRevision: Hashable, Sendable {
+    package let id: DeliveryID
+    package let from: DeliveryState
+    package let to: DeliveryState
+
+    /// Describes a change.
+    package init(id: DeliveryID, from: DeliveryState, to: DeliveryState) {
+        self.id = id
+        self.from = from
+        self.to = to
+    }
+}
+
+/// What became of a revision.
+package enum RevisionResult: Hashable, Sendable {
+    /// Changed, and due now.
+    case done
+    /// A notifier has it in hand, or it has changed since it was read: read it again.
+    case busy
+    /// There is none.
+    case missing
+}

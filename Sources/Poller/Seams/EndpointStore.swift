@@ -1,0 +1,161 @@
+/// The registered endpoints of a cluster.
+///
+/// A registry of at most ``Endpoint/countMax``, small enough that every notifier keeps a copy
+/// (``EndpointDirectory``); its version tells in one cheap read whether the copy is still right.
+/// Ids are unique; to whom one belongs is checked by whoever asks for it.
+package protocol EndpointStore: Sendable {
+    /// A number that grows with every change of the registry; 0 while it is empty.
+    func version() async throws(StoreError) -> Int64
+
+    /// What has changed after a version, some hundred endpoints at a time.
+    ///
+    /// `isContinuing` says that all of it is being read and this is not the first page.
+    func changes(
+        since version: Int64,
+        isContinuing: Bool
+    ) async throws(StoreError) -> EndpointChanges
+
+    /// Registers an endpoint, with the store's time as that of its creation.
+    ///
+    /// Of any number of requests with the same key one creates; the others are told what it made.
+    func create(
+        _ endpoint: Endpoint,
+        request: EndpointRequest?
+    ) async throws(StoreError) -> EndpointCreation
+
+    /// Reads one endpoint; nil when there is none.
+    func read(_ id: EndpointID) async throws(StoreError) -> StoredEndpoint?
+
+    /// Stores a changed endpoint unless somebody else has changed it since `version`; nil then,
+    /// and when it is gone.
+    func replace(
+        _ endpoint: Endpoint,
+        version: Int64
+    ) async throws(StoreError) -> Endpoint?
+
+    /// Forgets an endpoint; false when there was none.
+    func remove(_ id: EndpointID) async throws(StoreError) -> Bool
+
+    /// A page of the endpoints of an account, or of all, the oldest first.
+    func list(
+        account: AccountID?,
+        limit: Int,
+        cursor: String?
+    ) async throws(StoreError) -> ListPage<Endpoint>
+}
+
+extension EndpointStore {
+    /// Changes an endpoint; nil when there is none.
+    ///
+    /// `change` is given the endpoint and the store's time, and may be called again with a newer
+    /// one when somebody else changes it meanwhile.
+    package func update(
+        _ id: EndpointID,
+        _ change: (inout Endpoint, Timestamp) -> Void
+    ) async throws(StoreError) -> Endpoint? {
+        // Each round somebody else has succeeded; so many in a row are no coincidence.
+        for _ in 0..<32 {
+            guard let stored = try await read(id) else { return nil }
+            var endpoint = stored.endpoint
+            change(&endpoint, stored.now)
+            if endpoint == stored.endpoint { return endpoint }
+            if let replaced = try await replace(endpoint, version: stored.version) {
+                return replaced
+            }
+        }
+        throw .unavailable("the endpoint \(id) is being changed by many at once")
+    }
+
+    /// Stops telling an endpoint anything; nil when there is none.
+    ///
+    /// One that is disabled already keeps its reason.
+    @discardableResult
+    package func disable(
+        _ id: EndpointID,
+        reason: String
+    ) async throws(StoreError) -> Endpoint? {
+        try await update(id) { endpoint, now in
+            if endpoint.isEnabled { endpoint.state = .disabled(reason: reason, at: now) }
+        }
+    }
+
+    /// Tells an endpoint again, first what waited for it; nil when there is none.
+    @discardableResult
+    package func enable(_ id: EndpointID) async throws(StoreError) -> Endpoint? {
+        try await update(id) { endpoint, _ in endpoint.state = .enabled }
+    }
+}
+
+/// An endpoint as the store has it.
+package struct StoredEndpoint: Hashable, Sendable {
+    package let endpoint: Endpoint
+    /// Of its last change.
+    package let version: Int64
+    /// The store's clock.
+    package let now: Timestamp
+
+    /// Puts one together, as a store does.
+    package init(endpoint: Endpoint, version: Int64, now: Timestamp) {
+        self.endpoint = endpoint
+        self.version = version
+        self.now = now
+    }
+}
+
+/// What makes a repeated request to create an endpoint known as such.
+package struct EndpointRequest: Hashable, Sendable {
+    /// How long a repeat is known: longer than anybody retries by themselves.
+    package static let span = Duration.seconds(86_400)
+
+    /// Of the account and the key that the client gave.
+    package let key: String
+    /// Of all that was asked for: the same key with another wish is a mistake.
+    package let fingerprint: String
+
+    /// Names a request by the client's key, and by its body.
+    package init(account: AccountID, key: String, body: [UInt8]) {
+        self.key = Digest.base64url(of: [account.description, key], bytes: 18)
+        fingerprint = Digest.base64url(of: [String(decoding: body, as: UTF8.self)], bytes: 12)
+    }
+}
+
+/// What became of a request to create an endpoint.
+package enum EndpointCreation: Hashable, Sendable {
+    case created(Endpoint)
+    /// The same request has made this one before; `isUntouched` until something of it changes.
+    case repeated(Endpoint, isUntouched: Bool)
+    /// The same key has made something else, or what it made is gone.
+    case conflict
+    /// There is one of this id.
+    case exists
+    /// There are ``Endpoint/countMax`` already.
+    case tooMany
+}
+
+/// What has changed in the registry.
+package struct EndpointChanges: Hashable, Sendable {
+    /// The reader's version is not of this registry, or too old: this is the beginning of all
+    /// there is, and whatever else the reader has is gone.
+    package let isReset: Bool
+    /// The version the reader has after this page.
+    package let version: Int64
+    package let hasMore: Bool
+    /// New or changed ones.
+    package let endpoints: [Endpoint]
+    package let removed: [EndpointID]
+
+    /// Puts changes together, as a store does.
+    package init(
+        isReset: Bool,
+        version: Int64,
+        hasMore: Bool,
+        endpoints: [Endpoint],
+        removed: [EndpointID]
+    ) {
+        self.isReset = isReset
+        self.version = version
+        self.hasMore = hasMore
+        self.endpoints = endpoints
+        self.removed = removed
+    }
+}

@@ -1,0 +1,134 @@
+import Hummingbird
+import Poller
+
+/// Sending an endpoint again what it did not get, as a job with progress.
+struct ReplayRoutes {
+    private static let fields = ["status", "since", "rate", "dry_run"]
+
+    let backend: APIBackend
+    let desk: ReplayDesk
+    let reader: BodyReader
+
+    func add(to router: Router<APIContext>) {
+        router.add(.startReplay, start)
+        router.add(.getReplay, get)
+    }
+
+    @Sendable
+    private func start(_ request: Request, _ context: APIContext) async throws -> Response {
+        _ = try QueryParameters(request, allowed: [])
+        try BodyReader.checkIdempotencyKey(request)
+        let id = try Self.endpoint(context)
+        let fields = try await body(request)
+        let choice = try Self.choice(fields)
+        let since = try Self.since(fields)
+        guard choice == .dead || since != nil else {
+            throw Problem(
+                .missingField,
+                "since is required for status all: name the time of the first event to send.",
+                field: "since"
+            )
+        }
+        let job = ReplayJob(
+            endpoint: id,
+            choice: choice,
+            since: since,
+            rate: try fields.integer("rate", in: 1...10_000) ?? ReplayJob.rateStandard,
+            isDryRun: try fields.flag("dry_run") ?? false
+        )
+        let registered = try await backend.endpoints.store.read(id)?.endpoint
+        if let running = try await backend.deliveries.replay(of: id), running.progress == .running {
+            throw Problem(
+                .replayRunning,
+                "A replay of \(id) is running; GET its progress, and begin another when it is over."
+            )
+        }
+        try await backend.deliveries.record(job)
+        guard desk.start(job, endpoint: registered) else {
+            throw Problem(
+                .replayRunning,
+                "\(ReplayDesk.runningMax) replays are running here already; wait for one to end.",
+                retryAfterSeconds: 10
+            )
+        }
+        return Response(json: job.json, status: .accepted)
+    }
+
+    @Sendable
+    private func get(_ request: Request, _ context: APIContext) async throws -> Response {
+        _ = try QueryParameters(request, allowed: [])
+        let id = try Self.endpoint(context)
+        guard let job = try await backend.deliveries.replay(of: id) else {
+            throw Problem(
+                .replayNotFound,
+                "Nobody has replayed \(id) for a week, or the server that did has ended: ask again."
+            )
+        }
+        return Response(json: job.json)
+    }
+
+    private func body(_ request: Request) async throws -> RequestFields {
+        let (json, bytes) = try await reader.jsonAndBytes(request, orNone: true)
+        if bytes.isEmpty { return RequestFields([]) }
+        try BodyReader.checkType(request, allowed: ["application/json"])
+        guard case .object(let members) = json else {
+            throw Problem(.wrongType, "The body must be an object, not \(json.typeName).")
+        }
+        for member in members where !Self.fields.contains(member.name) {
+            let shown = String(member.name.prefix(64))
+            throw Problem(
+                .unknownField,
+                "\(shown) is not known; a replay has \(Self.fields.joined(separator: ", ")).",
+                field: shown
+            )
+        }
+        return RequestFields(members)
+    }
+
+    private static func choice(_ fields: RequestFields) throws(Problem) -> ReplayJob.Choice {
+        guard let text = try fields.string("status") else { return .dead }
+        guard let choice = ReplayJob.Choice(rawValue: text) else {
+            let all = ReplayJob.Choice.allCases.map(\.rawValue).joined(separator: " or ")
+            throw Problem(.invalidValue, "status must be \(all).", field: "status")
+        }
+        return choice
+    }
+
+    private static func since(_ fields: RequestFields) throws(Problem) -> Timestamp? {
+        guard let text = try fields.string("since") else { return nil }
+        guard let time = Timestamp(rfc3339: text), time.ms > 0 else {
+            throw Problem(
+                .invalidValue,
+                "since must be a time such as 2026-11-20T09:30:00.125Z.",
+                field: "since"
+            )
+        }
+        return time
+    }
+
+    private static func endpoint(_ context: APIContext) throws(Problem) -> EndpointID {
+        let text = context.parameters.get("endpoint") ?? ""
+        return try Problem.checked(.invalidParameter) { () throws(InvalidInput) in
+            try EndpointID(text)
+        }
+    }
+}
+
+extension ReplayJob {
+    /// The job on the wire.
+    var json: String {
+        var json = JSONObject()
+        json.add("endpoint", endpoint)
+        json.add("state", progress.rawValue)
+        json.add("status", choice.rawValue)
+        json.add("since", orNull: sinceMs.map { Timestamp(ms: $0).description })
+        json.add("rate", rate)
+        json.add("dry_run", isDryRun)
+        json.add("looked_at", lookedAt)
+        json.add("matched", matched)
+        json.add("events", events)
+        json.add("busy", busy)
+        json.add("error", orNull: error)
+        return json.text
+    }
+}

@@ -1,0 +1,171 @@
+import Foundation
+import Histogram
+import Poller
+import PollerChannels
+import PollerNet
+import PollerRedis
+import Synchronization
+
+/// How soon a recorded event reaches a webhook's receiver, how many do in a second, and whether a
+/// receiver that never answers slows the others.
+///
+/// Worker, notifier and receiver run in this process.
+struct DeliverBench: Sendable {
+    /// Events a second while latency is measured.
+    private static let rate = 200
+    private static let endpoints = 20
+    /// Between two events of a watch.
+    private static let interval = Duration.seconds(2)
+
+    let store: BenchStore
+    let plan: BenchPlan
+
+    func measure(_ report: inout BenchReport) async throws {
+        let sink = WebhookSink()
+        let port = try await sink.start()
+        defer { sink.stop() }
+        let calm = try await paced(sink, port, hangs: false)
+        let beside = try await paced(sink, port, hangs: true)
+        // Before and after, so that what else the machine does weighs on both.
+        let later = try await paced(sink, port, hangs: false)
+        let perSecond = try await backlog(sink, port)
+        var own = BenchReport()
+        own.add("commit to webhook request, 200/s", "to_request_ms", calm)
+        own.add("webhooks to a local sink", "webhooks_per_s", perSecond, "/s")
+        own.add(
+            "  p99 beside an endpoint that hangs",
+            "tarpit_p99_ratio",
+            beside.p99 * 2 / max(calm.p99 + later.p99, 0.001),
+            "×"
+        )
+        report.add("deliver", own)
+    }
+
+    /// Latency at a pace; with a tenth of the watches at an endpoint that never answers.
+    private func paced(
+        _ sink: WebhookSink,
+        _ port: Int,
+        hangs: Bool
+    ) async throws -> BenchReport.Latency {
+        let count = Self.rate * Int(Self.interval / .seconds(1))
+        let keys = try store.keys(count, prefix: "told")
+        try await enqueue(keys) { number in
+            let isStuck = hangs && number % 10 == 0
+            return "http://127.0.0.1:\(port)/\(isStuck ? "hang" : "ok")/\(number % Self.endpoints)"
+        }
+        let handler = BenchHandler(eventEvery: 1) { watch in
+            // All are enqueued at once: the first wait spreads them, as real ones are.
+            let isFirst = watch.state.attempts == 0
+            return isFirst ? .milliseconds(Int64.random(in: 0...2000)) : Self.interval
+        }
+        let latency = Mutex(Histogram<UInt64>(numberOfSignificantValueDigits: .three))
+        sink.onReceipt { id, path in
+            let sent = handler.tally.withLock { $0.sent.removeValue(forKey: id) }
+            guard let sent, path.hasPrefix("/ok") else { return }
+            let took = sent.duration(to: .now) / .microseconds(1)
+            latency.withLock { _ = $0.record(UInt64(max(took, 0))) }
+        }
+        let result = try await store.withWorker(handler, concurrency: plan.concurrency) {
+            try await store.withNotifier(channel()) {
+                // The rounds that enqueue, spread and connect are not counted.
+                try await store.clock.sleep(for: .seconds(5))
+                latency.withLock { $0.reset() }
+                try await store.clock.sleep(for: max(plan.span, .seconds(5)))
+                return latency.withLock { $0.latency }
+            }
+        }
+        try await store.clear()
+        return result
+    }
+
+    /// Webhooks a second while more wait than can be sent.
+    private func backlog(_ sink: WebhookSink, _ port: Int) async throws -> Double {
+        let keys = try store.keys(4000, prefix: "late")
+        try await enqueue(keys) { "http://127.0.0.1:\(port)/ok/\($0 % Self.endpoints)" }
+        let eventsEach = 3
+        let handler = BenchHandler(eventEvery: 1) { watch in
+            watch.state.attempts + 1 < eventsEach ? .zero : .seconds(3600)
+        }
+        let wanted = keys.count * eventsEach
+        try await store.withWorker(handler, concurrency: 256) {
+            while handler.tally.withLock({ $0.polls }) < wanted {
+                try await store.clock.sleep(for: .milliseconds(50))
+            }
+        }
+        let received = Mutex(0)
+        sink.onReceipt { _, _ in received.withLock { $0 += 1 } }
+        let began = store.clock.now
+        try await store.withNotifier(channel()) {
+            while received.withLock({ $0 }) < wanted {
+                try await store.clock.sleep(for: .milliseconds(5))
+                guard began.duration(to: store.clock.now) < .seconds(120) else {
+                    throw BenchError("\(received.withLock { $0 }) of \(wanted) webhooks arrived")
+                }
+            }
+        }
+        let took = began.duration(to: store.clock.now) / .seconds(1)
+        try await store.clear()
+        return Double(wanted) / took
+    }
+
+    private func enqueue(_ keys: [WatchKey], _ url: (Int) -> String) async throws {
+        let watches = try keys.enumerated().map { number, key in
+            try NewWatch(key: key, notify: [try NotifyURL(url(number))])
+        }
+        for start in stride(from: 0, to: watches.count, by: 256) {
+            let end = min(start + 256, watches.count)
+            _ = try await store.watches.enqueue(Array(watches[start..<end]))
+        }
+    }
+
+    private func channel() throws -> WebhookChannel {
+        var chance = SystemRandomNumberGenerator()
+        return WebhookChannel(
+            secret: WebhookSecret(using: &chance),
+            guarding: AddressGuard(allowing: try AddressRange.list("127.0.0.0/8")),
+            wallClock: { Timestamp(ms: Int64(Date().timeIntervalSince1970 * 1000)) }
+        )
+    }
+}
+
+extension BenchStore {
+    /// Runs a notifier with one channel while `body` measures.
+    func withNotifier<Result: Sendable>(
+        _ channel: WebhookChannel,
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        let reader = OutboxReader(
+            outbox: watches,
+            deliveries: deliveries,
+            owner: owner,
+            clock: clock,
+            logger: logger
+        )
+        let notifier = Reconciler(
+            name: "bench-notifier",
+            queue: deliveries,
+            handler: DeliveryHandler(store: watches, channels: [channel], logger: logger),
+            settings: ReconcilerSettings(
+                owner: owner,
+                concurrency: 256,
+                lease: .seconds(45),
+                // What holds for an endpoint unless it has a limit of its own.
+                lane: LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 16),
+                drainTimeout: .seconds(1)
+            ),
+            clock: clock,
+            logger: logger
+        )
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await reader.run() }
+            group.addTask { await notifier.run() }
+            defer { group.cancelAll() }
+            let result = try await body()
+            notifier.drain()
+            group.cancelAll()
+            try await group.waitForAll()
+            await channel.close()
+            return result
+        }
+    }
+}

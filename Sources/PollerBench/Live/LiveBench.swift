@@ -1,0 +1,104 @@
+import Foundation
+import Histogram
+import Poller
+import Synchronization
+
+/// What a live connection weighs, how soon it hears of a change, and how soon everybody is back
+/// after the gateway has died.
+struct LiveBench: Sendable {
+    /// Connections while idle memory is measured: what one key may have.
+    static let idle = 10_000
+    /// Events a second while latency is measured.
+    static let rate = 1000
+
+    let store: BenchStore
+    let plan: BenchPlan
+    let notifier: any NotifierPeer
+
+    func measure(_ report: inout BenchReport) async throws {
+        var live = BenchReport()
+        try await weigh(&live)
+        for count in [1000, 5000] { try await follow(count, &live) }
+        report.add("live", live)
+    }
+
+    private func weigh(_ report: inout BenchReport) async throws {
+        // The first connections bring what all share: pools, tables, code.
+        let first = LiveAudience(try store.keys(100, prefix: "w")) { _ in }
+        try await enter(first)
+        let before = try residentKiB()
+        let audience = LiveAudience(try store.keys(Self.idle, prefix: "i")) { _ in }
+        try await enter(audience)
+        let each = (try residentKiB() - before) / Double(Self.idle)
+        report.add("memory of an idle WebSocket", "idle_kib_per_connection", each, "KiB")
+        await audience.leave()
+        await first.leave()
+        try await notifier.restart()
+    }
+
+    /// Latency at ``rate`` with so many connections, and their way back after a `kill -9`.
+    private func follow(_ count: Int, _ report: inout BenchReport) async throws {
+        let watches = try store.keys(count, prefix: "l")
+        try await store.fill(watches)
+        let span = Duration.milliseconds(Int64(count * 1000 / Self.rate))
+        let handler = BenchHandler(eventEvery: 1) { watch in
+            // All are enqueued at once: the first wait spreads them, as real ones are.
+            watch.state.attempts == 0
+                ? .milliseconds(Int64.random(in: 0...span.ms)) : span
+        }
+        let audience = LiveAudience(watches) { id in
+            handler.tally.withLock { tally in
+                guard let sent = tally.sent.removeValue(forKey: id) else { return }
+                _ = tally.publishUs.record(UInt64(sent.duration(to: .now) / .microseconds(1)))
+            }
+        }
+        try await enter(audience)
+        try await store.withWorker(handler, concurrency: 1024) {
+            try await store.clock.sleep(for: span + .seconds(1))
+            handler.restart()
+            try await store.clock.sleep(for: max(plan.span, span * 2))
+            let latency = handler.tally.withLock { $0.publishUs.latency }
+            report.add(
+                "commit to \(count) WebSockets, \(Self.rate) events/s",
+                "to_client_ms_\(count)",
+                latency
+            )
+            let began = store.clock.now
+            await audience.leave()
+            try await notifier.restart()
+            try await enter(audience)
+            let back = began.duration(to: store.clock.now) / .milliseconds(1)
+            report.add("  all back after kill -9", "resumed_ms_\(count)", back, "ms")
+            // Everybody hears once more, so that what is missing shows.
+            try await store.clock.sleep(for: span + .seconds(1))
+        }
+        let (lost, unexpected) = audience.faults
+        if let unexpected { throw BenchError("the gateway said \(unexpected.prefix(200))") }
+        report.add("  events lost", "lost_\(count)", Double(lost), "")
+        await audience.leave()
+        try await store.clear()
+        try await notifier.restart()
+    }
+
+    /// Connects an audience and waits until each has what it missed.
+    private func enter(_ audience: LiveAudience) async throws {
+        try await audience.enter(port: notifier.gatewayPort)
+        let end = store.clock.now.advanced(by: .seconds(120))
+        while audience.caughtUp < audience.count, audience.faults.unexpected == nil {
+            guard store.clock.now < end else {
+                throw BenchError("\(audience.caughtUp) of \(audience.count) clients caught up")
+            }
+            try await store.clock.sleep(for: .milliseconds(10))
+        }
+    }
+
+    /// The notifier's own memory, without the pages of its program.
+    private func residentKiB() throws -> Double {
+        let text = try String(contentsOfFile: "/proc/\(notifier.pid)/status", encoding: .utf8)
+        let line = text.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }
+        guard let kib = line?.split(whereSeparator: \.isWhitespace).dropFirst().first,
+            let value = Double(kib)
+        else { throw BenchError("memory can be measured on Linux only") }
+        return value
+    }
+}

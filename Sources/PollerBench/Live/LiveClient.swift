@@ -1,0 +1,128 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOWebSocket
+import Poller
+
+/// One client of the live gateway: subscribes to one source and tells what it hears.
+///
+/// Runs on its connection's event loop: many are cheap.
+final class LiveClient: ChannelInboundHandler {
+    typealias InboundIn = WebSocketFrame
+    typealias OutboundOut = WebSocketFrame
+
+    /// What a client has heard.
+    enum News: Sendable {
+        /// What follows is what happens from now on.
+        case caughtUp
+        /// The id and `seq` of an event, and the cursor behind it.
+        case event(id: String, seq: Int, cursor: String)
+        /// Something else than was asked for, a lost place for example.
+        case unexpected(String)
+    }
+
+    private let watch: WatchKey
+    private let from: String
+    private let hear: @Sendable (News) -> Void
+
+    private init(watch: WatchKey, from: String, hear: @escaping @Sendable (News) -> Void) {
+        self.watch = watch
+        self.from = from
+        self.hear = hear
+    }
+
+    /// Connects and subscribes to a watch, from `now` or from a cursor.
+    static func connect(
+        port: Int,
+        to watch: WatchKey,
+        from: String,
+        hear: @escaping @Sendable (News) -> Void
+    ) async throws -> any Channel {
+        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connectTimeout(.seconds(10))
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let upgrader = NIOWebSocketClientUpgrader { channel, _ in
+                        channel.eventLoop.makeCompletedFuture {
+                            let client = LiveClient(watch: watch, from: from, hear: hear)
+                            try channel.pipeline.syncOperations.addHandler(client)
+                        }
+                    }
+                    try channel.pipeline.syncOperations.addHTTPClientHandlers(
+                        withClientUpgrade: (upgraders: [upgrader], completionHandler: { _ in })
+                    )
+                }
+            }
+        let channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
+        var head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/v1/stream")
+        head.headers.add(name: "host", value: "127.0.0.1")
+        head.headers.add(name: "sec-websocket-protocol", value: "poller.v1.json")
+        channel.write(HTTPClientRequestPart.head(head), promise: nil)
+        try await channel.writeAndFlush(HTTPClientRequestPart.end(nil)).get()
+        return channel
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        send(
+            """
+            {"op":"subscribe","ref":1,"account":"\(watch.account)","sources":["\(watch.source)"],\
+            "from":"\(from)"}
+            """,
+            context
+        )
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = unwrapInboundIn(data)
+        switch frame.opcode {
+        case .text: read(String(buffer: frame.unmaskedData))
+        case .ping:
+            let pong = WebSocketFrame(
+                fin: true,
+                opcode: .pong,
+                maskKey: .random(),
+                data: frame.unmaskedData
+            )
+            context.writeAndFlush(wrapOutboundOut(pong), promise: nil)
+        default: break
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    private func send(_ text: String, _ context: ChannelHandlerContext) {
+        let frame = WebSocketFrame(
+            fin: true,
+            opcode: .text,
+            maskKey: .random(),
+            data: context.channel.allocator.buffer(string: text)
+        )
+        context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
+    }
+
+    /// Looks for the few members it needs, in the order in which the gateway writes them.
+    private func read(_ text: String) {
+        if text.hasPrefix("{\"op\":\"event\"") {
+            guard let cursor = Self.string(after: "\"cursor\":\"", in: text),
+                let id = Self.string(after: "\"event\":{\"id\":\"", in: text),
+                let seq = text.range(of: "\"seq\":").flatMap({
+                    Int(text[$0.upperBound...].prefix(while: \.isNumber))
+                })
+            else { return hear(.unexpected(text)) }
+            hear(.event(id: id, seq: seq, cursor: cursor))
+        } else if text.hasPrefix("{\"op\":\"caught_up\"") {
+            hear(.caughtUp)
+        } else if text.hasPrefix("{\"op\":\"subscribed\"") {
+            if !text.contains("\"recovered\":true") { hear(.unexpected(text)) }
+        } else if !text.hasPrefix("{\"op\":\"hello\"") {
+            hear(.unexpected(text))
+        }
+    }
+
+    private static func string(after name: String, in text: String) -> String? {
+        text.range(of: name).map { String(text[$0.upperBound...].prefix { $0 != "\"" }) }
+    }
+}

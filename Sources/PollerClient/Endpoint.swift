@@ -1,0 +1,100 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// A registered place that is told about the events of an account.
+public struct Endpoint: Hashable, Sendable {
+    /// `ep_…`.
+    public let id: String
+    /// Whose events it is told.
+    public let account: String
+    /// What it is called in the server's configuration file; nil when it was made through the API.
+    public let name: String?
+    /// `https://…`, `mailto:…` or `redis+stream:NAME`.
+    public let url: String
+    /// What signs its webhooks; only in the answers to its creation and rotation.
+    public let secret: String?
+    /// Whether it is told anything.
+    public let isEnabled: Bool
+    /// Why it is told nothing; nil while it is enabled.
+    public let disabledReason: String?
+    /// Event types such as `source.*`; empty for all.
+    public let types: [String]
+    /// Sources; empty for all of the account.
+    public let sources: [String]
+    /// Whether it is told only how watches end.
+    public let isFinalOnly: Bool
+    /// `full` or `thin`.
+    public let payload: String
+    /// How many secrets sign right now, of which all but the newest end by themselves.
+    public let secretCount: Int
+    /// When it was made; it is told nothing older.
+    public let createdAt: Date
+    /// When it began to fail; nil when it accepts what it is sent, or was not read alone.
+    public let failingSince: Date?
+    /// Nothing goes out before: it asked for that, or has failed too often in a row.
+    public let heldUntil: Date?
+    /// The endpoint as the server sent it.
+    public let json: String
+
+    /// Reads an endpoint; nil when the text is not one.
+    init?(json: String) {
+        guard let wire = try? JSONDecoder().decode(Wire.self, from: Data(json.utf8)),
+            let createdAt = Date(wireTime: wire.createdAt)
+        else { return nil }
+        id = wire.id
+        account = wire.account
+        name = wire.name
+        url = wire.url
+        secret = wire.secret
+        isEnabled = wire.state == "enabled"
+        disabledReason = wire.disabledReason
+        types = wire.types
+        sources = wire.sources
+        isFinalOnly = wire.finalOnly
+        payload = wire.payload
+        secretCount = wire.secrets.count
+        self.createdAt = createdAt
+        failingSince = wire.health?.failingSince.flatMap(Date.init(wireTime:))
+        heldUntil = wire.health?.heldUntil.flatMap(Date.init(wireTime:))
+        self.json = json
+    }
+
+    private struct Wire: Decodable {
+        struct Secret: Decodable {}
+
+        struct Health: Decodable {
+            let failingSince: String?
+            let heldUntil: String?
+
+            enum CodingKeys: String, CodingKey {
+                case failingSince = "failing_since"
+                case heldUntil = "held_until"
+            }
+        }
+
+        let id: String
+        let account: String
+        let name: String?
+        let url: String
+        let secret: String?
+        let state: String
+        let disabledReason: String?
+        let types: [String]
+        let sources: [String]
+        let finalOnly: Bool
+        let payload: String
+        let secrets: [Secret]
+        let createdAt: String
+        let health: Health?
+
+        enum CodingKeys: String, CodingKey {
+            case id, account, name, url, secret, state, types, sources, payload, secrets, health
+            case disabledReason = "disabled_reason"
+            case finalOnly = "final_only"
+            case createdAt = "created_at"
+        }
+    }
+}

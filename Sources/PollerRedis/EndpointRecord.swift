@@ -1,0 +1,192 @@
+import Foundation
+import Poller
+
+/// A registered endpoint in Redis.
+///
+/// *Shape*: `<created ms> <updated ms> <account> <JSON>`; the script owns what stands before the
+/// JSON, so that times are the store's. Secrets are in it: the registry is as secret as Redis.
+enum EndpointRecord {
+    /// The JSON of what the owner chose.
+    static func json(_ endpoint: Endpoint) throws(StoreError) -> String {
+        do {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return String(decoding: try encoder.encode(Wire(endpoint)), as: UTF8.self)
+        } catch {
+            throw .corrupt("the endpoint \(endpoint.id) cannot be written")
+        }
+    }
+
+    /// Reads a value; nil when it is none of ours.
+    static func endpoint(_ id: String, _ value: String) -> Endpoint? {
+        let parts = value.split(separator: " ", maxSplits: 3)
+        guard parts.count == 4, let created = Int64(parts[0]), let updated = Int64(parts[1]),
+            let wire = try? JSONDecoder().decode(Wire.self, from: Data(parts[3].utf8))
+        else { return nil }
+        return try? wire.endpoint(
+            id: EndpointID(unchecked: id),
+            account: AccountID(unchecked: String(parts[2])),
+            createdAt: Timestamp(ms: created),
+            updatedAt: Timestamp(ms: updated)
+        )
+    }
+
+    /// What is stored; what is left at its standard is missing.
+    private struct Wire: Codable {
+        struct Limit: Codable {
+            let rate: Double
+            let burst: Int
+            let inFlight: Int
+        }
+
+        struct Secret: Codable {
+            let value: String
+            let endsMs: Int64?
+            let request: String?
+        }
+
+        struct Disabled: Codable {
+            let reason: String
+            let atMs: Int64
+        }
+
+        struct NotifyBy: Codable {
+            let withinMs: Int64
+            let fallback: String
+        }
+
+        struct Header: Codable {
+            let name: String
+            let value: String
+        }
+
+        let url: String
+        let name: String?
+        let types: [String]?
+        let sources: [String]?
+        let metadata: [String: String]?
+        let finalOnly: Bool?
+        let coalesces: Bool?
+        let retry: String?
+        let waitsMs: [Int64]?
+        let timeoutMs: Int64?
+        let limit: Limit?
+        let headers: [Header]?
+        let payload: String?
+        let secrets: [Secret]?
+        let disabled: Disabled?
+        let notifyBy: NotifyBy?
+
+        init(_ endpoint: Endpoint) {
+            let scope = endpoint.scope
+            url = endpoint.url.description
+            name = endpoint.name
+            types = scope.types.isEmpty ? nil : scope.types
+            sources =
+                scope.sources.isEmpty ? nil : scope.sources.map(\.description).sorted()
+            metadata = scope.metadata.isEmpty ? nil : scope.metadata
+            finalOnly = scope.finalOnly ? true : nil
+            coalesces = endpoint.coalesces ? true : nil
+            retry = endpoint.retry == .standard ? nil : endpoint.retry.name
+            if case .own(let schedule) = endpoint.retry {
+                waitsMs = schedule.waits.map(\.ms)
+            } else {
+                waitsMs = nil
+            }
+            timeoutMs = endpoint.timeout?.ms
+            limit = endpoint.limit.map { limit in
+                Limit(
+                    rate: limit.ratePerSecond,
+                    burst: limit.burst,
+                    inFlight: limit.inFlightMax
+                )
+            }
+            headers =
+                endpoint.headers.isEmpty
+                ? nil : endpoint.headers.map { Header(name: $0.name, value: $0.value) }
+            payload = endpoint.payload == .full ? nil : endpoint.payload.rawValue
+            secrets = endpoint.secrets.map { secret in
+                Secret(
+                    value: secret.secret.reveal,
+                    endsMs: secret.endsAt?.ms,
+                    request: secret.request
+                )
+            }
+            if case .disabled(let reason, let at) = endpoint.state {
+                disabled = Disabled(reason: reason, atMs: at.ms)
+            } else {
+                disabled = nil
+            }
+            notifyBy = endpoint.notifyBy.map { notifyBy in
+                NotifyBy(
+                    withinMs: notifyBy.within.ms,
+                    fallback: notifyBy.fallback.description
+                )
+            }
+        }
+
+        func endpoint(
+            id: EndpointID,
+            account: AccountID,
+            createdAt: Timestamp,
+            updatedAt: Timestamp
+        ) throws(InvalidInput) -> Endpoint {
+            var live: [EndpointSecret] = []
+            for secret in secrets ?? [] {
+                live.append(
+                    EndpointSecret(
+                        try WebhookSecret(secret.value),
+                        endsAt: secret.endsMs.map(Timestamp.init(ms:)),
+                        request: secret.request
+                    )
+                )
+            }
+            var endpoint = Endpoint(
+                id: id,
+                account: account,
+                name: name,
+                url: try NotifyURL(url),
+                secrets: live,
+                createdAt: createdAt,
+                updatedAt: updatedAt
+            )
+            endpoint.scope = try EndpointScope(
+                types: types ?? [],
+                sources: sources ?? [],
+                metadata: metadata ?? [:],
+                finalOnly: finalOnly ?? false
+            )
+            endpoint.coalesces = coalesces ?? false
+            if let waitsMs {
+                endpoint.retry = try RetryChoice(waits: waitsMs.map { .milliseconds($0) })
+            } else if let retry {
+                endpoint.retry = try RetryChoice(named: retry)
+            }
+            endpoint.timeout = timeoutMs.map { .milliseconds($0) }
+            endpoint.limit = limit.map { limit in
+                LaneLimit(
+                    ratePerSecond: limit.rate,
+                    burst: limit.burst,
+                    inFlightMax: limit.inFlight
+                )
+            }
+            for header in headers ?? [] {
+                endpoint.headers.append(try EndpointHeader(header.name, header.value))
+            }
+            endpoint.payload = payload.flatMap(Endpoint.Payload.init(rawValue:)) ?? .full
+            if let disabled {
+                endpoint.state = .disabled(
+                    reason: disabled.reason,
+                    at: Timestamp(ms: disabled.atMs)
+                )
+            }
+            if let notifyBy {
+                endpoint.notifyBy = try Endpoint.NotifyBy(
+                    within: .milliseconds(notifyBy.withinMs),
+                    fallback: EndpointID(unchecked: notifyBy.fallback)
+                )
+            }
+            return endpoint
+        }
+    }
+}

@@ -1,0 +1,206 @@
+package import Logging
+package import Poller
+package import RedisClient
+
+/// The registered endpoints in Redis: one registry in partition 0 of the deliveries.
+package struct RedisEndpointStore: EndpointStore {
+    /// Endpoints told at once: some hundred KiB.
+    private static let page = 200
+    /// Endpoints a list looks at in one go: below a millisecond of Redis.
+    private static let looksMax = 1000
+    /// Removed endpoints remembered; a reader that has missed more reads all there is.
+    private static let removedMax = 1000
+
+    private let client: RedisClient
+    private let versionCommand: RedisCommand
+    private let queue: RedisQueue<DeliveryRecord>
+    private let countMax: Int
+    private let logger: Logger
+
+    /// The endpoints of a cluster.
+    ///
+    /// - Parameters:
+    ///   - client: the connection; it must be running.
+    ///   - layout: namespace and partitions, as verified at start.
+    ///   - scripts: the live ones, or those of a test's clock.
+    ///   - durability: how many replicas must have a change before it is answered; nil asks none.
+    ///   - countMax: endpoints there may be.
+    ///   - logger: told about records that cannot be read.
+    package init(
+        client: RedisClient,
+        layout: StoreLayout,
+        scripts: Scripts = .live,
+        durability: RedisDurability? = nil,
+        countMax: Int = Endpoint.countMax,
+        logger: Logger
+    ) {
+        self.client = client
+        self.countMax = countMax
+        self.logger = logger
+        let keys = layout.deliveryKeys
+        versionCommand = RedisCommand("HGET", [.string(keys.registry), "v"])
+        var queue = RedisQueue<DeliveryRecord>(
+            client: client,
+            keys: keys,
+            scripts: scripts,
+            logger: logger
+        )
+        queue.durability = durability
+        self.queue = queue
+    }
+
+    package func version() async throws(StoreError) -> Int64 {
+        do throws(RedisError) {
+            return Int64(try await client.send(versionCommand).string ?? "") ?? 0
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    package func changes(
+        since version: Int64,
+        isContinuing: Bool
+    ) async throws(StoreError) -> EndpointChanges {
+        let reply = try await run(
+            queue.scripts.endpointChanges,
+            [RedisArgument(version), isContinuing ? "1" : "0", RedisArgument(Self.page)]
+        )
+        guard reply.count >= 4, let reset = reply[0].int,
+            let upper = Int64(reply[1].string ?? ""), let more = reply[2].int,
+            let removed = reply[3].array
+        else { throw .corrupt("endpoint_changes answered nonsense") }
+        return EndpointChanges(
+            isReset: reset == 1,
+            version: upper,
+            hasMore: more == 1,
+            endpoints: endpoints(reply.dropFirst(4)),
+            removed: removed.compactMap { $0.string.map(EndpointID.init(unchecked:)) }
+        )
+    }
+
+    package func create(
+        _ endpoint: Endpoint,
+        request: EndpointRequest?
+    ) async throws(StoreError) -> EndpointCreation {
+        let reply = try await run(
+            queue.scripts.endpointWrite,
+            [
+                "create", .string(endpoint.id.description),
+                .string(endpoint.account.description),
+                .string(try EndpointRecord.json(endpoint)), RedisArgument(countMax),
+                .string(request?.key ?? ""), .string(request?.fingerprint ?? ""),
+                RedisArgument(EndpointRequest.span.ms),
+            ]
+        )
+        try await queue.confirm(partition: 0)
+        switch reply.first?.string {
+        case "created":
+            guard reply.count == 2, let now = Int64(reply[1].string ?? "") else { break }
+            return .created(endpoint.stamped(Timestamp(ms: now)))
+        case "repeated":
+            guard reply.count == 4, let id = reply[1].string, let value = reply[2].string,
+                let made = EndpointRecord.endpoint(id, value)
+            else { break }
+            return .repeated(made, isUntouched: reply[3].int == 1)
+        case "conflict": return .conflict
+        case "exists": return .exists
+        case "full": return .tooMany
+        default: break
+        }
+        throw .corrupt("endpoint_write answered nonsense")
+    }
+
+    package func read(_ id: EndpointID) async throws(StoreError) -> StoredEndpoint? {
+        let reply = try await run(queue.scripts.endpointRead, [.string(id.description)])
+        if reply.isEmpty { return nil }
+        guard reply.count == 3, let value = reply[0].string,
+            let version = Int64(reply[1].string ?? ""), let now = Int64(reply[2].string ?? ""),
+            let endpoint = EndpointRecord.endpoint(id.description, value)
+        else { throw .corrupt("the endpoint \(id) is not understood") }
+        return StoredEndpoint(endpoint: endpoint, version: version, now: Timestamp(ms: now))
+    }
+
+    package func replace(
+        _ endpoint: Endpoint,
+        version: Int64
+    ) async throws(StoreError) -> Endpoint? {
+        let reply = try await run(
+            queue.scripts.endpointWrite,
+            [
+                "replace", .string(endpoint.id.description),
+                .string(try EndpointRecord.json(endpoint)), RedisArgument(version),
+            ]
+        )
+        if reply.first?.string == "changed" { return nil }
+        try await queue.confirm(partition: 0)
+        guard reply.count == 2, let value = reply[1].string,
+            let replaced = EndpointRecord.endpoint(endpoint.id.description, value)
+        else { throw .corrupt("endpoint_write answered nonsense") }
+        return replaced
+    }
+
+    package func remove(_ id: EndpointID) async throws(StoreError) -> Bool {
+        let reply = try await run(
+            queue.scripts.endpointWrite,
+            ["remove", .string(id.description), RedisArgument(Self.removedMax)]
+        )
+        try await queue.confirm(partition: 0)
+        return reply.first?.string == "removed"
+    }
+
+    package func list(
+        account: AccountID?,
+        limit: Int,
+        cursor: String?
+    ) async throws(StoreError) -> ListPage<Endpoint> {
+        var place = try cursor.map(Self.place) ?? ""
+        var items: [Endpoint] = []
+        repeat {
+            let reply = try await run(
+                queue.scripts.endpointList,
+                [
+                    .string(account?.description ?? ""), .string(place),
+                    RedisArgument(limit - items.count), RedisArgument(Self.looksMax),
+                ]
+            )
+            items += endpoints(reply.dropFirst())
+            place = reply.first?.string ?? ""
+        } while !place.isEmpty && items.count < limit
+        return ListPage(
+            items: items,
+            next: place.isEmpty ? nil : Base64URL.encode(place.utf8)
+        )
+    }
+
+    private static func place(_ cursor: String) throws(StoreError) -> String {
+        guard let bytes = Base64URL.decode(cursor),
+            let place = String(validating: bytes, as: UTF8.self), place.utf8.count <= 128,
+            place.contains(" ep_")
+        else { throw .unknownCursor }
+        return place
+    }
+
+    private func endpoints(_ values: ArraySlice<RedisValue>) -> [Endpoint] {
+        var found: [Endpoint] = []
+        for index in stride(from: values.startIndex, to: values.endIndex - 1, by: 2) {
+            let id = values[index].string ?? ""
+            if let endpoint = EndpointRecord.endpoint(id, values[index + 1].string ?? "") {
+                found.append(endpoint)
+            } else {
+                // One record of another release must not hide all the others.
+                logger.error("endpoint not understood", metadata: ["endpoint": "\(id)"])
+            }
+        }
+        return found
+    }
+
+    private func run(
+        _ script: RedisScript,
+        _ arguments: [RedisArgument]
+    ) async throws(StoreError) -> [RedisValue] {
+        guard let reply = try await queue.run(script, partition: 0, arguments).array else {
+            throw .corrupt("a script of the endpoints answered nonsense")
+        }
+        return reply
+    }
+}

@@ -1,0 +1,24 @@
+#!lua flags=no-writes
+-- Tells what has changed in the registry of endpoints after a version.
+--
+-- KEYS[1]  meta key of partition 0
+-- ARGV     version, 1 when it is that of a page before, most endpoints to tell
+-- RETURNS  {1 when this begins anew, version after this page, 1 when there is more, removed ids,
+--          id, value, id, value, …}; a value is `created ms, updated ms, account, record`
+-- COST     O(endpoints told)
+local since, limit = tonumber(ARGV[1]), tonumber(ARGV[3])
+local known = redis.call('HMGET', key('q'), 'v', 'f')
+local version, floor = tonumber(known[1] or 0), tonumber(known[2] or 0)
+local reset = 0
+if since > version or (since < floor and ARGV[2] ~= '1') then reset, since = 1, 0 end
+local from = '(' .. int(since)
+local changed = redis.call('ZRANGEBYSCORE', key('v'), from, '+inf', 'WITHSCORES', 'LIMIT', 0, limit)
+local upper, more = version, 0
+if #changed == 2 * limit then upper, more = tonumber(changed[#changed]), 1 end
+local removed = redis.call('ZRANGEBYSCORE', key('t'), from, int(upper))
+local reply = { reset, int(upper), more, removed }
+for at = 1, #changed, 2 do
+  reply[#reply + 1] = changed[at]
+  reply[#reply + 1] = redis.call('HGET', key('g'), changed[at])
+end
+return reply

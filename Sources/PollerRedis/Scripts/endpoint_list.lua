@@ -1,0 +1,24 @@
+#!lua flags=no-writes
+-- Lists registered endpoints, the oldest first.
+--
+-- KEYS[1]  meta key of partition 0
+-- ARGV     account or '' for all, place to go on after or '', most to tell, most to look at
+-- RETURNS  {place to go on after or '', id, value, id, value, …}
+-- COST     one read for each looked at
+local after, limit, looks = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local from = after == '' and '-' or '(' .. after
+local places = redis.call('ZRANGEBYLEX', key('j'), from, '+', 'LIMIT', 0, looks)
+local reply = { #places == looks and places[#places] or '' }
+for at, place in ipairs(places) do
+  local id = string.match(place, '%S+$')
+  local value = redis.call('HGET', key('g'), id)
+  if value and (ARGV[1] == '' or string.match(value, '^%d+ %d+ (%S+) ') == ARGV[1]) then
+    if #reply == 2 * limit + 1 then
+      reply[1] = places[at - 1]
+      break
+    end
+    reply[#reply + 1] = id
+    reply[#reply + 1] = value
+  end
+end
+return reply

@@ -1,0 +1,10 @@
+#!lua flags=no-writes
+-- Reads one registered endpoint.
+--
+-- KEYS[1]  meta key of partition 0
+-- ARGV     id
+-- RETURNS  {} or {value, version of its last change, now ms}
+-- COST     two reads
+local value = redis.call('HGET', key('g'), ARGV[1])
+if not value then return {} end
+return { value, int(tonumber(redis.call('ZSCORE', key('v'), ARGV[1]))), int(clock()) }

@@ -1,0 +1,37 @@
+#!lua flags=allow-oom
+-- Changes what deliveries remember of themselves and makes them due now, unless somebody holds
+-- them or has changed them meanwhile.
+--
+-- KEYS[1]  meta key of the partition all of them belong to
+-- ARGV     1 to end the holds of their lanes too, else 0; then for each three values: id, state
+--          (packed) as it was read, state as it is to be
+-- RETURNS  for each 1 (changed), 0 (BUSY: nothing written) or -1 (there is none)
+-- COST     four reads and about four writes an item
+local now = clock()
+local before = head_of_partition()
+local results = {}
+for at = 2, #ARGV, 3 do
+  local id = ARGV[at]
+  local w = redis.call('HMGET', key('w', id), 'l', 'v', 'c')
+  local result = 0
+  if not w[1] then
+    result = -1
+  elseif redis.call('HEXISTS', key('f'), id) == 0 and (w[2] or '0|0|0|') == ARGV[at + 1] then
+    redis.call('HSET', key('w', id), 'v', ARGV[at + 2])
+    if w[3] then
+      redis.call('HDEL', key('w', id), 'c')
+      redis.call('ZREM', key('h'), id)
+      redis.call('ZREM', key('x'), id)
+    end
+    make_due(id, w[1], now)
+    if ARGV[1] == '1' then
+      set(lane_of(w[1]), 'u', nil)
+      rescore(lane_of(w[1]))
+    end
+    result = 1
+  end
+  results[#results + 1] = result
+end
+save_lanes(now)
+wake_if_earlier(before)
+return results

@@ -1,0 +1,98 @@
+package import Poller
+import Synchronization
+
+/// How deliveries stand, and trying them again.
+extension MemoryDeliveryQueue: DeliveryBook {
+    package func id(of endpoint: EndpointID, _ watch: WatchKey) -> DeliveryID {
+        DeliveryID(
+            partition: partition(of: LaneID(endpoint: endpoint)),
+            item: Delivery.id(endpoint: endpoint, watch: watch)
+        )
+    }
+
+    package func delivery(_ id: DeliveryID) async throws(StoreError) -> DeliverySnapshot? {
+        reading { queue, _ in Self.snapshot(id, in: queue) }
+    }
+
+    package func attempts(of id: DeliveryID) async throws(StoreError) -> [AttemptRecord] {
+        if flaws.contains(.losesAttempts) { return [] }
+        return reading { queue, _ in
+            queue.hasPartition(id.partition)
+                ? queue[id.partition].items[id.item]?.record.attempts ?? [] : []
+        }
+    }
+
+    package func deliveries(
+        _ query: DeliveryQuery
+    ) async throws(StoreError) -> ListPage<DeliverySnapshot> {
+        guard let start = Int(query.cursor ?? "0"), start >= 0 else { throw .unknownCursor }
+        let all = reading { queue, _ in
+            queue.partitions.flatMap { partition in
+                partition.items.keys.sorted { $0.description < $1.description }.compactMap {
+                    Self.snapshot(DeliveryID(partition: partition.number, item: $0), in: queue)
+                }
+            }.filter(query.matches)
+        }
+        let page = all.dropFirst(start).prefix(query.limit)
+        let isLast = start + page.count >= all.count
+        return ListPage(items: Array(page), next: isLast ? nil : "\(start + page.count)")
+    }
+
+    package func revise(
+        _ revisions: [DeliveryRevision],
+        endingHolds: Bool
+    ) async throws(StoreError) -> [RevisionResult] {
+        changing { queue, now in
+            revisions.map { revision in
+                let (partition, id) = (revision.id.partition, revision.id.item)
+                guard queue.hasPartition(partition), let item = queue[partition].items[id] else {
+                    return .missing
+                }
+                let old = item.record.delivery
+                var isBusy = old.state != revision.from
+                if case .leased = item.phase { isBusy = true }
+                if isBusy, !flaws.contains(.revisesBlindly) { return .busy }
+                queue[partition].update(id) { record in
+                    record.delivery = Delivery(
+                        endpoint: old.endpoint,
+                        url: old.url,
+                        watch: old.watch,
+                        state: revision.to
+                    )
+                }
+                queue[partition].makeDue(id, now: now)
+                if endingHolds { queue[partition][item.lane].health.endHold() }
+                return .done
+            }
+        }
+    }
+
+    package func replay(of endpoint: EndpointID) async throws(StoreError) -> ReplayJob? {
+        replays.withLock { $0[endpoint.description] }
+    }
+
+    package func record(_ job: ReplayJob) async throws(StoreError) {
+        replays.withLock { $0[job.endpoint] = job }
+    }
+
+    private static func snapshot(
+        _ id: DeliveryID,
+        in queue: MemoryQueue<Record>
+    ) -> DeliverySnapshot? {
+        guard queue.hasPartition(id.partition), let item = queue[id.partition].items[id.item] else {
+            return nil
+        }
+        let place: DeliverySnapshot.Place =
+            switch item.phase {
+            case .waiting(let due, _): .waiting(due: due)
+            case .leased: .leased
+            case .closed: .resting
+            }
+        return DeliverySnapshot(
+            id: id,
+            delivery: item.record.delivery,
+            place: place,
+            lastError: item.record.lastError
+        )
+    }
+}

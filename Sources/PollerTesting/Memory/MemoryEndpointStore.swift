@@ -1,0 +1,176 @@
+package import Poller
+import Synchronization
+
+/// The registry of endpoints in memory, every operation under one lock.
+///
+/// A class, because directories, routes and tests share it.
+package final class MemoryEndpointStore: EndpointStore {
+    private struct Record: Sendable {
+        var endpoint: Endpoint
+        var version: Int64
+    }
+
+    private struct Made: Sendable {
+        let fingerprint: String
+        let id: EndpointID
+        let version: Int64
+        let until: Timestamp
+    }
+
+    private struct State: Sendable {
+        var version: Int64 = 0
+        var records: [EndpointID: Record] = [:]
+        var removed: [EndpointID: Int64] = [:]
+        var requests: [String: Made] = [:]
+
+        mutating func next(_ now: Timestamp) -> Int64 {
+            version = max(version + 1, now.ms * 1000)
+            return version
+        }
+    }
+
+    private let time: any StoreTime
+    private let countMax: Int
+    private let page: Int
+    private let flaws: Set<EndpointFlaw>
+    private let state = Mutex(State())
+
+    /// An empty registry; `page` is how many endpoints it tells at once, `flaws` are mistakes it
+    /// is to make.
+    package init(
+        time: any StoreTime,
+        countMax: Int = Endpoint.countMax,
+        page: Int = 200,
+        flaws: Set<EndpointFlaw> = []
+    ) {
+        self.time = time
+        self.countMax = countMax
+        self.page = page
+        self.flaws = flaws
+    }
+
+    package func version() async throws(StoreError) -> Int64 {
+        state.withLock { $0.version }
+    }
+
+    package func changes(
+        since version: Int64,
+        isContinuing: Bool
+    ) async throws(StoreError) -> EndpointChanges {
+        state.withLock { state in
+            // It remembers every one removed, so only a version it never had begins anew.
+            let isBeginning = version > state.version || (version == 0 && !isContinuing)
+            let isReset = isBeginning && !flaws.contains(.neverBeginsAnew)
+            let since = isReset ? 0 : version
+            let changed = state.records.values.filter { $0.version > since }
+                .sorted { $0.version < $1.version }
+            let told = changed.prefix(page)
+            let hasMore = told.count < changed.count
+            let upper = hasMore ? told.last?.version ?? since : state.version
+            return EndpointChanges(
+                isReset: isReset,
+                version: upper,
+                hasMore: hasMore,
+                endpoints: told.map(\.endpoint),
+                removed: flaws.contains(.hidesRemovals)
+                    ? []
+                    : state.removed.filter { $0.value > since && $0.value <= upper }
+                        .map(\.key)
+            )
+        }
+    }
+
+    package func create(
+        _ endpoint: Endpoint,
+        request: EndpointRequest?
+    ) async throws(StoreError) -> EndpointCreation {
+        let now = time.now
+        return state.withLock { state in
+            if let request, let made = state.requests[request.key], made.until > now,
+                !flaws.contains(.forgetsRequests)
+            {
+                guard made.fingerprint == request.fingerprint,
+                    let record = state.records[made.id]
+                else { return .conflict }
+                return .repeated(record.endpoint, isUntouched: record.version == made.version)
+            }
+            if state.records[endpoint.id] != nil { return .exists }
+            if state.records.count >= countMax { return .tooMany }
+            let created = endpoint.stamped(now)
+            let version = state.next(now)
+            state.records[endpoint.id] = Record(endpoint: created, version: version)
+            state.removed[endpoint.id] = nil
+            if let request {
+                state.requests[request.key] = Made(
+                    fingerprint: request.fingerprint,
+                    id: endpoint.id,
+                    version: version,
+                    until: now + EndpointRequest.span
+                )
+            }
+            return .created(created)
+        }
+    }
+
+    package func read(_ id: EndpointID) async throws(StoreError) -> StoredEndpoint? {
+        let now = time.now
+        return state.withLock { state in
+            state.records[id].map {
+                StoredEndpoint(endpoint: $0.endpoint, version: $0.version, now: now)
+            }
+        }
+    }
+
+    package func replace(
+        _ endpoint: Endpoint,
+        version: Int64
+    ) async throws(StoreError) -> Endpoint? {
+        let now = time.now
+        return state.withLock { state in
+            guard let old = state.records[endpoint.id],
+                old.version == version || flaws.contains(.takesStaleChanges)
+            else { return nil }
+            var replaced = endpoint
+            replaced.updatedAt = now
+            let next = state.next(now)
+            state.records[endpoint.id] = Record(
+                endpoint: replaced,
+                version: flaws.contains(.hidesChanges) ? old.version : next
+            )
+            return replaced
+        }
+    }
+
+    package func remove(_ id: EndpointID) async throws(StoreError) -> Bool {
+        let now = time.now
+        return state.withLock { state in
+            guard state.records.removeValue(forKey: id) != nil else { return false }
+            state.removed[id] = state.next(now)
+            return true
+        }
+    }
+
+    package func list(
+        account: AccountID?,
+        limit: Int,
+        cursor: String?
+    ) async throws(StoreError) -> ListPage<Endpoint> {
+        var after = ""
+        if let cursor {
+            guard let bytes = Base64URL.decode(cursor) else { throw .unknownCursor }
+            after = String(decoding: bytes, as: UTF8.self)
+            if !after.contains(" ep_") { throw .unknownCursor }
+        }
+        let all = state.withLock { Array($0.records.values) }.map(\.endpoint)
+            .filter { account == nil || account == $0.account }
+            .map { (place: "\($0.createdAt) \($0.id)", endpoint: $0) }
+            .filter { $0.place > after }
+            .sorted { $0.place < $1.place }
+        let items = all.prefix(limit)
+        return ListPage(
+            items: items.map(\.endpoint),
+            next: items.count < all.count
+                ? items.last.map { Base64URL.encode($0.place.utf8) } : nil
+        )
+    }
+}

@@ -1,0 +1,35 @@
+import ArgumentParser
+import PollerClient
+
+/// `pollerctl endpoint rotate`: a new secret.
+struct EndpointRotate: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate",
+        abstract: "Make a new secret, shown now and never again.",
+        discussion: """
+            Until the overlap ends both sign every message, so that the receiver can be changed \
+            without losing one; --overlap 0s ends the old secrets at once.
+            """
+    )
+
+    @Argument(help: "The endpoint: ep_….")
+    var endpoint: String
+
+    @Option(help: "How long the old secrets go on signing, 0s to 7d.")
+    var overlap = Span(.seconds(86_400))
+
+    @Option(help: "Names the request: sent again with the same key it makes no second secret.")
+    var idempotencyKey: String?
+
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            try await client.rotateEndpoint(
+                endpoint,
+                overlap: overlap.duration,
+                idempotencyKey: idempotencyKey
+            ).show(json: server.json)
+        }
+    }
+}

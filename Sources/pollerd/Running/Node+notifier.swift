@@ -1,0 +1,122 @@
+import Logging
+import Poller
+import PollerChannels
+import PollerNet
+import PollerRedis
+import ServiceLifecycle
+
+/// How customers are told.
+extension Node {
+    /// The channels of a node, which its notifier and the tests of its API share.
+    struct Channels {
+        let all: [any DeliveryChannel]
+        /// What closes them, to be listed before whoever uses them.
+        let services: [any Service]
+        let inlineSecret: WebhookSecret
+    }
+
+    /// What holds for endpoints without a limit of their own.
+    var endpointLimit: LaneLimit {
+        LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: settings.endpointConcurrency)
+    }
+
+    /// Every channel that is configured.
+    func channels() async throws -> Channels {
+        let secret = try await ClusterSecrets(cluster: cluster)
+            .webhook(configured: settings.webhookSecret)
+        let webhook = WebhookChannel(
+            secret: secret,
+            guarding: AddressGuard(allowing: settings.allowedRanges),
+            wallClock: WallClock.now
+        )
+        var channels: [any DeliveryChannel] = [
+            webhook, RedisStreamChannel(client: cluster.client, layout: cluster.layout),
+        ]
+        var services: [any Service] = [webhook]
+        if let mail = settings.mail {
+            let tokens = try await unsubscribeTokens()
+            let email = EmailChannel(
+                relay: mail.relay,
+                sender: mail.sender,
+                branding: branding,
+                unsubscribing: settings.publicURL.map { Unsubscribing(base: $0, tokens: tokens) },
+                suppressions: suppressions
+            )
+            channels.append(email)
+            services.append(email)
+        }
+        return Channels(all: channels, services: services, inlineSecret: secret)
+    }
+
+    /// The loop of deliveries and what works beside it.
+    func notifier(
+        _ channels: Channels
+    ) async throws -> (
+        loop: Reconciler<RedisDeliveryQueue, DeliveryHandler<RedisWatchStore>, ContinuousClock>,
+        services: [any Service]
+    ) {
+        let file = try await registerEndpoints()
+        let directory = EndpointDirectory(store: cluster.endpoints, logger: log("endpoints"))
+        let loop = Reconciler(
+            name: "notifier",
+            queue: cluster.deliveries,
+            handler: DeliveryHandler(
+                store: cluster.watches,
+                directory: directory,
+                deliveries: cluster.deliveries,
+                channels: channels.all,
+                logger: log("notifier")
+            ),
+            settings: ReconcilerSettings(
+                owner: cluster.owner,
+                concurrency: settings.deliveryConcurrency,
+                lease: settings.deliveryLease,
+                lane: endpointLimit,
+                drainTimeout: settings.drainTimeout
+            ),
+            clock: clock,
+            logger: log("notifier")
+        )
+        loops.add(loop.drain)
+        let services: [any Service] = [
+            EndpointKeeper(
+                directory: directory,
+                lanes: cluster.deliveries,
+                file: file,
+                clock: clock,
+                logger: log("endpoints")
+            ),
+            DrainedLoop(loop: loop),
+            OutboxReader(
+                outbox: cluster.watches,
+                deliveries: cluster.deliveries,
+                directory: directory,
+                owner: cluster.owner,
+                clock: clock,
+                logger: log("outbox")
+            ),
+            Retention(
+                outbox: cluster.watches,
+                watches: cluster.watches,
+                deliveries: cluster.deliveries,
+                spans: settings.retention,
+                clock: clock,
+                logger: log("retention")
+            ),
+        ]
+        return (loop, services)
+    }
+
+    /// Makes the registry agree with the endpoints of the configuration file.
+    private func registerEndpoints() async throws -> FileEndpoints? {
+        guard let wanted = settings.sections.endpoints else { return nil }
+        let file = FileEndpoints(wanted, store: cluster.endpoints)
+        for change in try await file.apply() {
+            log("endpoints").notice(
+                "endpoint of the configuration file",
+                metadata: ["endpoint": "\(change.id)", "change": "\(change.what)"]
+            )
+        }
+        return file
+    }
+}

@@ -1,0 +1,199 @@
+import Foundation
+import NIOHTTP1
+import Poller
+import PollerClient
+import PollerTesting
+import Testing
+
+@testable import PollerAPI
+
+@Suite("Deliveries over HTTP", .timeLimit(.minutes(1)))
+struct DeliveryRoutesTests {
+    private static let url = "https://shop.example/hook"
+
+    /// Marks the delivery of a source to the inline URL and ends its turn with a failed attempt.
+    private func fail(
+        _ api: LiveAPI,
+        _ source: String,
+        _ state: DeliveryState,
+        _ verdict: Verdict
+    ) async throws -> DeliveryID {
+        let key = try WatchKey(account: .main, source: SourceID(source), kind: .source)
+        let mark = DeliveryMark(url: try NotifyURL(Self.url), watch: key)
+        let deliveries = api.backend.deliveries
+        try await deliveries.mark([mark])
+        let id = deliveries.id(of: mark.endpoint, key)
+        let claim = try await deliveries.claim(
+            ClaimRequest(
+                partition: id.partition,
+                limit: 100,
+                owner: OwnerID(unchecked: "AAAAAAAAAAA"),
+                lease: .seconds(45),
+                lane: .unlimited
+            )
+        )
+        var result = AttemptResult.failed("answered 503", code: 503)
+        result.phases = AttemptPhases(connectMs: 2, totalMs: 7)
+        result.excerpt = "sorry"
+        for lease in claim.leases {
+            let attempt = AttemptRecord(
+                at: claim.now,
+                event: EventID(unchecked: "evt_1"),
+                seq: 1,
+                number: 1,
+                outcome: result.outcome,
+                kind: result.kind,
+                code: result.code,
+                address: "192.0.2.7:443",
+                phases: result.phases,
+                reason: result.reason,
+                excerpt: result.excerpt
+            )
+            let change = DeliveryChange(state: state, lastError: "answered 503", attempt: attempt)
+            _ = try await deliveries.commit([
+                Commit(ref: lease.ref, verdict: verdict, change: change, signal: .failing)
+            ])
+        }
+        return id
+    }
+
+    @Test("a delivery tells how it stands, what was tried and how its endpoint is")
+    func get() async throws {
+        try await LiveAPI.run { api in
+            let state = DeliveryState(cursor: 1, failures: 1, attempts: 2, dead: [1])
+            let id = try await fail(api, "src_1", state, .next(after: .seconds(60)))
+            let answer = try await api.get("/v1/deliveries/\(id)")
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(answer["id"] == id.description && answer["state"] == "failing")
+            #expect(answer["source"] == "src_1" && answer["url"] == Self.url)
+            #expect(answer.json["dead_seqs"] as? [Int] == [1])
+            #expect(answer["last_error"] == "answered 503")
+            let health = try #require(answer.json["endpoint_health"] as? [String: Any])
+            #expect(health["circuit"] as? String == "closed" && health["failures"] as? Int == 1)
+            #expect(health["failing_since"] is String)
+            let attempts = try await api.get("/v1/deliveries/\(id)/attempts").list("data")
+            #expect(attempts.map { $0["class"] as? String } == ["server_error"])
+            #expect(attempts.first?["excerpt"] as? String == "sorry")
+            #expect((attempts.first?["ms"] as? [String: Any])?["total"] as? Int == 7)
+        }
+    }
+
+    @Test("lists filter by endpoint, source and state")
+    func list() async throws {
+        try await LiveAPI.run { api in
+            let watch = #"{"source":"src_2","notify":["\#(Self.url)"]}"#
+            _ = try await api.post("/v1/watches", watch)
+            let rest = DeliveryState(cursor: 1, attempts: 1)
+            let dead = try await fail(api, "src_1", DeliveryState(dead: [1]), .setAside)
+            let done = try await fail(api, "src_2", rest, .rest)
+            func ids(_ query: String) async throws -> Set<String> {
+                let answer = try await api.get("/v1/deliveries?\(query)")
+                #expect(answer.status == 200, "\(answer.text)")
+                return Set(answer.list("data").compactMap { $0["id"] as? String })
+            }
+            #expect(try await ids("") == [dead.description, done.description])
+            #expect(try await ids("state=dead") == [dead.description])
+            #expect(try await ids("state=done&source=src_2") == [done.description])
+            #expect(try await ids("source=src_2&state=dead").isEmpty)
+            let endpoint = EndpointID(account: .main, url: Self.url)
+            #expect(try await ids("endpoint=\(endpoint)").count == 2)
+            #expect(try await ids("endpoint=ep_AAAAAAAAAAAAAAAA").isEmpty)
+            for wrong in ["state=lost", "account=a", "endpoint=x", "source=%0a", "limit=0"] {
+                #expect(try await api.get("/v1/deliveries?\(wrong)").status == 400, "\(wrong)")
+            }
+        }
+    }
+
+    @Test("a retry sends dead letters again; what has nothing to send is told apart")
+    func retry() async throws {
+        try await LiveAPI.run { api in
+            let state = DeliveryState(cursor: 2, attempts: 9, dead: [1, 2])
+            let dead = try await fail(api, "src_1", state, .setAside)
+            let client = try api.client()
+            let revived = try await client.retry(delivery: dead.description)
+            #expect(revived.retryingSeqs == [1, 2] && revived.state == "waiting")
+            #expect(try await client.retry(delivery: dead.description).retryingSeqs == [1, 2])
+            let rest = DeliveryState(cursor: 1, attempts: 1)
+            let done = try await fail(api, "src_2", rest, .rest)
+            let nothing = try await api.post("/v1/deliveries/\(done)/retry")
+            #expect(nothing.status == 409 && nothing.code == "nothing_to_retry")
+            let unknown = try await api.post("/v1/deliveries/dlv_0_AAAAAAAAAAAA/retry")
+            #expect(unknown.status == 404 && unknown.code == "delivery_not_found")
+            for id in ["dlv_0_short", "dlv_-1_AAAAAAAAAAAA", "dlv_00_AAAAAAAAAAAA", "x"] {
+                #expect(try await api.get("/v1/deliveries/\(id)").status == 400, "\(id)")
+            }
+            #expect(try await api.get("/v1/deliveries/dlv_999_AAAAAAAAAAAA").status == 404)
+        }
+    }
+
+    @Test("a replay revives what is dead at an endpoint, and a dry run only counts")
+    func replay() async throws {
+        try await LiveAPI.run { api in
+            for number in 1...3 {
+                let state = DeliveryState(cursor: 2, attempts: 9, dead: [1, 2])
+                _ = try await fail(api, "src_\(number)", state, .setAside)
+            }
+            let endpoint = EndpointID(account: .main, url: Self.url).description
+            let client = try api.client()
+            func finished() async throws -> Replay {
+                var replay = try await client.replay(endpoint: endpoint)
+                try await eventually("the replay is over") {
+                    replay = try await client.replay(endpoint: endpoint)
+                    return replay.isOver
+                }
+                return replay
+            }
+            try await client.replay(endpoint: endpoint, isDryRun: true)
+            let counted = try await finished()
+            #expect(counted.state == "finished" && counted.matched == 3 && counted.events == 6)
+            let still = try await api.get("/v1/deliveries?state=dead").list("data")
+            #expect(still.allSatisfy { ($0["retrying_seqs"] as? [Int])?.isEmpty == true })
+            try await client.replay(endpoint: endpoint, rate: 1000)
+            #expect(try await finished().matched == 3)
+            let revived = try await api.get("/v1/deliveries?state=dead").list("data")
+            #expect(revived.map { $0["retrying_seqs"] as? [Int] } == [[1, 2], [1, 2], [1, 2]])
+
+            let path = "/v1/endpoints/\(endpoint)/replay"
+            for wrong in [
+                #"{"status":"all"}"#, #"{"status":"lost"}"#, #"{"since":"yesterday"}"#,
+                #"{"rate":0}"#, #"{"sinse":1}"#, "[]",
+            ] {
+                let answer = try await api.post(path, wrong)
+                #expect([400, 422].contains(answer.status), "\(wrong): \(answer.text)")
+            }
+            let never = try await api.get("/v1/endpoints/ep_AAAAAAAAAAAAAAAA/replay")
+            #expect(never.status == 404 && never.code == "replay_not_found")
+        }
+    }
+
+    @Test("pollerctl shows deliveries and attempts, and retries")
+    func commandLine() async throws {
+        try await LiveAPI.run { api in
+            let state = DeliveryState(cursor: 2, attempts: 9, dead: [1, 2])
+            let id = try await fail(api, "src_1", state, .setAside).description
+            let list = try await CommandRun.pollerctl("delivery", "list", url: api.url)
+            #expect(list.status == 0 && list.output.hasPrefix("\(id)\tsrc_1\t"), "\(list)")
+            #expect(list.output.contains("\tdead\t2\t9\tseq 1,2\t"))
+            let attempts = try await CommandRun.pollerctl(
+                "delivery",
+                "attempts",
+                id,
+                url: api.url
+            )
+            #expect(attempts.output.contains("\tfailed\tserver_error\t503\t-/2/-/7\t192.0.2.7:443"))
+            let get = try await CommandRun.pollerctl("delivery", "get", id, url: api.url)
+            #expect(get.output.contains("given up") && get.output.contains(Self.url))
+            let retry = try await CommandRun.pollerctl("delivery", "retry", id, url: api.url)
+            #expect(retry.output == "\(id) sends events 1, 2 again\n")
+            let wrong = try await CommandRun.pollerctl(
+                "delivery",
+                "replay",
+                "ep_AAAAAAAAAAAAAAAA",
+                "--status",
+                "all",
+                url: api.url
+            )
+            #expect(wrong.status == 64 && wrong.errors.contains("--since"))
+        }
+    }
+}

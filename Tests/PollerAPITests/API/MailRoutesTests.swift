@@ -1,0 +1,130 @@
+import NIOHTTP1
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerAPI
+
+@Suite("Stopping mails over HTTP")
+struct MailRoutesTests {
+    private let list = MemorySuppressionList()
+    private let tokens = UnsubscribeTokens(secret: Array(repeating: 3, count: 32))
+
+    private func run(
+        keys: APIKeys = .none,
+        _ body: (LiveAPI) async throws -> Void
+    ) async throws {
+        let preferences = MailPreferences(suppressions: list, tokens: tokens)
+        try await LiveAPI.run(keys: keys, mail: preferences, body)
+    }
+
+    private func token(_ address: String = "a@b.example") throws -> String {
+        tokens.text(for: SuppressionEntry(try MailAddress(address), of: .main))
+    }
+
+    private func post(_ api: LiveAPI, _ path: String, _ body: String) async throws -> Answer {
+        try await api.request(
+            .POST,
+            path,
+            body: body,
+            headers: ["Content-Type": "application/x-www-form-urlencoded"]
+        )
+    }
+
+    private let oneClick = "List-Unsubscribe=One-Click"
+
+    @Test("looking at the link changes nothing, one click stops the mails, without any key")
+    func oneClickStops() async throws {
+        let keys = try APIKeys(text: "pk_0123456789abcdef0123")
+        try await run(keys: keys) { api in
+            let recipient = try MailAddress("A@b.example")
+            let path = "/u/\(try token())"
+            let page = try await api.get(path)
+            #expect(page.status == 200 && page.text.contains("<button>No more mails</button>"))
+            #expect(page.headers.first(name: "Content-Security-Policy")?.contains("'self'") == true)
+            #expect(!page.text.contains("b.example"))
+            #expect(try await list.reason(for: recipient, of: .main) == nil)
+            let done = try await post(api, path, oneClick)
+            #expect(done.status == 200 && done.text.contains("no more mails"))
+            #expect(try await list.reason(for: recipient, of: .main) == .unsubscribed)
+            #expect(try await list.reason(for: recipient, of: AccountID("acct_1")) == nil)
+            #expect(try await post(api, path, oneClick).status == 200, "again is as good as once")
+            let multipart =
+                "--x\r\nContent-Disposition: form-data; name=\"List-Unsubscribe\"\r\n\r\n"
+                + "One-Click\r\n--x--\r\n"
+            #expect(try await post(api, path, multipart).status == 200)
+        }
+    }
+
+    @Test("a link that is not ours, and a post that is no click, do nothing")
+    func refused() async throws {
+        try await run { api in
+            let good = try token()
+            let stranger = UnsubscribeTokens(secret: Array(repeating: 4, count: 32))
+            let entry = SuppressionEntry(try MailAddress("a@b.example"), of: .main)
+            let bad = [
+                stranger.text(for: entry), String(good.dropLast()), good + "A", "x",
+                String(good.reversed()), String(repeating: "A", count: 34),
+            ]
+            for text in bad {
+                #expect(try await api.get("/u/\(text)").status == 404, "\(text)")
+                #expect(try await post(api, "/u/\(text)", oneClick).status == 404, "\(text)")
+            }
+            // What a scanner of mails does to every link.
+            #expect(try await post(api, "/u/\(good)", "").status == 400)
+            #expect(try await post(api, "/u/\(good)", "a=b").status == 400)
+            let big = String(repeating: "x", count: 5000)
+            #expect(try await post(api, "/u/\(good)", big).status == 413)
+            list.fail(with: .unavailable("down"))
+            #expect(try await post(api, "/u/\(good)", oneClick).status == 503)
+            list.fail(with: nil)
+            let recipient = try MailAddress("a@b.example")
+            #expect(try await list.reason(for: recipient, of: .main) == nil)
+        }
+    }
+
+    @Test("a bounce and a complaint suppress a recipient for everybody, until it is lifted")
+    func bounces() async throws {
+        try await run { api in
+            let path = "/v1/mail/suppressions/a@b.example"
+            #expect(try await api.get(path).json["suppressed"] as? Bool == false)
+            let soft = #"{"recipient":"a@b.example","type":"soft_bounce"}"#
+            #expect(
+                try await api.post("/v1/mail/bounces", soft).json["suppressed"] as? Bool == false
+            )
+            for type in ["hard_bounce", "complaint"] {
+                let body = #"{"recipient":"A@B.example","type":"\#(type)"}"#
+                let answer = try await api.post("/v1/mail/bounces", body)
+                #expect(answer.status == 200 && answer["reason"] == type)
+                for place in [path, path.replacing("@", with: "%40"), path + "?account=acct_1"] {
+                    #expect(try await api.get(place)["reason"] == type, "\(place)")
+                }
+            }
+            #expect(try await api.request(.DELETE, path).json["suppressed"] as? Bool == false)
+            #expect(try await api.get(path).json["suppressed"] as? Bool == false)
+            let bad = [
+                (#"{"type":"complaint"}"#, "recipient"),
+                (#"{"recipient":"a@b\r\nc","type":"complaint"}"#, "recipient"),
+                (#"{"recipient":"a@b.example","type":"spam"}"#, "type"),
+                (#"{"recipient":"a@b.example"}"#, "type"),
+                (#"{"recipient":"a@b.example","type":"complaint","x":1}"#, "x"),
+            ]
+            for (body, field) in bad {
+                let answer = try await api.post("/v1/mail/bounces", body)
+                #expect([400, 422].contains(answer.status) && answer["field"] == field, "\(body)")
+            }
+            #expect(try await api.get("/v1/mail/suppressions/nobody").status == 400)
+        }
+    }
+
+    @Test("bounces are told by holders of keys alone")
+    func keys() async throws {
+        let keys = try APIKeys(text: "pk_0123456789abcdef0123")
+        try await run(keys: keys) { api in
+            let body = #"{"recipient":"a@b.example","type":"complaint"}"#
+            let told = try await api.post("/v1/mail/bounces", body)
+            let asked = try await api.get("/v1/mail/suppressions/a@b.example")
+            #expect(told.status == 401 && asked.status == 401)
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import NIOHTTP1
+import Poller
+import PollerClient
+import Synchronization
+import Testing
+
+@testable import PollerAPI
+
+@Suite("Stream tokens over HTTP")
+struct StreamTokenRoutesTests {
+    /// An issuer that remembers what was asked, and refuses a source named `src_bad`.
+    private final class Recorder: StreamTokenIssuing {
+        let requests = Mutex<[StreamTokenRequest]>([])
+
+        func issue(_ request: StreamTokenRequest) async throws -> IssuedStreamToken {
+            requests.withLock { $0.append(request) }
+            if request.sources?.contains("src_bad") == true {
+                throw InvalidInput(field: "sources", message: "must be good")
+            }
+            return IssuedStreamToken(reveal: "a.b.c", expiresAt: Timestamp(ms: 1_795_165_200_000))
+        }
+    }
+
+    @Test("the scope that is asked for is passed on, and the token is told once")
+    func issued() async throws {
+        let recorder = Recorder()
+        try await LiveAPI.run(streamTokens: recorder) { api in
+            let answer = try await api.post(
+                "/v1/stream_tokens",
+                #"{"account":"acct_1","sources":["src_1"],"types":["source.*"],"view":"full","#
+                    + #""ttl":"90s"}"#
+            )
+            #expect(answer.status == 201)
+            #expect(answer["token"] == "a.b.c")
+            #expect(answer["expires_at"] == "2026-11-20T09:00:00.000Z")
+            #expect(answer.headers.first(name: "Cache-Control") == "no-store")
+            let asked = try #require(recorder.requests.withLock(\.self).first)
+            #expect(asked.account.description == "acct_1" && asked.sources == ["src_1"])
+            #expect(asked.types == ["source.*"] && asked.isFull && asked.ttl == .seconds(90))
+            let token = try await api.client().streamToken(sources: ["src_2"], ttl: .seconds(5))
+            #expect(token.reveal == "a.b.c" && !"\(token)".contains("a.b.c"))
+            let second = try #require(recorder.requests.withLock(\.self).last)
+            #expect(second.sources == ["src_2"] && second.types == nil && !second.isFull)
+            #expect(second.ttl == .seconds(5) && second.account == .main)
+        }
+    }
+
+    @Test(
+        "a scope that is wrong is refused by the name of its field",
+        arguments: [
+            (#"{"ttl":"61m"}"#, "ttl"), (#"{"ttl":"0s"}"#, "ttl"), (#"{"ttl":600}"#, "ttl"),
+            (#"{"view":"all"}"#, "view"), (#"{"account":"a/b"}"#, "account"),
+            (#"{"sources":"src_1"}"#, "sources"), (#"{"sources":["src_bad"]}"#, "sources"),
+            (#"{"sorces":["src_1"]}"#, "sorces"),
+        ]
+    )
+    func refused(body: String, field: String) async throws {
+        try await LiveAPI.run(streamTokens: Recorder()) { api in
+            let answer = try await api.post("/v1/stream_tokens", body)
+            #expect([400, 422].contains(answer.status) && answer["field"] == field, "\(body)")
+        }
+    }
+
+    @Test("without a key, and without a gateway, there is none")
+    func closed() async throws {
+        let keys = try APIKeys(text: "pk_0123456789abcdef0123")
+        try await LiveAPI.run(keys: keys, streamTokens: Recorder()) { api in
+            let answer = try await api.post("/v1/stream_tokens", "{}")
+            #expect(answer.status == 401)
+        }
+        try await LiveAPI.run { api in
+            let answer = try await api.post("/v1/stream_tokens", "{}")
+            #expect(answer.status == 404)
+        }
+    }
+}

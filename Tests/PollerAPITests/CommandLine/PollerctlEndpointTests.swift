@@ -1,0 +1,116 @@
+import Foundation
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerAPI
+
+@Suite("pollerctl endpoint")
+struct PollerctlEndpointTests {
+    private static func run(_ api: LiveAPI, _ arguments: String...) async throws -> CommandRun {
+        try await CommandRun.run(["endpoint"] + arguments, url: api.url)
+    }
+
+    private static func json(_ text: String) throws -> [String: Any] {
+        let object = try JSONSerialization.jsonObject(with: Data(text.utf8))
+        return try #require(object as? [String: Any])
+    }
+
+    @Test("add, list, get, change, disable, enable and remove do their work")
+    func life() async throws {
+        try await LiveAPI.run { api in
+            let added = try await Self.run(
+                api,
+                "add",
+                "https://shop.example/hook",
+                "--types",
+                "source.*",
+                "--final-only",
+                "--metadata",
+                "shop=berlin",
+                "--retry",
+                "5s,1m",
+                "--timeout",
+                "9s",
+                "--rate",
+                "2.5",
+                "--header",
+                "X-Key=a=b",
+                "--payload",
+                "thin",
+                "--json"
+            )
+            #expect(added.status == 0, "\(added.errors)")
+            let made = try Self.json(added.output)
+            let id = try #require(made["id"] as? String)
+            #expect((made["secret"] as? String)?.hasPrefix("whsec_") == true)
+            #expect(made["retry"] as? [String] == ["5s", "1m"])
+            #expect(made["headers"] as? [String: String] == ["X-Key": "(redacted)"])
+            let listed = try await Self.run(api, "list")
+            #expect(
+                listed.output
+                    == "\(id)\tenabled\tdefault\thttps://shop.example/hook\tsource.*\n"
+            )
+            let changed = try await Self.run(
+                api,
+                "change",
+                id,
+                "--retry",
+                "fast",
+                "--no-final-only",
+                "--json"
+            )
+            #expect(changed.status == 0, "\(changed.errors)")
+            let now = try Self.json(changed.output)
+            #expect(now["retry"] as? String == "fast")
+            #expect(now["final_only"] as? Bool == false)
+            #expect(now["types"] as? [String] == ["source.*"])
+            let off = try await Self.run(api, "disable", id, "--reason", "holidays")
+            #expect(off.output == "\(id) is told nothing\n")
+            #expect(try await Self.run(api, "get", id).output.contains("disabled: holidays"))
+            #expect(try await Self.run(api, "enable", id).output == "\(id) is told again\n")
+            let got = try await Self.run(api, "get", id)
+            #expect(!got.output.contains("whsec_"))
+            #expect(try await Self.run(api, "remove", id).output == "\(id) is gone\n")
+            let gone = try await Self.run(api, "get", id)
+            #expect(gone.status == 1)
+            #expect(gone.errors.contains("There is no endpoint"))
+        }
+    }
+
+    @Test("test tells what the receiver did; rotate and secret print what is needed")
+    func secrets() async throws {
+        let channel = RecordingChannel()
+        channel.script([.delivered, .failed("answered 500", code: 500)])
+        try await LiveAPI.run(channels: [channel]) { api in
+            let added = try await Self.run(api, "add", "https://shop.example/", "--json")
+            let id = try #require(try Self.json(added.output)["id"] as? String)
+            let good = try await Self.run(api, "test", id)
+            #expect(good.status == 0)
+            #expect(good.output.hasPrefix("accepted"))
+            let bad = try await Self.run(api, "test", id)
+            #expect(bad.status == 1)
+            #expect(bad.output.contains("not accepted: server_error, answered 500"))
+            let rotated = try await Self.run(api, "rotate", id, "--overlap", "1h")
+            #expect(rotated.output.contains("whsec_"))
+            #expect(rotated.output.contains("2 sign right now"))
+            let secret = try await Self.run(api, "secret")
+            #expect(secret.output == EndpointDesk.inlineSecret + "\n")
+        }
+    }
+
+    @Test("what cannot work is refused before anything is sent")
+    func usage() async throws {
+        for arguments in [
+            ["change", "ep_x"], ["add"], ["add", "https://a.example/", "--notify-by", "5m"],
+            ["add", "https://a.example/", "--timeout", "soon"],
+            ["add", "https://a.example/", "--header", "novalue"],
+        ] {
+            let run = try await CommandRun.run(
+                ["endpoint"] + arguments,
+                url: "http://127.0.0.1:1"
+            )
+            #expect(run.status == 64, "\(arguments): \(run.errors)")
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import Logging
+import NIOCore
+import Poller
+import PollerChannels
+import PollerTesting
+import ServiceLifecycle
+import Testing
+
+@testable import PollerAPI
+
+// As in pollerd: a reader's place is the same text on every transport.
+extension GatewayCursor: EventCursors {}
+
+extension LiveAPI {
+    /// Where a client finds the two servers of a test.
+    typealias Servers = (api: LiveAPI, gateway: Loopback)
+
+    /// Starts an API and a live gateway over one store, runs `body` and stops both.
+    ///
+    /// With the ports of an earlier run they are, to a client, the same servers again.
+    static func runWithGateway(
+        over store: MemoryStore,
+        ports: (api: Int, gateway: Int) = (0, 0),
+        _ body: (Servers) async throws -> Void
+    ) async throws {
+        let clock = ContinuousClock()
+        let secret = [UInt8](repeating: 5, count: 32)
+        let feed = LiveFeed(outbox: store, clock: clock, logger: quiet)
+        let observed = ObservedFeed(feed)
+        let (apiPorts, apiBound) = AsyncStream.makeStream(of: Int.self)
+        let (gatewayPorts, gatewayBound) = AsyncStream.makeStream(of: Int.self)
+        let backend = APIBackend(
+            watches: store,
+            deliveries: MemoryDeliveryQueue(time: ClockTime(clock), partitions: store.partitions),
+            outbox: store,
+            lanes: store,
+            members: store,
+            laneLimit: .stripe,
+            feed: observed,
+            endpoints: .inMemory(time: ClockTime(clock)),
+            cursors: GatewayCursor(secret: secret)
+        )
+        let server = APIServer(
+            bind: ListenAddress(host: "127.0.0.1", port: ports.api),
+            backend: backend,
+            keys: .none,
+            clock: clock,
+            logger: quiet,
+            onBound: { apiBound.yield($0.port) }
+        )
+        let gateway = Gateway(
+            configuration: GatewayConfiguration(
+                host: "127.0.0.1",
+                port: ports.gateway,
+                cursorSecret: secret,
+                drainTimeout: .seconds(7)
+            ),
+            outbox: store,
+            watches: store,
+            feed: feed,
+            authenticator: OpenAuthenticator(),
+            clock: clock,
+            logger: quiet,
+            onListening: { gatewayBound.yield($0.port ?? 0) }
+        )
+        let group = ServiceGroup(services: [feed, server, gateway], logger: quiet)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            var first = apiPorts.makeAsyncIterator()
+            var second = gatewayPorts.makeAsyncIterator()
+            let api = LiveAPI(
+                store: store,
+                backend: backend,
+                plan: FaultPlan(),
+                feed: observed,
+                port: try #require(await first.next())
+            )
+            try await body((api, Loopback(port: try #require(await second.next()))))
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+    }
+}

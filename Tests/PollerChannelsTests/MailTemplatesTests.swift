@@ -1,0 +1,129 @@
+import Poller
+import Testing
+
+@testable import PollerChannels
+
+@Suite("The words of a mail")
+struct MailTemplatesTests {
+    @Test("each occasion has a text and a page that say the same", arguments: MailOccasion.allCases)
+    func complete(occasion: MailOccasion) throws {
+        let shop = try Branding(
+            name: "Shop GmbH",
+            homeURL: "https://shop.example/",
+            support: "help@shop.example"
+        )
+        let link = "https://pay.example/u/abc"
+        for (branding, unsubscribe) in [(shop, link), (nil, nil)] as [(Branding?, String?)] {
+            let letter = MailTemplates.standard.letter(
+                occasion,
+                for: Samples.event(object: #"{"amount":5,"currency":"eur","livemode":false}"#),
+                branding: branding,
+                unsubscribe: unsubscribe
+            )
+            let headline = try #require(letter.text.split(separator: "\n").first)
+            #expect(letter.subject == "\(headline) (src_1)")
+            #expect(letter.html.contains("<h1") && letter.html.contains(">\(headline)</h1>"))
+            for part in [letter.text, letter.html] {
+                #expect(!part.contains("{{") && !part.contains("}}"))
+                #expect(part.contains("src_1") && part.contains("0.05 EUR"))
+                #expect(part.contains("Test mode: no money moves"))
+                #expect(part.contains("Shop GmbH") == (branding != nil))
+                #expect(part.contains(link) == (unsubscribe != nil))
+            }
+            #expect(!letter.text.contains("<") && !letter.text.contains("&"))
+            #expect(!letter.text.contains("\n\n\n"), "\(letter.text)")
+            #expect(letter.html.hasPrefix("<!doctype html>"))
+        }
+    }
+
+    @Test("nothing that an upstream or a shop writes becomes markup, a header or a template")
+    func hostile() throws {
+        let evil = "<script>\"'&{{source}}\r\nBcc: a@b\u{2028}x"
+        let letter = MailTemplates.standard.letter(
+            .update,
+            for: Samples.event("src_1", evil, object: #"{"amount":1,"currency":"<b>"}"#),
+            branding: try Branding(name: "<script>\"'&{{source}}</td>"),
+            unsubscribe: nil
+        )
+        #expect(!letter.html.contains("<script>") && !letter.html.contains("<b>"))
+        #expect(letter.html.contains("&lt;script&gt;&quot;&#39;&amp;{{source}}"))
+        #expect(!letter.text.contains("\nBcc") && !letter.text.contains("\r"))
+        #expect(!letter.subject.contains { $0.isNewline })
+    }
+
+    @Test("what could leave its place in a mail is no branding")
+    func branding() {
+        let names = ["", "a\r\nBcc: x@y", "a\u{0}", "a\u{2028}b", "a\u{202E}b"]
+        for name in names + [String(repeating: "x", count: 81)] {
+            #expect(throws: InvalidInput.self, "\(name)") { try Branding(name: name) }
+        }
+        let urls = [
+            "javascript:alert(1)", "http://shop.example", "https://", "https://a b",
+            "https://a\"onclick=x", "https://a'b", "https://a\\b", "https://u:p@h/",
+            "http://127.0.0.1.evil.example/", "https://a\r\nb", "data:text/html,x",
+        ]
+        for url in urls {
+            #expect(throws: InvalidInput.self, "\(url)") { try Branding(name: "S", homeURL: url) }
+            #expect(throws: InvalidInput.self, "\(url)") { try Branding(name: "S", logoURL: url) }
+        }
+        for colour in [
+            "red", "#fff", "#12345g", "#123456;x", "123456", "#1234567", "expression(1)",
+        ] {
+            #expect(throws: InvalidInput.self, "\(colour)") {
+                try Branding(name: "S", colour: colour)
+            }
+        }
+        for support in ["a@b\r\nBcc: c@d", "a@b,c@d", "<a@b>", "a", "a@b>x"] {
+            #expect(throws: InvalidInput.self, "\(support)") {
+                try Branding(name: "S", support: support)
+            }
+        }
+    }
+
+    @Test("an event is told as what it is, and one without words or use is not told")
+    func occasions() {
+        func occasion(
+            _ status: String,
+            previous: String? = "pending",
+            final: Bool = false,
+            closed: ClosedReason? = nil
+        ) -> MailOccasion? {
+            MailOccasion(
+                Samples.event("src_1", status, previous: previous, final: final, closed: closed)
+            )
+        }
+        #expect(occasion("chargeable") == .authorised)
+        #expect(occasion("requires_capture") == .authorised)
+        #expect(occasion("consumed", final: true) == .confirmed)
+        #expect(occasion("succeeded", final: true) == .confirmed)
+        #expect(occasion("failed", final: true) == .failed)
+        #expect(occasion("requires_payment_method") == .failed)
+        #expect(occasion("requires_payment_method", previous: nil) == nil)
+        #expect(occasion("canceled", final: true) == .cancelled)
+        #expect(occasion("pending", closed: .expired) == .expired)
+        #expect(occasion("pending", closed: .cancelled) == .stopped)
+        #expect(occasion("pending", closed: .gone) == .unknown)
+        #expect(occasion("chargeable", closed: .dead) == .unknown)
+        #expect(occasion("shipped", final: true) == .update)
+        for quiet in ["pending", "processing", "requires_action", "shipped"] {
+            #expect(occasion(quiet) == nil, "\(quiet)")
+        }
+        func charge(_ status: ChargeSeen.Status, final: Bool = false) -> MailOccasion? {
+            MailOccasion(Samples.charge(status, final: final))
+        }
+        #expect(charge(.pending) == nil && charge(.succeeded) == nil)
+        #expect(charge(.succeeded, final: true) == .confirmed)
+        #expect(charge(.failed) == .uncharged)
+    }
+
+    @Test("an amount is written as its currency is counted")
+    func amounts() {
+        #expect(MailPayment.text(1099, "eur") == "10.99 EUR")
+        #expect(MailPayment.text(5, "usd") == "0.05 USD")
+        #expect(MailPayment.text(1099, "jpy") == "1099 JPY")
+        #expect(MailPayment.text(1099, "kwd") == "1.099 KWD")
+        #expect(MailPayment.text(1, "<b>") == nil && MailPayment.text(-1, "eur") == nil)
+        #expect(MailPayment.ink(on: "#ffffff") == "#000000")
+        #expect(MailPayment.ink(on: "#1a73e8") == "#ffffff")
+    }
+}

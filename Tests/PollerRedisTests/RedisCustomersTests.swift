@@ -1,0 +1,104 @@
+import Poller
+import PollerRedis
+import RedisClient
+import Testing
+
+@Suite("Streams for services, and who is sent no mail, in a real Redis")
+struct RedisCustomersTests {
+    private static func event(_ seq: Int, _ status: String = "pending") -> Event {
+        let watch = Watch(
+            key: WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source),
+            policy: .standard,
+            createdAt: Timestamp(ms: 1_795_165_200_000),
+            deadline: Timestamp(ms: 1_795_165_800_000),
+            run: 1,
+            seq: seq - 1,
+            state: WatchState()
+        )
+        return Event(
+            watch: watch,
+            status: SourceStatus(unchecked: status),
+            final: false,
+            object: RawJSON(unchecked: "{\n  \"id\": \"src_1\"\n}"),
+            polledAt: Timestamp(ms: 1_795_165_200_000),
+            lag: .zero
+        )
+    }
+
+    @Test("a stream has each event as it was recorded, and forgets the oldest")
+    func stream() async throws {
+        try await withRedis { client in
+            let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
+            let channel = RedisStreamChannel(client: client, layout: layout)
+            let url = try NotifyURL("redis+stream:orders")
+            for seq in 1...3 {
+                let result = await channel.deliver(Self.event(seq), to: url, attempt: 1)
+                #expect(result.outcome == .delivered)
+            }
+            let entries = try await client.send(
+                RedisCommand("XRANGE", ["t:stream:orders", "-", "+"])
+            )
+            let fields = (entries.array ?? []).map { entry in
+                (entry.array?.last?.array ?? []).map { $0.string ?? "" }
+            }
+            #expect(
+                fields
+                    == (1...3).map { seq in
+                        let event = Self.event(seq)
+                        return ["id", "\(event.id)", "seq", "\(seq)", "event", event.json]
+                    }
+            )
+            let old = (0..<RedisStreamChannel.entriesMax + 1000).map { _ in
+                RedisCommand("XADD", ["t:stream:orders", "*", "id", "x"])
+            }
+            _ = try await client.pipeline(old)
+            _ = await channel.deliver(Self.event(4), to: url, attempt: 1)
+            let length = try await client.send(RedisCommand("XLEN", ["t:stream:orders"])).int ?? 0
+            // Whole nodes of 100 entries are cut off.
+            #expect(
+                (RedisStreamChannel.entriesMax...RedisStreamChannel.entriesMax + 200).contains(
+                    length
+                )
+            )
+        }
+    }
+
+    @Test("a key of another kind is not overwritten, and the operator is told what to look at")
+    func wrongKind() async throws {
+        try await withRedis { client in
+            let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
+            let channel = RedisStreamChannel(client: client, layout: layout)
+            _ = try await client.send(RedisCommand("SET", ["t:stream:taken", "mine"]))
+            let url = try NotifyURL("redis+stream:taken")
+            let result = await channel.deliver(Self.event(1), to: url, attempt: 1)
+            #expect(result.outcome == .failed && result.reason.contains("is the key a stream?"))
+        }
+    }
+
+    @Test("a recipient is suppressed at one shop or everywhere, until that is lifted")
+    func suppressions() async throws {
+        try await withRedis { client in
+            let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
+            let list = RedisSuppressionList(client: client, layout: layout)
+            let recipient = try MailAddress("Kunde@Example.org")
+            let other = try AccountID("acct_1")
+            #expect(try await list.reason(for: recipient, of: .main) == nil)
+            let tokens = UnsubscribeTokens(secret: Array(repeating: 1, count: 32))
+            let token = tokens.text(for: SuppressionEntry(recipient, of: .main))
+            let entry = try #require(tokens.entry(of: token))
+            try await list.suppress(entry, because: .unsubscribed)
+            let spelled = try MailAddress("kunde@example.ORG")
+            #expect(try await list.reason(for: spelled, of: .main) == .unsubscribed)
+            #expect(try await list.reason(for: spelled, of: other) == nil)
+            try await list.suppress(SuppressionEntry(everywhere: recipient), because: .complaint)
+            #expect(try await list.reason(for: spelled, of: other) == .complaint)
+            // No address is kept.
+            let keys = try await client.send(RedisCommand("KEYS", ["t:suppressed:*"])).array ?? []
+            #expect(keys.count == 2)
+            #expect(keys.allSatisfy { !($0.string ?? "").lowercased().contains("example") })
+            try await list.lift(spelled, of: .main)
+            #expect(try await list.reason(for: recipient, of: .main) == nil)
+            #expect(try await list.reason(for: recipient, of: other) == nil)
+        }
+    }
+}

@@ -1,0 +1,167 @@
+import Poller
+import PollerTesting
+import Testing
+
+@Suite("DeliveryDecider")
+struct DeliveryDeciderTests {
+    private let now = VirtualTime.start + .seconds(60)
+    private let event = Sample.event(seq: 4)
+    private let schedule = RetrySchedule(waits: [.seconds(10), .seconds(100)])
+    private let probed = LaneTrouble(failures: 10, since: VirtualTime.start)
+
+    private func decide(
+        _ state: DeliveryState,
+        _ result: AttemptResult,
+        trouble: LaneTrouble? = nil,
+        more: Bool = false,
+        notifyBy: Duration? = nil,
+        at now: Timestamp? = nil
+    ) -> DeliveryDecision {
+        var chance = SeededGenerator(seed: 1)
+        return DeliveryDecider(schedule: schedule, notifyBy: notifyBy).decide(
+            state,
+            event,
+            result,
+            trouble: trouble,
+            more: more,
+            now: now ?? self.now,
+            chance: &chance
+        )
+    }
+
+    @Test("what is accepted moves the cursor and says that the endpoint is well")
+    func delivered() {
+        let done = decide(DeliveryState(cursor: 3, failures: 2, attempts: 7), .delivered)
+        #expect(done.state == DeliveryState(cursor: 4, attempts: 8))
+        #expect(done.verdict == .rest && done.signal == .fine && done.fate == .delivered)
+    }
+
+    @Test("what fails on one delivery counts for its whole endpoint")
+    func failing() {
+        let done = decide(DeliveryState(cursor: 3), .failed("500"))
+        #expect(done.signal == .failing && done.fate == .failed)
+        #expect(done.state.failures == 1 && done.state.failedSince == now)
+    }
+
+    @Test(
+        "regression 13: Retry-After holds the whole endpoint, up to an hour",
+        arguments: [
+            (Duration.seconds(300), LaneSignal.hold(.seconds(300))), (.zero, .failing),
+            (.seconds(999_999), .hold(.seconds(3600))),
+        ]
+    )
+    func retryAfter(wish: Duration, signal: LaneSignal) {
+        let done = decide(DeliveryState(), .failed("429", .rateLimited, after: wish))
+        #expect(done.signal == signal)
+    }
+
+    @Test("a probe of an open circuit that fails uses nothing of the schedule")
+    func probe() {
+        let before = DeliveryState(cursor: 3, failures: 1, attempts: 5)
+        let done = decide(before, .failed("500"), trouble: probed)
+        #expect(done.state.failures == 1 && done.fate == .failed)
+        #expect(done.signal == .failing)
+        // Behind the others, so that one bad event is not the only probe.
+        #expect((done.wait ?? .zero) >= .seconds(8))
+    }
+
+    @Test("a probe that fails after the schedule's whole span is the last")
+    func lastProbe() {
+        let before = DeliveryState(cursor: 3, failures: 1, failedSince: VirtualTime.start)
+        let late = VirtualTime.start + schedule.span
+        #expect(decide(before, .failed("500"), trouble: probed, at: late).fate == .givenUp)
+        let early = late + .milliseconds(-1)
+        #expect(decide(before, .failed("500"), trouble: probed, at: early).fate == .failed)
+    }
+
+    @Test("an event that outlived its schedule behind an open circuit is given up unsent")
+    func outlived() {
+        let decider = DeliveryDecider(schedule: schedule)
+        func outlived(_ trouble: LaneTrouble?, at now: Timestamp) -> DeliveryDecision? {
+            decider.outlived(DeliveryState(), event, trouble: trouble, more: false, now: now)
+        }
+        let late = event.polledAt + schedule.span + .milliseconds(1)
+        let done = outlived(probed, at: late)
+        #expect(done?.fate == .givenUp && done?.state.dead == [4])
+        // It says nothing about the endpoint, so the next one may probe at once.
+        #expect(done?.signal == .hold(.zero))
+        #expect(outlived(probed, at: event.polledAt + schedule.span) == nil)
+        #expect(outlived(LaneTrouble(failures: 9, since: VirtualTime.start), at: late) == nil)
+        #expect(outlived(nil, at: late) == nil)
+        let recent = LaneTrouble(failures: 10, since: late + .seconds(-60))
+        #expect(outlived(recent, at: late) == nil, "the endpoint was well until a minute ago")
+    }
+
+    @Test("what is given up is remembered, and the delivery set aside when nothing is left")
+    func givesUp() {
+        let before = DeliveryState(cursor: 3, failures: 2, attempts: 2, dead: [1])
+        let done = decide(before, .failed("500"))
+        #expect(done.state == DeliveryState(cursor: 4, attempts: 3, dead: [1, 4]))
+        #expect(done.verdict == .setAside && done.fate == .givenUp)
+        #expect(decide(before, .failed("500"), more: true).verdict == .next(after: .zero))
+    }
+
+    @Test("410 keeps the whole endpoint still")
+    func gone() {
+        let done = decide(DeliveryState(), .rejected("410", .gone))
+        #expect(done.signal == .refused(.seconds(3600)))
+        #expect(done.fate == .rejected && done.state.dead == [4])
+    }
+
+    @Test("what is ours or about one message says nothing about the endpoint")
+    func silent() {
+        #expect(decide(DeliveryState(), .failed("no secret", .local)).signal == .hold(.zero))
+        #expect(decide(DeliveryState(), .rejected("?", .poison)).signal == .hold(.zero))
+        #expect(decide(DeliveryState(), .rejected("550", .refused)).signal == .fine)
+    }
+
+    @Test("a dead letter that is sent again leaves the cursor where it is")
+    func again() {
+        var state = DeliveryState(cursor: 7, dead: [2, 4])
+        state.revive()
+        #expect(state.again == [2, 4])
+        var one = DeliveryState(cursor: 7, failures: 3, dead: [2, 4])
+        one.revive([4, 5])
+        #expect(one == DeliveryState(cursor: 7, dead: [2, 4], again: [4]))
+        state.settle(2)
+        let done = decide(state, .delivered)
+        #expect(done.state == DeliveryState(cursor: 7, attempts: 1))
+        #expect(done.verdict == .rest)
+        let failed = decide(
+            DeliveryState(cursor: 7, failures: 2, dead: [4], again: [4]),
+            .failed("500")
+        )
+        #expect(failed.state == DeliveryState(cursor: 7, attempts: 1, dead: [4]))
+        #expect(failed.verdict == .setAside)
+    }
+
+    @Test("the fallback is told once, when the span has passed")
+    func escalates() {
+        let early = decide(DeliveryState(), .failed("500"), notifyBy: .seconds(65))
+        #expect(!early.escalates && early.wait == .seconds(5))
+        let late = decide(early.state, .failed("500"), notifyBy: .seconds(60))
+        #expect(late.escalates && late.state.escalated == 4)
+        #expect(late.state.failures == 1, "an attempt for the fallback uses nothing")
+        let once = decide(late.state, .failed("500"), notifyBy: .seconds(60))
+        #expect(!once.escalates)
+        let dead = decide(DeliveryState(failures: 2), .failed("500"), notifyBy: .seconds(3600))
+        #expect(dead.fate == .givenUp && dead.escalates)
+        #expect(!decide(DeliveryState(), .delivered, notifyBy: .zero).escalates)
+    }
+
+    @Test("no more than twenty dead letters are remembered, the newest")
+    func bounded() {
+        var state = DeliveryState()
+        for seq in 1...30 { state.giveUp(seq) }
+        #expect(state.dead == Array(11...30) && state.cursor == 30)
+    }
+
+    @Test("going back tells everything after a seq anew")
+    func rewinds() {
+        var state = DeliveryState(cursor: 9, failures: 3, escalated: 8, dead: [2, 6])
+        state.rewind(to: 4)
+        #expect(state == DeliveryState(cursor: 4, escalated: 4, dead: [2]))
+        state.rewind(to: 8)
+        #expect(state.cursor == 4)
+    }
+}

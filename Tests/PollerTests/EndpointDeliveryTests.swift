@@ -1,0 +1,233 @@
+import Poller
+import PollerTesting
+import Testing
+
+@Suite("deliveries to registered endpoints", .timeLimit(.minutes(1)))
+struct EndpointDeliveryTests {
+    let rig = WorkerRig()
+    let deliveries: MemoryDeliveryQueue
+    let registry: MemoryEndpointStore
+    let directory: EndpointDirectory
+    let channel = RecordingChannel()
+
+    init() {
+        let time = ClockTime(rig.clock)
+        deliveries = MemoryDeliveryQueue(time: time)
+        registry = MemoryEndpointStore(time: time)
+        directory = EndpointDirectory(store: registry, logger: Sample.quiet)
+    }
+
+    /// Runs reader, keeper and notifier beside a worker while a test looks at what is told.
+    func notifying(isKeeping: Bool = true, _ body: () async throws -> Void) async throws {
+        let clock = rig.clock
+        let reader = OutboxReader(
+            outbox: rig.store,
+            deliveries: deliveries,
+            directory: directory,
+            owner: Sample.owner,
+            clock: clock,
+            logger: Sample.quiet
+        )
+        let keeper = EndpointKeeper(
+            directory: directory,
+            lanes: deliveries,
+            clock: clock,
+            logger: Sample.quiet
+        )
+        let notifier = Reconciler(
+            name: "notifier",
+            queue: deliveries,
+            handler: DeliveryHandler(
+                store: rig.store,
+                directory: directory,
+                channels: [channel],
+                logger: Sample.quiet
+            ),
+            settings: ReconcilerSettings(
+                owner: Sample.owner,
+                concurrency: 8,
+                lease: .seconds(60),
+                lane: .unlimited,
+                drainTimeout: .seconds(5)
+            ),
+            clock: clock,
+            logger: Sample.quiet
+        )
+        try await running(rig.worker().run) {
+            try await running(reader.run) {
+                try await running({ if isKeeping { await keeper.run() } }) {
+                    try await running(notifier.run, body)
+                }
+            }
+        }
+    }
+
+    func register(
+        _ host: String,
+        _ change: (inout Endpoint) throws -> Void = { _ in }
+    ) async throws -> EndpointID {
+        var endpoint = try EndpointTests.endpoint(host)
+        try change(&endpoint)
+        _ = try await registry.create(endpoint, request: nil)
+        return endpoint.id
+    }
+
+    func settle(_ source: String, metadata: String = "") async throws {
+        let key = Sample.key(source)
+        rig.upstream.script(key.source, [.pending, .status("consumed", final: true)])
+        _ = try await rig.store.enqueue([try NewWatch(key: key, metadata: metadata)])
+    }
+
+    func told(_ host: String) -> [String] {
+        channel.attempts.filter { $0.url.host == "\(host).example" }
+            .map { "\($0.event.key.source) \($0.event.status?.description ?? "")" }
+    }
+
+    @Test("each endpoint is told in order what it asked for, with its own choices")
+    func wants() async throws {
+        _ = try await register("all")
+        _ = try await register("ends") { $0.scope = try EndpointScope(finalOnly: true) }
+        _ = try await register("shop") {
+            $0.scope = try EndpointScope(metadata: ["shop": "berlin"])
+            $0.payload = .thin
+        }
+        _ = try await register("other") { $0.scope = try EndpointScope(sources: ["src_9"]) }
+        try await notifying {
+            try await settle("src_1", metadata: #"{"shop":"berlin"}"#)
+            try await settle("src_2")
+            try await rig.timePasses(by: .milliseconds(200), until: "all is told") {
+                told("all").count == 4 && told("ends").count == 2 && told("shop").count == 2
+            }
+            #expect(
+                told("all").filter { $0.hasPrefix("src_1") } == ["src_1 pending", "src_1 consumed"]
+            )
+            #expect(Set(told("ends")) == ["src_1 consumed", "src_2 consumed"])
+            #expect(told("shop") == ["src_1 pending", "src_1 consumed"])
+            #expect(told("other") == [])
+        }
+        let target = channel.attempts.first { $0.url.host == "shop.example" }?.target
+        #expect(target?.endpoint?.payload == .thin)
+        #expect(deliveries.violations() == [])
+    }
+
+    @Test("the reader of the outbox knows an endpoint that was created before the event was")
+    func exact() async throws {
+        let reader = OutboxReader(
+            outbox: rig.store,
+            deliveries: deliveries,
+            directory: directory,
+            owner: Sample.owner,
+            clock: rig.clock,
+            logger: Sample.quiet
+        )
+        try await running(reader.run) {
+            await rig.clock.waitForSleepers(1)
+            for number in 1...5 {
+                _ = try await register("n\(number)")
+                let key = Sample.key("src_\(number)")
+                _ = try await rig.store.enqueue([try NewWatch(key: key)])
+                _ = try await rig.store.cancel(key)
+                // One more endpoint is told of each: 1 + 2 + 3 + …
+                let marked = number * (number + 1) / 2
+                try await eventually("all endpoints are marked") {
+                    try await deliveries.stats().pending == marked
+                }
+            }
+        }
+        #expect(rig.clock.now == .init(offset: .zero))
+    }
+
+    @Test("regression 12: the same source under two accounts is told to each account's own")
+    func accounts() async throws {
+        for account in ["acct_a", "acct_b"] {
+            let endpoint = try EndpointTests.endpoint(account, account: account)
+            _ = try await registry.create(endpoint, request: nil)
+        }
+        let url = try NotifyURL("https://both.example/hook")
+        try await notifying {
+            for (count, account) in ["acct_a", "acct_b"].enumerated() {
+                let key = Sample.key("src_1", account: account)
+                rig.upstream.script(key.source, [.status("consumed", final: true)])
+                _ = try await rig.store.enqueue([try NewWatch(key: key, notify: [url])])
+                try await rig.timePasses(by: .milliseconds(200), until: "it is told") {
+                    told(account).count == 1 && told("both").count == count + 1
+                }
+            }
+        }
+        for account in ["acct_a", "acct_b"] {
+            let events = channel.attempts.filter { $0.url.host == "\(account).example" }
+            #expect(events.map(\.event.key.account.description) == [account])
+        }
+        let inline = channel.attempts.filter { $0.url == url }
+        #expect(Set(inline.map { $0.target.id(account: $0.event.key.account) }).count == 2)
+    }
+
+    @Test("a disabled endpoint is told nothing, and what waited once it is enabled")
+    func disabled() async throws {
+        let id = try await register("a")
+        _ = try await register("b")
+        try await registry.disable(id, reason: "x")
+        try await notifying {
+            try await settle("src_1")
+            try await rig.timePasses(by: .milliseconds(200), until: "the other is told") {
+                told("b").count == 2
+            }
+            try await rig.timePasses(by: .milliseconds(200), until: "its lane is paused") {
+                try await deliveries.lane(LaneID(endpoint: id))?.isPaused == true
+            }
+            #expect(told("a") == [])
+            try await registry.enable(id)
+            try await rig.timePasses(by: .milliseconds(200), until: "it is told") {
+                told("a").count == 2
+            }
+            #expect(told("a") == ["src_1 pending", "src_1 consumed"])
+        }
+    }
+
+    @Test("what is claimed of a disabled endpoint before its lane is paused is not sent")
+    func claimedAnyway() async throws {
+        let id = try await register("a")
+        _ = try await register("b")
+        try await registry.disable(id, reason: "x")
+        try await notifying(isKeeping: false) {
+            try await settle("src_1")
+            try await rig.timePasses(by: .milliseconds(200), until: "the other is told") {
+                told("b").count == 2
+            }
+            let lane = LaneID(endpoint: id)
+            try await eventually("it waits") { try await deliveries.lane(lane)?.waiting == 1 }
+        }
+        #expect(told("a") == [])
+    }
+
+    @Test("what waits for a removed endpoint is dropped")
+    func removed() async throws {
+        let id = try await register("a")
+        try await registry.disable(id, reason: "x")
+        try await notifying {
+            try await settle("src_1")
+            try await rig.timePasses(by: .milliseconds(200), until: "it waits") {
+                try await deliveries.stats().pending == 1
+            }
+            _ = try await registry.remove(id)
+            try await rig.timePasses(by: .milliseconds(200), until: "nothing waits") {
+                try await deliveries.stats().pending == 0
+            }
+        }
+        #expect(channel.attempts.isEmpty)
+    }
+
+    @Test("an endpoint's own schedule decides how often it is tried")
+    func schedule() async throws {
+        _ = try await register("a") { $0.retry = .none }
+        channel.script([.failed("answered 500"), .failed("answered 500")])
+        try await notifying {
+            try await settle("src_1")
+            try await rig.timePasses(by: .milliseconds(200), until: "both events had their attempt")
+            {
+                channel.attempts.count == 2
+            }
+        }
+        #expect(channel.attempts.map(\.number) == [1, 1])
+    }
+}

@@ -1,0 +1,230 @@
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+@Suite("EndpointDirectory", .timeLimit(.minutes(1)))
+struct EndpointDirectoryTests {
+    let time = VirtualTime()
+    let store: MemoryEndpointStore
+    let directory: EndpointDirectory
+
+    init() {
+        store = MemoryEndpointStore(time: time, page: 3)
+        directory = EndpointDirectory(store: store, logger: Sample.quiet)
+    }
+
+    @discardableResult
+    func create(
+        _ host: String,
+        account: String = "acct_a",
+        scope: EndpointScope = .everything
+    ) async throws -> EndpointID {
+        let endpoint = try EndpointTests.endpoint(host, account: account, scope: scope)
+        _ = try await store.create(endpoint, request: nil)
+        return endpoint.id
+    }
+
+    func interested(_ event: Event) async throws -> [EndpointID] {
+        try await directory.refresh()
+        return directory.interested(in: event).sorted { $0.description < $1.description }
+    }
+
+    @Test("knows who wants an event right after they were created, changed or removed")
+    func exact() async throws {
+        let event = EndpointTests.event()
+        #expect(try await interested(event) == [])
+        let first = try await create("a")
+        try await create("other", account: "acct_b")
+        let named = try await create("b", scope: EndpointScope(sources: ["src_1", "src_9"]))
+        try await create("c", scope: EndpointScope(sources: ["src_9"]))
+        try await create("d", scope: EndpointScope(types: ["charge.*"]))
+        #expect(try await interested(event) == [first, named])
+        let elsewhere = try EndpointScope(sources: ["src_9"])
+        _ = try await store.update(named) { endpoint, _ in endpoint.scope = elsewhere }
+        #expect(try await interested(event) == [first])
+        #expect(try await interested(EndpointTests.event(source: "src_9")).count == 3)
+        _ = try await store.remove(first)
+        #expect(try await interested(event) == [])
+    }
+
+    @Test("a disabled endpoint is marked for a day, so that it can catch up")
+    func disabled() async throws {
+        let id = try await create("a")
+        try await store.disable(id, reason: "x")
+        #expect(try await interested(EndpointTests.event()) == [id])
+        time.advance(by: .seconds(86_401))
+        _ = try await store.update(id) { endpoint, now in
+            endpoint.state = .disabled(reason: "x", at: VirtualTime.start + .seconds(-86_400))
+        }
+        #expect(try await interested(EndpointTests.event()) == [])
+    }
+
+    @Test("reads page by page, and all anew from a registry that is another one")
+    func reset() async throws {
+        for number in 0..<8 { try await create("n\(number)") }
+        #expect(try await interested(EndpointTests.event()).count == 8)
+        let other = MemoryEndpointStore(time: VirtualTime(start: Timestamp(ms: 1000)), page: 3)
+        for number in 0..<5 {
+            let endpoint = try EndpointTests.endpoint("m\(number)")
+            _ = try await other.create(endpoint, request: nil)
+        }
+        let swapped = SwappedStore(store)
+        let directory = EndpointDirectory(store: swapped, logger: Sample.quiet)
+        try await directory.refresh()
+        #expect(directory.interested(in: EndpointTests.event()).count == 8)
+        swapped.current.change { $0 = other }
+        try await directory.refresh()
+        #expect(directory.interested(in: EndpointTests.event()).count == 5)
+    }
+
+    @Test("an endpoint that the copy does not have is asked for before it counts as gone")
+    func unknown() async throws {
+        try await directory.refresh()
+        let id = try await create("a")
+        #expect(directory.known(id) == nil)
+        #expect(try await directory.endpoint(id)?.id == id)
+        #expect(try await directory.endpoint(EndpointID(unchecked: "ep_none")) == nil)
+    }
+
+    @Test("the keeper brings lanes into line: paused, limited, going on, forgotten")
+    func keeper() async throws {
+        let queue = MemoryDeliveryQueue(time: time)
+        let keeper = EndpointKeeper(
+            directory: directory,
+            lanes: queue,
+            clock: ManualClock(),
+            logger: Sample.quiet
+        )
+        let id = try await create("a")
+        let lane = LaneID(endpoint: id)
+        let limit = LaneLimit(ratePerSecond: 4, burst: 2, inFlightMax: 3)
+        _ = try await store.update(id) { endpoint, now in
+            endpoint.limit = limit
+            endpoint.state = .disabled(reason: "x", at: now)
+        }
+        await keeper.keep(isReloading: false)
+        var report = try #require(try await queue.lane(lane))
+        #expect(report.isPaused)
+        #expect(report.limit == limit)
+        _ = try await store.enable(id)
+        await keeper.keep(isReloading: false)
+        report = try #require(try await queue.lane(lane))
+        #expect(!report.isPaused)
+        // What a failover has undone is noticed at the next full look.
+        try await queue.pause(lane)
+        await keeper.keep(isReloading: false)
+        #expect(try await queue.lane(lane)?.isPaused == true)
+        await keeper.keep(isReloading: true)
+        #expect(try await queue.lane(lane)?.isPaused == false)
+        _ = try await store.remove(id)
+        await keeper.keep(isReloading: false)
+        #expect(try await queue.lane(lane)?.limit == nil)
+    }
+
+    @Test("the endpoints of the configuration file come back when the store has lost them")
+    func restored() async throws {
+        var endpoint = try EndpointTests.endpoint("a")
+        let account = endpoint.account
+        endpoint = Endpoint(
+            id: EndpointID(account: account, name: "a"),
+            account: account,
+            name: "a",
+            url: endpoint.url,
+            secrets: endpoint.secrets
+        )
+        let file = FileEndpoints([endpoint], store: store)
+        #expect(try await file.apply().map(\.what) == ["created"])
+        let keeper = EndpointKeeper(
+            directory: directory,
+            lanes: MemoryDeliveryQueue(time: time),
+            file: file,
+            clock: ManualClock(),
+            logger: Sample.quiet
+        )
+        await keeper.keep(isReloading: false)
+        _ = try await store.remove(endpoint.id)
+        await keeper.keep(isReloading: false)
+        #expect(try await interested(EndpointTests.event()) == [endpoint.id])
+    }
+
+    @Test("a configuration file makes, changes, disables and enables its endpoints, no others")
+    func file() async throws {
+        let mine = try await create("mine")
+        func apply(_ hosts: [String], secret: UInt64 = 1) async throws -> [String] {
+            var chance = SeededGenerator(seed: secret)
+            let secret = WebhookSecret(using: &chance)
+            let account = AccountID(unchecked: "acct_a")
+            let wanted = try hosts.map { host in
+                Endpoint(
+                    id: EndpointID(account: account, name: host),
+                    account: account,
+                    name: host,
+                    url: try NotifyURL("https://\(host).example/"),
+                    secrets: [EndpointSecret(secret)]
+                )
+            }
+            return try await FileEndpoints(wanted, store: store).apply().map(\.what)
+        }
+        #expect(try await apply(["a", "b"]) == ["created", "created"])
+        #expect(try await apply(["a", "b"]) == [])
+        #expect(try await apply(["a", "b"], secret: 2) == ["changed", "changed"])
+        #expect(try await apply(["a"], secret: 2) == ["disabled"])
+        let gone = EndpointID(account: AccountID(unchecked: "acct_a"), name: "b")
+        #expect(try await store.read(gone)?.endpoint.isEnabled == false)
+        #expect(try await apply(["a", "b"], secret: 2) == ["enabled again"])
+        // Disabled for another reason it stays so, whatever the file says.
+        try await store.disable(gone, reason: "answered 410")
+        #expect(try await apply(["a", "b"], secret: 2) == [])
+        #expect(try await store.read(gone)?.endpoint.isEnabled == false)
+        #expect(try await store.read(mine)?.endpoint.isEnabled == true)
+    }
+}
+
+/// A store that becomes another one while somebody uses it, as after a FLUSHALL.
+private struct SwappedStore: EndpointStore {
+    let current: Shared<MemoryEndpointStore>
+
+    init(_ store: MemoryEndpointStore) {
+        current = Shared(store)
+    }
+
+    func version() async throws(StoreError) -> Int64 { try await current.value.version() }
+
+    func changes(
+        since version: Int64,
+        isContinuing: Bool
+    ) async throws(StoreError) -> EndpointChanges {
+        try await current.value.changes(since: version, isContinuing: isContinuing)
+    }
+
+    func create(
+        _ endpoint: Endpoint,
+        request: EndpointRequest?
+    ) async throws(StoreError) -> EndpointCreation {
+        try await current.value.create(endpoint, request: request)
+    }
+
+    func read(_ id: EndpointID) async throws(StoreError) -> StoredEndpoint? {
+        try await current.value.read(id)
+    }
+
+    func replace(
+        _ endpoint: Endpoint,
+        version: Int64
+    ) async throws(StoreError) -> Endpoint? {
+        try await current.value.replace(endpoint, version: version)
+    }
+
+    func remove(_ id: EndpointID) async throws(StoreError) -> Bool {
+        try await current.value.remove(id)
+    }
+
+    func list(
+        account: AccountID?,
+        limit: Int,
+        cursor: String?
+    ) async throws(StoreError) -> ListPage<Endpoint> {
+        try await current.value.list(account: account, limit: limit, cursor: cursor)
+    }
+}

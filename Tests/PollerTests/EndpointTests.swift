@@ -1,0 +1,253 @@
+import Foundation
+import Poller
+import PollerTesting
+import Testing
+
+@Suite("Endpoint")
+struct EndpointTests {
+    static func endpoint(
+        _ host: String = "a",
+        account: String = "acct_a",
+        scope: EndpointScope = .everything,
+        createdAt: Timestamp = Timestamp(ms: 0)
+    ) throws -> Endpoint {
+        var chance = SeededGenerator(seed: UInt64(host.utf8.reduce(7) { $0 * 31 + Int($1) }))
+        var endpoint = Endpoint(
+            id: EndpointID(unchecked: "ep_\(host)"),
+            account: AccountID(unchecked: account),
+            url: try NotifyURL("https://\(host).example/hook"),
+            secrets: [EndpointSecret(WebhookSecret(using: &chance))],
+            createdAt: createdAt
+        )
+        endpoint.scope = scope
+        return endpoint
+    }
+
+    static func event(
+        _ status: String = "pending",
+        source: String = "src_1",
+        account: String = "acct_a",
+        final: Bool = false,
+        closed: ClosedReason? = nil
+    ) -> Event {
+        Event(
+            watch: Watch(
+                key: Sample.key(source, account: account),
+                policy: .standard,
+                createdAt: VirtualTime.start,
+                deadline: VirtualTime.start + .seconds(60),
+                run: 1,
+                seq: 0
+            ),
+            status: SourceStatus(unchecked: status),
+            final: final,
+            closed: closed,
+            object: nil,
+            polledAt: VirtualTime.start,
+            lag: .zero
+        )
+    }
+
+    @Test("is told of its account what it asked for by type, source, and end")
+    func scope() throws {
+        func wants(_ scope: EndpointScope, _ event: Event) throws -> Bool {
+            try Self.endpoint(scope: scope).wants(event)
+        }
+        let pending = Self.event()
+        let settled = Self.event("consumed", final: true)
+        let expired = Self.event(closed: .expired)
+        #expect(try wants(.everything, pending))
+        #expect(try !wants(.everything, Self.event(account: "acct_b")))
+        let types = try EndpointScope(types: ["source.chargeable", "watch.*"])
+        #expect(try !wants(types, pending))
+        #expect(try wants(types, Self.event("chargeable")))
+        #expect(try wants(types, expired))
+        #expect(try wants(EndpointScope(types: ["source.*"]), pending))
+        #expect(try !wants(EndpointScope(types: ["source.pend"]), pending))
+        let sources = try EndpointScope(sources: ["src_2", "src_1"])
+        #expect(try wants(sources, pending))
+        #expect(try !wants(sources, Self.event(source: "src_3")))
+        let ends = try EndpointScope(finalOnly: true)
+        #expect(try !wants(ends, pending))
+        #expect(try wants(ends, settled))
+        #expect(try wants(ends, expired))
+    }
+
+    @Test("is told nothing that was seen before it was created")
+    func past() throws {
+        let event = Self.event()
+        #expect(try Self.endpoint(createdAt: event.polledAt).wants(event))
+        let later = event.polledAt + .milliseconds(1)
+        #expect(try !Self.endpoint(createdAt: later).wants(event))
+    }
+
+    @Test("asks for metadata that the watch has, all of it")
+    func metadata() throws {
+        let scope = try EndpointScope(metadata: ["shop": "berlin", "tier": "1"])
+        #expect(scope.admits(metadata: #"{"tier":"1","shop":"berlin","order":"9"}"#))
+        for text in [#"{"shop":"berlin"}"#, #"{"shop":"Berlin","tier":"1"}"#, "", "[]", "{"] {
+            #expect(!scope.admits(metadata: text), "\(text)")
+        }
+        #expect(EndpointScope.everything.admits(metadata: ""))
+    }
+
+    @Test(
+        "a scope that could never fit is refused",
+        arguments: [
+            ["chargeable"], ["source"], [""], ["*"], ["source.*.x"], ["source.Ä"], ["payment.*"],
+            ["source.\nx"], Array(repeating: "source.*", count: 51),
+        ]
+    )
+    func badTypes(_ types: [String]) {
+        #expect(throws: InvalidInput.self) { try EndpointScope(types: types) }
+    }
+
+    @Test("headers that belong to HTTP, to us, or smuggle a line are refused")
+    func headers() throws {
+        let bad = [
+            ("Host", "a"), ("content-LENGTH", "1"), ("Webhook-Id", "a"), ("Connection", "close"),
+            ("Transfer-Encoding", "chunked"), ("Proxy-Authorization", "x"), ("", "a"),
+            ("X Y", "a"), ("X-A", "a\r\nX-B: b"), ("X-A", "a\n"), ("X-A", "\u{0}"), ("X-A", "ä"),
+            ("X:A", "a"), (String(repeating: "X", count: 65), "a"),
+            ("X-A", String(repeating: "a", count: 2049)),
+        ]
+        for (name, value) in bad {
+            #expect(throws: InvalidInput.self, "\(name)") { try EndpointHeader(name, value) }
+        }
+        let header = try EndpointHeader("Authorization", "Bearer canary")
+        #expect(!"\(header)".contains("canary"))
+        #expect(!String(reflecting: header).contains("canary"))
+        let twice = [header, try EndpointHeader("authorization", "x")]
+        #expect(throws: InvalidInput.self) { try EndpointHeader.check(twice) }
+    }
+
+    @Test("nothing that prints an endpoint prints its secrets")
+    func redacted() throws {
+        var endpoint = try Self.endpoint()
+        endpoint.headers = [try EndpointHeader("X-Key", "canary")]
+        let secret = try #require(endpoint.secrets.first?.secret.reveal)
+        for text in ["\(endpoint)", String(reflecting: endpoint), "\(endpoint.secrets)"] {
+            #expect(!text.contains(secret) && !text.contains("canary"))
+        }
+    }
+
+    @Test("a rotation puts the new secret first, and the old ones sign until their overlap ends")
+    func rotation() throws {
+        var chance = SeededGenerator(seed: 1)
+        let secrets = (0..<4).map { _ in WebhookSecret(using: &chance) }
+        let now = VirtualTime.start
+        var endpoint = try Self.endpoint()
+        endpoint.secrets = [EndpointSecret(secrets[0])]
+        endpoint.rotate(to: secrets[1], overlap: .seconds(60), at: now)
+        #expect(endpoint.secrets(at: now) == [secrets[1], secrets[0]])
+        #expect(endpoint.secrets(at: now + .seconds(60)) == [secrets[1]])
+        // A longer overlap later does not give the first one a longer life.
+        endpoint.rotate(to: secrets[2], overlap: .seconds(600), at: now + .seconds(1))
+        #expect(endpoint.secrets(at: now + .seconds(59)) == [secrets[2], secrets[1], secrets[0]])
+        #expect(endpoint.secrets(at: now + .seconds(60)) == [secrets[2], secrets[1]])
+        endpoint.rotate(to: secrets[3], overlap: .seconds(600), at: now + .seconds(2))
+        #expect(endpoint.secrets.map(\.secret) == [secrets[3], secrets[2], secrets[1]])
+        endpoint.rotate(to: secrets[0], overlap: .zero, at: now + .seconds(3))
+        #expect(endpoint.secrets.map(\.secret) == [secrets[0]])
+    }
+
+    @Test("the repeat of a rotation makes no second secret")
+    func repeatedRotation() throws {
+        var chance = SeededGenerator(seed: 2)
+        var endpoint = try Self.endpoint()
+        for _ in 0..<2 {
+            let secret = WebhookSecret(using: &chance)
+            endpoint.rotate(to: secret, overlap: .seconds(9), request: "k", at: VirtualTime.start)
+        }
+        #expect(endpoint.secrets.count == 2)
+    }
+
+    @Test("a disabled endpoint collects for a day and no longer")
+    func collects() throws {
+        var endpoint = try Self.endpoint()
+        let now = VirtualTime.start
+        #expect(endpoint.collects(at: now))
+        endpoint.state = .disabled(reason: "x", at: now)
+        #expect(endpoint.collects(at: now + .seconds(86_399)))
+        #expect(!endpoint.collects(at: now + .seconds(86_400)))
+    }
+
+    @Test("schedules: the channel's, a fast one, none, or its own within bounds")
+    func retries() throws {
+        let standard = RetrySchedule.webhook
+        #expect(RetryChoice.standard.schedule(standard: standard) == standard)
+        #expect(try RetryChoice(named: "none").schedule(standard: standard).waits.isEmpty)
+        let fast = try RetryChoice(named: "fast").schedule(standard: standard).waits
+        #expect(fast == [1, 2, 5, 10, 30, 60, 120, 300].map { .seconds($0) })
+        let own = try RetryChoice(waits: [.seconds(3), .seconds(4)])
+        #expect(own.schedule(standard: standard).waits == [.seconds(3), .seconds(4)])
+        for waits in [
+            [], [.milliseconds(999)], Array(repeating: .seconds(1), count: 21),
+            [.seconds(7 * 86_400), .seconds(1)],
+        ] as [[Duration]] {
+            #expect(throws: InvalidInput.self) { try RetryChoice(waits: waits) }
+        }
+        #expect(throws: InvalidInput.self) { try RetryChoice(named: "often") }
+    }
+
+    @Test("what does not go together is refused")
+    func wholes() throws {
+        var slow = try Self.endpoint()
+        slow.timeout = .seconds(31)
+        #expect(throws: InvalidInput.self) { try slow.check() }
+        slow.timeout = .seconds(30)
+        try slow.check()
+        slow.secrets = []
+        #expect(throws: InvalidInput.self) { try slow.check() }
+        var mail = try Self.endpoint()
+        mail.url = try NotifyURL("mailto:a@b.example")
+        mail.headers = [try EndpointHeader("X-A", "1")]
+        #expect(throws: InvalidInput.self) { try mail.check() }
+        mail.headers = []
+        try mail.check()
+        mail.timeout = .seconds(5)
+        #expect(throws: InvalidInput.self) { try mail.check() }
+        var selfish = try Self.endpoint()
+        selfish.notifyBy = try .init(within: .seconds(5), fallback: selfish.id)
+        #expect(throws: InvalidInput.self) { try selfish.check() }
+    }
+
+    @Test("a thin payload has the event's id and status and no object")
+    func thin() throws {
+        let event = Self.event("a\"b", final: true)
+        let object = try JSONSerialization.jsonObject(with: Data(event.thinJSON.utf8))
+        let members = try #require(object as? [String: Any])
+        #expect(
+            Set(members.keys)
+                == ["id", "type", "account", "source", "seq", "status", "final"]
+        )
+        #expect(members["id"] as? String == event.id.description)
+        #expect(members["status"] as? String == "a\"b")
+        #expect(members["final"] as? Bool == true)
+        var endpoint = try Self.endpoint()
+        #expect(DeliveryTarget(endpoint).body(of: event) == event.json)
+        endpoint.payload = .thin
+        #expect(DeliveryTarget(endpoint).body(of: event) == event.thinJSON)
+    }
+
+    @Test("the same name under two accounts is two endpoints")
+    func names() {
+        let accounts = ["acct_a", "acct_b"].map(AccountID.init(unchecked:))
+        #expect(
+            EndpointID(account: accounts[0], name: "x")
+                != EndpointID(account: accounts[1], name: "x")
+        )
+        #expect(
+            EndpointID(account: accounts[0], name: "https://a")
+                != EndpointID(account: accounts[0], url: "https://a")
+        )
+    }
+
+    @Test("stream endpoints are named, and nothing else passes as one")
+    func streams() throws {
+        #expect(try NotifyURL("redis+stream:orders").host == "orders")
+        for text in ["redis+stream:", "redis+stream://x", "redis+stream:a b", "redis+stream:a{b}"] {
+            #expect(throws: InvalidInput.self, "\(text)") { try NotifyURL(text) }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import Logging
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+@Suite("EndpointWarden")
+struct EndpointWardenTests {
+    private let store = MemoryEndpointStore(time: VirtualTime())
+    private let day = Duration.seconds(86_400)
+
+    private func endpoint() async throws -> Endpoint {
+        let wish = Endpoint(
+            id: EndpointID(unchecked: "ep_AAAAAAAAAAAAAAAA"),
+            account: .main,
+            url: try NotifyURL("mailto:a@b.example")
+        )
+        guard case .created(let made) = try await store.create(wish, request: nil) else {
+            throw InvalidInput(field: "endpoint", message: "was not created")
+        }
+        return made
+    }
+
+    private func hear(_ endpoint: Endpoint, _ result: AttemptResult, after span: Duration) async {
+        let directory = EndpointDirectory(store: store, logger: Sample.quiet)
+        await EndpointWarden(directory: directory, logger: Sample.quiet).hear(
+            result,
+            of: endpoint,
+            LaneTrouble(failures: 12, since: VirtualTime.start),
+            now: VirtualTime.start + span
+        )
+    }
+
+    @Test("an endpoint that accepts nothing for five days is disabled, with the reason")
+    func patience() async throws {
+        let made = try await endpoint()
+        await hear(made, .failed("answered 500"), after: day * 4)
+        #expect(try await store.read(made.id)?.endpoint.isEnabled == true)
+        await hear(made, .failed("answered 500"), after: day * 5)
+        guard case .disabled(let reason, _) = try await store.read(made.id)?.endpoint.state else {
+            Issue.record("still enabled")
+            return
+        }
+        #expect(reason.contains("answered 500"))
+    }
+
+    @Test("410 disables at once; a success never does")
+    func gone() async throws {
+        let made = try await endpoint()
+        await hear(made, .delivered, after: day * 9)
+        #expect(try await store.read(made.id)?.endpoint.isEnabled == true)
+        await hear(made, .rejected("answered 410", .gone), after: .zero)
+        #expect(try await store.read(made.id)?.endpoint.isEnabled == false)
+    }
+}

@@ -1,0 +1,59 @@
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+@Suite("PendingEvent")
+struct PendingEventTests {
+    private func log(_ seqs: ClosedRange<Int>, end: Int? = nil) -> [Event] {
+        seqs.map { seq in
+            let watch = Sample.watch(seq: seq - 1)
+            return Event(
+                watch: watch,
+                status: SourceStatus(unchecked: "s\(seq)"),
+                final: seq == end,
+                object: nil,
+                polledAt: VirtualTime.start,
+                lag: .zero
+            )
+        }
+    }
+
+    @Test("the oldest is next, and nothing gives way, while all is well")
+    func oldest() {
+        let next = PendingEvent(in: log(3...6), isWhole: true, coalesces: false) { _ in true }
+        #expect(next?.event.seq == 3 && next?.event.skippedSeqs == [] && next?.more == true)
+    }
+
+    @Test("older ones give way to the newest after a failure, and are named")
+    func newest() {
+        let next = PendingEvent(in: log(3...6), isWhole: true, coalesces: true) { $0.seq != 4 }
+        #expect(next?.event.seq == 6 && next?.event.skippedSeqs == [3, 5])
+        #expect(next?.more == false)
+    }
+
+    @Test("nothing gives way to what comes after the end of a run: an end is always told")
+    func end() {
+        let next = PendingEvent(in: log(3...6, end: 5), isWhole: false, coalesces: true) { _ in
+            true
+        }
+        #expect(next?.event.seq == 5 && next?.event.skippedSeqs == [3, 4] && next?.more == true)
+    }
+
+    @Test("what was skipped stands in the bytes that are signed and sent")
+    func body() throws {
+        let next = PendingEvent(in: log(1...3), isWhole: true, coalesces: true) { _ in true }
+        let event = try #require(next?.event)
+        let url = try NotifyURL("https://a.example/")
+        let body = DeliveryTarget(url).body(of: event)
+        #expect(body == event.json.dropLast() + ",\"skipped_seqs\":[1,2]}")
+        var endpoint = Endpoint(
+            id: EndpointID(unchecked: "ep_1"),
+            account: event.key.account,
+            url: url
+        )
+        endpoint.payload = .thin
+        let thin = DeliveryTarget(endpoint).body(of: event)
+        #expect(thin == event.thinJSON.dropLast() + ",\"skipped_seqs\":[1,2]}")
+    }
+}

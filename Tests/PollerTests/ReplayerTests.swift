@@ -1,0 +1,166 @@
+import Poller
+import PollerTesting
+import Testing
+
+@Suite("Replayer", .timeLimit(.minutes(1)))
+struct ReplayerTests {
+    let clock = ManualClock()
+    let store: MemoryStore
+    let deliveries: MemoryDeliveryQueue
+    let key = Sample.key()
+    let endpoint: Endpoint
+
+    init() throws {
+        store = MemoryStore(time: ClockTime(clock))
+        deliveries = MemoryDeliveryQueue(time: ClockTime(clock))
+        endpoint = Endpoint(
+            id: EndpointID(unchecked: "ep_AAAAAAAAAAAAAAAA"),
+            account: key.account,
+            url: try NotifyURL("mailto:a@b.example")
+        )
+    }
+
+    private func record(_ statuses: [String], every span: Duration = .zero) async throws {
+        _ = try await store.enqueue([try NewWatch(key: key)])
+        for status in statuses {
+            let claim = try await store.claim(request(store.partition(of: key.lane)))
+            let lease = try #require(claim.leases.first)
+            let event = Event(
+                watch: lease.item,
+                status: SourceStatus(unchecked: status),
+                final: false,
+                object: nil,
+                polledAt: lease.claimedAt,
+                lag: .zero
+            )
+            let change = WatchChange(state: WatchState(status: event.status), event: event)
+            _ = try await store.commit([
+                Commit(ref: lease.ref, verdict: .next(after: .zero), change: change)
+            ])
+            clock.advance(by: span)
+        }
+    }
+
+    private func request(_ partition: Int) -> ClaimRequest {
+        ClaimRequest(
+            partition: partition,
+            limit: 10,
+            owner: Sample.owner,
+            lease: .seconds(600),
+            lane: .unlimited
+        )
+    }
+
+    private var id: DeliveryID { deliveries.id(of: endpoint.id, key) }
+
+    /// Marks the delivery and takes it.
+    private func take() async throws -> Lease<Delivery> {
+        try await deliveries.mark([DeliveryMark(endpoint: endpoint.id, watch: key)])
+        return try #require(try await deliveries.claim(request(id.partition)).leases.first)
+    }
+
+    private func end(_ lease: Lease<Delivery>, _ state: DeliveryState) async throws {
+        let change = DeliveryChange(state: state)
+        _ = try await deliveries.commit([
+            Commit(ref: lease.ref, verdict: state.restingVerdict, change: change)
+        ])
+    }
+
+    /// Runs a job to its end; time passes as it asks for.
+    private func replay(
+        _ choice: ReplayJob.Choice,
+        since: Timestamp? = nil,
+        isDryRun: Bool = false,
+        meanwhile: () async throws -> Void = {}
+    ) async throws -> ReplayJob {
+        let replayer = Replayer(
+            watches: store,
+            outbox: store,
+            deliveries: deliveries,
+            clock: clock
+        )
+        let job = ReplayJob(
+            endpoint: endpoint.id,
+            choice: choice,
+            since: since,
+            isDryRun: isDryRun
+        )
+        // What an earlier one has left is not this one's end.
+        try await deliveries.record(job)
+        let running = Task { await replayer.run(job, endpoint: endpoint) }
+        try await meanwhile()
+        try await eventually("the replay is over") {
+            clock.advance(by: .milliseconds(100))
+            let told = try await deliveries.replay(of: endpoint.id)
+            return told.map { $0.progress != .running } ?? false
+        }
+        await running.value
+        return try #require(try await deliveries.replay(of: endpoint.id))
+    }
+
+    @Test("with a time, only what was given up since is sent again")
+    func deadSince() async throws {
+        try await record(["a", "b", "c"], every: .seconds(60))
+        let events = try await store.events(of: key, after: 0, limit: 9)
+        try await end(try await take(), DeliveryState(cursor: 3, attempts: 9, dead: [1, 3]))
+        let job = try await replay(.dead, since: events[1].polledAt)
+        #expect(job.progress == .finished && job.matched == 1 && job.events == 1)
+        let state = try await deliveries.delivery(id)?.delivery.state
+        #expect(state?.again == [3] && state?.dead == [1, 3] && state?.cursor == 3)
+    }
+
+    @Test("everything since a time: the cursor goes back to before the first event of then")
+    func allSince() async throws {
+        try await record(["a", "b", "c"], every: .seconds(60))
+        let events = try await store.events(of: key, after: 0, limit: 9)
+        try await end(try await take(), DeliveryState(cursor: 3, attempts: 3))
+        let counted = try await replay(.all, since: events[1].polledAt, isDryRun: true)
+        #expect(counted.matched == 1 && counted.events == 2)
+        #expect(try await deliveries.delivery(id)?.delivery.state.cursor == 3)
+        let job = try await replay(.all, since: events[1].polledAt)
+        #expect(job.matched == 1 && job.events == 2)
+        #expect(try await deliveries.delivery(id)?.delivery.state.cursor == 1)
+    }
+
+    @Test("a source of which the endpoint was never told is marked")
+    func missing() async throws {
+        try await record(["a"])
+        let events = try await store.events(of: key, after: 0, limit: 9)
+        #expect(try await deliveries.delivery(id) == nil)
+        let job = try await replay(.all, since: events[0].polledAt)
+        #expect(job.progress == .finished && job.matched == 1)
+        #expect(try await deliveries.delivery(id)?.state == .waiting)
+    }
+
+    @Test("a delivery that is being tried is looked at again when it is no longer")
+    func busy() async throws {
+        try await record(["a"])
+        let events = try await store.events(of: key, after: 0, limit: 9)
+        let lease = try await take()
+        let job = try await replay(.all, since: events[0].polledAt) {
+            // It has met the lease and waits.
+            await clock.waitForSleepers(1)
+            #expect(try await deliveries.replay(of: endpoint.id)?.matched ?? 0 == 0)
+            try await end(lease, DeliveryState(cursor: 1, attempts: 1))
+        }
+        #expect(job.matched == 1 && job.busy == 0 && job.progress == .finished)
+        #expect(try await deliveries.delivery(id)?.delivery.state.cursor == 0)
+    }
+
+    @Test("a store that cannot be read ends the job as failed, with the reason")
+    func failing() async throws {
+        let plan = FaultPlan()
+        plan.setDown(true)
+        let replayer = Replayer(
+            watches: FaultyStore(store, plan: plan),
+            outbox: store,
+            deliveries: deliveries,
+            clock: clock
+        )
+        try await end(try await take(), DeliveryState(cursor: 1, attempts: 1))
+        let job = ReplayJob(endpoint: endpoint.id, choice: .all, since: VirtualTime.start)
+        await replayer.run(job, endpoint: endpoint)
+        let told = try await deliveries.replay(of: endpoint.id)
+        #expect(told?.progress == .failed && told?.error != nil)
+    }
+}

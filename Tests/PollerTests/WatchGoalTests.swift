@@ -1,0 +1,131 @@
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+@Suite("PollDecider, goals of watches")
+struct WatchGoalTests {
+    let start = VirtualTime.start
+
+    func watch(
+        _ goal: WatchGoal,
+        status: String? = "pending",
+        charge: ChargeProgress = .none,
+        order: ChargeOrder? = nil
+    ) -> Watch {
+        Watch(
+            key: Sample.key(),
+            policy: .standard,
+            goal: goal,
+            createdAt: start,
+            deadline: start + .seconds(3600),
+            run: 1,
+            seq: 1,
+            charge: order,
+            state: WatchState(
+                status: status.map(SourceStatus.init(unchecked:)),
+                charge: charge
+            )
+        )
+    }
+
+    func decide(
+        _ watch: Watch,
+        _ status: String,
+        _ rank: StatusRank,
+        after: Int = 10
+    ) -> PollDecision {
+        var chance = SeededGenerator(seed: 7)
+        let now = start + .seconds(after)
+        let seen = Observation(
+            status: SourceStatus(unchecked: status),
+            rank: rank,
+            object: RawJSON(unchecked: "{}")
+        )
+        return PollDecider().decide(
+            watch,
+            .observed(seen),
+            due: now,
+            polledAt: now,
+            now: now,
+            using: &chance
+        )
+    }
+
+    @Test(
+        "each goal ends at its rank, and tells honestly whether the status can still change",
+        arguments: [
+            (.leftPending, .pending, nil), (.leftPending, .leftPending, .reached),
+            (.leftPending, .steady, .settled), (.leftPending, .final, .settled),
+            (.settled, .pending, nil), (.settled, .leftPending, nil),
+            (.settled, .steady, .settled), (.settled, .final, .settled),
+            (.final, .leftPending, nil), (.final, .steady, nil), (.final, .final, .settled),
+        ] as [(WatchGoal, StatusRank, ClosedReason?)]
+    )
+    func ends(goal: WatchGoal, rank: StatusRank, reason: ClosedReason?) throws {
+        let decision = decide(watch(goal), "chargeable", rank)
+        let event = try #require(decision.change.event)
+        #expect(event.type == "source.chargeable")
+        #expect(event.closed == reason)
+        #expect(event.final == (reason == .settled))
+        if let reason {
+            #expect(decision.verdict == .close(reason))
+        } else {
+            guard case .next = decision.verdict else {
+                Issue.record("\(decision.verdict)")
+                return
+            }
+        }
+        #expect(Event(json: event.json) == event)
+    }
+
+    @Test("a reusable source that is watched to its end stays open until the deadline")
+    func staysOpen() {
+        let chargeable = watch(.final, status: "chargeable")
+        let later = decide(chargeable, "chargeable", .steady, after: 3000)
+        #expect(later.change.event == nil)
+        let end = decide(chargeable, "chargeable", .steady, after: 3600)
+        #expect(end.verdict == .close(.expired))
+        #expect(end.change.event?.type == "watch.expired")
+        let consumed = decide(chargeable, "consumed", .final)
+        #expect(consumed.verdict == .close(.settled))
+    }
+
+    @Test("an order to charge comes before the goal: nothing ends before the bank has answered")
+    func chargeFirst() {
+        let charge = ChargeID(unchecked: "ch_1")
+        let first = decide(watch(.leftPending, order: .whole), "chargeable", .leftPending)
+        #expect(first.verdict == .next(after: .zero) && first.change.event?.closed == nil)
+        let pending = watch(
+            .leftPending,
+            status: "chargeable",
+            charge: .pending(charge),
+            order: .whole
+        )
+        #expect(decide(pending, "consumed", .final).change.event?.closed == nil)
+        let refused = watch(.leftPending, status: "chargeable", charge: .failed, order: .whole)
+        #expect(decide(refused, "chargeable", .leftPending).verdict == .close(.reached))
+    }
+
+    @Test("of two goals the farther holds, whoever comes first")
+    func farther() {
+        let goals: [WatchGoal] = [.leftPending, .settled, .final]
+        for (index, goal) in goals.enumerated() {
+            for (other, second) in goals.enumerated() {
+                #expect(goal.farther(second) == goals[max(index, other)])
+            }
+        }
+    }
+
+    @Test("a goal nobody knows is refused with those there are; http has none of its own")
+    func refusals() {
+        #expect(throws: InvalidInput.self) { try WatchGoal(named: "paid") }
+        let key = WatchKey(
+            account: AccountID(unchecked: "bank"),
+            source: SourceID(unchecked: "1"),
+            kind: .http
+        )
+        #expect(throws: InvalidInput.self) { try NewWatch(key: key, goal: .leftPending) }
+        #expect(throws: Never.self) { try NewWatch(key: key, goal: .final) }
+    }
+}

@@ -1,0 +1,81 @@
+import Poller
+import PollerUpstreams
+import Testing
+
+@Suite("Whose source a URL is")
+struct HTTPSourcesTests {
+    private func source(_ name: String, _ url: String) throws -> HTTPSource {
+        try HTTPSource(
+            name: AccountID(name),
+            url: url,
+            status: JSONPointer("/state"),
+            final: ["done"],
+            timeout: .seconds(5),
+            limit: .stripe
+        )
+    }
+
+    private func sources() throws -> HTTPSources {
+        HTTPSources([
+            try source("bank", "https://Bank.example/payments/{id}?full=1"),
+            try source("shop", "http://shop.example:8080/orders?id={id}"),
+            try source("twin", "https://twin.example/x/{id}"),
+            try source("other", "https://twin.example/x/{id}"),
+        ])
+    }
+
+    @Test(
+        "a URL of an upstream stands for its name and the id in it, however the host is written",
+        arguments: [
+            ("https://bank.example/payments/4711?full=1", "bank", "4711"),
+            ("https://BANK.example:443/payments/a.b-c_d?full=1", "bank", "a.b-c_d"),
+            ("http://shop.example:8080/orders?id=7", "shop", "7"),
+        ]
+    )
+    func found(url: String, account: String, id: String) throws {
+        let key = try sources().key(of: url, account: nil)
+        #expect(key.account.description == account)
+        #expect(key.source.description == id)
+        #expect(key.kind == .http)
+        #expect(try sources().key(of: url, account: AccountID(account)) == key)
+    }
+
+    @Test(
+        "anything else is refused, above all what looks like one and is not",
+        arguments: [
+            "https://bank.example.evil.example/payments/1?full=1",
+            "https://evil.example/https://bank.example/payments/1?full=1",
+            "https://bank.example/payments/../admin?full=1",
+            "https://bank.example/payments/a/b?full=1",
+            "https://bank.example/payments/a%2Fb?full=1",
+            "https://bank.example/payments/..?full=1",
+            "https://bank.example/payments/?full=1",
+            "https://bank.example/payments/1",
+            "https://bank.example/payments/1?full=1&admin=1",
+            "https://bank.example/payments/1?full=1#x",
+            "http://bank.example/payments/1?full=1",
+            "https://bank.example:8443/payments/1?full=1",
+            "https://user@bank.example/payments/1?full=1",
+            "http://shop.example/orders?id=7",
+            "http://169.254.169.254/latest/meta-data",
+            "file:///etc/passwd", "mailto:a@b.example", "bank.example/payments/1", "",
+        ]
+    )
+    func refused(url: String) throws {
+        #expect(throws: InvalidInput.self) { try sources().key(of: url, account: nil) }
+    }
+
+    @Test("a URL of two upstreams needs the account; another upstream's account does not fit")
+    func accounts() throws {
+        let url = "https://twin.example/x/1"
+        #expect(throws: InvalidInput.self) { try sources().key(of: url, account: nil) }
+        let key = try sources().key(of: url, account: AccountID("other"))
+        #expect(key.account.description == "other")
+        for wrong in ["bank", "nobody"] {
+            #expect(throws: InvalidInput.self) {
+                try sources().key(of: url, account: AccountID(wrong))
+            }
+        }
+        #expect(throws: InvalidInput.self) { try HTTPSources([]).key(of: url, account: nil) }
+    }
+}

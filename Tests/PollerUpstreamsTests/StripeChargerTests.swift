@@ -1,0 +1,250 @@
+import Foundation
+import Poller
+import PollerUpstreams
+import StripeAPI
+import Testing
+
+@Suite("Stripe's sources are charged once")
+struct StripeChargerTests {
+    @Test(
+        "a chargeable source is charged by its order, marked as ours; again gives the same charge"
+    )
+    func once() async throws {
+        try await UpstreamRig.run { rig in
+            try await rig.set("chargeable")
+            let order = try ChargeOrder(amount: 500, note: "Order 4711", metadata: ["order": "7"])
+            let first = try #require(made(try await charge(rig, order)))
+            #expect(first.status == .succeeded)
+            let object = try JSONDecoder().decode(
+                StripeAPI.Charge.self,
+                from: Data(try #require(first.object).description.utf8)
+            )
+            #expect(object.amount == 500)
+            #expect(object.metadata == ["order": "7", "poller_source": rig.source])
+            // Another worker, after a crash, with what it saw before: consumed or not.
+            let again = try #require(made(try await charge(rig, order)))
+            #expect(again.id == first.id)
+            #expect(try await charges(rig).count == 1)
+        }
+    }
+
+    @Test("what was charged in another run, or with another key, is found and not charged again")
+    func found() async throws {
+        try await UpstreamRig.run { rig in
+            try await rig.set("chargeable")
+            _ = try await rig.sandbox.createCharge(
+                source: rig.source,
+                amount: 1099,
+                currency: "eur",
+                idempotencyKey: "somebody-else"
+            )
+            let byHand = try #require(try await charges(rig).first)
+            for (run, progress) in [(2, ChargeProgress.none), (1, .doubtful), (1, .none)] {
+                let result = try await charge(rig, .whole, run: run, progress: progress)
+                #expect(made(result)?.id.description == byHand.id, "\(run) \(progress) \(result)")
+            }
+            #expect(try await charges(rig).count == 1)
+            let watch = watch(rig)
+            let seen = try await object(rig)
+            let result = await charger(rig).find(watch, object: seen, timeout: .seconds(8))
+            #expect(made(result)?.id.description == byHand.id)
+        }
+    }
+
+    @Test(
+        "a 5xx leaves a doubt unless the charge is found; the same key is tried again, never a new one",
+        arguments: [true, false]
+    )
+    func fiveHundred(isMade: Bool) async throws {
+        try await UpstreamRig.run { rig in
+            try await rig.set("chargeable")
+            let members = ",\"status\":500,\"times\":1,\"store\":true,\"after\":\(isMade)"
+            try await fault(rig, "status", members)
+            let first = try await charge(rig, .whole)
+            guard isMade else {
+                guard case .indeterminate = first else {
+                    Issue.record("\(first)")
+                    return
+                }
+                // Stripe has kept the 500 for the key: still in doubt, still nothing charged.
+                let second = try await charge(rig, .whole, progress: .doubtful)
+                guard case .indeterminate = second else {
+                    Issue.record("\(second)")
+                    return
+                }
+                #expect(try await charges(rig).isEmpty)
+                return
+            }
+            #expect(made(first)?.status == .succeeded, "\(first)")
+            #expect(try await charges(rig).count == 1)
+        }
+    }
+
+    @Test("an answer that is lost or never comes leaves a doubt, which the next try removes")
+    func lost() async throws {
+        try await UpstreamRig.run { rig in
+            try await rig.set("chargeable")
+            try await fault(rig, "reset", ",\"times\":1,\"after\":true")
+            let first = try await charge(rig, .whole)
+            guard case .indeterminate = first else {
+                Issue.record("\(first)")
+                return
+            }
+            #expect(made(try await charge(rig, .whole, progress: .doubtful)) != nil)
+            #expect(try await charges(rig).count == 1)
+        }
+    }
+
+    @Test(
+        "what says later is later, and was certainly not made",
+        arguments: [
+            (401, "", 60), (403, "", 60), (409, "idempotency_key_in_use", nil),
+            (429, "rate_limit", nil), (429, "lock_timeout", nil),
+            (400, "charge_exceeds_source_limit", nil),
+        ] as [(Int, String, Int?)]
+    )
+    func later(status: Int, code: String, pause: Int?) async throws {
+        try await UpstreamRig.run { rig in
+            try await rig.set("chargeable")
+            let body = "{\"error\":{\"type\":\"api_error\",\"code\":\"\(code)\",\"message\":\"x\"}}"
+            try await fault(rig, "status", ",\"status\":\(status),\"body\":\(body)")
+            guard case .postponed(_, let after) = try await charge(rig, .whole) else {
+                Issue.record("not postponed")
+                return
+            }
+            #expect(after == pause.map { .seconds($0) })
+        }
+    }
+
+    @Test("a decline carries its code and the issuer's reason; a hopeless request its own code")
+    func refused() async throws {
+        try await UpstreamRig.run { rig in
+            try await rig.set("chargeable")
+            let declined = """
+                {"error":{"type":"card_error","code":"card_declined",\
+                "decline_code":"insufficient_funds","message":"x"}}
+                """
+            try await fault(rig, "status", ",\"status\":402,\"times\":1,\"body\":\(declined)")
+            #expect(
+                try await charge(rig, .whole)
+                    == .declined(code: "card_declined", reason: "insufficient_funds")
+            )
+            let wrong = #"{"error":{"type":"invalid_request_error","code":"amount_too_small"}}"#
+            try await fault(rig, "status", ",\"status\":400,\"times\":1,\"body\":\(wrong)")
+            #expect(try await charge(rig, .whole) == .declined(code: "amount_too_small"))
+        }
+    }
+
+    @Test("a receiver is charged once all has arrived, a source without an amount not at all")
+    func amounts() async throws {
+        try await UpstreamRig.run { rig in
+            let head = "{\"id\":\"\(rig.source)\",\"status\":\"chargeable\",\"livemode\":false,"
+            let receiver = """
+                \(head)"type":"multibanco","amount":1099,"currency":"eur",\
+                "receiver":{"address":"1","amount_received":400}}
+                """
+            #expect(await answer(rig, receiver) == .incomplete(received: 400, wanted: 1099))
+            let bare = "\(head)\"type\":\"sepa_debit\"}"
+            #expect(await answer(rig, bare) == .declined(code: "amount_missing"))
+            #expect(await answer(rig, "[]") == .declined(code: "not_a_source"))
+            let made = try await charges(rig)
+            #expect(made.isEmpty)
+        }
+    }
+
+    @Test("an account's standing order holds for it alone; without a key nothing is charged")
+    func standing() async throws {
+        try await UpstreamRig.run { rig in
+            let order = try ChargeOrder(note: "Acme")
+            let charger = StripeCharger(accounts: accounts(rig), standing: [.main: order])
+            #expect(charger.standingOrder(for: .main) == order)
+            #expect(charger.standingOrder(for: AccountID(unchecked: "other")) == nil)
+            let other = watch(rig, account: AccountID(unchecked: "other"))
+            let seen = try await object(rig)
+            let result = await charger.charge(other, order, object: seen, timeout: .seconds(8))
+            guard case .postponed = result else {
+                Issue.record("\(result)")
+                return
+            }
+        }
+    }
+
+    private func accounts(_ rig: UpstreamRig) -> StripeAccounts {
+        StripeAccounts([
+            .main: StripeClientConfiguration(key: StripeKey("sk_test_1"), baseURL: rig.base)
+        ])
+    }
+
+    private func charger(_ rig: UpstreamRig) -> StripeCharger {
+        StripeCharger(accounts: accounts(rig))
+    }
+
+    private func charge(
+        _ rig: UpstreamRig,
+        _ order: ChargeOrder,
+        run: Int = 1,
+        progress: ChargeProgress = .none
+    ) async throws -> ChargeResult {
+        await charger(rig).charge(
+            watch(rig, run: run, progress: progress),
+            order,
+            object: try await object(rig),
+            timeout: .seconds(8)
+        )
+    }
+
+    /// What comes of charging a source that looks so.
+    private func answer(_ rig: UpstreamRig, _ json: String) async -> ChargeResult {
+        await charger(rig).charge(
+            watch(rig),
+            .whole,
+            object: RawJSON(unchecked: json),
+            timeout: .seconds(8)
+        )
+    }
+
+    private func watch(
+        _ rig: UpstreamRig,
+        account: AccountID = .main,
+        run: Int = 1,
+        progress: ChargeProgress = .none
+    ) -> Watch {
+        let start = Timestamp(ms: 1_795_000_000_000)
+        return Watch(
+            key: WatchKey(
+                account: account,
+                source: SourceID(unchecked: rig.source),
+                kind: .source
+            ),
+            policy: .standard,
+            createdAt: start,
+            deadline: start + .seconds(3600),
+            run: run,
+            seq: 2,
+            state: WatchState(status: .chargeable, charge: progress)
+        )
+    }
+
+    private func object(_ rig: UpstreamRig) async throws -> RawJSON {
+        let reply = try await rig.sandbox.get("/v1/sources/\(rig.source)")
+        return RawJSON(unchecked: String(decoding: reply.body, as: UTF8.self))
+    }
+
+    /// The charges of the rig's source that were not refused.
+    private func charges(_ rig: UpstreamRig) async throws -> [StripeAPI.Charge] {
+        try await rig.sandbox.get("/v1/charges").decode(StripeList<StripeAPI.Charge>.self).data
+            .filter { $0.source?.id == rig.source && $0.status != .failed }
+    }
+
+    private func made(_ result: ChargeResult) -> ChargeSeen? {
+        guard case .made(let charge) = result else { return nil }
+        return charge
+    }
+
+    private func fault(_ rig: UpstreamRig, _ mode: String, _ members: String) async throws {
+        let body =
+            "{\"match\":\"/v1/charges\",\"method\":\"POST\",\"mode\":\"\(mode)\"\(members)}"
+        let reply = try await Control(base: rig.base).post("/_sandbox/faults", json: body)
+        guard reply == 201 else { throw RigFailure(description: "fault \(mode): \(reply)") }
+    }
+}
