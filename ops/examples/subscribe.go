@@ -1,0 +1,95 @@
+// Follows a stream over Redis from Go. First have events put into one:
+//
+//	pollerctl enqueue src_123 --notify redis+stream:orders
+//	go mod init example && go get github.com/redis/go-redis/v9
+//	go run subscribe.go orders [LAST_ID]
+//
+// A stream keeps its last 10,000 entries, so the place in it is all there is to remember: LAST_ID
+// goes on behind it, and nothing is missed while this program was away. Several processes share the
+// work with XREADGROUP in place of XREAD. REDIS_URL and POLLER_NAMESPACE say where.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func main() {
+	if len(os.Args) < 2 {
+		log.Fatal("usage: go run subscribe.go NAME [LAST_ID]")
+	}
+	options, err := redis.ParseURL(environment("REDIS_URL", "redis://127.0.0.1:6379/0"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	client := redis.NewClient(options)
+	defer client.Close()
+
+	stream := environment("POLLER_NAMESPACE", "poller") + ":stream:" + os.Args[1]
+	last := "0"
+	if len(os.Args) > 2 {
+		last = os.Args[2]
+	}
+	// Deliveries are at least once: an event whose id was seen is dropped. A repeated one follows
+	// soon after the first, so the newest few are enough.
+	seen := newRecent(1000)
+
+	for ctx := context.Background(); ; {
+		answer, err := client.XRead(ctx, &redis.XReadArgs{
+			Streams: []string{stream, last},
+			Count:   100,
+			Block:   5 * time.Second,
+		}).Result()
+		switch {
+		case errors.Is(err, redis.Nil):
+			continue // Nothing new.
+		case err != nil:
+			log.Print("trying again: ", err)
+			time.Sleep(time.Second)
+			continue
+		}
+		for _, entry := range answer[0].Messages {
+			if seen.add(entry.Values["id"]) {
+				fmt.Println(entry.ID, entry.Values["event"])
+			}
+			// Only now: what has been acted on is behind us.
+			last = entry.ID
+		}
+	}
+}
+
+// recent remembers the newest ids it was given.
+type recent struct {
+	order []any
+	known map[any]bool
+	most  int
+}
+
+func newRecent(most int) *recent { return &recent{known: map[any]bool{}, most: most} }
+
+// add says whether an id is new.
+func (r *recent) add(id any) bool {
+	if r.known[id] {
+		return false
+	}
+	r.known[id] = true
+	r.order = append(r.order, id)
+	if len(r.order) > r.most {
+		delete(r.known, r.order[0])
+		r.order = r.order[1:]
+	}
+	return true
+}
+
+func environment(name, fallback string) string {
+	if value := os.Getenv(name); value != "" {
+		return value
+	}
+	return fallback
+}

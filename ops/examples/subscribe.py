@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Follows sources over Redis: at once by pub/sub, complete by the history.
+
+    pip install redis requests
+    ops/examples/subscribe.py --redis redis://127.0.0.1:6379/0 --api http://127.0.0.1:8080 src_123 …
+
+Pub/sub is quick and forgets: what is published while nobody listens is gone. But every event
+carries `seq`, which counts 1, 2, 3 … for each source, so a gap is seen, and
+`GET /v1/watches/{source}/events?after_seq=N` fills it. Prints each event once, in order, a JSON
+object a line, and ends when nothing more can come. POLLER_API_KEY is sent if it is set.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+
+import redis
+import requests
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--redis", default="redis://127.0.0.1:6379/0")
+parser.add_argument("--api", default="http://127.0.0.1:8080")
+parser.add_argument("--namespace", default="poller")
+parser.add_argument("sources", nargs="+", metavar="SOURCE")
+options = parser.parse_args()
+
+http = requests.Session()
+if key := os.environ.get("POLLER_API_KEY"):
+    http.headers["Authorization"] = f"Bearer {key}"
+
+# The newest `seq` printed of each source that has not ended: all this program has to remember.
+# Keep it in your database, in the transaction that acts on the event.
+seen = {source: 0 for source in options.sources}
+
+
+def history(source: str) -> Iterator[dict]:
+    """What was recorded of a source after what we have."""
+    while source in seen:
+        answer = http.get(
+            f"{options.api}/v1/watches/{source}/events",
+            params={"after_seq": seen[source]}, timeout=10,
+        )
+        if answer.status_code == 404:
+            return  # Nobody watches it yet.
+        if answer.status_code == 401:
+            sys.exit("the API wants a key: set POLLER_API_KEY")
+        answer.raise_for_status()
+        page = answer.json()
+        yield from page["data"]
+        if not page["has_more"]:
+            return
+
+
+def take(event: dict) -> None:
+    """Prints an event that is new; the same one may come by both ways."""
+    source = event["source"]
+    if event["seq"] <= seen.get(source, sys.maxsize):
+        return
+    print(json.dumps(event, separators=(",", ":")), flush=True)
+    seen[source] = event["seq"]
+    if event["closed_reason"]:
+        del seen[source]  # The end: `settled`, or we stopped looking.
+
+
+def catch_up(source: str) -> None:
+    for event in history(source):
+        take(event)
+
+
+def hear(event: dict) -> None:
+    """The next event is taken as it comes; one that is further ahead shows a gap."""
+    if event["seq"] > seen.get(event["source"], sys.maxsize) + 1:
+        catch_up(event["source"])
+    take(event)
+
+
+def listen() -> None:
+    """One connection, until it breaks or everything has ended."""
+    # The client must not come back by itself: it would hide that something may be missing.
+    client = redis.Redis.from_url(
+        options.redis, retry=Retry(NoBackoff(), 0), health_check_interval=10, socket_timeout=5
+    )
+    with client, client.pubsub(ignore_subscribe_messages=True) as subscription:
+        subscription.subscribe(*(f"{options.namespace}:events:{source}" for source in seen))
+        # First listen, then read: what is recorded in between comes twice rather than never.
+        for source in list(seen):
+            catch_up(source)
+        while seen:
+            message = subscription.get_message(timeout=1)
+            if message:
+                hear(json.loads(message["data"]))
+
+
+while seen:
+    try:
+        listen()
+    except (redis.ConnectionError, redis.TimeoutError, requests.RequestException) as error:
+        print(f"connection lost, coming back: {error}", file=sys.stderr, flush=True)
+        time.sleep(0.5)
