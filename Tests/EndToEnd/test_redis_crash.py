@@ -38,6 +38,7 @@ def test_nothing_accepted_is_lost_and_nobody_exits_when_redis_is_killed_twice(ch
         for status in ("chargeable", "consumed"):
             for source in sources:
                 cluster.sandbox.set_status(source, status)
+                # A pace at which changes still come while Redis is gone, both times.
                 time.sleep(0.008)
         moved.set()
 

@@ -160,6 +160,30 @@ def test_an_intent_s_customer_comes_back_too(page: Browser, calm: Cluster):
     page.wait_state("confirmed")
 
 
+@pytest.mark.parametrize("button, state", [("authorize", "confirmed"), ("fail", "failed")])
+def test_a_setup_intent_s_customer_comes_back_too(page: Browser, calm: Cluster, button: str, state: str):
+    form = {
+        "payment_method_types[]": "ideal", "payment_method_data[type]": "ideal", "confirm": "true",
+        "return_url": f"{calm.api.url}/r",
+    }
+    intent = calm.sandbox._stripe("POST", "/v1/setup_intents", form)
+    answer = calm.api.enqueue(intent["id"], policy="interactive", client_secret=intent["client_secret"])
+    assert answer.json()["kind"] == "setup_intent", answer.text
+    calm.wait_status(intent["id"], "requires_action")
+    # The bank's page itself sends the customer back, with the names Stripe uses for these.
+    away = requests.post(
+        f"{calm.sandbox.url}/redirect/{intent['id']}/{button}", allow_redirects=False, timeout=10
+    ).headers["Location"]
+    assert f"setup_intent={intent['id']}" in away and "setup_intent_client_secret=" in away
+    page.open(away)
+    page.wait_state(state, timeout_s=15)
+    assert ("Payment method saved" if state == "confirmed" else "not saved") in page.text
+    wrong = away.replace(intent["client_secret"], f"{intent['id']}_secret_wrong")
+    page.forget()
+    page.open(wrong)
+    page.wait_state("unknown")
+
+
 def test_a_deploy_while_the_page_is_open_loses_nothing(chaos, request):
     from harness.redis_server import free_port
 

@@ -31,7 +31,7 @@ def test_a_source_is_followed_to_its_end_and_a_reconnect_is_sent_away(calm: Clus
         assert again.status == 204
 
 
-def test_a_place_of_another_cluster_is_answered_with_reset_and_the_state(calm: Cluster):
+def test_regression_8_a_place_of_another_cluster_is_answered_with_reset_and_the_state(calm: Cluster):
     source = calm.sandbox.create_source()
     calm.enqueue(source)
     calm.wait_status(source, "pending")

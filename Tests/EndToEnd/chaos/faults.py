@@ -33,6 +33,7 @@ LONG_ONLY = {"notifier killed"}
 class Faults:
     """Does one thing after the other, some at once, and puts everything right again.
 
+    It sleeps for as long as a fault is to last, or as nothing is to happen: the spans are drawn.
     `log` has (kind, target, seconds since the start); `counts` how often each kind was done.
     """
 

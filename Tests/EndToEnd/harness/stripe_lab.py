@@ -16,6 +16,7 @@ import requests
 import stripe
 
 from harness.stripe_schema import StripeSchemas
+from harness.waiting import wait_until
 
 SECRET_KEY = "sk_test_0123456789abcdef"
 WEBHOOK_SECRET = "whsec_end_to_end"
@@ -26,12 +27,7 @@ DAY = 24 * HOUR
 
 def eventually(ask, seconds: float = 10):
     """The first true answer."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if answer := ask():
-            return answer
-        time.sleep(0.02)
-    raise AssertionError("it never happened")
+    return wait_until(ask, seconds, "a true answer")
 
 
 class Hook:

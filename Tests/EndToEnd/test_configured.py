@@ -1,0 +1,210 @@
+"""What only the configuration file can say: upstreams of one's own, named by URL, and accounts that charge."""
+
+import json
+import os
+import subprocess
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+from harness.cluster import Cluster, program
+from harness.waiting import wait_until
+
+TOKEN = "canary-of-the-bank"
+
+
+class Bank:
+    """Answers GETs with JSON, and remembers who asked for what and with which token."""
+
+    def __init__(self):
+        self.states: dict[str, str] = {}
+        self.seen: list[tuple[str, str | None]] = []
+        bank = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                bank.seen.append((self.path, self.headers.get("Authorization")))
+                state = bank.states.get(self.path.split("?")[0].rsplit("/", 1)[1])
+                body = json.dumps({"payment": {"state": state}}).encode()
+                self.send_response(200 if state else 404)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture(scope="module")
+def bank():
+    bank = Bank()
+    yield bank
+    bank.close()
+
+
+def written(folder, bank: Bank) -> str:
+    path = folder / "poller.yaml"
+    path.write_text(
+        "accounts:\n"
+        "  default:\n"
+        "    charge: {description: Acme, metadata: {shop: north}}\n"
+        "upstreams:\n"
+        "  bank:\n"
+        f"    url: {bank.url}/payments/{{id}}?full=1\n"
+        "    status: /payment/state\n"
+        "    final: [settled, rejected]\n"
+        "    headers: {Authorization: {env: BANK_TOKEN, prefix: 'Bearer '}}\n"
+        "    timeout: 1s\n"
+        "  bank2:\n"
+        f"    url: {bank.url}/others/{{id}}\n"
+        "    status: /payment/state\n"
+        "    final: [settled]\n"
+    )
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory, bank: Bank):
+    env = {"POLLER_CONFIG_FILE": written(tmp_path_factory.mktemp("config"), bank), "BANK_TOKEN": TOKEN}
+    with Cluster(workers=1, listen=False, env=env) as cluster:
+        yield cluster
+        for process in cluster.processes:
+            assert TOKEN not in process.stdout() + process.tail(), f"{process.name} has told the token"
+
+
+def by_url(cluster: Cluster, url: str, **fields):
+    return cluster.api.request("POST", "/v1/watches", json={"url": url} | fields)
+
+
+def watch(cluster: Cluster, source: str, account: str = "bank") -> dict:
+    return cluster.api.get(f"/v1/watches/{source}?account={account}&kind=http")
+
+
+def test_a_url_of_an_upstream_is_watched_to_its_end(cluster: Cluster, bank: Bank):
+    bank.states["pay-1"] = "open"
+    url = f"{bank.url}/payments/pay-1?full=1"
+    answer = by_url(cluster, url, policy="interactive", notify=[cluster.webhook.url])
+    assert answer.status_code == 201, answer.text
+    made = answer.json()
+    assert (made["source"], made["account"], made["kind"]) == ("pay-1", "bank", "http")
+    wait_until(lambda: watch(cluster, "pay-1")["status"] == "open", 15, "seen")
+    bank.states["pay-1"] = "SETTLED"
+    wait_until(lambda: watch(cluster, "pay-1")["state"] == "closed", 15, "closed")
+    end = watch(cluster, "pay-1")
+    assert (end["status"], end["closed_reason"], end["final"]) == ("settled", "settled", True)
+    assert set(bank.seen) == {("/payments/pay-1?full=1", f"Bearer {TOKEN}")}
+    # The same by its id joins or restarts the same watch: a URL is another name, not another watch.
+    again = cluster.api.enqueue("pay-1", account="bank", kind="http")
+    assert again.json()["outcome"] == "restarted" and again.json()["run"] == 2
+    assert by_url(cluster, url, source="pay-1", account="bank", kind="http").json()["id"] == made["id"]
+
+
+def ctl(cluster: Cluster, *arguments: str, status: int = 0) -> subprocess.CompletedProcess:
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("POLLER_", "STRIPE_"))}
+    more = {
+        "POLLER_URL": cluster.api.url, "POLLER_STRIPE_API_BASE": cluster.sandbox.url,
+        "STRIPE_API_KEY": cluster.sandbox.KEY,
+    }
+    done = subprocess.run(
+        [program("pollerctl"), *arguments], env=inherited | more, capture_output=True, text=True, timeout=60,
+    )
+    assert done.returncode == status, f"{done.returncode} {done.stdout} {done.stderr}"
+    return done
+
+
+def test_from_the_command_line_too(cluster: Cluster, bank: Bank):
+    bank.states |= {"pay-2": "settled", "pay-3": "settled"}
+    urls = [f"{bank.url}/payments/pay-{n}?full=1" for n in (2, 3)]
+    shown = ctl(cluster, "enqueue", "--source-url", urls[0], "--source-url", urls[1], "--follow", "--json").stdout.splitlines()
+    assert json.loads(shown[0])["created"] == 2
+    assert {json.loads(line)["source"] for line in shown[1:]} == {"pay-2", "pay-3"}
+    refused = ctl(cluster, "enqueue", "--source-url", "https://elsewhere.example/payments/1", status=1)
+    assert "upstream" in refused.stderr
+
+
+def test_nothing_outside_the_configuration_is_ever_asked(cluster: Cluster, bank: Bank):
+    asked = len(bank.seen)
+    for url in (
+        f"{bank.url}/secrets/1", f"{bank.url}/payments/1", f"{bank.url}/payments/a/b?full=1",
+        f"{bank.url}/payments/..?full=1", "http://169.254.169.254/latest/meta-data",
+        f"{bank.url.replace('127.0.0.1', 'localhost')}/payments/1?full=1", "file:///etc/passwd", "x",
+    ):
+        answer = by_url(cluster, url)
+        assert (answer.status_code, answer.json()["field"]) == (422, "url"), answer.text
+        assert TOKEN not in answer.text
+    url = f"{bank.url}/payments/pay-9?full=1"
+    for fields, field in (
+        ({"source": "pay-8"}, "source"), ({"kind": "source"}, "kind"), ({"account": "bank2"}, "url"),
+        ({"account": "nobody"}, "url"),
+    ):
+        answer = by_url(cluster, url, **fields)
+        assert (answer.status_code, answer.json()["field"]) == (422, field), answer.text
+    assert len(bank.seen) == asked
+    batch = [{"url": url}, {"url": f"{bank.url}/nowhere"}]
+    answer = cluster.api.request("POST", "/v1/watches/batch", json=batch)
+    assert answer.status_code == 422 and answer.json()["errors"][0]["index"] == 1
+
+
+def test_an_account_may_charge_whatever_becomes_chargeable(cluster: Cluster):
+    source = cluster.sandbox.create_source()
+    cluster.enqueue(source, notify=[])
+    cluster.wait_status(source, "pending")
+    cluster.sandbox.authorise(source)
+    wait_until(lambda: cluster.api.watch(source)["state"] == "closed", 20, "closed")
+    assert [event["type"] for event in cluster.api.events(source)] == [
+        "source.pending", "source.chargeable", "charge.succeeded", "source.consumed",
+    ]
+    (charge,) = cluster.sandbox._stripe("GET", "/v1/charges")["data"]
+    assert charge["amount"] == 1099 and charge["description"] == "Acme"
+    assert charge["metadata"] == {"shop": "north", "poller_source": source}
+    # A watch may say otherwise: it is told of the source, and nothing is charged.
+    made = ctl(
+        cluster, "source", "create", "ideal", "--amount", "1099", "--return-url", "https://shop.example/r",
+        "--never-charge", "--policy", "interactive", "--json",
+    )
+    spared = json.loads(made.stdout.splitlines()[0])["object"]["id"]
+    cluster.wait_status(spared, "pending")
+    cluster.sandbox.authorise(spared)
+    cluster.wait_status(spared, "chargeable")
+    looks = len(cluster.sandbox.polls(spared))
+    wait_until(lambda: len(cluster.sandbox.polls(spared)) >= looks + 2, 15, "looked at again")
+    assert len(cluster.sandbox._stripe("GET", "/v1/charges")["data"]) == 1
+    assert "charge" not in cluster.api.watch(spared)
+
+
+@pytest.mark.parametrize("account, said", [
+    ("  acme:\n    charge: true\n", "needs stripe_api_key"),
+    ("  default:\n    charge: yes please\n", "true, false or a mapping"),
+    ("  default:\n    charge: {amount: 5}\n", "amount"),
+    ("  default:\n    charge: {statement_descriptor: " + "x" * 36 + "}\n", "statement_descriptor"),
+    ("  acme:\n    stripe_api_key: {env: PUBLIC}\n    charge: true\n", "secret key"),
+])
+def test_a_standing_order_that_cannot_be_is_refused_at_the_start(tmp_path, account: str, said: str):
+    done = check(tmp_path, "accounts:\n" + account)
+    assert done.returncode == 78 and said in done.stderr, done.stderr
+
+
+def test_check_config_shows_who_charges(tmp_path):
+    done = check(tmp_path, "accounts:\n  default:\n    charge: true\n  acme:\n    stripe_api_key: {env: ACME}\n")
+    assert done.returncode == 0, done.stderr
+    assert "account default, charges what becomes chargeable" in done.stdout
+    assert "account acme\n" in done.stdout + "\n"
+
+
+def check(folder, text: str) -> subprocess.CompletedProcess:
+    path = folder / "poller.yaml"
+    path.write_text(text)
+    return subprocess.run(
+        [program("pollerd"), "check-config", "--config", str(path)],
+        env={"PATH": os.environ["PATH"], "PUBLIC": "pk_test_1", "ACME": "sk_test_1"},
+        capture_output=True, text=True, timeout=30,
+    )

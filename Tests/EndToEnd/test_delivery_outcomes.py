@@ -1,0 +1,239 @@
+"""What becomes of deliveries: attempts that can be seen, dead letters that are sent again, endpoints that are
+left alone while they are down, and others that do not notice."""
+
+import json
+import os
+import subprocess
+import time
+
+import pytest
+from harness.cluster import Cluster, program
+from harness.moody_receiver import MoodyReceiver
+from harness.waiting import wait_until
+
+
+def ctl(cluster: Cluster, *arguments: str, status: int = 0) -> list[dict]:
+    """Runs `pollerctl …` and returns the JSON objects it prints, one a line."""
+    done = subprocess.run(
+        [program("pollerctl"), *arguments, "--json"],
+        env=os.environ | {"POLLER_URL": cluster.api.url},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+class Desk:
+    """Endpoints of one test: each about the sources it names alone, removed when it is over."""
+
+    def __init__(self, cluster: Cluster):
+        self.cluster = cluster
+        self._receivers: list[MoodyReceiver] = []
+        self._endpoints: list[str] = []
+
+    def receiver(self, **options) -> MoodyReceiver:
+        self._receivers.append(MoodyReceiver(**options))
+        return self._receivers[-1]
+
+    def endpoint(self, receiver: MoodyReceiver, sources: list[str], **fields) -> str:
+        body = {"url": receiver.url, "sources": sources} | fields
+        response = self.cluster.api.request("POST", "/v1/endpoints", json=body)
+        assert response.status_code == 201, response.text
+        self._endpoints.append(response.json()["id"])
+        return self._endpoints[-1]
+
+    def settle(self, sources: list[str]) -> None:
+        """Lets each source be pending, then failed: two events."""
+        for source in sources:
+            self.cluster.enqueue(source, notify=[])
+        for source in sources:
+            self.cluster.wait_status(source, "pending")
+            self.cluster.sandbox.set_status(source, "failed")
+        for source in sources:
+            self.cluster.wait_status(source, "failed")
+
+    def deliveries(self, endpoint: str, **filters) -> list[dict]:
+        query = "&".join(f"{name}={value}" for name, value in filters.items())
+        return self.cluster.api.get(f"/v1/deliveries?endpoint={endpoint}&limit=500&{query}")["data"]
+
+    def wait_state(self, endpoint: str, state: str, count: int, timeout_s: float = 20) -> list[dict]:
+        def look() -> list[dict] | None:
+            found = self.deliveries(endpoint)
+            stand = [delivery for delivery in found if delivery["state"] == state]
+            return stand if len(stand) == count else None
+
+        return wait_until(look, timeout_s, f"{count} deliveries are {state}", pause_s=0.1)
+
+    def close(self) -> None:
+        for endpoint in self._endpoints:
+            self.cluster.api.request("DELETE", f"/v1/endpoints/{endpoint}")
+        for receiver in self._receivers:
+            receiver.close()
+
+
+@pytest.fixture
+def desk(calm: Cluster):
+    desk = Desk(calm)
+    yield desk
+    desk.close()
+
+
+def test_regression_4_a_lease_shorter_than_an_attempt_is_refused():
+    done = subprocess.run(
+        [program("pollerd"), "check-config", "--delivery-lease", "30s"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert done.returncode != 0 and "delivery-lease" in done.stderr and "45s" in done.stderr
+
+
+def test_attempts_can_be_seen_and_a_dead_letter_is_sent_again(calm: Cluster, desk: Desk):
+    [source] = calm.sandbox.create_sources(1)
+    receiver = desk.receiver(status=500)
+    endpoint = desk.endpoint(receiver, [source], retry=["1s"])
+    desk.settle([source])
+    [dead] = desk.wait_state(endpoint, "dead", 1)
+    assert dead["dead_seqs"] == [1, 2] and dead["last_error"] == "answered 500"
+
+    attempts = ctl(calm, "delivery", "attempts", dead["id"])
+    # An extra attempt, made because something new was recorded, is one of the same number.
+    assert {(a["seq"], a["number"]) for a in attempts} == {(1, 1), (1, 2), (2, 1), (2, 2)}
+    for attempt in attempts:
+        assert (attempt["outcome"], attempt["class"], attempt["code"]) == ("failed", "server_error", 500)
+        assert attempt["address"].startswith("127.0.0.1:") and attempt["ms"]["total"] is not None
+        assert attempt["excerpt"] == "the answer is \ufffd[1m500"
+    [listed] = ctl(calm, "delivery", "list", "--source", source, "--state", "dead")
+    assert listed["id"] == dead["id"]
+
+    receiver.status = 200
+    [retried] = ctl(calm, "delivery", "retry", dead["id"])
+    assert retried["retrying_seqs"] == [1, 2]
+    [done] = desk.wait_state(endpoint, "done", 1)
+    assert done["dead_seqs"] == [] and receiver.told(source) == [1, 2]
+    refused = {event["id"] for _, event, status in receiver.requests if status == 500}
+    assert {event["id"] for event in receiver.accepted} == refused
+    ctl(calm, "delivery", "retry", dead["id"], status=1)
+
+
+def test_410_disables_the_endpoint_at_once_and_no_other(calm: Cluster, desk: Desk):
+    sources = calm.sandbox.create_sources(2)
+    gone, well = desk.receiver(status=410), desk.receiver()
+    endpoint, other = desk.endpoint(gone, sources), desk.endpoint(well, sources)
+    desk.settle(sources)
+    desk.wait_state(other, "done", 2)
+
+    def disabled() -> dict | None:
+        found = calm.api.get(f"/v1/endpoints/{endpoint}")
+        return found if found["state"] == "disabled" else None
+
+    found = wait_until(disabled, 10, "the endpoint is disabled")
+    assert "410" in found["disabled_reason"]
+    assert [well.told(source) for source in sources] == [[1, 2]] * 2
+
+
+def test_regression_13_retry_after_holds_the_endpoint(calm: Cluster, desk: Desk):
+    sources = calm.sandbox.create_sources(3)
+    receiver = desk.receiver(status=429, headers={"Retry-After": "3"})
+    endpoint = desk.endpoint(receiver, sources[:2], retry=["1s"] * 10)
+    desk.settle(sources[:1])
+    wait_until(lambda: receiver.requests, 10, "the first attempt")
+    first = receiver.requests[0][0]
+    wait_until(lambda: desk.deliveries(endpoint, state="failing"), 10, "its outcome is recorded")
+    receiver.status = 200
+    desk.settle(sources[1:2])
+    desk.wait_state(endpoint, "done", 2)
+    # Not even another source's event goes out before.
+    assert receiver.requests[1][0] - first >= 2.9
+    assert [receiver.told(source) for source in sources[:2]] == [[1, 2]] * 2
+
+
+def test_regression_15_an_endpoint_that_is_down_is_left_alone_and_told_everything_later(
+    calm: Cluster, desk: Desk
+):
+    sources = calm.sandbox.create_sources(16)
+    receiver = desk.receiver(status=503)
+    endpoint = desk.endpoint(receiver, sources)
+    desk.settle(sources)
+
+    def circuit() -> str:
+        found = desk.deliveries(endpoint)
+        first = calm.api.get(f"/v1/deliveries/{found[0]['id']}")
+        return first["endpoint_health"]["circuit"]
+
+    wait_until(lambda: circuit() == "open", 20, "the circuit is open")
+    wait_until(lambda: not desk.deliveries(endpoint, state="in_flight"), 20, "nothing is in flight")
+    # Ten in a row open it; the others that were on their way are the endpoint's slots.
+    attempts = len(receiver.requests)
+    assert attempts <= 10 + 16
+    assert sum(delivery["failures"] for delivery in desk.deliveries(endpoint)) <= attempts
+
+    receiver.status = 200
+    assert len(receiver.requests) == attempts, "something went out while it was open"
+    ctl(calm, "delivery", "retry", desk.deliveries(endpoint)[0]["id"])
+    desk.wait_state(endpoint, "done", 16)
+    assert [receiver.told(source) for source in sources] == [[1, 2]] * 16
+
+
+def test_an_endpoint_that_hangs_slows_no_other(calm: Cluster, desk: Desk):
+    sources = calm.sandbox.create_sources(30)
+    pit, well = desk.receiver(hang=True), desk.receiver()
+    desk.endpoint(pit, sources)
+    other = desk.endpoint(well, sources)
+    desk.settle(sources)
+    recorded = time.monotonic()
+    desk.wait_state(other, "done", 30)
+    # Far below the 15 s that an attempt at the pit takes.
+    assert max(at for at, _, _ in well.requests) - recorded < 5
+    assert [well.told(source) for source in sources] == [[1, 2]] * 30
+    assert pit.requests
+
+
+def test_a_replay_sends_everything_since_again_in_order_under_the_same_ids(calm: Cluster, desk: Desk):
+    sources = calm.sandbox.create_sources(3)
+    receiver = desk.receiver()
+    endpoint = desk.endpoint(receiver, sources)
+    desk.settle(sources)
+    desk.wait_state(endpoint, "done", 3)
+    [counted] = ctl(calm, "delivery", "replay", endpoint, "--status", "all", "--since", "1h", "--dry-run")
+    assert (counted["state"], counted["matched"], counted["events"]) == ("finished", 3, 6)
+    assert len(receiver.requests) == 6
+
+    [replay] = ctl(calm, "delivery", "replay", endpoint, "--status", "all", "--since", "1h")
+    assert (replay["matched"], replay["events"], replay["busy"]) == (3, 6, 0)
+    wait_until(lambda: len(receiver.requests) == 12, 10, "everything came twice")
+    for source in sources:
+        assert receiver.told(source) == [1, 2, 1, 2]
+    assert len({event["id"] for event in receiver.accepted}) == 6
+    [shown] = ctl(calm, "delivery", "replay", endpoint, "--show")
+    assert shown == replay
+    ctl(calm, "delivery", "replay", "ep_" + "A" * 16, "--show", status=1)
+
+
+def test_the_fallback_is_told_once_what_was_not_accepted_in_time(calm: Cluster, desk: Desk):
+    [source] = calm.sandbox.create_sources(1)
+    broken, backup = desk.receiver(status=500), desk.receiver()
+    fallback = desk.endpoint(backup, ["src_nobody"])
+    endpoint = desk.endpoint(
+        broken, [source], retry=["1h"], notify_by={"within": "2s", "endpoint": fallback}
+    )
+    desk.settle([source])
+    wait_until(lambda: backup.requests, 15, "the fallback is told")
+    [(_, event, _)] = backup.requests
+    assert event["id"] == broken.requests[0][1]["id"] and event["seq"] == 1
+    [delivery] = desk.deliveries(endpoint)
+    assert delivery["failures"] == 1, "an attempt for the fallback uses nothing of the schedule"
+
+
+def test_after_a_failure_only_the_newest_is_told_and_the_end_always(calm: Cluster, desk: Desk):
+    [source] = calm.sandbox.create_sources(1)
+    receiver = desk.receiver(status=500)
+    endpoint = desk.endpoint(receiver, [source], retry=["1s"] * 10, coalesce=True)
+    desk.settle([source])
+    wait_until(lambda: desk.deliveries(endpoint, state="failing"), 10, "it has failed")
+    receiver.status = 200
+    desk.wait_state(endpoint, "done", 1)
+    assert [event["seq"] for event in receiver.accepted] == [2]
+    assert receiver.accepted[0]["skipped_seqs"] == [1] and receiver.accepted[0]["final"]

@@ -1,0 +1,282 @@
+"""Registered endpoints, by the hands of a user: told in order, signed with their own secret, rotated, stopped, removed."""
+
+import json
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import jsonschema
+import pytest
+import requests
+from harness.cluster import WEBHOOK_SECRET, Cluster, program
+from harness.redis_server import free_port
+from harness.waiting import wait_until
+from standardwebhooks.webhooks import Webhook, WebhookVerificationError
+
+
+class Shop:
+    """Keeps every request as it came and accepts it."""
+
+    def __init__(self):
+        self.requests: list[tuple[dict, bytes]] = []
+        shop = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            timeout = 120
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers.get("content-length", 0)))
+                shop.requests.append(({k.lower(): v for k, v in self.headers.items()}, body))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
+        Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def told(self, source: str) -> list[str]:
+        events = [json.loads(body) for _, body in self.requests]
+        return [event["status"] for event in events if event["source"] == source]
+
+    def of(self, source: str) -> list[tuple[dict, bytes]]:
+        return [(headers, body) for headers, body in self.requests if json.loads(body)["source"] == source]
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def shop():
+    shop = Shop()
+    yield shop
+    shop.close()
+
+
+def endpoint(cluster: Cluster, *arguments: str, fails: bool = False) -> dict:
+    """Runs `pollerctl endpoint …` and returns the JSON it prints."""
+    done = subprocess.run(
+        [program("pollerctl"), "endpoint", *arguments, "--json"],
+        env=os.environ | {"POLLER_URL": cluster.api.url},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode != 0) == fails, done.stdout + done.stderr
+    return json.loads(done.stdout) if done.stdout else {}
+
+
+def genuine(secret: str, headers: dict, body: bytes) -> bool:
+    try:
+        Webhook(secret).verify(body, headers)
+        return True
+    except WebhookVerificationError:
+        return False
+
+
+def settle(cluster: Cluster, shop_name: str) -> str:
+    """A payment from its beginning to its end, each status seen."""
+    source = cluster.sandbox.create_source()
+    cluster.enqueue(source, metadata={"shop": shop_name}, notify=[cluster.webhook.url])
+    cluster.wait_status(source, "pending")
+    cluster.sandbox.authorise(source)
+    cluster.wait_status(source, "chargeable")
+    cluster.sandbox.charge(source)
+    cluster.wait_status(source, "consumed")
+    return source
+
+
+WHOLE = ["pending", "chargeable", "consumed"]
+
+
+def test_an_endpoint_lives_its_life(calm: Cluster, shop: Shop):
+    made = endpoint(
+        calm, "add", shop.url, "--types", "source.*", "--metadata", "shop=north", "--header", "X-Key=canary-of-the-shop"
+    )
+    secret, id = made["secret"], made["id"]
+    assert secret.startswith("whsec_")
+
+    # Told in order, with its own secret and header, and nothing of other shops.
+    elsewhere = settle(calm, "south")
+    source = settle(calm, "north")
+    wait_until(lambda: shop.told(source) == WHOLE, 20, f"the shop is told {WHOLE}, not {shop.told(source)}")
+    assert shop.told(elsewhere) == []
+    for headers, body in shop.of(source):
+        assert genuine(secret, headers, body)
+        assert not genuine(WEBHOOK_SECRET, headers, body)
+        assert headers["x-key"] == "canary-of-the-shop"
+        assert headers["webhook-id"] == json.loads(body)["id"]
+    assert [r.event for r in calm.webhook.receipts.of(source)] == [json.loads(b)["id"] for _, b in shop.of(source)]
+
+    # Asked by hand, past the queue.
+    assert endpoint(calm, "test", id)["delivered"] is True
+    headers, body = shop.requests[-1]
+    assert json.loads(body)["type"] == "endpoint.test" and genuine(secret, headers, body)
+
+    # Rotated: both secrets sign until the overlap ends.
+    rotated = endpoint(calm, "rotate", id, "--overlap", "1h")
+    assert rotated["secret"] not in ("", secret)
+    # The notifiers look every second; the source takes its time.
+    wait_until(lambda: rotated_signs(calm, shop, secret, rotated["secret"]), 20, "both secrets sign")
+
+    # Disabled: nothing comes, though the inline endpoint is told; enabled: it catches up in order.
+    endpoint(calm, "disable", id, "--reason", "holidays")
+    waiting = settle(calm, "north")
+    wait_until(lambda: len(calm.webhook.receipts.of(waiting)) == 3, 20, "the inline endpoint is told")
+    assert shop.told(waiting) == []
+    checks = {check["name"]: check for check in calm.api.get("/v1/doctor")["checks"]}
+    assert checks["endpoints"]["status"] == "warning" and "holidays" in checks["endpoints"]["message"]
+    endpoint(calm, "enable", id)
+    wait_until(lambda: shop.told(waiting) == WHOLE, 20, f"the shop catches up: {shop.told(waiting)}")
+
+    # Secrets are in no list and no log, whatever was asked of the endpoint.
+    shown = json.dumps([endpoint(calm, "get", id), endpoint(calm, "list", "--limit", "1")])
+    logs = "".join(path.read_text() for path in calm.logs.iterdir())
+    for canary in (secret[6:], rotated["secret"][6:], "canary-of-the-shop"):
+        assert canary not in shown and canary not in logs
+
+    endpoint(calm, "remove", id)
+    later = settle(calm, "north")
+    wait_until(lambda: len(calm.webhook.receipts.of(later)) == 3, 20, "the inline endpoint is told")
+    assert shop.told(later) == []
+    endpoint(calm, "get", id, fails=True)
+
+
+def rotated_signs(cluster: Cluster, shop: Shop, old: str, new: str) -> bool:
+    source = settle(cluster, "north")
+    wait_until(lambda: len(shop.told(source)) == 3, 20, "the shop is told")
+    headers, body = shop.of(source)[-1]
+    return genuine(old, headers, body) and genuine(new, headers, body)
+
+
+def test_answers_are_what_openapi_json_says(calm: Cluster, shop: Shop):
+    components = calm.api.get("/openapi.json")["components"]
+
+    def check(name: str, answer: dict) -> dict:
+        schema = {"$ref": f"#/components/schemas/{name}", "components": components}
+        jsonschema.Draft202012Validator(schema).validate(answer)
+        return answer
+
+    plain = check("Endpoint", endpoint(calm, "add", "mailto:a@example.com", "--metadata", "shop=nowhere"))
+    wish = {
+        "account": "other", "url": shop.url, "types": ["source.*"], "sources": ["src_1"], "metadata": {"shop": "x"},
+        "final_only": True, "ordering": "source", "coalesce": True, "retry": ["5s", "1m"], "timeout": "7s",
+        "limit": {"rate": 2.5}, "headers": {"X-A": "b"}, "payload": "thin",
+    }
+    check("NewEndpoint", wish)
+    made = check("Endpoint", calm.api.request("POST", "/v1/endpoints", json=wish).json())
+    for command in (["rotate"], ["disable"], ["enable"], ["get"]):
+        check("Endpoint", endpoint(calm, *command, made["id"]))
+    check("EndpointTest", endpoint(calm, "test", made["id"]))
+    check("EndpointPage", calm.api.get("/v1/endpoints?limit=2"))
+    check("InlineSecret", calm.api.get("/v1/endpoints/inline/secret"))
+    missing = calm.api.request("GET", f"/v1/endpoints/{made['id']}?account=default")
+    assert check("Problem", missing.json())["code"] == "endpoint_not_found"
+    for id in (plain["id"], made["id"]):
+        check("Endpoint", endpoint(calm, "remove", id))
+
+
+def test_regression_16_a_hundred_parallel_creates_with_one_key_make_one_endpoint(calm: Cluster, shop: Shop):
+    wish = {"url": shop.url, "metadata": {"shop": "nowhere"}}
+
+    def create(_) -> requests.Response:
+        # A session of its own each, so that they are really at the same time.
+        return requests.post(
+            calm.api.url + "/v1/endpoints", json=wish, headers={"Idempotency-Key": "one of a hundred"}, timeout=30
+        )
+
+    with ThreadPoolExecutor(100) as pool:
+        answers = list(pool.map(create, range(100)))
+    assert {answer.status_code for answer in answers} == {201}
+    [id] = {answer.json()["id"] for answer in answers}
+    assert len({answer.json()["secret"] for answer in answers}) == 1
+    there = [e["id"] for e in calm.api.get("/v1/endpoints?limit=500")["data"] if e["url"] == shop.url]
+    assert there == [id]
+    endpoint(calm, "remove", id)
+
+
+def test_regression_17_secrets_are_in_no_answer_and_no_log(calm: Cluster, shop: Shop):
+    made = endpoint(calm, "add", shop.url, "--metadata", "shop=nowhere", "--header", "Authorization=Bearer canary-17")
+    id = made["id"]
+    rotated = endpoint(calm, "rotate", id, "--idempotency-key", "canary-key")
+    answers = [
+        endpoint(calm, *command, id) for command in (["test"], ["disable"], ["enable"], ["get"], ["change", "--coalesce"])
+    ]
+    answers.append(calm.api.get("/v1/endpoints?limit=500"))
+    refused = calm.api.request("GET", f"/v1/endpoints/{id}/secret")
+    assert refused.status_code == 409 and refused.json()["code"] == "secret_not_shown"
+    answers.append(refused.json())
+    answers.append(endpoint(calm, "remove", id))
+    text = json.dumps(answers) + "".join(path.read_text() for path in calm.logs.iterdir())
+    for process in (calm.api_process, *calm.notifiers):
+        text += process.admin("/metrics").text
+    assert len(shop.requests) == 1 and shop.requests[0][0]["authorization"] == "Bearer canary-17"
+    for secret in (made["secret"][6:], rotated["secret"][6:], "canary-17"):
+        assert secret not in text
+
+
+def test_a_test_of_an_endpoint_that_is_not_there_says_why(calm: Cluster):
+    id = endpoint(calm, "add", f"http://127.0.0.1:{free_port()}/hook", "--metadata", "shop=nowhere")["id"]
+    result = endpoint(calm, "test", id, fails=True)
+    assert result["delivered"] is False and result["class"] == "connect", result
+    endpoint(calm, "remove", id)
+
+
+def test_endpoints_of_the_configuration_file(calm: Cluster, shop: Shop, tmp_path):
+    secret = "whsec_Y2FuYXJ5LW9mLXRoZS1maWxlLWNhbmFyeS1vZi10aGUtZmlsZQ=="
+    file = tmp_path / "poller.yaml"
+    text = (
+        "endpoints:\n"
+        "  orders:\n"
+        f"    url: {shop.url}\n"
+        "    metadata: {shop: filed}\n"
+        "    final_only: true\n"
+        "    payload: thin\n"
+        "    secret: {env: SHOP_SECRET}\n"
+    )
+    file.write_text(text)
+    env = {"POLLER_CONFIG_FILE": str(file), "SHOP_SECRET": secret}
+    checked = subprocess.run(
+        [program("pollerd"), "check-config"], env=calm.env | env, capture_output=True, text=True, timeout=60
+    )
+    assert checked.returncode == 0, checked.stderr
+    assert "endpoint orders" in checked.stdout and secret[6:] not in checked.stdout + checked.stderr
+
+    def notifier(name: str) -> None:
+        process = calm.role(name, "notifier", env).start()
+        process.wait_ready()
+        process.end()
+        calm.processes.remove(process)
+
+    notifier("filed1")
+    [made] = [e for e in calm.api.request("GET", "/v1/endpoints").json()["data"] if e["name"] == "orders"]
+    assert made["state"] == "enabled" and "secret" not in made
+    source = settle(calm, "filed")
+    wait_until(lambda: shop.told(source) == ["consumed"], 20, "the shop is told the end")
+    [(headers, body)] = shop.of(source)
+    assert genuine(secret, headers, body) and "object" not in json.loads(body)
+    assert calm.api.request("DELETE", f"/v1/endpoints/{made['id']}").status_code == 409
+
+    file.write_text("endpoints: {}\n")
+    notifier("filed2")
+    gone = calm.api.request("GET", f"/v1/endpoints/{made['id']}").json()
+    assert gone["state"] == "disabled" and "configuration file" in gone["disabled_reason"]
+    endpoint(calm, "remove", made["id"])
+
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text(text.replace("thin", "half").replace("{env: SHOP_SECRET}", "whsec_plain"))
+    refused = subprocess.run(
+        [program("pollerd"), "check-config", "--config", str(wrong)],
+        env=calm.env | env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert refused.returncode == 78 and "endpoints.orders" in refused.stderr, refused.stderr

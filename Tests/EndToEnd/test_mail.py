@@ -1,0 +1,144 @@
+"""Mails as customers see and stop them: rendered in a browser, unsubscribed with one click."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+import requests
+from harness.browser import Browser, chromium
+from harness.cluster import Cluster
+from harness.redis_server import free_port
+from harness.waiting import wait_until
+
+# Each occasion of a mail: the status that leads to it, or what else does.
+OCCASIONS = {
+    "authorised": "chargeable", "confirmed": "consumed", "failed": "failed",
+    "cancelled": "canceled", "stopped": None, "expired": None,
+}
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    """A cluster of a shop with a name, a colour and a public address."""
+    bind = f"127.0.0.1:{free_port()}"
+    file: Path = tmp_path_factory.mktemp("config") / "poller.yaml"
+    file.write_text(
+        f"""
+public_url: http://{bind}/
+accounts:
+  default:
+    branding:
+      name: Käserei Müller & Söhne
+      url: https://shop.example/orders
+      support: help@shop.example
+      colour: "#0b6e4f"
+"""
+    )
+    env = {"POLLER_API_BIND": bind, "POLLER_CONFIG_FILE": str(file)}
+    with Cluster(workers=1, listen=False, env=env) as cluster:
+        yield cluster
+
+
+def mails(cluster: Cluster, source: str) -> list:
+    return [mail for mail in cluster.mail.messages if source in mail["Subject"]]
+
+
+def mailed(cluster: Cluster, source: str, count: int) -> list:
+    return wait_until(
+        lambda: len(found := mails(cluster, source)) >= count and found, 15, f"{count} mails"
+    )
+
+
+def enqueue(cluster: Cluster, recipient: str, **fields) -> str:
+    source = cluster.sandbox.create_source()
+    cluster.enqueue(source, notify=[f"mailto:{recipient}"], **fields)
+    cluster.wait_status(source, "pending")
+    return source
+
+
+def page(mail) -> str:
+    return mail.get_body(("html",)).get_content()
+
+
+@pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
+def test_every_mail_looks_as_it_should_in_light_and_dark(shop: Cluster, tmp_path: Path):
+    browser = Browser(shop.logs)
+    try:
+        for occasion, status in OCCASIONS.items():
+            fields = {"timeout": "1s"} if occasion == "expired" else {}
+            source = enqueue(shop, f"{occasion}@example.com", **fields)
+            if status:
+                shop.sandbox.set_status(source, status)
+            if occasion == "stopped":
+                shop.api.request("DELETE", f"/v1/watches/{source}")
+            mail = mailed(shop, source, 1)[0]
+            file = tmp_path / f"{occasion}.html"
+            file.write_text(page(mail))
+            for is_dark in (False, True):
+                browser.dark(is_dark)
+                browser.open(file.as_uri())
+                wait_until(lambda: browser.evaluate("document.querySelector('h1')?.innerText"), 10, "drawn")
+                # Nothing is wider than a phone, and nothing needs a script or another file.
+                assert browser.evaluate("document.documentElement.scrollWidth") <= 420
+                assert browser.evaluate("document.scripts.length + document.images.length") == 0
+                ground, ink = browser.evaluate(
+                    "[getComputedStyle(document.querySelector('.card')).backgroundColor,"
+                    " getComputedStyle(document.querySelector('h1')).color]"
+                )
+                assert (ground == "rgb(34, 37, 43)") == is_dark and ground != ink
+                if folder := os.environ.get("POLLER_PICTURES"):
+                    shade = "dark" if is_dark else "light"
+                    browser.picture(Path(folder) / f"mail-{occasion}-{shade}.png")
+            assert "Käserei Müller & Söhne" in browser.text
+            assert "10.99 EUR" in browser.text or occasion in ("stopped", "expired")
+        assert not browser.complaints, browser.complaints
+    finally:
+        browser.close()
+
+
+def test_one_click_stops_a_shop_s_mails_and_the_delivery_is_done(shop: Cluster):
+    recipient = "stop@example.com"
+    source = enqueue(shop, recipient)
+    shop.sandbox.set_status(source, "chargeable")
+    mail = mailed(shop, source, 1)[0]
+    assert mail["From"].addresses[0].display_name == "Käserei Müller & Söhne"
+    assert mail["Reply-To"] == "help@shop.example"
+    assert mail["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    link = re.fullmatch(r"<(http://\S+)>", mail["List-Unsubscribe"]).group(1)
+    assert link in page(mail) and link in mail.get_body(("plain",)).get_content()
+    assert "stop" not in link and "example.com" not in link, "an address has no place in a log"
+
+    assert requests.get(link, timeout=5).status_code == 200
+    assert not shop.api.get(f"/v1/mail/suppressions/{recipient}")["suppressed"]
+    # What a mail program sends, RFC 8058 §3.2.
+    clicked = requests.post(link, data={"List-Unsubscribe": "One-Click"}, timeout=5)
+    assert clicked.status_code == 200
+    assert shop.api.get(f"/v1/mail/suppressions/{recipient}")["reason"] == "unsubscribed"
+
+    shop.sandbox.set_status(source, "consumed")
+    shop.wait_status(source, "consumed")
+    other = enqueue(shop, "other@example.com")
+    shop.sandbox.set_status(other, "failed")
+    mailed(shop, other, 1)
+    notifier = shop.notifiers[0]
+    wait_until(lambda: "the recipient wants no mail" in notifier.stderr(), 10, "it is done, and says why")
+    assert len(mails(shop, source)) == 1
+    shop.api.request("DELETE", f"/v1/mail/suppressions/{recipient}")
+    assert not shop.api.get(f"/v1/mail/suppressions/{recipient}")["suppressed"]
+
+
+def test_a_reported_bounce_keeps_mails_from_going_out(shop: Cluster):
+    recipient = "gone@example.com"
+    answer = shop.api.request(
+        "POST", "/v1/mail/bounces", json={"recipient": recipient, "type": "hard_bounce"}
+    )
+    assert answer.status_code == 200 and answer.json()["suppressed"]
+    source, other = enqueue(shop, recipient), enqueue(shop, "here@example.com")
+    for name in (source, other):
+        shop.sandbox.set_status(name, "failed")
+    mailed(shop, other, 1)
+    wait_until(
+        lambda: shop.notifiers[0].stderr().count("the recipient wants no mail"), 10, "skipped"
+    )
+    assert mails(shop, source) == []

@@ -1,0 +1,371 @@
+"""Where others failed, as FACTS §1 of delivery counts it: each is a test of ours, found by its number.
+
+|  # | what happened to others                          | our test |
+|----|--------------------------------------------------|----------|
+|  1 | Redis restarted, `NOGROUP` for ever              | here |
+|  2 | a worker exits after ten Redis errors            | here |
+|  3 | a response read without deadline or cap          | WebhookChannelTests |
+|  4 | a lease shorter than the request's timeout       | test_delivery_outcomes |
+|  5 | a redirect followed with the signed body         | WebhookChannelTests |
+|  6 | only the body signed: replayable                 | WebhookChannelTests |
+|  7 | JSON serialised again after signing              | WebhookChannelTests |
+|  8 | an unknown Last-Event-ID: silence                | EventStreamTests; test_sse |
+|  9 | a private id leaked in a cursor                  | GatewayCursorTests; here |
+| 10 | SSE fields injected by a newline                 | EventStreamPartsTests |
+| 11 | JWT algorithm confusion                          | StreamTokensTests; test_stream_tokens |
+| 12 | keys of two tenants collide                      | EndpointDeliveryTests |
+| 13 | `Retry-After` ignored                            | DeliveryDeciderTests; test_delivery_outcomes |
+| 14 | slow SMTP blocks everything                      | here |
+| 15 | a notification lost on the first error           | test_delivery_outcomes |
+| 16 | two creates race under one idempotency key       | test_endpoints |
+| 17 | secrets in the API or in logs                    | test_endpoints |
+| 18 | the same mail twice from two workers             | here |
+| 19 | all clients reconnect at once on a restart       | here |
+| 20 | Chromium never reconnects after 204, 429 or 503  | EventStreamEndsTests; here |
+"""
+
+import asyncio
+import base64
+import contextlib
+import json
+import re
+import socket
+import statistics
+import threading
+import time
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+import redis.exceptions
+import websockets
+from harness.browser import Browser, chromium
+from harness.cluster import Cluster
+from harness.redis_server import free_port
+from harness.stream_client import EventStream
+from harness.waiting import wait_until
+
+
+def test_every_regression_has_a_test_of_its_number():
+    tests = Path(__file__).parents[1]
+    found = set()
+    for file in (*tests.rglob("*.swift"), *tests.rglob("test_*.py")):
+        for numbers in re.findall(r"egressions?[ _](\d+(?: and \d+)?)", file.read_text()):
+            found |= {int(number) for number in numbers.split(" and ")}
+    assert found >= set(range(1, 21)), sorted(set(range(1, 21)) - found)
+
+
+def roles(cluster: Cluster) -> list:
+    return [*cluster.apis, *cluster.workers, *cluster.notifiers]
+
+
+def all_alive(cluster: Cluster) -> None:
+    ended = [role.name for role in roles(cluster) if not role.running or role.starts != 1]
+    assert not ended, f"ended because Redis did: {ended}"
+
+
+def accepted(cluster: Cluster, source: str) -> None:
+    """Enqueues as a shop does: what is no success is followed by another try."""
+
+    def tried() -> bool:
+        answer = cluster.api.enqueue(source, policy="interactive", notify=[cluster.webhook.url])
+        assert answer.status_code in (200, 201, 503), answer.text
+        return answer.ok
+
+    wait_until(tried, 20, f"{source} accepted", pause_s=0.1)
+
+
+def test_regression_1_a_redis_that_lost_everything_is_no_end(chaos):
+    """Regression 1 (svix#1844): Redis restarted, its consumer group gone, `NOGROUP` for ever."""
+    cluster: Cluster = chaos(listen=False)
+    sources = cluster.sandbox.create_sources(40)
+    for source in sources:
+        accepted(cluster, source)
+    for source in sources:
+        cluster.wait_status(source, "pending")
+
+    def without_group() -> list[str]:
+        found = []
+        with cluster.redis.client() as client:
+            for key in client.scan_iter("poller:e{*", count=1000):
+                if not any(g["name"] == "notifier" for g in client.xinfo_groups(key)):
+                    found.append(key)
+        return found
+
+    with cluster.redis.client() as client:
+        client.flushall()
+    # Under load: everything is enqueued again at once, on streams that have no group yet.
+    for source in sources:
+        accepted(cluster, source)
+    wait_until(lambda: not without_group(), 2, "every stream that was made anew has its group")
+    cluster.redis.kill9()
+    cluster.redis.start()
+    for source in sources:
+        cluster.sandbox.set_status(source, "consumed")
+    for source in sources:
+        cluster.wait_status(source, "consumed", timeout_s=30)
+    cluster.wait_delivered(sources, mail=False)
+    all_alive(cluster)
+
+
+def test_regression_2_nobody_exits_however_often_redis_fails(chaos):
+    """Regression 2 (outpost): a worker exits after ten errors of Redis in a row, in about 55 s.
+
+    Minutes are compressed: a frozen server for as long as a command waits, and then eleven
+    errors in a row for every connection, one more than it took there.
+    """
+    cluster: Cluster = chaos(listen=False)
+    sources = cluster.sandbox.create_sources(10)
+    for source in sources:
+        accepted(cluster, source)
+    for source in sources:
+        cluster.wait_status(source, "pending")
+    cluster.redis.freeze()
+    wait_until(
+        lambda: all(role.admin("/readyz").status_code == 503 for role in roles(cluster)), 30,
+        "everybody has noticed",
+    )
+    for source in sources:
+        cluster.sandbox.set_status(source, "consumed")
+    cluster.redis.thaw()
+    for _ in range(11):
+        with contextlib.suppress(redis.exceptions.ConnectionError), cluster.redis.client() as client:
+            client.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "no")
+        with cluster.redis.client() as client:
+            # Everybody is back, and is thrown out again.
+            wait_until(
+                lambda: len(client.client_list(_type="normal")) > len(roles(cluster)) / 2, 10,
+                "they come back",
+            )
+    all_alive(cluster)
+    for source in sources:
+        cluster.wait_status(source, "consumed", timeout_s=30)
+    cluster.wait_delivered(sources, mail=False)
+    wait_until(
+        lambda: all(role.admin("/readyz").status_code == 200 for role in roles(cluster)), 15,
+        "all ready",
+    )
+
+
+def test_regression_9_a_cursor_tells_nothing_of_others(calm: Cluster):
+    """Regression 9 (mercure#1215): the id of a private event leaked in a header."""
+    mine, *others = calm.sandbox.create_sources(6)
+    for source in (mine, *others):
+        calm.enqueue(source, notify=[], metadata={"secret": f"meta-{source}"})
+        calm.wait_status(source, "pending")
+    foreign = {event["id"] for source in others for event in calm.api.events(source)} | set(others)
+    with EventStream(calm.gateway(), f"/v1/sources/{mine}/events?after_seq=0") as stream:
+        first = stream.until("ready")
+        for source in (*others, mine):
+            calm.sandbox.set_status(source, "failed")
+        for source in others:
+            calm.wait_status(source, "failed")
+        told = first + stream.until("done")
+    foreign |= {event["id"] for source in others for event in calm.api.events(source)}
+    shown = json.dumps(told) + str(dict(stream.response.headers))
+    for message in told:
+        text = message["id"] or ""
+        shown += base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode("latin-1")
+    assert not [name for name in foreign if name in shown]
+
+
+class TarPit:
+    """A mail server that takes connections and says nothing."""
+
+    def __init__(self):
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self._open: list[socket.socket] = []
+        self.url = f"smtp://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                self._open.append(self._listener.accept()[0])
+
+    @property
+    def taken(self) -> int:
+        return len(self._open)
+
+    def close(self) -> None:
+        self._listener.close()
+        for held in self._open:
+            held.close()
+
+
+def test_regression_14_a_mail_relay_that_does_not_answer_holds_up_nobody_else(chaos):
+    """Regression 14 (gatus#786): slow SMTP blocks the checks."""
+    pit = TarPit()
+    cluster: Cluster = chaos(listen=False, workers=1, env={"POLLER_SMTP_URL": pit.url})
+    # More customers with a mail than a notifier has deliveries in flight.
+    mailed = cluster.sandbox.create_sources(300)
+    for number, source in enumerate(mailed):
+        answer = cluster.api.enqueue(
+            source, policy="interactive", notify=[f"mailto:customer{number}@example.com"]
+        )
+        assert answer.ok, answer.text
+    for source in mailed:
+        cluster.sandbox.set_status(source, "failed")
+    wait_until(lambda: pit.taken >= 8, 20, "the relay holds every thread")
+    hooked = cluster.sandbox.create_sources(40)
+    for source in hooked:
+        cluster.enqueue(source, notify=[cluster.webhook.url])
+        cluster.wait_status(source, "pending")
+    for source in hooked:
+        cluster.sandbox.set_status(source, "failed")
+    for source in hooked:
+        cluster.wait_status(source, "failed")
+    cluster.wait_delivered(hooked, mail=False)
+    recorded = {e["id"]: e for source in hooked for e in cluster.api.events(source)}
+    lags, waits = [], []
+    for receipt in cluster.webhook.receipts.among(hooked).all():
+        event = recorded[receipt.event]
+        polled = datetime.fromisoformat(event["observed"]["polled_at"])
+        waits.append(receipt.arrived_ms - polled.timestamp() * 1000)
+        lags.append(event["observed"]["lag_ms"])
+    assert statistics.quantiles(waits, n=20)[-1] < 1000, sorted(waits)[-5:]
+    assert statistics.quantiles(lags, n=20)[-1] < 1000, sorted(lags)[-5:]
+    pit.close()
+
+
+def test_regression_18_two_notifiers_send_one_mail(chaos):
+    """Regression 18 (novu#2569): the same mail twice, from two workers."""
+    cluster: Cluster = chaos(listen=False, notifiers=2)
+    sources = cluster.sandbox.create_sources(25)
+    for number, source in enumerate(sources):
+        # Each customer is an endpoint, and so the two share the work.
+        cluster.enqueue(source, notify=[f"mailto:customer{number}@example.com"])
+        cluster.sandbox.set_status(source, "failed")
+    wait_until(lambda: len(cluster.mail.messages) >= 25, 30, "25 mails")
+    assert all(role.metric("poller_deliveries_total") > 0 for role in cluster.notifiers), "both worked"
+    ids = [mail["Message-ID"] for mail in cluster.mail.messages]
+    assert len(ids) == len(set(ids)) == 25
+    # One thread for each payment.
+    assert len({mail["References"] for mail in cluster.mail.messages}) == 25
+
+
+CLIENTS = 200
+
+
+class Crowd:
+    """Many WebSocket clients on one thread, each of which comes back where it was."""
+
+    def __init__(self, gateways: list[str]):
+        self.told: list[list[str]] = [[] for _ in range(CLIENTS)]
+        self.byes: list[tuple[float, dict]] = []
+        self.returns: list[float] = []
+        self.listening = 0
+        self._urls = [url.replace("http://", "ws://") + "/v1/stream" for url in gateways]
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._tasks = [self._loop.create_task(self._client(n)) for n in range(CLIENTS)]
+        with contextlib.suppress(asyncio.CancelledError):
+            self._loop.run_until_complete(asyncio.gather(*self._tasks))
+
+    async def _client(self, number: int) -> None:
+        cursor, url = "now", self._urls[0]
+        while True:
+            wait = 0.2
+            try:
+                async with websockets.connect(
+                    url, subprotocols=["poller.v1.json"], proxy=None, open_timeout=10
+                ) as connection:
+                    if cursor != "now":
+                        self.returns.append(time.monotonic())
+                    await connection.send(json.dumps({"op": "subscribe", "ref": 1, "from": cursor}))
+                    async for text in connection:
+                        frame = json.loads(text)
+                        cursor = frame.get("cursor", cursor)
+                        match frame["op"]:
+                            case "caught_up": self.listening += 1
+                            case "event": self.told[number].append(frame["event"]["id"])
+                            case "bye":
+                                self.byes.append((time.monotonic(), frame))
+                                least, most = frame["retry_ms"]
+                                wait = (least + (most - least) * number / CLIENTS) / 1000
+            except (OSError, websockets.WebSocketException, TimeoutError):
+                pass
+            # As a load balancer would: the next one.
+            url = self._urls[(self._urls.index(url) + 1) % len(self._urls)]
+            await asyncio.sleep(wait)
+
+    def close(self) -> None:
+        for task in self._tasks:
+            self._loop.call_soon_threadsafe(task.cancel)
+        self._thread.join(10)
+
+
+def test_regression_19_clients_of_a_gateway_that_restarts_come_back_spread_and_lose_nothing(chaos):
+    """Regression 19 (soketi): all clients reconnect at once on a restart."""
+    cluster: Cluster = chaos(listen=False, notifiers=2, workers=1, env={"POLLER_DRAIN_TIMEOUT": "10s"})
+    crowd = Crowd([notifier.address("gateway") for notifier in cluster.notifiers])
+    try:
+        wait_until(lambda: crowd.listening == CLIENTS, 30, "everybody listens")
+        first, sources = cluster.notifiers[0], cluster.sandbox.create_sources(6)
+        first.signal(15)
+        # Something happens while they change over.
+        for source in sources:
+            cluster.enqueue(source, notify=[])
+            cluster.wait_status(source, "pending")
+            cluster.sandbox.set_status(source, "failed")
+            cluster.wait_status(source, "failed")
+        wait_until(lambda: len(crowd.returns) >= CLIENTS, 30, "everybody came back")
+        recorded = {event["id"] for source in sources for event in cluster.api.events(source)}
+        wait_until(lambda: all(set(told) == recorded for told in crowd.told), 15, "nobody lost one")
+    finally:
+        crowd.close()
+    assert all(len(told) == len(recorded) for told in crowd.told), "nor heard one twice"
+    assert len(crowd.byes) == CLIENTS and all(bye["code"] == 4101 for _, bye in crowd.byes)
+    said = sorted(at for at, _ in crowd.byes)
+    # 10 s less what closing takes, twice 3 s: the goodbyes are spread over 4 s.
+    assert said[-1] - said[0] >= 3, f"goodbyes within {said[-1] - said[0]:.1f} s"
+    back = sorted(crowd.returns[:CLIENTS])
+    assert back[-1] - back[0] >= 7, f"all came back within {back[-1] - back[0]:.1f} s"
+    crowded = max(sum(1 for other in back if at <= other < at + 1) for at in back)
+    assert crowded <= CLIENTS / 3, f"{crowded} of {CLIENTS} came back in the same second"
+
+
+@pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
+def test_regression_20_a_browser_comes_back_by_itself_and_stops_at_the_end(chaos):
+    """Regression 20 (measured): Chromium's EventSource never comes back after 204, 429 or 503.
+
+    So a gateway that leaves, and one that has just come, never answer so while more may follow;
+    and 204 is what ends it.
+    """
+    bind = f"127.0.0.1:{free_port()}"
+    env = {"POLLER_API_BIND": bind, "POLLER_ALLOW_ORIGINS": f"http://{bind}"}
+    cluster: Cluster = chaos(listen=False, workers=1, env=env)
+    source = cluster.sandbox.create_source()
+    cluster.enqueue(source, notify=[])
+    cluster.wait_status(source, "pending")
+    browser = Browser(cluster.logs)
+    try:
+        # Any page of an origin that may listen.
+        browser.open(f"http://{bind}/openapi.json")
+        wait_until(lambda: browser.evaluate("location.host") == bind, 10, "the page")
+        browser.evaluate(f"""
+            window.told = [];
+            window.stream = new EventSource("{cluster.gateway()}/v1/sources/{source}/events?after_seq=0");
+            stream.onmessage = (message) => told.push(JSON.parse(message.data).status);
+        """)
+
+        def told() -> list[str]:
+            return browser.evaluate("told")
+
+        wait_until(lambda: told() == ["pending"], 10, "it listens")
+        gateway = cluster.notifiers[0]
+        gateway.terminate()
+        cluster.sandbox.set_status(source, "chargeable")
+        cluster.wait_status(source, "chargeable")
+        gateway.start().wait_ready()
+        # The wait it was told is at most eight seconds.
+        wait_until(lambda: told() == ["pending", "chargeable"], 20, "it came back by itself")
+        cluster.sandbox.set_status(source, "consumed")
+        wait_until(lambda: told() == ["pending", "chargeable", "consumed"], 20, "to the end")
+        wait_until(lambda: browser.evaluate("stream.readyState") == 2, 20, "it asks no more")
+    finally:
+        browser.close()

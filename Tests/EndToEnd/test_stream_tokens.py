@@ -1,0 +1,146 @@
+"""Short-lived tokens: made over the API, used at the gateway as a browser uses them."""
+
+import base64
+import hashlib
+import hmac
+import json
+from pathlib import Path
+
+import pytest
+import requests
+import websockets.sync.client
+from harness.cluster import Cluster
+from harness.poller_api import PollerAPI
+from harness.waiting import wait_until
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+KEY = "key_0123456789abcdef0123"
+ORIGIN = "https://shop.example"
+# What everybody may know, and an attacker tries as a secret.
+PUBLIC_KEY = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PUBLIC KEY-----\n"
+
+
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory):
+    """A cluster that lets in holders of a key, and pages of one shop."""
+    keys: Path = tmp_path_factory.mktemp("keys") / "keys"
+    keys.write_text(KEY + "\n")
+    env = {"POLLER_API_KEYS_FILE": str(keys), "POLLER_ALLOW_ORIGINS": ORIGIN}
+    with Cluster(workers=1, listen=False, env=env) as cluster:
+        cluster.api = PollerAPI(cluster.api.url, KEY)
+        yield cluster
+
+
+def make(cluster: Cluster, **scope) -> str:
+    answer = cluster.api.request("POST", "/v1/stream_tokens", json=scope)
+    assert answer.status_code == 201, answer.text
+    return answer.json()["token"]
+
+
+def browser(cluster: Cluster, token: str | None = None, origin: str = ORIGIN):
+    """A page's WebSocket: it sends its origin, and can add nothing but subprotocols."""
+    offered = ["poller.v1.json"] + ([f"poller.token.{token}"] if token else [])
+    return websockets.sync.client.connect(
+        cluster.gateway().replace("http://", "ws://") + "/v1/stream",
+        origin=origin, subprotocols=offered, proxy=None, open_timeout=5,
+    )
+
+
+def until(socket, op: str) -> dict:
+    while True:
+        frame = json.loads(socket.recv(timeout=10))
+        if frame["op"] == op:
+            return frame
+
+
+def refusal(cluster: Cluster, token: str) -> int:
+    """The code with which the gateway ends a connection that shows this token."""
+    with browser(cluster) as socket:
+        socket.send(json.dumps({"op": "auth", "token": token}))
+        try:
+            while True:
+                assert json.loads(socket.recv(timeout=10))["op"] != "hello", "it was let in"
+        except ConnectionClosed as end:
+            return end.rcvd.code
+
+
+def encode(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def forged(token: str, header: dict, secret: str | None) -> str:
+    """The claims of a good token under another header and signature."""
+    text = f"{encode(json.dumps(header).encode())}.{token.split('.')[1]}"
+    if secret is None:
+        return text + "."
+    return f"{text}.{encode(hmac.new(secret.encode(), text.encode(), hashlib.sha256).digest())}"
+
+
+def test_a_page_hears_what_its_token_names_and_nothing_else(closed: Cluster):
+    source, other = closed.sandbox.create_sources(2)
+    for name in (source, other):
+        closed.enqueue(name, notify=[])
+        closed.wait_status(name, "pending")
+    token = make(closed, sources=[source], types=["source.*"], ttl="1m")
+    with browser(closed, token) as socket:
+        assert socket.subprotocol == "poller.v1.json"
+        until(socket, "hello")
+        socket.send(json.dumps({"op": "subscribe", "ref": 1, "sources": [other]}))
+        assert until(socket, "error")["ref"] == 1
+        socket.send(json.dumps({"op": "subscribe", "ref": 2, "from": "now"}))
+        until(socket, "caught_up")
+        for name in (other, source):
+            closed.sandbox.set_status(name, "chargeable")
+            closed.wait_status(name, "chargeable")
+        event = until(socket, "event")["event"]
+    assert event["source"] == source and event["status"] == "chargeable"
+    assert "account" not in event, "a customer is not told whose account it is"
+    logs = "".join(notifier.stderr() for notifier in closed.notifiers) + closed.api_process.stderr()
+    assert token not in logs
+
+
+def test_a_page_of_another_origin_is_turned_away(closed: Cluster):
+    with pytest.raises(InvalidStatus) as refused:
+        browser(closed, make(closed), origin="https://evil.example")
+    assert refused.value.response.status_code == 403
+
+
+def test_regression_11_a_token_that_is_not_ours_opens_nothing(closed: Cluster):
+    """Regression 11 (mercure#1298): JWT algorithm confusion."""
+    token = make(closed)
+    ours = json.loads(base64.urlsafe_b64decode(token.split(".")[0] + "=="))
+    bad = {
+        "alg none": forged(token, {"alg": "none", "typ": "JWT"}, None),
+        "alg none under our kid": forged(token, ours | {"alg": "none"}, None),
+        "HS256 with a public key": forged(token, ours, PUBLIC_KEY),
+        "a foreign cluster's": forged(token, ours, "another cluster's secret"),
+        "kid traversal": forged(token, ours | {"kid": "../../dev/null"}, ""),
+        "oversized": token + "A" * 13_000,
+        "half a token": token[: len(token) // 2],
+        "claims changed": token.replace(token.split(".")[1], encode(b'{"exp":99999999999}')),
+    }
+    for name, text in bad.items():
+        assert refusal(closed, text) == 4003, name
+        answer = requests.get(
+            f"{closed.gateway()}/v1/events/stream",
+            headers={"Authorization": f"Bearer {text}"}, timeout=5, stream=True,
+        )
+        assert answer.status_code == 401, name
+        answer.close()
+
+
+def test_a_token_ends_and_is_not_taken_again(closed: Cluster):
+    token = make(closed, ttl="2s")
+    with browser(closed, token) as socket:
+        until(socket, "hello")
+        with pytest.raises(ConnectionClosed) as end:
+            until(socket, "never")
+    assert end.value.rcvd.code == 4105
+    assert wait_until(lambda: refusal(closed, token), 5, "refused") == 4003
+
+
+def test_only_holders_of_keys_make_tokens_and_only_short_ones(closed: Cluster):
+    stranger = PollerAPI(closed.api.url)
+    assert stranger.request("POST", "/v1/stream_tokens", json={}).status_code == 401
+    answer = closed.api.request("POST", "/v1/stream_tokens", json={"ttl": "61m"})
+    assert answer.status_code == 422 and answer.json()["field"] == "ttl"

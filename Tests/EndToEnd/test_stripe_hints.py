@@ -1,0 +1,252 @@
+"""Webhooks and the event sweep: what Stripe tells us makes us look, early and once, and is never believed."""
+
+import hashlib
+import hmac
+import json
+import time
+
+import pytest
+import requests
+from harness.cluster import Cluster
+from harness.redis_server import free_port
+from harness.waiting import wait_until
+
+# A patient watch looks at once and then after half a minute: whatever is known before was told.
+PATIENT_S = 27
+
+
+@pytest.fixture(scope="module")
+def posted():
+    """A cluster whose second API takes the sandbox's webhooks; nothing sweeps."""
+    env = {"POLLER_STRIPE_SWEEP": "off", "POLLER_STRIPE_ENQUEUE_UNKNOWN": "true"}
+    with Cluster(workers=1, listen=False, env=env) as cluster:
+        port = free_port()
+        cluster.hook = f"http://127.0.0.1:{port}/v1/stripe/webhook"
+        form = {"url": cluster.hook, "enabled_events[]": "*"}
+        cluster.secret = cluster.sandbox._stripe("POST", "/v1/webhook_endpoints", form)["secret"]
+        more = {"POLLER_API_BIND": f"127.0.0.1:{port}", "STRIPE_WEBHOOK_SECRET": cluster.secret}
+        cluster.taker = cluster.role("taker", "api", more).start().wait_ready()
+        yield cluster
+
+
+def waiting(cluster: Cluster, count: int = 1) -> list[str]:
+    """Sources that have been looked at once and are not due for half a minute."""
+    sources = [cluster.sandbox.create_source() for _ in range(count)]
+    for source in sources:
+        cluster.enqueue(source, policy="patient", notify=[])
+    for source in sources:
+        cluster.wait_status(source, "pending")
+    return sources
+
+
+def statuses(cluster: Cluster, source: str) -> list[str]:
+    events = cluster.api.events(source)
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    return [event["status"] for event in events]
+
+
+def metric(role, name: str, **labels: str) -> float:
+    """The sum of a metric over the series that have these labels."""
+    total = 0.0
+    for line in role.admin("/metrics").text.splitlines():
+        head, _, value = line.rpartition(" ")
+        if head.partition("{")[0] == name and all(f'{k}="{v}"' in head for k, v in labels.items()):
+            total += float(value)
+    return total
+
+
+def outcome(cluster: Cluster, name: str) -> float:
+    return metric(cluster.taker, "poller_stripe_webhooks_total", outcome=name)
+
+
+def faults(cluster: Cluster, mode: str, **plan) -> str:
+    return cluster.sandbox._call("POST", "/_sandbox/webhooks/faults", json={"mode": mode} | plan)["id"]
+
+
+def post(cluster: Cluster, event: dict, secret: str | None = None, path: str = "") -> requests.Response:
+    """Posts an event as Stripe would, signed over its raw bytes."""
+    body = json.dumps(event).encode()
+    stamp = str(int(time.time()))
+    mac = hmac.new((secret or cluster.secret).encode(), stamp.encode() + b"." + body, hashlib.sha256)
+    headers = {"Stripe-Signature": f"t={stamp},v1={mac.hexdigest()}", "Content-Type": "application/json"}
+    return requests.post(cluster.hook + path, data=body, headers=headers, timeout=10)
+
+
+def event(source: str, type: str = "source.chargeable", id: str = "evt_1", **more) -> dict:
+    data = {"object": {"id": source, "object": "source", "status": "chargeable"}}
+    return {"id": id, "object": "event", "type": type, "created": 1, "livemode": False, "data": data} | more
+
+
+def test_a_webhook_tells_what_the_next_poll_would_have_told_much_later(posted: Cluster):
+    (source,) = waiting(posted)
+    begun = time.monotonic()
+    posted.sandbox.authorise(source)
+    posted.wait_status(source, "chargeable", timeout_s=10)
+    assert time.monotonic() - begun < PATIENT_S
+    assert outcome(posted, "accepted") >= 1
+    # A charge has no event of its source's: it is told of by its own.
+    posted.sandbox.charge(source)
+    posted.wait_status(source, "consumed", timeout_s=10)
+    assert statuses(posted, source) == ["pending", "chargeable", "consumed"]
+
+
+def test_webhooks_that_come_twice_record_each_change_once(posted: Cluster):
+    def taken() -> float:
+        return outcome(posted, "accepted") + outcome(posted, "duplicate")
+
+    before = taken()
+    # The same event again, and two events about one change: Stripe does both.
+    faults(posted, "duplicate", match="source.chargeable", times=2)
+    faults(posted, "twin", match="charge.succeeded", times=2)
+    sources = waiting(posted, 2)
+    for source in sources:
+        posted.sandbox.authorise(source)
+        posted.wait_status(source, "chargeable", timeout_s=10)
+        posted.sandbox.charge(source)
+        posted.wait_status(source, "consumed", timeout_s=10)
+        assert statuses(posted, source) == ["pending", "chargeable", "consumed"]
+    # Two that come in the same instant may both make us look; that is all they can do.
+    wait_until(lambda: taken() >= before + 8, 10, "every one of them is taken")
+
+
+def test_webhooks_that_come_in_the_wrong_order_change_nothing_that_is_known(posted: Cluster):
+    held = faults(posted, "hold")
+    sources = waiting(posted, 2)
+    for source in sources:
+        posted.sandbox.authorise(source)
+        posted.sandbox.charge(source)
+    posted.sandbox._call("DELETE", f"/_sandbox/webhooks/faults/{held}")
+    for source in sources:
+        posted.wait_status(source, "consumed", timeout_s=10)
+        # The newest came first and was looked into; source.chargeable is late, and past.
+        assert statuses(posted, source) == ["pending", "consumed"]
+
+
+def test_what_nobody_watched_is_watched_from_its_webhook_on(posted: Cluster):
+    source = posted.sandbox.create_source()
+    assert posted.api.request("GET", f"/v1/watches/{source}").status_code == 404
+    posted.sandbox.authorise(source)
+    wait_until(
+        lambda: posted.api.request("GET", f"/v1/watches/{source}").status_code == 200, 10, "it is watched"
+    )
+    posted.wait_status(source, "chargeable", timeout_s=10)
+    # A watch that somebody ended stays ended, whatever comes.
+    posted.api.request("DELETE", f"/v1/watches/{source}")
+    posted.sandbox.charge(source)
+    wait_until(lambda: outcome(posted, "accepted") >= 2, 10, "the charge is told")
+    assert posted.api.watch(source)["state"] == "closed"
+
+
+def test_a_webhook_is_never_believed(posted: Cluster):
+    (source,) = waiting(posted)
+    due = posted.api.watch(source)["next_poll_at"]
+    # Forged, and another mode's: neither makes us look.
+    assert post(posted, event(source), secret="whsec_wrong").status_code == 400
+    live = post(posted, event(source, livemode=True))
+    assert live.status_code == 200 and live.json()["result"] == "ignored"
+    unknown = post(posted, event(source), path="/acct_nobody")
+    assert unknown.status_code == 404 and "STRIPE_WEBHOOK_SECRET" in unknown.json()["detail"]
+    assert posted.api.watch(source)["next_poll_at"] == due
+    # Properly signed and wrong: it makes us look, and what we see is true.
+    lie = post(posted, event(source, id="evt_lie"))
+    assert lie.json() == {"result": "accepted", "hinted": 1, "enqueued": 0}
+    wait_until(lambda: len(posted.sandbox.polls(source)) >= 2, 10, "looked at")
+    assert statuses(posted, source) == ["pending"]
+    assert post(posted, event(source, id="evt_lie")).json() == {"result": "duplicate"}
+
+
+def test_what_is_no_event_is_refused(posted: Cluster):
+    assert post(posted, {"object": "event"}).status_code == 400
+    too_large = post(posted, event("src_1", id="evt_large", padding="x" * 300_000))
+    assert too_large.status_code == 413
+
+
+@pytest.fixture(scope="module")
+def swept():
+    """A cluster that sweeps every second and expects webhooks, which never come."""
+    env = {"POLLER_STRIPE_SWEEP": "1s", "STRIPE_WEBHOOK_SECRET": "whsec_never"}
+    with Cluster(workers=1, notifiers=0, listen=False, env=env) as cluster:
+        # An account without a past is swept from its first sweep on.
+        wait_until(lambda: swept_cursor(cluster), 10, "the first sweep")
+        (source,) = waiting(cluster)
+        cluster.sandbox.authorise(source)
+        cluster.wait_status(source, "chargeable", timeout_s=15)
+        yield cluster
+
+
+def test_the_sweep_tells_of_every_object_of_the_account(swept: Cluster):
+    sources = waiting(swept, 8)
+    begun = time.monotonic()
+    for source in sources:
+        swept.sandbox.authorise(source)
+    for source in sources:
+        swept.wait_status(source, "chargeable", timeout_s=10)
+    assert time.monotonic() - begun < PATIENT_S
+    assert metric(swept.workers[0], "poller_sweep_events_total", account="default") >= 8
+    asked = swept.sandbox._call("GET", "/_sandbox/requests?path=/v1/events")["data"]
+    assert all(request["status"] == 200 for request in asked)
+
+
+def test_polls_make_room_for_a_healthy_sweep_unless_a_customer_waits(swept: Cluster):
+    def pause(policy: str) -> float:
+        """Seconds from the first look, which found it pending, to the next."""
+        source = swept.sandbox.create_source()
+        swept.enqueue(source, policy=policy, notify=[])
+        watch = swept.wait_status(source, "pending")
+        # The wait is the store's own reckoning; nothing has to pass for it to be read.
+        seconds = [watch[name][-13:-1].split(":") for name in ("last_polled_at", "next_poll_at")]
+        last, following = (int(h) * 3600 + int(m) * 60 + float(s) for h, m, s in seconds)
+        return (following - last) % 86_400
+
+    # The first wait of 1.5 s, eight times longer; a customer's is a second as ever.
+    assert 8 * 1.5 * 0.9 - 0.1 <= pause("standard") <= 8 * 1.5 * 1.1 + 1
+    assert pause("interactive") <= 2
+
+
+def swept_field(cluster: Cluster, name: str) -> str | None:
+    with cluster.redis.client() as client:
+        return client.hget("poller:sweep{default}", name)
+
+
+def swept_cursor(cluster: Cluster) -> str | None:
+    return swept_field(cluster, "c")
+
+
+def test_webhooks_that_never_came_are_counted_and_so_are_the_reads(swept: Cluster):
+    (worker,) = swept.workers
+    before = metric(worker, "poller_webhook_missed_total")
+    unseen = "poller:unseen{default}"
+    with swept.redis.client() as client:
+        found = wait_until(lambda: client.zrange(unseen, 0, -1), 10, "events without a webhook")
+        # What was seen without a webhook is missed after five minutes: they pass.
+        for id in found:
+            client.zincrby(unseen, -301_000, id)
+    wait_until(
+        lambda: metric(worker, "poller_webhook_missed_total") >= before + len(found), 10,
+        "the missed are counted",
+    )
+    reads = wait_until(
+        lambda: metric(worker, "poller_reads_30d", account="default"), 15, "the reads are counted"
+    )
+    sweeps = len(swept.sandbox._call("GET", "/_sandbox/requests?path=/v1/events")["data"])
+    assert reads >= 1 and sweeps >= 1
+    assert metric(worker, "poller_read_budget_30d", account="default") == 10_000
+    assert metric(worker, "poller_read_stretch", account="default") == 8
+
+
+def test_after_a_downtime_the_cursor_leads_through_what_was_missed(swept: Cluster):
+    (worker,) = swept.workers
+    sources = waiting(swept, 5)
+    # Right after a sweep: one that dies in the middle of its turn would be waited for a minute.
+    last = swept_field(swept, "d")
+    wait_until(lambda: swept_field(swept, "d") != last, 10, "a sweep ends", pause_s=0.002)
+    worker.kill9()
+    for source in sources:
+        swept.sandbox.authorise(source)
+    cursor = swept_cursor(swept)
+    begun = time.monotonic()
+    worker.start().wait_ready()
+    for source in sources:
+        swept.wait_status(source, "chargeable", timeout_s=20)
+    assert time.monotonic() - begun < PATIENT_S
+    assert cursor.startswith("=evt_") and swept_cursor(swept) != cursor
