@@ -48,6 +48,11 @@ package final class PinnedClients: Sendable {
         self.trustRoots = trustRoots
     }
 
+    /// Closes what nobody has closed, without waiting.
+    deinit {
+        for entry in state.withLock({ $0.entries.values }) { _ = entry.client.shutdown() }
+    }
+
     /// Runs `body` with a client that reaches `host` at `address` only; nil once closed.
     package func withClient<R>(
         host: String,

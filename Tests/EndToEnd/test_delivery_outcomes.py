@@ -3,6 +3,7 @@ left alone while they are down, and others that do not notice."""
 
 import json
 import os
+import random
 import subprocess
 import time
 
@@ -175,6 +176,22 @@ def test_regression_15_an_endpoint_that_is_down_is_left_alone_and_told_everythin
     ctl(calm, "delivery", "retry", desk.deliveries(endpoint)[0]["id"])
     desk.wait_state(endpoint, "done", 16)
     assert [receiver.told(source) for source in sources] == [[1, 2]] * 16
+
+
+def test_a_receiver_of_many_moods_gets_everything_once_and_in_order(calm: Cluster, desk: Desk):
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    sources = calm.sandbox.create_sources(20)
+    # Three of four are accepted: ten refusals in a row, which would open the circuit, do not happen.
+    receiver = desk.receiver(mood=lambda: chance.choice([200, 201, 204, 204, 200, 202, 500, 408]))
+    endpoint = desk.endpoint(receiver, sources, retry=["1s"] * 20)
+    desk.settle(sources)
+    desk.wait_state(endpoint, "done", 20, timeout_s=30)
+    assert [receiver.told(source) for source in sources] == [[1, 2]] * 20
+    # Every try of an event carries its one id.
+    ids = {(event["source"], event["seq"]): event["id"] for _, event, _ in receiver.requests}
+    assert all(event["id"] == ids[event["source"], event["seq"]] for _, event, _ in receiver.requests)
 
 
 def test_an_endpoint_that_hangs_slows_no_other(calm: Cluster, desk: Desk):

@@ -14,7 +14,7 @@ struct AutobahnTests {
     func conformance() async throws {
         try await EchoServer.run { port in
             let groups = ["1.*", "2.*", "3.*", "4.*", "5.*", "6.*", "7.*", "9.*", "10.*"]
-            let results = try Autobahn.test(port: port, cases: groups)
+            let results = try await Autobahn.test(port: port, cases: groups)
             #expect(results.count > 240)
             let failed = results.filter(\.isFailed).map(\.id).sorted()
             #expect(failed.isEmpty, "failed: \(failed)")

@@ -3,11 +3,12 @@
 import json
 import threading
 import time
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class MoodyReceiver:
-    """Answers `status` with `headers`; a `hang` keeps each request until it is let go.
+    """Answers `status` with `headers`, or what `mood` says each time; a `hang` keeps each request until it is let go.
 
     `requests` holds (monotonic time, event, status answered) of each request, in the order of their
     arrival; `accepted` only what was answered 2xx.
@@ -16,8 +17,15 @@ class MoodyReceiver:
     # Longer than any wait in the tests.
     HANG_MAX_S = 60
 
-    def __init__(self, status: int = 200, headers: dict[str, str] | None = None, hang: bool = False):
+    def __init__(
+        self,
+        status: int = 200,
+        headers: dict[str, str] | None = None,
+        hang: bool = False,
+        mood: Callable[[], int] | None = None,
+    ):
         self.status = status
+        self._mood = mood
         self.headers = headers or {}
         self.requests: list[tuple[float, dict, int]] = []
         self._open = threading.Event()
@@ -51,7 +59,7 @@ class MoodyReceiver:
 
     def _take(self, event: dict) -> tuple[int, dict[str, str]]:
         with self._lock:
-            status, headers = self.status, dict(self.headers)
+            status, headers = self._mood() if self._mood else self.status, dict(self.headers)
             self.requests.append((time.monotonic(), event, status))
         self._open.wait(self.HANG_MAX_S)
         return status, headers

@@ -29,13 +29,13 @@ enum Autobahn {
         if FileManager.default.isExecutableFile(atPath: command.path) { return command }
         let installer = root.appendingPathComponent("../shared/tools/install-autobahn").standardized
         guard FileManager.default.isExecutableFile(atPath: installer.path),
-            (try? run(installer, [folder.path])) == 0
+            (try? install(installer, [folder.path])) == 0
         else { return nil }
         return command
     }()
 
     /// Runs groups of cases against an echo server.
-    static func test(port: Int, cases: [String]) throws -> [Result] {
+    static func test(port: Int, cases: [String]) async throws -> [Result] {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("autobahn-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -47,7 +47,7 @@ enum Autobahn {
         ]
         try JSONSerialization.data(withJSONObject: plan).write(to: spec)
         let command = try #require(command)
-        #expect(try run(command, ["-m", "fuzzingclient", "-s", spec.path]) == 0)
+        #expect(try await run(command, ["-m", "fuzzingclient", "-s", spec.path]) == 0)
         let data = try Data(contentsOf: folder.appendingPathComponent("index.json"))
         let report =
             try JSONSerialization.jsonObject(with: data) as? [String: [String: [String: Any]]]
@@ -60,14 +60,32 @@ enum Autobahn {
         }
     }
 
-    private static func run(_ command: URL, _ arguments: [String]) throws -> Int32 {
+    /// Waits without a thread: there are only as many as cores, and other tests need them.
+    private static func run(_ command: URL, _ arguments: [String]) async throws -> Int32 {
+        let process = quiet(command, arguments)
+        return try await withCheckedThrowingContinuation { continuation in
+            process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
+            do {
+                try process.run()
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+
+    private static func install(_ command: URL, _ arguments: [String]) throws -> Int32 {
+        let process = quiet(command, arguments)
+        try process.run()
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+
+    private static func quiet(_ command: URL, _ arguments: [String]) -> Process {
         let process = Process()
         process.executableURL = command
         process.arguments = arguments
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        return process.terminationStatus
+        return process
     }
 }
