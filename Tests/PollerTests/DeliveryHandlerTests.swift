@@ -69,6 +69,21 @@ struct DeliveryHandlerTests {
         )
     }
 
+    @Test("of letters that could not be sent only the newest is, but each that was not tried")
+    func superseded() async throws {
+        try await record(["a", "b", "c"])
+        let mail = RecordingChannel(isSuperseding: true)
+        _ = try await reconcile(mail, DeliveryState())
+        #expect(mail.attempts.map(\.event.seq) == [1])
+        let failed = DeliveryState(failures: 1, failedSince: VirtualTime.start)
+        let done = try #require(try await reconcile(mail, failed))
+        #expect(mail.attempts.map(\.event.seq) == [1, 3])
+        #expect(done.change.state.cursor == 3 && done.verdict == .rest)
+        let hook = RecordingChannel()
+        _ = try await reconcile(hook, failed)
+        #expect(hook.attempts.map(\.event.seq) == [1])
+    }
+
     @Test("tells the one event after the cursor and moves the cursor behind it")
     func next() async throws {
         try await record(["a", "b", "c"])

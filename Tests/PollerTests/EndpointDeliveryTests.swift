@@ -230,4 +230,19 @@ struct EndpointDeliveryTests {
         }
         #expect(channel.attempts.map(\.number) == [1, 1])
     }
+
+    @Test("an endpoint without retries is tried once with each event, its circuit open or not")
+    func noRetries() async throws {
+        let id = try await register("a") { $0.retry = .none }
+        channel.script(Array(repeating: .failed("answered 500"), count: 10))
+        try await notifying {
+            for number in 1...12 { try await settle("src_\(number)") }
+            try await rig.timePasses(by: .seconds(1), until: "every event was tried") {
+                channel.attempts.count >= 24
+            }
+            #expect(try await deliveries.lane(LaneID(endpoint: id))?.failures == 0)
+        }
+        #expect(Set(channel.attempts.map(\.event.id)).count == 24)
+        #expect(channel.attempts.count == 24)
+    }
 }

@@ -158,6 +158,14 @@ struct PollDeciderTests {
         #expect(decision.change.lastError?.contains("401") == true)
     }
 
+    @Test("what this process is not configured for backs off alone, and says nothing of the lane")
+    func unserved() {
+        let decision = decide(.unserved("no key"), Sample.watch(status: "pending", failures: 1))
+        #expect(decision.signal == .fine && decision.change.event == nil)
+        #expect(decision.change.state.failures == 2)
+        #expect(decision.change.lastError == "no key")
+    }
+
     @Test("a source the upstream does not know is gone, with the last status repeated")
     func gone() throws {
         let decision = decide(.gone, Sample.watch(status: "pending", seq: 1))

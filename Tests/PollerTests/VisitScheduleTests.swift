@@ -200,6 +200,18 @@ struct VisitScheduleTests {
         #expect(visitAll(&schedule, at: 60) == [0])
     }
 
+    @Test("where we met what only others can do we claim last for a minute, our own or not")
+    func leaving() {
+        var schedule = schedule(partitions: 1)
+        _ = visitAll(&schedule, at: 0)
+        schedule.leave(partition: 0, now: at(0))
+        schedule.wake(partition: 0, now: at(10))
+        #expect(schedule.next(now: at(109)) == nil)
+        #expect(visitAll(&schedule, at: 110) == [0])
+        schedule.wake(partition: 0, now: at(60_000))
+        #expect(visitAll(&schedule, at: 60_000) == [0])
+    }
+
     @Test("a partition that becomes ours is claimed from at once")
     func owning() {
         var schedule = schedule(partitions: 2)

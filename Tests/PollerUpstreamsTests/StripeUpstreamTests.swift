@@ -104,6 +104,28 @@ struct StripeUpstreamTests {
         }
     }
 
+    @Test("an account this worker has no key for is left to others")
+    func unserved() async throws {
+        let upstream = StripeUpstream(
+            accounts: StripeAccounts([:]),
+            wallClock: { Timestamp(ms: 0) }
+        )
+        let key = WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source)
+        let watch = Watch(
+            key: key,
+            policy: .standard,
+            createdAt: Timestamp(ms: 0),
+            deadline: Timestamp(ms: 1000),
+            run: 1,
+            seq: 0
+        )
+        guard case .unserved(let reason) = await upstream.poll(watch, timeout: .seconds(1)) else {
+            Issue.record("asked")
+            return
+        }
+        #expect(reason.contains("account default") && reason.contains("STRIPE_API_KEY"))
+    }
+
     @Test("refused credentials are unauthorized, and the key is not in the reason")
     func unauthorized() async throws {
         try await UpstreamRig.run { rig in

@@ -8,6 +8,7 @@
 /// unavailable              ─▶ full-jitter backoff; enough in a row open the lane's circuit
 /// malformed                ─▶ full-jitter backoff; five times in a row: close(dead)
 /// unauthorized             ─▶ the lane's circuit opens: one poll a minute probes it
+/// unserved                 ─▶ this watch backs off, and another worker goes first
 /// gone                     ─▶ close(gone)
 /// deadline passed          ─▶ after an answer close(expired); without one a grace, then the same
 /// expired upstream         ─▶ a look at that instant and one a minute later, then close(expired)
@@ -90,6 +91,12 @@ package struct PollDecider: Sendable {
             let error = "credentials refused: \(reason); the lane is tried again every minute"
             let hold = Self.unauthorizedHold
             return failed(watch, state, .zero, polledAt, lag, now, error: error, .refused(hold))
+
+        case .unserved(let reason):
+            // It says nothing about the lane: the worker beside us may do well.
+            state.failures += 1
+            let wait = backoff(failures: state.failures, atLeast: nil, &chance)
+            return failed(watch, state, wait, polledAt, lag, now, error: reason)
 
         case .unavailable(let reason, let retryAfter):
             state.failures += 1

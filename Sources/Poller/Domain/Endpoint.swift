@@ -133,12 +133,12 @@ package struct Endpoint: Hashable, Sendable {
         try EndpointHeader.check(headers)
         let isWebhook = url.isWebhook
         guard headers.isEmpty || isWebhook else {
-            throw InvalidInput(field: "headers", message: "are for https:// endpoints")
+            throw InvalidInput(field: "headers", message: "are for webhooks")
         }
         guard timeout == nil || isWebhook else {
             throw InvalidInput(
                 field: "timeout",
-                message: "is for https:// endpoints; other channels have one of their own"
+                message: "is for webhooks; other channels have one of their own"
             )
         }
         guard notifyBy?.fallback != id else {
@@ -154,7 +154,7 @@ package struct Endpoint: Hashable, Sendable {
             )
         }
         guard !isWebhook || !secrets.isEmpty else {
-            throw InvalidInput(field: "secret", message: "is required for https:// endpoints")
+            throw InvalidInput(field: "secret", message: "is required for webhooks")
         }
     }
 
@@ -180,17 +180,23 @@ package struct Endpoint: Hashable, Sendable {
 
     /// Puts a new secret before the others, which go on signing for `overlap`.
     ///
-    /// The oldest goes when there would be too many. A repeat of the same request changes nothing.
+    /// Refused when an overlap would leave more than ``secretsMax`` live: a secret must not end
+    /// before its time. A repeat of the same request changes nothing.
     package mutating func rotate(
         to secret: WebhookSecret,
         overlap: Duration,
         request: String? = nil,
         at now: Timestamp
-    ) {
+    ) throws(InvalidInput) {
         if request != nil, secrets.first?.request == request { return }
-        let kept = secrets.map { $0.ending(by: now + overlap) }
-            .filter { $0.isLive(at: now) }
-            .prefix(Self.secretsMax - 1)
+        let kept = secrets.map { $0.ending(by: now + overlap) }.filter { $0.isLive(at: now) }
+        guard kept.count < Self.secretsMax else {
+            let end = kept.compactMap(\.endsAt).min().map { " until \($0)" } ?? ""
+            throw InvalidInput(
+                field: "overlap",
+                message: "\(kept.count) secrets are live\(end); wait, or rotate with an overlap of 0s"
+            )
+        }
         secrets = [EndpointSecret(secret, request: request)] + kept
     }
 }

@@ -32,6 +32,13 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
                     message: "must not carry a user or password; the webhook signature is the proof"
                 )
             }
+            // Behind the brackets of an IPv6 address, if it is one.
+            let tail = authority.suffix(from: authority.lastIndex(of: "]") ?? authority.startIndex)
+            if let colon = tail.lastIndex(of: ":"),
+                !(1...65_535).contains(Int(tail[tail.index(after: colon)...]) ?? 0)
+            {
+                throw InvalidInput(field: field, message: "has a port that is not 1 to 65535")
+            }
         case "mailto":
             let parts = rest.split(separator: "@", omittingEmptySubsequences: false)
             let forbidden: Set<Character> = ["<", ">", ",", ";", ":", "\"", "?", "(", ")"]

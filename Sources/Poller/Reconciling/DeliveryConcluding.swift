@@ -59,7 +59,10 @@ struct DeliveryConcluding: Sendable {
 
     /// Gives an event up without a try when it has outlived its schedule while its endpoint was
     /// down; nil while it has not.
+    ///
+    /// Of inline URLs alone: a registered endpoint is disabled after days, and loses nothing then.
     func outlived() -> Conclusion? {
+        guard target.endpoint == nil else { return nil }
         let decision = decider.outlived(
             state,
             event,

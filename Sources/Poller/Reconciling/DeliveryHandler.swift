@@ -12,8 +12,7 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
     private let store: Store
     private let resolver: DeliveryResolver<Store>
     private let warden: EndpointWarden?
-    private let directory: EndpointDirectory?
-    private let deliveries: (any DeliveryQueue)?
+    private let fallbacks: FallbackCall?
     private let channels: [String: any DeliveryChannel]
     private let logger: Logger
 
@@ -30,8 +29,7 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
     ) {
         self.store = store
         resolver = DeliveryResolver(store: store, directory: directory)
-        self.deliveries = deliveries
-        self.directory = directory
+        fallbacks = deliveries.map { FallbackCall(directory: directory, deliveries: $0) }
         warden = directory.map { EndpointWarden(directory: $0, logger: logger) }
         self.logger = logger
         var byScheme: [String: any DeliveryChannel] = [:]
@@ -56,7 +54,7 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
         }
         let look: Look
         do {
-            look = try await next(held, target) { event in
+            look = try await next(held, target, isSuperseding: channel.isSuperseding) { event in
                 channel.wants(event) && target.endpoint?.wants(event) ?? true
             }
         } catch {
@@ -83,7 +81,7 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
         let decider = DeliveryDecider(
             schedule: target.endpoint?.retry.schedule(standard: channel.schedule)
                 ?? channel.schedule,
-            notifyBy: deliveries == nil ? nil : target.endpoint?.notifyBy?.within
+            notifyBy: fallbacks == nil ? nil : target.endpoint?.notifyBy?.within
         )
         let concluding = DeliveryConcluding(held, pending, target, decider, logger)
         if held.lease.crashes >= Lease<Delivery>.poisonAt {
@@ -120,14 +118,7 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
         guard let event = conclusion.escalates, let fallback = target.endpoint?.notifyBy?.fallback
         else { return conclusion.record }
         do throws(StoreError) {
-            // What the fallback asked for itself it is told in its order.
-            let isWanted = try await directory?.endpoint(fallback)?.wants(event) == true
-            let mark = DeliveryMark(
-                endpoint: fallback,
-                watch: event.key,
-                telling: isWanted ? nil : event.seq
-            )
-            try await deliveries?.mark([mark])
+            try await fallbacks?.make(event, to: fallback)
         } catch {
             logger.warning(
                 "fallback not told yet",
@@ -169,6 +160,7 @@ extension DeliveryHandler {
     private func next(
         _ held: Held<Delivery>,
         _ target: DeliveryTarget,
+        isSuperseding: Bool,
         wants: (Event) -> Bool
     ) async throws(StoreError) -> Look {
         let delivery = held.item
@@ -197,7 +189,7 @@ extension DeliveryHandler {
         if let pending = PendingEvent(
             in: events,
             isWhole: isWhole,
-            coalesces: isFailing && target.endpoint?.coalesces == true,
+            coalesces: isFailing && (isSuperseding || target.endpoint?.coalesces == true),
             wants: wants
         ) {
             return .event(pending)

@@ -75,6 +75,13 @@ package final class EndpointDirectory: Sendable {
         }
     }
 
+    /// Those that are told, and have somebody else told when that takes too long.
+    func withFallback() -> [Endpoint] {
+        state.withLock { state in
+            state.endpoints.values.filter { $0.isEnabled && $0.notifyBy != nil }
+        }
+    }
+
     /// What has changed since it was asked for last, each with what it is now; nil for what went.
     func takeChanges() -> [(id: EndpointID, endpoint: Endpoint?)] {
         state.withLock { state in

@@ -51,7 +51,8 @@ package struct PollHandler<Truth: Upstream>: Reconciling {
             signal: decision.signal,
             isUrgent: decision.isUrgent,
             // A lane that slows down must know before its next claim.
-            isNews: decision.change.event != nil || decision.signal != .fine
+            isNews: decision.change.event != nil || decision.signal != .fine,
+            isForOthers: result.name == "unserved"
         )
     }
 
@@ -172,6 +173,8 @@ package struct PollHandler<Truth: Upstream>: Reconciling {
             metadata["status"] = "\(event.status?.description ?? "unknown")"
             metadata["seq"] = "\(event.seq)"
             logger.info("change observed", metadata: metadata)
+        } else if case .unserved = result {
+            logger.warning("not polled, nothing here is configured for it", metadata: metadata)
         } else if case .unauthorized = result {
             logger.error("credentials refused by the upstream", metadata: metadata)
         } else {
@@ -183,7 +186,8 @@ package struct PollHandler<Truth: Upstream>: Reconciling {
 extension PollResult {
     /// Every ``name`` there is.
     package static let names = [
-        "observed", "rate_limited", "lock_timeout", "unavailable", "unauthorized", "gone",
+        "observed", "rate_limited", "lock_timeout", "unavailable", "unauthorized", "unserved",
+        "gone",
         "malformed",
     ]
 
@@ -195,6 +199,7 @@ extension PollResult {
         case .lockTimeout: "lock_timeout"
         case .unavailable: "unavailable"
         case .unauthorized: "unauthorized"
+        case .unserved: "unserved"
         case .gone: "gone"
         case .malformed: "malformed"
         }

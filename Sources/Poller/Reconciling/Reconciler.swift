@@ -183,6 +183,9 @@ where
                 PartitionVisitor<Queue>.Result.release(lease.ref)
             }
         let now = clock.now
+        if reconciled?.isForOthers == true {
+            hands.withLock { $0.schedule.leave(partition: lease.ref.partition, now: now) }
+        }
         if hands.withLock({ $0.finish(result, endsAt: work.endsAt, now: now) }) { alarm.ring() }
     }
 }

@@ -41,6 +41,8 @@ package struct Reconciled<Change: Sendable>: Sendable {
     package let isUrgent: Bool
     /// Somebody waits for it: it is recorded without waiting for others to go with it.
     package let isNews: Bool
+    /// This process cannot do it: others are to claim from this partition first.
+    package let isForOthers: Bool
 
     /// Describes what to record.
     package init(
@@ -48,12 +50,14 @@ package struct Reconciled<Change: Sendable>: Sendable {
         change: Change,
         signal: LaneSignal = .fine,
         isUrgent: Bool = false,
-        isNews: Bool = true
+        isNews: Bool = true,
+        isForOthers: Bool = false
     ) {
         self.verdict = verdict
         self.change = change
         self.signal = signal
         self.isUrgent = isUrgent
         self.isNews = isNews
+        self.isForOthers = isForOthers
     }
 }

@@ -26,6 +26,10 @@ where Instant.Duration == Duration, Instant: Sendable {
     /// How much later than its owner others claim from a partition: they find something only
     /// when the owner is late.
     static var stealPause: Duration { .milliseconds(50) }
+    /// How much later we claim where we have met what only others can do: later than any of them.
+    static var leftPause: Duration { .milliseconds(100) }
+    /// How long that holds: a process that is configured anew is another process.
+    static var leftSpan: Duration { .seconds(60) }
 
     private var partitions: [Partition]
     /// Where the next search for a partition starts, so that all get their turn.
@@ -45,6 +49,8 @@ where Instant.Duration == Duration, Instant: Sendable {
         var isWoken = false
         var isVisited = false
         var isOurs = true
+        /// Others go first until then.
+        var leftUntil: Instant?
         /// Results that wait, and when the first of them must go.
         var waiting = 0
         var sendBy: Instant?
@@ -109,7 +115,7 @@ where Instant.Duration == Duration, Instant: Sendable {
             partitions[index].nextClaim = now
             return
         }
-        let early = partitions[index].isOurs ? .zero - lead : Self.stealPause
+        let early = pause(partitions[index], now: now) ?? .zero - lead
         var ready = nextReady.map { max($0 + early, .zero) } ?? Self.insurance
         if taken == 0 { ready = max(ready, Self.emptyPause) }
         partitions[index].isInsurance = ready >= Self.insurance
@@ -145,11 +151,22 @@ where Instant.Duration == Duration, Instant: Sendable {
             return
         }
         guard partitions.indices.contains(partition) else { return }
-        let isOurs = partitions[partition].isOurs
-        let soon = isOurs ? now : now.advanced(by: Self.stealPause)
+        let late = pause(partitions[partition], now: now)
+        let soon = now.advanced(by: late ?? .zero)
         partitions[partition].nextClaim = min(partitions[partition].nextClaim, soon)
         partitions[partition].isInsurance = false
-        partitions[partition].isWoken = isOurs
+        partitions[partition].isWoken = late == nil
+    }
+
+    /// How much later than at once we claim, so that others go first; nil where we are the first.
+    private func pause(_ partition: Partition, now: Instant) -> Duration? {
+        if let until = partition.leftUntil, now < until { return Self.leftPause }
+        return partition.isOurs ? nil : Self.stealPause
+    }
+
+    /// Something in the partition is for others to do: they are to claim first for a while.
+    package mutating func leave(partition: Int, now: Instant) {
+        partitions[partition].leftUntil = now.advanced(by: Self.leftSpan)
     }
 
     /// These partitions are ours to claim from first; in the others we only help out.

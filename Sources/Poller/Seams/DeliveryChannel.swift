@@ -10,6 +10,10 @@ package protocol DeliveryChannel: Sendable {
     /// The waits between attempts; when they are used up, the event is given up for this endpoint.
     var schedule: RetrySchedule { get }
 
+    /// Whether after a failure the newest event stands for all that wait, whatever the endpoint
+    /// chose: nobody wants a letter that was true yesterday.
+    var isSuperseding: Bool { get }
+
     /// Whether customers of this channel are told about such an event at all.
     func wants(_ event: Event) -> Bool
 
@@ -21,4 +25,8 @@ package protocol DeliveryChannel: Sendable {
         to target: DeliveryTarget,
         attempt: Int
     ) async -> AttemptResult
+}
+
+extension DeliveryChannel {
+    package var isSuperseding: Bool { false }
 }

@@ -11,3 +11,15 @@ package enum StoreError: Error, Hashable, Sendable {
     /// The store answered what this version does not understand; a person must look.
     case corrupt(String)
 }
+
+extension StoreError: CustomStringConvertible {
+    /// What went wrong, for logs and people.
+    package var description: String {
+        switch self {
+        case .unavailable(let reason): reason
+        case .full: "the store is out of memory"
+        case .unknownCursor: "the cursor is none of this store's"
+        case .corrupt(let detail): "the store answered what is not understood: \(detail)"
+        }
+    }
+}

@@ -19,6 +19,8 @@ package enum PollResult: Hashable, Sendable {
     case unavailable(String, retryAfter: Duration?)
     /// It refuses our credentials (401, 403): nothing of this lane will work until a person acts.
     case unauthorized(String)
+    /// Nobody was asked: this process lacks the key or the upstream, and another may have it.
+    case unserved(String)
     /// It does not know the source (404).
     case gone
     /// It answered what cannot be understood.

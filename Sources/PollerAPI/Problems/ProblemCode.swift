@@ -25,6 +25,8 @@ enum ProblemCode: String, CaseIterable {
     case idempotencyKeyReused = "idempotency_key_reused"
     case tooManyEndpoints = "too_many_endpoints"
     case endpointOfFile = "endpoint_of_file"
+    case endpointDisabled = "endpoint_disabled"
+    case tooManySecrets = "too_many_secrets"
     case secretNotShown = "secret_not_shown"
     case channelMissing = "channel_missing"
     case deliveryNotFound = "delivery_not_found"
@@ -55,8 +57,8 @@ enum ProblemCode: String, CaseIterable {
         case .methodNotAllowed: .methodNotAllowed
         case .bodyTooSlow: .requestTimeout
         case .watchClosed, .watchNotQuarantined, .idempotencyKeyReused, .tooManyEndpoints,
-            .endpointOfFile, .secretNotShown, .channelMissing, .deliveryBusy, .nothingToRetry,
-            .replayRunning:
+            .endpointOfFile, .endpointDisabled, .tooManySecrets, .secretNotShown, .channelMissing,
+            .deliveryBusy, .nothingToRetry, .replayRunning:
             .conflict
         case .bodyTooLarge: .contentTooLarge
         case .unsupportedMediaType: .unsupportedMediaType
@@ -91,6 +93,8 @@ enum ProblemCode: String, CaseIterable {
         case .idempotencyKeyReused: "The Idempotency-Key was used for something else."
         case .tooManyEndpoints: "There are too many endpoints."
         case .endpointOfFile: "The endpoint belongs to the configuration file."
+        case .endpointDisabled: "The endpoint is disabled."
+        case .tooManySecrets: "The endpoint has as many live secrets as it can have."
         case .secretNotShown: "The secret is not shown again."
         case .channelMissing: "Nothing here delivers to such a URL."
         case .deliveryNotFound: "There is no such delivery."

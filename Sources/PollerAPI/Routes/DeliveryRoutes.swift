@@ -132,6 +132,7 @@ struct DeliveryRoutes {
                         + "replay the endpoint with status all."
                 )
             }
+            try await checkEnabled(found.delivery.endpoint)
             state.revive()
             let revision = DeliveryRevision(id: id, from: found.delivery.state, to: state)
             guard try await backend.deliveries.revise([revision], endingHolds: true) == [.done]
@@ -143,6 +144,17 @@ struct DeliveryRoutes {
             .deliveryBusy,
             "A notifier is trying \(id) right now; look at its attempts, then ask again.",
             retryAfterSeconds: 1
+        )
+    }
+
+    /// Nothing is sent to a disabled endpoint, so a retry would only seem to have worked.
+    private func checkEnabled(_ id: EndpointID) async throws {
+        guard case .disabled(let reason, _) = try await backend.endpoints.store.read(id)?
+            .endpoint.state
+        else { return }
+        throw Problem(
+            .endpointDisabled,
+            "\(id) is told nothing (\(reason)); enable it first: pollerctl endpoint enable \(id)"
         )
     }
 

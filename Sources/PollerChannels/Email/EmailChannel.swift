@@ -20,6 +20,7 @@ package struct EmailChannel: DeliveryChannel, Service {
     private static let attempt = Duration.seconds(30)
 
     package let schemes: Set<String> = ["mailto"]
+    package let isSuperseding = true
     package let timeout = Self.attempt
     package let schedule: RetrySchedule
 

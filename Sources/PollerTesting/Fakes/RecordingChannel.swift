@@ -24,6 +24,7 @@ package final class RecordingChannel: DeliveryChannel {
     package let schemes: Set<String>
     package let timeout: Duration
     package let schedule: RetrySchedule
+    package let isSuperseding: Bool
     private let isWanted: @Sendable (Event) -> Bool
     private let state = Mutex(State())
 
@@ -32,11 +33,13 @@ package final class RecordingChannel: DeliveryChannel {
         schemes: Set<String> = ["https", "http"],
         timeout: Duration = .seconds(10),
         schedule: RetrySchedule = .webhook,
+        isSuperseding: Bool = false,
         wants isWanted: @escaping @Sendable (Event) -> Bool = { _ in true }
     ) {
         self.schemes = schemes
         self.timeout = timeout
         self.schedule = schedule
+        self.isSuperseding = isSuperseding
         self.isWanted = isWanted
     }
 

@@ -62,7 +62,10 @@ package struct HTTPUpstream: Upstream, Service {
 
     package func poll(_ watch: Watch, timeout: Duration) async -> PollResult {
         guard let source = sources[watch.key.account] else {
-            return .unauthorized("no upstream called \(watch.key.account) is configured")
+            return .unserved(
+                "this worker has no upstream \(watch.key.account): add it to upstreams: in its "
+                    + "configuration"
+            )
         }
         let patience = min(timeout, source.timeout)
         let deadline = NIODeadline.now() + .milliseconds(patience.ms)

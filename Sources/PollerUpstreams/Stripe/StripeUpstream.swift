@@ -6,7 +6,8 @@ import StripeAPI
 /// | answer | result |
 /// |---|---|
 /// | 2xx with an object of this id | `observed` |
-/// | 401, 403, no key for the account | `unauthorized` |
+/// | 401, 403 | `unauthorized` |
+/// | no key for the account: nobody is asked | `unserved` |
 /// | 404 | `gone` |
 /// | 429 with code `lock_timeout` | `lockTimeout` |
 /// | any other 429 | `rateLimited`, with `Retry-After` when there is one |
@@ -32,7 +33,10 @@ package struct StripeUpstream: Upstream {
 
     package func poll(_ watch: Watch, timeout: Duration) async -> PollResult {
         guard let client = accounts.client(for: watch.key.account) else {
-            return .unauthorized("no API key is configured for account \(watch.key.account)")
+            return .unserved(
+                "this worker has no API key for account \(watch.key.account): STRIPE_API_KEY, or "
+                    + "accounts: in its configuration"
+            )
         }
         var query: [(String, String)] = []
         if client.configuration.key.kind == .publishable {

@@ -24,13 +24,18 @@ extension TransportFailure {
         case is HTTPParserError:
             self.init(kind: .notHTTP, detail: "the peer's answer is not HTTP")
         case let error as IOError:
-            self.init(kind: Self.kind(ofErrno: error.errnoCode), detail: "\(error)")
+            self.init(kind: Self.kind(ofErrno: error.errnoCode), detail: Self.words(error))
         case ChannelError.connectTimeout:
             self.init(kind: .timeout, detail: "connecting took too long")
         case is ChannelError:
             self.init(kind: .reset, detail: "\(error)")
         case let error as NIOConnectionError:
-            self.init(kind: .connection, detail: "cannot connect to \(error.host):\(error.port)")
+            let cause = error.connectionErrors.lazy.compactMap { $0.error as? IOError }.first
+            let why = cause.map { ": \(Self.words($0))" } ?? ""
+            self.init(
+                kind: .connection,
+                detail: "cannot connect to \(error.host):\(error.port)\(why)"
+            )
         default:
             self.init(kind: .connection, detail: "\(type(of: error))")
         }
@@ -45,6 +50,11 @@ extension TransportFailure {
         case .remoteConnectionClosed, .uncleanShutdown: .reset
         default: .connection
         }
+    }
+
+    /// The system's words: `Connection refused`. NIO's own tell a refusal as a reset.
+    private static func words(_ error: IOError) -> String {
+        unsafe String(cString: strerror(error.errnoCode))
     }
 
     private static func kind(ofErrno code: CInt) -> Kind {

@@ -82,7 +82,10 @@ struct Follow: AsyncParsableCommand {
         // What closed before this seq will show no further event; types are filtered here, so
         // that the event which closes a watch is seen whatever its type.
         for name in runs.keys {
-            guard let watch = try await known(name, client) else { continue }
+            guard let watch = try await known(name, client) else {
+                Terminal.printError("nobody watches \(Terminal.clean(name.source)) yet; waiting")
+                continue
+            }
             if !watch.isOpen, watch.seq <= after { open.remove(name) }
         }
         guard !open.isEmpty else { return }

@@ -26,6 +26,9 @@ struct ShowStats: AsyncParsableCommand {
                     .init("\(stats.deliveries[keyPath: path])"),
                 ]
             }
+            if !Terminal.isInteractive {
+                table.rows.insert([.init("count"), .init("watches"), .init("deliveries")], at: 0)
+            }
             table.print()
             let facts = Self.facts(stats)
             guard !facts.rows.isEmpty else { return }

@@ -42,10 +42,13 @@ extension Source {
             )
         case .verify(let left):
             let attempts = left.map { ", \($0) attempts left" } ?? ""
+            let (what, values) =
+                type == .achDebit
+                ? ("two amounts on their statement, in cents", "AMOUNT AMOUNT") : ("code", "CODE")
             return Advice(
                 step: "verify",
-                text:
-                    "ask the customer for the code: pollerctl source verify \(id) CODE\(attempts)",
+                text: "ask the customer for the \(what): pollerctl source verify \(id) "
+                    + "\(values)\(attempts)",
                 attemptsRemaining: left
             )
         case .scan(let code, let native):

@@ -87,6 +87,7 @@ struct Configuration: Sendable {
     /// What `check-config` prints: a line an option, secrets redacted.
     var report: String {
         var lines: [String] = []
+        let width = (Option.all.map(\.key.count).max() ?? 0) + 2
         for option in Option.all {
             let value = values[option.key]
             let shown =
@@ -95,7 +96,7 @@ struct Configuration: Sendable {
                 case .some where option.isSecret: "(redacted)"
                 case .some(let value): Self.withoutPassword(value.text)
                 }
-            let name = option.key.padding(toLength: 22, withPad: " ", startingAt: 0)
+            let name = option.key.padding(toLength: width, withPad: " ", startingAt: 0)
             let origin = (value?.origin.rawValue ?? "").padding(
                 toLength: 12,
                 withPad: " ",
@@ -115,6 +116,9 @@ struct Configuration: Sendable {
         do {
             text = try String(contentsOfFile: path, encoding: .utf8)
         } catch {
+            guard FileManager.default.fileExists(atPath: path) else {
+                throw ConfigurationError("\(path): does not exist")
+            }
             throw ConfigurationError("\(path): cannot be read as UTF-8 text")
         }
         do {

@@ -52,8 +52,7 @@ extension Node {
     func notifier(
         _ channels: Channels
     ) async throws -> (
-        loop: Reconciler<RedisDeliveryQueue, DeliveryHandler<RedisWatchStore>, ContinuousClock>,
-        services: [any Service]
+        shared: [Roster<ContinuousClock>.Loop], services: [any Service]
     ) {
         let file = try await registerEndpoints()
         let directory = EndpointDirectory(store: cluster.endpoints, logger: log("endpoints"))
@@ -78,6 +77,13 @@ extension Node {
             logger: log("notifier")
         )
         loops.add(loop.drain)
+        let fallbacks = FallbackSweep(
+            watches: cluster.watches,
+            deliveries: cluster.deliveries,
+            directory: directory,
+            clock: clock,
+            logger: log("fallbacks")
+        )
         let services: [any Service] = [
             EndpointKeeper(
                 directory: directory,
@@ -87,6 +93,7 @@ extension Node {
                 logger: log("endpoints")
             ),
             DrainedLoop(loop: loop),
+            fallbacks,
             OutboxReader(
                 outbox: cluster.watches,
                 deliveries: cluster.deliveries,
@@ -104,7 +111,17 @@ extension Node {
                 logger: log("retention")
             ),
         ]
-        return (loop, services)
+        let partitions = cluster.deliveries.partitions
+        let shared = [
+            share(loop, as: .notifier, partitions: partitions),
+            Roster<ContinuousClock>.Loop(
+                role: Role.notifier.rawValue,
+                partitions: partitions,
+                inFlight: { 0 },
+                own: { fallbacks.own($0) }
+            ),
+        ]
+        return (shared, services)
     }
 
     /// Makes the registry agree with the endpoints of the configuration file.

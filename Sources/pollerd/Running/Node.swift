@@ -70,9 +70,9 @@ struct Node: Sendable {
             shared.append(share(worker, as: .worker, partitions: cluster.watches.partitions))
         }
         if roles.contains(.notifier), let channels {
-            let (loop, others) = try await notifier(channels)
+            let (loops, others) = try await notifier(channels)
             services += others
-            shared.append(share(loop, as: .notifier, partitions: cluster.deliveries.partitions))
+            shared += loops
         }
         services.append(roster(shared))
         if roles.contains(.api) || roles.contains(.notifier) { services.append(feed) }
@@ -114,7 +114,7 @@ struct Node: Sendable {
     }
 
     /// What a loop shares with the same loop of other processes: its partitions.
-    private func share<Queue: LeaseQueue, Hand: Reconciling>(
+    func share<Queue: LeaseQueue, Hand: Reconciling>(
         _ loop: Reconciler<Queue, Hand, ContinuousClock>,
         as role: Role,
         partitions: Int

@@ -26,6 +26,12 @@ struct DeliveryList: AsyncParsableCommand {
 
     func validate() throws {
         guard limit >= 1 else { throw ValidationError("--limit must be at least 1") }
+        guard source != nil || (names.account == nil && names.kind == nil) else {
+            throw ValidationError(
+                "--account and --kind tell which source is meant: name it with --source, or leave "
+                    + "them out"
+            )
+        }
     }
 
     func run() async throws {

@@ -27,9 +27,11 @@ struct DeliveryRetry: AsyncParsableCommand {
                     let what = seqs.isEmpty ? "is tried now" : "sends events \(seqs) again"
                     let line = "\(Terminal.clean(delivery.id)) \(what)"
                     Terminal.printLine(server.json ? delivery.json : line)
-                } catch PollerError.problem(let problem) where [404, 409].contains(problem.status) {
+                } catch PollerError.problem(let problem)
+                    where [400, 404, 409].contains(problem.status)
+                {
                     failed += 1
-                    Terminal.printError("\(id): \(problem)")
+                    Terminal.printError("\(Terminal.clean(id)): \(problem)")
                 }
             }
             guard failed == 0 else { throw ExitCode(1) }

@@ -1,0 +1,133 @@
+package import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// Calls the fallbacks of endpoints that are held, whose own attempts do not come round in time.
+///
+/// A delivery that fails calls the fallback itself when its time has come. While the circuit of
+/// an endpoint is open, or a `Retry-After` runs, one delivery tries and the others wait: for them
+/// this looks once a second. Each notifier looks at the partitions that are its own, so that two
+/// do not call for the same event.
+///
+/// A class, because the roster tells it its partitions while it runs.
+package final class FallbackSweep<Watches: WatchStore, Deliveries, C: Clock>: Service
+where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Duration {
+    /// What a promise of minutes may be late by.
+    private static var interval: Duration { .seconds(1) }
+    /// Deliveries of one endpoint looked at in a round: each is a read or two.
+    private static var batch: Int { 200 }
+    /// Events of one delivery in a round.
+    private static var eventsMax: Int { 32 }
+
+    private struct State: Sendable {
+        var partitions: Set<Int> = []
+        /// Where the next look at an endpoint begins.
+        var cursors: [EndpointID: String] = [:]
+    }
+
+    private let watches: Watches
+    private let deliveries: Deliveries
+    private let directory: EndpointDirectory
+    private let resolver: DeliveryResolver<Watches>
+    private let call: FallbackCall
+    private let clock: C
+    private let logger: Logger
+    private let state = Mutex(State())
+
+    /// Looks at the deliveries of the endpoints in `directory`.
+    package init(
+        watches: Watches,
+        deliveries: Deliveries,
+        directory: EndpointDirectory,
+        clock: C,
+        logger: Logger
+    ) {
+        self.watches = watches
+        self.deliveries = deliveries
+        self.directory = directory
+        resolver = DeliveryResolver(store: watches, directory: directory)
+        call = FallbackCall(directory: directory, deliveries: deliveries)
+        self.clock = clock
+        self.logger = logger
+    }
+
+    /// These partitions are ours to look at.
+    package func own(_ partitions: Set<Int>) {
+        state.withLock { $0.partitions = partitions }
+    }
+
+    /// Looks until shut down.
+    package func run() async {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                for endpoint in self.directory.withFallback() { await self.look(at: endpoint) }
+                // Cancelled: the loop's condition ends it.
+                try? await self.clock.sleep(for: Self.interval)
+            }
+        }
+    }
+
+    private func look(at endpoint: Endpoint) async {
+        do throws(StoreError) {
+            guard let notifyBy = endpoint.notifyBy,
+                let lane = try await deliveries.lane(endpoint.lane),
+                state.withLock({ $0.partitions.contains(lane.partition) }),
+                lane.circuit != .closed || lane.heldUntil.map({ $0 > lane.now }) ?? false
+            else {
+                state.withLock { $0.cursors[endpoint.id] = nil }
+                return
+            }
+            let page = try await deliveries.deliveries(
+                DeliveryQuery(
+                    endpoint: endpoint.id,
+                    limit: Self.batch,
+                    cursor: state.withLock { $0.cursors[endpoint.id] }
+                )
+            )
+            state.withLock { $0.cursors[endpoint.id] = page.next }
+            for snapshot in page.items {
+                guard case .waiting = snapshot.place else { continue }
+                try await escalate(snapshot, endpoint, notifyBy, now: lane.now)
+            }
+        } catch {
+            logger.warning(
+                "fallbacks not called yet",
+                metadata: ["endpoint": "\(endpoint.id)", "error": "\(error)"]
+            )
+        }
+    }
+
+    /// Calls for every event of a delivery whose time has passed.
+    private func escalate(
+        _ snapshot: DeliverySnapshot,
+        _ endpoint: Endpoint,
+        _ notifyBy: Endpoint.NotifyBy,
+        now: Timestamp
+    ) async throws(StoreError) {
+        var state = snapshot.delivery.state
+        let events = try await watches.events(
+            of: snapshot.delivery.watch,
+            after: max(state.cursor, state.escalated),
+            limit: Self.eventsMax
+        )
+        let late = events.prefix { $0.polledAt + notifyBy.within <= now }
+        guard let last = late.last,
+            case .target = await resolver.resolve(snapshot.delivery)
+        else { return }
+        for event in late where endpoint.wants(event) {
+            try await call.make(event, to: notifyBy.fallback)
+            logger.warning(
+                "not accepted in time, the fallback is told",
+                metadata: ["endpoint": "\(notifyBy.fallback)", "event.id": "\(event.id)"]
+            )
+        }
+        state.escalated = last.seq
+        let revision = DeliveryRevision(
+            id: snapshot.id,
+            from: snapshot.delivery.state,
+            to: state
+        )
+        // Busy: it is being tried, and calls for itself or is looked at again.
+        _ = try await deliveries.revise([revision], endingHolds: false)
+    }
+}

@@ -1,0 +1,109 @@
+import Poller
+import PollerTesting
+import Testing
+
+@Suite("fallbacks", .timeLimit(.minutes(1)))
+struct FallbackSweepTests {
+    private let rig = WorkerRig()
+    private let deliveries: MemoryDeliveryQueue
+    private let registry: MemoryEndpointStore
+    private let directory: EndpointDirectory
+    private let hook = RecordingChannel()
+    private let mail = RecordingChannel(schemes: ["mailto"])
+
+    init() {
+        let time = ClockTime(rig.clock)
+        deliveries = MemoryDeliveryQueue(time: time)
+        registry = MemoryEndpointStore(time: time)
+        directory = EndpointDirectory(store: registry, logger: Sample.quiet)
+    }
+
+    @Test("while a circuit is open the fallback is told of each event in its time, and once")
+    func open() async throws {
+        var fallback = Endpoint(
+            id: EndpointID(unchecked: "ep_mail"),
+            account: AccountID(unchecked: "acct_a"),
+            url: try NotifyURL("mailto:ops@shop.example")
+        )
+        fallback.scope = try EndpointScope(sources: ["src_none"])
+        _ = try await registry.create(fallback, request: nil)
+        var endpoint = try EndpointTests.endpoint("down")
+        endpoint.notifyBy = try .init(within: .seconds(300), fallback: fallback.id)
+        _ = try await registry.create(endpoint, request: nil)
+        hook.script(Array(repeating: .failed("answered 500"), count: 1000))
+
+        let sources = (1...20).map { "src_\($0)" }
+        try await notifying {
+            for source in sources {
+                let key = Sample.key(source)
+                rig.upstream.script(key.source, [.status("consumed", final: true)])
+                _ = try await rig.store.enqueue([try NewWatch(key: key)])
+            }
+            try await rig.timePasses(by: .seconds(1), until: "the circuit is open") {
+                try await deliveries.lane(endpoint.lane)?.circuit == .open
+            }
+            #expect(mail.attempts == [])
+            try await rig.timePasses(by: .seconds(1), until: "the fallback is told of all") {
+                mail.attempts.count >= sources.count
+            }
+            // A busy machine lets virtual time run ahead of the tasks that live in it.
+            let late = rig.clock.now.offset
+            #expect(late >= .seconds(300) && late < .seconds(600), "\(late)")
+            rig.clock.advance(by: .seconds(60))
+            try await rig.timePasses(by: .seconds(1), until: "a minute later") {
+                rig.clock.now.offset > late + .seconds(120)
+            }
+        }
+        #expect(mail.attempts.map { "\($0.event.key.source)" }.sorted() == sources.sorted())
+        // Of those that were not tried, most were never: that is what the circuit is for.
+        #expect(hook.attempts.count < 2 * sources.count)
+    }
+
+    /// Runs all of a notifier beside a worker.
+    private func notifying(_ body: () async throws -> Void) async throws {
+        let clock = rig.clock
+        let reader = OutboxReader(
+            outbox: rig.store,
+            deliveries: deliveries,
+            directory: directory,
+            owner: Sample.owner,
+            clock: clock,
+            logger: Sample.quiet
+        )
+        let notifier = Reconciler(
+            name: "notifier",
+            queue: deliveries,
+            handler: DeliveryHandler(
+                store: rig.store,
+                directory: directory,
+                deliveries: deliveries,
+                channels: [hook, mail],
+                logger: Sample.quiet
+            ),
+            settings: ReconcilerSettings(
+                owner: Sample.owner,
+                concurrency: 8,
+                lease: .seconds(60),
+                lane: .unlimited,
+                drainTimeout: .seconds(5)
+            ),
+            clock: clock,
+            logger: Sample.quiet
+        )
+        let sweep = FallbackSweep(
+            watches: rig.store,
+            deliveries: deliveries,
+            directory: directory,
+            clock: clock,
+            logger: Sample.quiet
+        )
+        sweep.own(Set(0..<deliveries.partitions))
+        try await running(rig.worker().run) {
+            try await running(reader.run) {
+                try await running(sweep.run) {
+                    try await running(notifier.run, body)
+                }
+            }
+        }
+    }
+}
