@@ -26,6 +26,20 @@ public struct Endpoint: Hashable, Sendable {
     public let sources: [String]
     /// Whether it is told only how watches end.
     public let isFinalOnly: Bool
+    /// What a watch's metadata must have; empty for any.
+    public let metadata: [String: String]
+    /// Whether after a failure only the newest of the events that wait is told.
+    public let isCoalescing: Bool
+    /// `default`, `fast` or `none`, or the waits after each failure: `5s, 1m`.
+    public let retry: String
+    /// For one attempt, as `10s`; nil for the server's own.
+    public let timeout: String?
+    /// How fast it is told; nil for what holds for every endpoint.
+    public let limit: Limit?
+    /// The names of the headers it asked for; the server never tells their values.
+    public let headerNames: [String]
+    /// The fallback: who is told when it has not accepted an event in time.
+    public let notifyBy: NotifyBy?
     /// `full` or `thin`.
     public let payload: String
     /// How many secrets sign right now, of which all but the newest end by themselves.
@@ -38,6 +52,24 @@ public struct Endpoint: Hashable, Sendable {
     public let heldUntil: Date?
     /// The endpoint as the server sent it.
     public let json: String
+
+    /// How fast an endpoint is told.
+    public struct Limit: Hashable, Sendable, Decodable {
+        /// Messages a second.
+        public let rate: Double
+        /// Messages at once after a pause.
+        public let burst: Double
+        /// Attempts at a time.
+        public let concurrency: Int
+    }
+
+    /// Who is told when an endpoint has not accepted an event in time.
+    public struct NotifyBy: Hashable, Sendable, Decodable {
+        /// The span from the recording of the event, as `5m`.
+        public let within: String
+        /// The other endpoint: `ep_…`.
+        public let endpoint: String
+    }
 
     /// Reads an endpoint; nil when the text is not one.
     init?(json: String) {
@@ -54,6 +86,13 @@ public struct Endpoint: Hashable, Sendable {
         types = wire.types
         sources = wire.sources
         isFinalOnly = wire.finalOnly
+        metadata = wire.metadata ?? [:]
+        isCoalescing = wire.coalesce ?? false
+        retry = wire.retry?.text ?? "default"
+        timeout = wire.timeout
+        limit = wire.limit
+        headerNames = (wire.headers ?? [:]).keys.sorted()
+        notifyBy = wire.notifyBy
         payload = wire.payload
         secretCount = wire.secrets.count
         self.createdAt = createdAt
@@ -64,6 +103,20 @@ public struct Endpoint: Hashable, Sendable {
 
     private struct Wire: Decodable {
         struct Secret: Decodable {}
+
+        /// A name, or the waits.
+        struct Retry: Decodable {
+            let text: String
+
+            init(from decoder: any Decoder) throws {
+                let container = try decoder.singleValueContainer()
+                if let name = try? container.decode(String.self) {
+                    text = name
+                } else {
+                    text = try container.decode([String].self).joined(separator: ", ")
+                }
+            }
+        }
 
         struct Health: Decodable {
             let failingSince: String?
@@ -84,7 +137,14 @@ public struct Endpoint: Hashable, Sendable {
         let disabledReason: String?
         let types: [String]
         let sources: [String]
+        let metadata: [String: String]?
         let finalOnly: Bool
+        let coalesce: Bool?
+        let retry: Retry?
+        let timeout: String?
+        let limit: Limit?
+        let headers: [String: String]?
+        let notifyBy: NotifyBy?
         let payload: String
         let secrets: [Secret]
         let createdAt: String
@@ -92,6 +152,8 @@ public struct Endpoint: Hashable, Sendable {
 
         enum CodingKeys: String, CodingKey {
             case id, account, name, url, secret, state, types, sources, payload, secrets, health
+            case metadata, coalesce, retry, timeout, limit, headers
+            case notifyBy = "notify_by"
             case disabledReason = "disabled_reason"
             case finalOnly = "final_only"
             case createdAt = "created_at"

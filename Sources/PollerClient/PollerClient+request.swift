@@ -105,7 +105,8 @@ extension PollerClient {
             return "it closed the connection"
         case let error as NIOConnectionError:
             if let dns = error.dnsAError ?? error.dnsAAAAError { return "\(dns)" }
-            return error.connectionErrors.first.map { "\($0.error)" } ?? "connection refused"
+            return error.connectionErrors.first.map { reason($0.error) } ?? "Connection refused"
+        case let error as IOError: return unsafe String(cString: strerror(error.errnoCode))
         default: return "\(error)"
         }
     }

@@ -2,14 +2,18 @@ import StripeAPI
 
 extension Failure {
     /// A failed call to Stripe; statuses as for one to our own server.
-    init(_ error: StripeError, base: String) {
+    ///
+    /// A read has no effect, so it is repeated as one likes.
+    init(_ error: StripeError, base: String, isRead: Bool) {
         switch error {
         case .transport:
-            message = """
-                \(base): \(error)
-                Check the network, or POLLER_STRIPE_API_BASE. What was asked may have happened \
-                all the same: repeat it with the same --idempotency-key only.
-                """
+            let advice =
+                isRead
+                ? ""
+                : " What was asked may have happened all the same: repeat it with the same "
+                    + "--idempotency-key only."
+            message =
+                "\(base): \(error)\nCheck the network, or POLLER_STRIPE_API_BASE.\(advice)"
             exitStatus = 69
         case .invalidRequest:
             message = error.description

@@ -110,6 +110,18 @@ def test_ids_from_standard_input_and_the_bad_one_is_named(chaos, tmp_path: Path)
     assert str(tmp_path / "none") in missing.stderr
 
 
+def test_follow_says_at_once_that_nobody_watches_the_source(calm: Cluster):
+    environ = os.environ | {"POLLER_URL": calm.api.url}
+    with subprocess.Popen(
+        [program("pollerctl"), "follow", "src_nope"], env=environ, stderr=subprocess.PIPE, text=True
+    ) as follow:
+        try:
+            assert "nobody watches src_nope yet; waiting" in follow.stderr.readline()
+            assert follow.poll() is None, "it goes on waiting"
+        finally:
+            follow.kill()
+
+
 def test_tables_and_colours_stay_on_terminals(calm: Cluster):
     done = run("pollerctl", "list", env={"POLLER_URL": calm.api.url})
     assert done.returncode == 0
@@ -154,6 +166,12 @@ def test_check_config_accepts_what_is_right():
     done = run("pollerd", "check-config", env={"POLLER_LEASE": "15s"})
     assert done.returncode == 0, done.stderr
     assert "POLLER_LEASE=15s" in done.stdout
+    assert all(re.match(r"[a-z_0-9]+ {2,}\S", line) for line in done.stdout.splitlines()), done.stdout
+
+
+def test_a_configuration_file_that_is_not_there_is_told_as_such(tmp_path):
+    done = run("pollerd", "check-config", "--config", str(tmp_path / "none.yaml"))
+    assert done.returncode == 78 and "does not exist" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize(

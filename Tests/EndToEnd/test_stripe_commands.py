@@ -159,6 +159,7 @@ def ach(calm: Cluster) -> str:
         "--watch", "--policy", "interactive",
     )
     assert made["next"]["step"] == "verify", made["next"]
+    assert "AMOUNT AMOUNT" in made["next"]["text"], made["next"]
     return made["object"]["id"]
 
 

@@ -138,16 +138,24 @@ struct EndpointTests {
         let now = VirtualTime.start
         var endpoint = try Self.endpoint()
         endpoint.secrets = [EndpointSecret(secrets[0])]
-        endpoint.rotate(to: secrets[1], overlap: .seconds(60), at: now)
+        try endpoint.rotate(to: secrets[1], overlap: .seconds(60), at: now)
         #expect(endpoint.secrets(at: now) == [secrets[1], secrets[0]])
         #expect(endpoint.secrets(at: now + .seconds(60)) == [secrets[1]])
         // A longer overlap later does not give the first one a longer life.
-        endpoint.rotate(to: secrets[2], overlap: .seconds(600), at: now + .seconds(1))
+        try endpoint.rotate(to: secrets[2], overlap: .seconds(600), at: now + .seconds(1))
         #expect(endpoint.secrets(at: now + .seconds(59)) == [secrets[2], secrets[1], secrets[0]])
         #expect(endpoint.secrets(at: now + .seconds(60)) == [secrets[2], secrets[1]])
-        endpoint.rotate(to: secrets[3], overlap: .seconds(600), at: now + .seconds(2))
-        #expect(endpoint.secrets.map(\.secret) == [secrets[3], secrets[2], secrets[1]])
-        endpoint.rotate(to: secrets[0], overlap: .zero, at: now + .seconds(3))
+        // A fourth would end one before its time.
+        let full = endpoint
+        let refusal = #expect(throws: InvalidInput.self) {
+            try endpoint.rotate(to: secrets[3], overlap: .seconds(600), at: now + .seconds(2))
+        }
+        #expect(refusal?.message.contains("until \(now + .seconds(60))") == true)
+        #expect(endpoint == full)
+        var later = full
+        try later.rotate(to: secrets[3], overlap: .seconds(600), at: now + .seconds(60))
+        #expect(later.secrets.map(\.secret) == [secrets[3], secrets[2], secrets[1]])
+        try endpoint.rotate(to: secrets[0], overlap: .zero, at: now + .seconds(3))
         #expect(endpoint.secrets.map(\.secret) == [secrets[0]])
     }
 
@@ -157,7 +165,12 @@ struct EndpointTests {
         var endpoint = try Self.endpoint()
         for _ in 0..<2 {
             let secret = WebhookSecret(using: &chance)
-            endpoint.rotate(to: secret, overlap: .seconds(9), request: "k", at: VirtualTime.start)
+            try endpoint.rotate(
+                to: secret,
+                overlap: .seconds(9),
+                request: "k",
+                at: VirtualTime.start
+            )
         }
         #expect(endpoint.secrets.count == 2)
     }

@@ -135,6 +135,8 @@ import Testing
             try await client(address).get("/v1/sources/src_1")
         }
         #expect(kind(error) == .connection)
+        let said = error.map { "\($0)" } ?? ""
+        #expect(said.hasSuffix("Connection refused"), "\(said)")
     }
 
     @Test("a redirect is an answer, never followed: the key stays with the host it was meant for")

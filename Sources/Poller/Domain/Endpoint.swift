@@ -194,7 +194,8 @@ package struct Endpoint: Hashable, Sendable {
             let end = kept.compactMap(\.endsAt).min().map { " until \($0)" } ?? ""
             throw InvalidInput(
                 field: "overlap",
-                message: "\(kept.count) secrets are live\(end); wait, or rotate with an overlap of 0s"
+                message:
+                    "\(kept.count) secrets are live\(end); wait, or rotate with an overlap of 0s"
             )
         }
         secrets = [EndpointSecret(secret, request: request)] + kept

@@ -28,7 +28,7 @@ extension EndpointRoutes {
         guard old.url.isWebhook else {
             throw Problem(
                 .invalidValue,
-                "Only https:// endpoints have a secret; this one is \(old.url.scheme):.",
+                "Only webhooks have a secret; this one is \(old.url.scheme):.",
                 field: "url"
             )
         }
@@ -46,8 +46,17 @@ extension EndpointRoutes {
         let repeated = request.headers[.idempotencyKey].map { key in
             EndpointRequest(account: old.account, key: key, body: []).key
         }
+        var refusal: InvalidInput?
         let rotated = try await desk.store.update(old.id) { endpoint, now in
-            endpoint.rotate(to: secret, overlap: overlap, request: repeated, at: now)
+            do throws(InvalidInput) {
+                try endpoint.rotate(to: secret, overlap: overlap, request: repeated, at: now)
+                refusal = nil
+            } catch {
+                refusal = error
+            }
+        }
+        if let refusal {
+            throw Problem(.tooManySecrets, "\(refusal.message).", field: refusal.field)
         }
         guard let rotated else { throw Problem.endpointNotFound(old.id) }
         return Self.shown(rotated)

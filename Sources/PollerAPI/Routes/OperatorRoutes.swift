@@ -85,7 +85,9 @@ struct OperatorRoutes {
     @Sendable
     private func cluster() async -> [Finding] {
         do {
-            return ClusterHealth(survey: try await surveyor.look()).results
+            let survey = try await surveyor.look()
+            let trouble = try await DeliveryTrouble(backend.deliveries, stats: survey.deliveries)
+            return ClusterHealth(survey: survey, trouble: trouble).results
         } catch {
             let action = "is Redis up, and its URL right?"
             return [("cluster", HealthResult(.failed, "\(error)", action: action))]

@@ -13,11 +13,13 @@ struct ClusterHealth {
     private static let namedMax = 3
 
     let survey: ClusterSurvey
+    /// What the lists of deliveries tell; nil when there are too many to read them for this.
+    var trouble: DeliveryTrouble?
 
     /// Every answer by its name, in the order an operator wants to read them.
     var results: [(name: String, result: HealthResult)] {
         [
-            ("workers", workers), ("backlog", backlog), ("lanes", lanes),
+            ("workers", workers), ("notifiers", notifiers), ("backlog", backlog), ("lanes", lanes),
             ("quarantine", quarantine), ("outbox", outbox),
             ("deliveries", deliveries),
         ]
@@ -30,13 +32,34 @@ struct ClusterHealth {
         guard survey.workers == 0 else {
             return HealthResult(
                 .ok,
-                "\(survey.workers) polling, \(survey.notifiers) delivering, \(open) open watches"
+                "\(survey.workers) polling, \(open) open watches"
             )
         }
         let action = "start one with pollerd worker, on as many machines as you like"
         return open > 0
             ? HealthResult(.failed, "none is alive and \(open) watches wait", action: action)
             : HealthResult(.warning, "none is alive", action: action)
+    }
+
+    /// Workers alone are a failure: what they see is told to nobody.
+    private var notifiers: HealthResult {
+        let open = survey.deliveries.pending + survey.deliveries.leased
+        guard survey.notifiers == 0 else {
+            return HealthResult(.ok, "\(survey.notifiers) delivering, \(open) open deliveries")
+        }
+        let action = "start one with pollerd notifier, on as many machines as you like"
+        guard open == 0 else {
+            return HealthResult(
+                .failed,
+                "none delivers and \(open) deliveries wait",
+                action: action
+            )
+        }
+        return HealthResult(
+            survey.members.isEmpty ? .warning : .failed,
+            "none delivers",
+            action: action
+        )
     }
 
     /// Paused lanes are left out: a person wants them to wait.
@@ -116,21 +139,33 @@ struct ClusterHealth {
     }
 
     private var deliveries: HealthResult {
-        let (dead, down) = (survey.deliveries.quarantined, survey.deliveries.circuitsOpen)
-        guard dead == 0 else {
-            return HealthResult(
-                .warning,
-                "\(dead) gave up at least one event",
-                action: "see pollerctl delivery list --state dead and the attempts of one, then "
+        let dead = trouble?.dead ?? survey.deliveries.quarantined
+        let down = survey.deliveries.circuitsOpen
+        let failing = trouble?.failing ?? 0
+        var (seen, actions): ([String], [String]) = ([], [])
+        if down > 0 {
+            seen.append("\(down) endpoints do not answer; they are probed by themselves")
+        }
+        if failing > 0 {
+            seen.append("\(failing) are failing and tried again")
+        }
+        if down > 0 || failing > 0 {
+            actions.append(
+                "see pollerctl delivery list --state failing; pollerctl delivery retry tries at once"
+            )
+        }
+        if dead > 0 {
+            seen.append("\(dead) gave up at least one event")
+            actions.append(
+                "see pollerctl delivery list --state dead and the attempts of one, then "
                     + "pollerctl delivery retry, or replay for a whole endpoint"
             )
         }
-        guard down == 0 else {
+        guard seen.isEmpty else {
             return HealthResult(
                 .warning,
-                "\(down) endpoints do not answer; they are probed by themselves",
-                action: "see pollerctl delivery list --state failing; pollerctl delivery retry "
-                    + "tries at once"
+                seen.joined(separator: "; "),
+                action: actions.joined(separator: "; ")
             )
         }
         let waiting = survey.deliveries.pending

@@ -31,12 +31,19 @@ struct WebhookFailure: Hashable, Sendable {
             (kind, reason) = (.blocked, "the connection led to another address")
         case let error as IOError:
             kind = error.errnoCode == ECONNRESET || error.errnoCode == EPIPE ? .reset : .connect
-            reason = String("\(error)".prefix(160))
-        case is NIOConnectionError:
-            (kind, reason) = (.connect, "nobody can be reached there: \("\(error)".prefix(160))")
+            reason = Self.words(error)
+        case let error as NIOConnectionError:
+            let cause = error.connectionErrors.lazy.compactMap { $0.error as? IOError }.first
+            let why = cause.map(Self.words) ?? String("\(error)".prefix(160))
+            (kind, reason) = (.connect, "nobody can be reached there: \(why)")
         default:
             (kind, reason) = (.reset, String("\(error)".prefix(160)))
         }
+    }
+
+    /// The system's words: `Connection refused`. NIO's own tell a refusal as a reset.
+    private static func words(_ error: IOError) -> String {
+        unsafe String(cString: strerror(error.errnoCode))
     }
 
     /// The attempt's result.

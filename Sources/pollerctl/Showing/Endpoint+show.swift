@@ -30,8 +30,18 @@ extension Endpoint {
         add("held until", heldUntil?.shown, .careful)
         add("types", typesShown)
         if !sources.isEmpty { add("sources", sources.joined(separator: ", ")) }
+        if !metadata.isEmpty { add("metadata", metadataShown) }
         if isFinalOnly { add("told", "only how watches end") }
+        if isCoalescing { add("coalesce", "after a failure only the newest event") }
         add("payload", payload)
+        add("retry", retry)
+        add("timeout", timeout)
+        if let limit {
+            let (rate, burst) = (Self.number(limit.rate), Self.number(limit.burst))
+            add("limit", "\(rate)/s, burst \(burst), concurrency \(limit.concurrency)")
+        }
+        if !headerNames.isEmpty { add("headers", headerNames.joined(separator: ", ")) }
+        if let notifyBy { add("notify by", "\(notifyBy.endpoint) after \(notifyBy.within)") }
         if secretCount > 1 { add("secrets", "\(secretCount) sign right now") }
         add("created", createdAt.shown)
         add("secret", secret, .careful)
@@ -47,6 +57,14 @@ extension Endpoint {
     }
 
     private var typesShown: String { types.isEmpty ? "all" : types.joined(separator: ", ") }
+
+    private var metadataShown: String {
+        metadata.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: ", ")
+    }
+
+    private static func number(_ value: Double) -> String {
+        Int(exactly: value).map(String.init) ?? String(value)
+    }
 
     private var colour: Terminal.Colour? { isEnabled ? .good : .bad }
 }

@@ -16,10 +16,14 @@ struct DeliveryRoutesTests {
         _ api: LiveAPI,
         _ source: String,
         _ state: DeliveryState,
-        _ verdict: Verdict
+        _ verdict: Verdict,
+        endpoint: EndpointID? = nil
     ) async throws -> DeliveryID {
         let key = try WatchKey(account: .main, source: SourceID(source), kind: .source)
-        let mark = DeliveryMark(url: try NotifyURL(Self.url), watch: key)
+        let url = try NotifyURL(Self.url)
+        let mark =
+            endpoint.map { DeliveryMark(endpoint: $0, watch: key) }
+            ?? DeliveryMark(url: url, watch: key)
         let deliveries = api.backend.deliveries
         try await deliveries.mark([mark])
         let id = deliveries.id(of: mark.endpoint, key)
@@ -126,6 +130,39 @@ struct DeliveryRoutesTests {
         }
     }
 
+    @Test("a retry of a disabled endpoint says to enable it first")
+    func retryDisabled() async throws {
+        try await LiveAPI.run { api in
+            let made = try await api.post("/v1/endpoints", #"{"url":"\#(Self.url)"}"#)
+            let endpoint = try EndpointID(try #require(made["id"]))
+            let state = DeliveryState(cursor: 2, attempts: 9, dead: [1])
+            let id = try await fail(api, "src_1", state, .setAside, endpoint: endpoint)
+            _ = try await api.post("/v1/endpoints/\(endpoint)/disable")
+            let refused = try await api.post("/v1/deliveries/\(id)/retry")
+            #expect(refused.status == 409 && refused.code == "endpoint_disabled")
+            let advice = "pollerctl endpoint enable \(endpoint)"
+            #expect(refused["detail"]?.contains(advice) == true, "\(refused.text)")
+            _ = try await api.post("/v1/endpoints/\(endpoint)/enable")
+            #expect(try await api.post("/v1/deliveries/\(id)/retry").status == 200)
+        }
+    }
+
+    @Test("the doctor counts as many dead and failing deliveries as the lists show")
+    func doctor() async throws {
+        try await LiveAPI.run { api in
+            try await api.announce("worker,notifier", host: "one")
+            _ = try await fail(api, "src_1", DeliveryState(dead: [1]), .setAside)
+            let goesOn = DeliveryState(cursor: 1, failures: 1, attempts: 2, dead: [1])
+            _ = try await fail(api, "src_2", goesOn, .next(after: .seconds(60)))
+            let dead = try await api.get("/v1/deliveries?state=dead").list("data").count
+            #expect(dead == 2)
+            let checks = try await api.get("/v1/doctor").list("checks")
+            let check = checks.first { $0["name"] as? String == "deliveries" }
+            let message = try #require(check?["message"] as? String)
+            #expect(message == "1 are failing and tried again; \(dead) gave up at least one event")
+        }
+    }
+
     @Test("a replay revives what is dead at an endpoint, and a dry run only counts")
     func replay() async throws {
         try await LiveAPI.run { api in
@@ -185,6 +222,9 @@ struct DeliveryRoutesTests {
             #expect(get.output.contains("given up") && get.output.contains(Self.url))
             let retry = try await CommandRun.pollerctl("delivery", "retry", id, url: api.url)
             #expect(retry.output == "\(id) sends events 1, 2 again\n")
+            let some = try await CommandRun.pollerctl("delivery", "retry", "no", id, url: api.url)
+            #expect(some.status == 1 && some.errors.contains("no: "), "\(some)")
+            #expect(some.output == "\(id) sends events 1, 2 again\n", "the others go on")
             let wrong = try await CommandRun.pollerctl(
                 "delivery",
                 "replay",

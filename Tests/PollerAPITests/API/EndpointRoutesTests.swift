@@ -173,6 +173,8 @@ struct EndpointRoutesTests {
             let again = try await api.request(.POST, path + "/rotate", headers: headers)
             #expect(first["secret"] != nil && first["secret"] == again["secret"])
             #expect(first.list("secrets").count == 3)
+            let fourth = try await api.post(path + "/rotate", #"{"overlap":"1m"}"#)
+            #expect(fourth.status == 409 && fourth.code == "too_many_secrets", "\(fourth.text)")
             let last = try await api.post(path + "/rotate", #"{"overlap":"0s"}"#)
             #expect(last.list("secrets").count == 1)
             #expect(try await api.post(path + "/rotate", #"{"overlap":"8d"}"#).status == 422)

@@ -35,8 +35,8 @@ struct OperatorRoutesTests {
             #expect(answer.json["healthy"] as? Bool == false)
             #expect(
                 answer.list("checks").map { $0["name"] as? String } == [
-                    "redis.persistence", "smtp", "workers", "backlog", "lanes", "quarantine",
-                    "outbox", "deliveries",
+                    "redis.persistence", "smtp", "workers", "notifiers", "backlog", "lanes",
+                    "quarantine", "outbox", "deliveries",
                 ]
             )
         }
@@ -54,7 +54,7 @@ struct OperatorRoutesTests {
             let answer = try await api.get("/v1/doctor")
             #expect(answer.json["healthy"] as? Bool == true)
             let statuses = answer.list("checks").map { $0["status"] as? String }
-            let wanted = ["ok", "ok", "warning", "warning", "ok", "ok"]
+            let wanted = ["ok", "ok", "ok", "warning", "warning", "ok", "ok"]
             #expect(statuses == wanted, "\(answer.text)")
             api.plan.setDown(true)
             let blind = try await api.get("/v1/doctor")

@@ -157,6 +157,35 @@ struct SurveyTests {
         #expect(try Self.health("outbox", many).status == .warning)
     }
 
+    @Test("no notifier is a failure where anybody works or anything waits")
+    func notifiers() throws {
+        let empty = Self.survey([], roles: [])
+        #expect(try Self.health("notifiers", empty).status == .warning)
+        let waiting = Self.survey([], deliveries: StoreStats(pending: 2, leased: 1), roles: [])
+        let stuck = try Self.health("notifiers", waiting)
+        #expect(stuck.status == .failed && stuck.message.contains("3 deliveries wait"))
+        #expect(stuck.action?.contains("pollerd notifier") == true)
+        let workers = Self.survey([], roles: ["worker"])
+        #expect(try Self.health("notifiers", workers).status == .failed)
+        let two = try Self.health("notifiers", Self.survey([], roles: ["notifier", "notifier"]))
+        #expect(two.status == .ok && two.message.contains("2 delivering"))
+    }
+
+    @Test("a dead letter hides no endpoint that is down, and the lists are told as they are")
+    func trouble() throws {
+        let both = Self.survey([], deliveries: StoreStats(quarantined: 2, circuitsOpen: 3))
+        let result = try Self.health("deliveries", both)
+        for part in ["2 gave up", "3 endpoints do not answer"] {
+            #expect(result.message.contains(part), "\(result)")
+        }
+        for part in ["--state dead", "--state failing"] {
+            #expect(result.action?.contains(part) == true, "\(result)")
+        }
+        let listed = ClusterHealth(survey: both, trouble: DeliveryTrouble(failing: 4, dead: 5))
+        let exact = try #require(listed.results.first { $0.name == "deliveries" }).result
+        #expect(exact.message.contains("4 are failing") && exact.message.contains("5 gave up"))
+    }
+
     @Test("dead letters and endpoints that are down are warnings that say what to do")
     func deliveries() throws {
         let dead = Self.survey([], deliveries: StoreStats(quarantined: 2))

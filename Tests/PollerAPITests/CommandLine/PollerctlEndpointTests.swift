@@ -70,6 +70,12 @@ struct PollerctlEndpointTests {
             #expect(try await Self.run(api, "get", id).output.contains("disabled: holidays"))
             #expect(try await Self.run(api, "enable", id).output == "\(id) is told again\n")
             let got = try await Self.run(api, "get", id)
+            for fact in [
+                "metadata  shop=berlin", "retry     fast", "timeout   9s",
+                "limit     2.5/s, burst", "headers   X-Key\n", "payload   thin",
+            ] {
+                #expect(got.output.contains(fact), "\(fact) in \(got.output)")
+            }
             #expect(!got.output.contains("whsec_"))
             #expect(try await Self.run(api, "remove", id).output == "\(id) is gone\n")
             let gone = try await Self.run(api, "get", id)
@@ -91,6 +97,7 @@ struct PollerctlEndpointTests {
             let bad = try await Self.run(api, "test", id)
             #expect(bad.status == 1)
             #expect(bad.output.contains("not accepted: server_error, answered 500"))
+            #expect(bad.output.components(separatedBy: "500").count == 2, "said once")
             let rotated = try await Self.run(api, "rotate", id, "--overlap", "1h")
             #expect(rotated.output.contains("whsec_"))
             #expect(rotated.output.contains("2 sign right now"))

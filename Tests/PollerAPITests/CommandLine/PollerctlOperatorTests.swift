@@ -106,6 +106,7 @@ struct PollerctlOperatorTests {
             #expect(json.output.contains(#""place":"waiting""#))
             #expect(json.output.contains(#""lane":{"id":"default/sources""#))
             let stats = try await CommandRun.pollerctl("stats", url: api.url)
+            #expect(stats.output.hasPrefix("count\twatches\tdeliveries\npending\t1\t0\n"))
             #expect(stats.output.contains("lanes paused"))
             #expect(stats.output.contains("oldest overdue"))
             let top = try await CommandRun.pollerctl("top", url: api.url)
@@ -130,6 +131,9 @@ struct PollerctlOperatorTests {
             #expect(sick.output.contains("workers: none is alive and 1 watches wait"))
             #expect(sick.output.contains("→ start one with pollerd worker"))
             try await api.announce("worker", host: "box-1")
+            let mute = try await CommandRun.pollerctl("doctor", url: api.url)
+            #expect(mute.status == 1 && mute.output.contains("notifiers: none delivers"))
+            try await api.announce("notifier", host: "box-2")
             #expect(try await CommandRun.pollerctl("doctor", url: api.url).status == 0)
         }
     }
@@ -143,7 +147,8 @@ struct PollerctlOperatorTests {
             ["lane", "limit", "a/b", "--rate", "nan"], ["lane", "pause"],
             ["quarantine", "redrive"],
             ["quarantine", "redrive", "--all", "src_1"], ["top", "--interval", "1ms"],
-            ["follow", "--types", "chargeable"],
+            ["follow", "--types", "chargeable"], ["delivery", "list", "--account", "a"],
+            ["delivery", "list", "--kind", "charge"],
         ] {
             let done = try await CommandRun.run(usage, url: nowhere)
             #expect(done.status == 64, "\(usage): \(done.errors)")
@@ -154,6 +159,7 @@ struct PollerctlOperatorTests {
         ] {
             let done = try await CommandRun.run(command, url: nowhere)
             #expect(done.status == 69, "\(command): \(done.errors)")
+            #expect(done.errors.contains(": Connection refused\n"), "\(done.errors)")
         }
     }
 }

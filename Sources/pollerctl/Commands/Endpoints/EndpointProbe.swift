@@ -22,8 +22,9 @@ struct EndpointProbe: AsyncParsableCommand {
                 let what = result.isDelivered ? "accepted" : "not accepted: "
                 let reason = result.reason ?? ""
                 // Most reasons name the status themselves.
-                let answered = result.code.map { ", answered \($0)" }
-                    .flatMap { reason.contains($0.dropFirst(2)) ? nil : $0 } ?? ""
+                let answered =
+                    result.code.map { "answered \($0)" }
+                    .flatMap { reason.contains($0) ? nil : ", \($0)" } ?? ""
                 let took = result.durationMs.map { ", \($0) ms" } ?? ""
                 let why = result.isDelivered ? "" : "\(result.kind), \(reason)"
                 Terminal.printLine(Terminal.clean(what + why + answered + took))

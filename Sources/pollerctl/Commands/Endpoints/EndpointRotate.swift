@@ -8,7 +8,8 @@ struct EndpointRotate: AsyncParsableCommand {
         abstract: "Make a new secret, shown now and never again.",
         discussion: """
             Until the overlap ends both sign every message, so that the receiver can be changed \
-            without losing one; --overlap 0s ends the old secrets at once.
+            without losing one; --overlap 0s ends the old secrets at once. \
+            At most three are live: a fourth waits until one has ended.
             """
     )
 

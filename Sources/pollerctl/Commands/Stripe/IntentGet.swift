@@ -19,7 +19,7 @@ struct IntentGet: AsyncParsableCommand {
 
     func run() async throws {
         let secret = clientSecret.map(ClientSecret.init(rawValue:))
-        let found = try await stripe.perform { client throws(StripeError) in
+        let found = try await stripe.perform(isRead: true) { client throws(StripeError) in
             try await client.retrievePaymentIntent(intent, clientSecret: secret)
         }
         try found.show(json: watching.server.json)

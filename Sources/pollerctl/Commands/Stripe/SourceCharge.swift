@@ -46,7 +46,7 @@ struct SourceCharge: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let found = try await stripe.perform { client throws(StripeError) in
+        let found = try await stripe.perform(isRead: true) { client throws(StripeError) in
             try await client.retrieveSource(source)
         }
         guard found.status == .chargeable else {

@@ -21,6 +21,7 @@ struct StripeOptions: ParsableArguments {
 
     /// Runs calls against Stripe; failures become a message and an exit status.
     func perform<Value>(
+        isRead: Bool = false,
         _ body: (StripeClient) async throws(StripeError) -> Value
     ) async throws
         -> Value
@@ -43,7 +44,7 @@ struct StripeOptions: ParsableArguments {
         do throws(StripeError) {
             return try await body(StripeClient(configuration: configuration))
         } catch {
-            let failure = Failure(error, base: configuration.baseURL)
+            let failure = Failure(error, base: configuration.baseURL, isRead: isRead)
             Terminal.printError(failure.message)
             throw ExitCode(failure.exitStatus)
         }

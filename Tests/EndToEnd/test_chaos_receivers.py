@@ -1,0 +1,62 @@
+"""Receivers at their worst, while notifiers and Redis are killed: everything arrives, in order."""
+
+import random
+import time
+
+from harness.cluster import Cluster
+from harness.waiting import wait_until
+from harness.wild_receiver import TROUBLE, WildReceiver
+
+SOURCES = 60
+STATUSES = ("chargeable", "consumed")
+# A killed notifier holds what it was trying for its lease of 45 s.
+DELIVERED_WITHIN_S = 90
+
+
+def test_wild_receivers_get_every_event_in_order_whatever_is_killed(chaos):
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    cluster: Cluster = chaos(notifiers=2, listen=False)
+    receivers = [WildReceiver(seed + number) for number in range(2)]
+    sources = cluster.sandbox.create_sources(SOURCES)
+    try:
+        for receiver in receivers:
+            body = {"url": receiver.url, "retry": ["1s"] * 20, "timeout": "2s"}
+            made = cluster.api.request("POST", "/v1/endpoints", json=body)
+            assert made.status_code == 201, made.text
+        for source in sources:
+            cluster.enqueue(source, notify=[])
+        for status in STATUSES:
+            for source in sources:
+                cluster.sandbox.set_status(source, status)
+                time.sleep(0.02)
+            victim = chance.choice(cluster.notifiers)
+            victim.kill9()
+            victim.start().wait_ready()
+            if status == STATUSES[0]:
+                cluster.redis.kill9()
+                cluster.redis.start()
+        for source in sources:
+            cluster.wait_status(source, STATUSES[-1], timeout_s=40)
+        recorded = {source: cluster.api.events(source) for source in sources}
+        tried = {name: sum(r.met[name] for r in receivers) for name in TROUBLE}
+        assert all(tried.values()), f"some trouble was not met: {tried}"
+        for receiver in receivers:
+            receiver.calm()
+        wanted = {event["id"] for events in recorded.values() for event in events}
+        for receiver in receivers:
+            wait_until(
+                lambda receiver=receiver: wanted <= receiver.receipts.ids(),
+                DELIVERED_WITHIN_S,
+                "every event accepted",
+                pause_s=0.2,
+            )
+        history = cluster.history(recorded)
+        for receiver in receivers:
+            # Twice is what at least once means, after a crash, or after an answer that was cut.
+            history.channel("webhook", receiver.receipts, doubles=True)
+        history.verdict()
+    finally:
+        for receiver in receivers:
+            receiver.close()
