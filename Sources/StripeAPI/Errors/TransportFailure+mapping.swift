@@ -52,7 +52,7 @@ extension TransportFailure {
         }
     }
 
-    /// The system's words: `Connection refused`. NIO's own tell a refusal as a reset.
+    /// What the system calls it, as NIO's own words tell a refusal as a reset.
     private static func words(_ error: IOError) -> String {
         unsafe String(cString: strerror(error.errnoCode))
     }
