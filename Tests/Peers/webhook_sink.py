@@ -46,6 +46,15 @@ def verdicts(secrets, body, headers):
     }
 
 
+LINES = threading.Lock()
+
+
+def say(line):
+    """Prints an object; the lines of requests that come together must not mix."""
+    with LINES:
+        print(json.dumps(line), flush=True)
+
+
 class Sink(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     secrets = []
@@ -67,7 +76,7 @@ class Sink(BaseHTTPRequestHandler):
             "body": body,
             "verified": verdicts(self.secrets, body, headers),
         }
-        print(json.dumps(line), flush=True)
+        say(line)
         self.answer(self.path.split("?")[0].strip("/").split("/"))
 
     def answer(self, parts):
@@ -89,7 +98,7 @@ class Sink(BaseHTTPRequestHandler):
                     self.wfile.flush()
                     time.sleep(pause)
             except OSError:
-                print(json.dumps({"cut": kind}), flush=True)
+                say({"cut": kind})
             self.close_connection = True
         elif kind == "hang":
             time.sleep(3600)
@@ -124,6 +133,8 @@ def main():
     if options.until_eof:
         threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
     Sink.secrets = options.secret
+    # The library's own backlog of five loses connections that are made together.
+    ThreadingHTTPServer.request_queue_size = 128
     server = ThreadingHTTPServer(("127.0.0.1", options.port), Sink)
     server.daemon_threads = True
     if options.cert:
@@ -131,11 +142,11 @@ def main():
         context.load_cert_chain(options.cert, options.key)
 
         def name_seen(_, name, __):
-            print(json.dumps({"sni": name}), flush=True)
+            say({"sni": name})
 
         context.sni_callback = name_seen
         server.socket = context.wrap_socket(server.socket, server_side=True)
-    print(json.dumps({"port": server.server_address[1]}), flush=True)
+    say({"port": server.server_address[1]})
     server.serve_forever()
 
 

@@ -44,8 +44,7 @@ struct WebhookPartsTests {
         ]
     )
     func badHosts(url: String) throws {
-        let notify = try NotifyURL(url)
-        #expect(throws: InvalidInput.self) { try HTTPTarget(notify) }
+        #expect(throws: InvalidInput.self) { try HTTPTarget(NotifyURL(url)) }
     }
 
     @Test("a URL is requested with its port and without its fragment")

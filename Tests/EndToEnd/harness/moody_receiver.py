@@ -52,8 +52,12 @@ class MoodyReceiver:
             def log_message(self, *_arguments) -> None:
                 """Says nothing: `requests` is the log."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+            # The library's own backlog of five loses connections that are made together.
+            request_queue_size = 128
+
+        self._server = Server(("127.0.0.1", 0), Handler)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self._server.server_port}/hook"
 

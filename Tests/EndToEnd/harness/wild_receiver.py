@@ -94,6 +94,8 @@ class WildReceiver:
 
         class Server(ThreadingHTTPServer):
             daemon_threads = True
+            # The library's own backlog of five loses connections that are made together.
+            request_queue_size = 128
 
             def handle_error(self, *_arguments) -> None:
                 """Connections of a notifier that was killed break; that is what is tested."""
