@@ -126,6 +126,7 @@ struct WebhookChannelTests {
         #expect(result.outcome == .failed)
         #expect(result.reason == "answered \(status): redirect not followed")
         #expect(result.kind == .redirect && result.code == status)
+        _ = try await sink.line("a request") { $0["path"] != nil }
         #expect(sink.lines.count { $0["path"] != nil } == 1)
     }
 
