@@ -48,7 +48,7 @@ struct FallbackSweepTests {
             }
             // A busy machine lets virtual time run ahead of the tasks that live in it.
             let late = rig.clock.now.offset
-            #expect(late >= .seconds(300) && late < .seconds(600), "\(late)")
+            #expect(late >= .seconds(300) && late < .seconds(3600), "\(late)")
             rig.clock.advance(by: .seconds(60))
             try await rig.timePasses(by: .seconds(1), until: "a minute later") {
                 rig.clock.now.offset > late + .seconds(120)
