@@ -111,6 +111,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     /// Gives a turn that a drain has cut off back where it stands, so that another process goes on
     /// at once and not when the span ends.
     private func giveBack(_ account: Account) async {
+        // Not a child: our own task is cancelled by now. It ends with the store's answer, or its timeout.
         let last = Task { [store, owner] in
             let turn = try await store.take(account.id, owner: owner, for: Self.span)
             guard turn.isOurs else { return }

@@ -13,6 +13,8 @@ package struct MeteredUpstream<Truth: Upstream, C: Clock>: Upstream where C.Dura
         let result = await truth.poll(watch, timeout: timeout)
         // Only Stripe counts reads; other systems have their own limits.
         guard watch.key.kind != .http else { return result }
+        // Nobody was asked.
+        if case .unserved = result { return result }
         meter.count(watch.key.account, isFirst: watch.state.attempts == 0)
         guard case .observed(var observation) = result else { return result }
         observation.stretch = meter.stretch(watch.key.account)

@@ -52,7 +52,7 @@ package struct PollHandler<Truth: Upstream>: Reconciling {
             isUrgent: decision.isUrgent,
             // A lane that slows down must know before its next claim.
             isNews: decision.change.event != nil || decision.signal != .fine,
-            isForOthers: result.name == "unserved"
+            isForOthers: result.isForOthers
         )
     }
 
@@ -184,6 +184,11 @@ package struct PollHandler<Truth: Upstream>: Reconciling {
 }
 
 extension PollResult {
+    /// Whether another process may do what this one cannot.
+    var isForOthers: Bool {
+        if case .unserved = self { true } else { false }
+    }
+
     /// Every ``name`` there is.
     package static let names = [
         "observed", "rate_limited", "lock_timeout", "unavailable", "unauthorized", "unserved",

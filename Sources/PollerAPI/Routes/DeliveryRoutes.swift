@@ -30,9 +30,11 @@ struct DeliveryRoutes {
             cursor: query.text("cursor")
         )
         guard let key = try Self.watch(query) else {
-            return Response(json: try await backend.deliveries.deliveries(wanted).json)
+            return Response(
+                json: try await backend.deliveries.deliveries(wanted).json { $0.json() }
+            )
         }
-        return Response(json: try await page(of: key, wanted).json)
+        return Response(json: try await page(of: key, wanted).json { $0.json() })
     }
 
     /// The watch that the parameters name; nil when they name none.

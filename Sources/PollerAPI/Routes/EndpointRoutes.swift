@@ -116,7 +116,7 @@ struct EndpointRoutes {
             limit: try query.integer("limit", in: 1...500) ?? 50,
             cursor: query.text("cursor")
         )
-        return Response(json: page.json)
+        return Response(json: page.json { $0.json() })
     }
 
     @Sendable

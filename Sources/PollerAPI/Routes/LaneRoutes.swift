@@ -34,14 +34,7 @@ struct LaneRoutes {
         } else {
             page = Self.page(of: try await surveyor.look(), after: cursor, limit: limit)
         }
-        var json = JSONObject()
-        json.add(
-            "data",
-            raw: JSONObject.array(page.items.map { $0.json(standard: backend.laneLimit) })
-        )
-        json.add("has_more", page.next != nil)
-        json.add("next", orNull: page.next)
-        return Response(json: json.text)
+        return Response(json: page.json { $0.json(standard: backend.laneLimit) })
     }
 
     private static func page(

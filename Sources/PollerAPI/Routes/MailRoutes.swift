@@ -22,22 +22,12 @@ struct MailRoutes {
         _ = try QueryParameters(request, allowed: [])
         try BodyReader.checkIdempotencyKey(request)
         try BodyReader.checkType(request, allowed: ["application/json"])
-        guard case .object(let members) = try await reader.json(request) else {
-            throw Problem(
-                .wrongType,
-                "A bounce is an object such as {\"recipient\":\"a@b.example\","
-                    + "\"type\":\"hard_bounce\"}."
-            )
-        }
-        for member in members where !Self.fields.contains(member.name) {
-            let shown = String(member.name.prefix(64))
-            throw Problem(
-                .unknownField,
-                "\(shown) is not known; a bounce has \(Self.fields.joined(separator: ", ")).",
-                field: shown
-            )
-        }
-        let body = RequestFields(members)
+        let body = try RequestFields(
+            try await reader.json(request),
+            of: "a bounce",
+            such: #"{"recipient":"a@b.example","type":"hard_bounce"}"#,
+            known: Self.fields
+        )
         guard let text = try body.string("recipient") else {
             throw Problem(.missingField, "recipient is required.", field: "recipient")
         }

@@ -20,7 +20,7 @@ struct QuarantineRoutes {
             allowed: ["status", "account", "kind", "limit", "cursor"]
         )
         let page = try await backend.watches.list(try ListQuery(query, state: .quarantined))
-        return Response(json: page.json)
+        return Response(json: page.json { $0.json() })
     }
 
     /// Redriving what is open already succeeds: the answer to the first try got lost.

@@ -71,18 +71,12 @@ struct ReplayRoutes {
         let (json, bytes) = try await reader.jsonAndBytes(request, orNone: true)
         if bytes.isEmpty { return RequestFields([]) }
         try BodyReader.checkType(request, allowed: ["application/json"])
-        guard case .object(let members) = json else {
-            throw Problem(.wrongType, "The body must be an object, not \(json.typeName).")
-        }
-        for member in members where !Self.fields.contains(member.name) {
-            let shown = String(member.name.prefix(64))
-            throw Problem(
-                .unknownField,
-                "\(shown) is not known; a replay has \(Self.fields.joined(separator: ", ")).",
-                field: shown
-            )
-        }
-        return RequestFields(members)
+        return try RequestFields(
+            json,
+            of: "a replay",
+            such: #"{"since":"2h"}"#,
+            known: Self.fields
+        )
     }
 
     private static func choice(_ fields: RequestFields) throws(Problem) -> ReplayJob.Choice {

@@ -42,7 +42,7 @@ struct WatchRoutes {
             request,
             allowed: ["state", "status", "account", "kind", "limit", "cursor"]
         )
-        return Response(json: try await watches.list(try ListQuery(query)).json)
+        return Response(json: try await watches.list(try ListQuery(query)).json { $0.json() })
     }
 
     @Sendable

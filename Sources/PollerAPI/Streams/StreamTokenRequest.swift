@@ -27,22 +27,12 @@ package struct StreamTokenRequest: Hashable, Sendable {
     ///
     /// Errors: a ``Problem`` that names the field.
     init(json: JSONValue) throws(Problem) {
-        guard case .object(let members) = json else {
-            throw Problem(
-                .wrongType,
-                "A token is asked for with an object such as {\"sources\":[\"src_…\"]}, "
-                    + "not \(json.typeName)."
-            )
-        }
-        for member in members where !Self.fields.contains(member.name) {
-            let shown = String(member.name.prefix(64))
-            throw Problem(
-                .unknownField,
-                "\(shown) is not known; a token has \(Self.fields.joined(separator: ", ")).",
-                field: shown
-            )
-        }
-        let body = RequestFields(members)
+        let body = try RequestFields(
+            json,
+            of: "a token",
+            such: #"{"sources":["src_…"]}"#,
+            known: Self.fields
+        )
         let named = try body.string("account")
         account = try Problem.checked { () throws(InvalidInput) in
             try named.map { text throws(InvalidInput) in try AccountID(text) } ?? .main

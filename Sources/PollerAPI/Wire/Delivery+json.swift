@@ -52,17 +52,6 @@ extension LaneReport {
     }
 }
 
-extension ListPage<DeliverySnapshot> {
-    /// The page on the wire.
-    var json: String {
-        var json = JSONObject()
-        json.add("data", raw: JSONObject.array(items.map { $0.json() }))
-        json.add("has_more", next != nil)
-        json.add("next", orNull: next)
-        return json.text
-    }
-}
-
 extension AttemptRecord {
     /// The attempt on the wire.
     var json: String {

@@ -68,17 +68,6 @@ extension Endpoint {
     }
 }
 
-extension ListPage<Endpoint> {
-    /// The page on the wire.
-    var json: String {
-        var json = JSONObject()
-        json.add("data", raw: JSONObject.array(items.map { $0.json() }))
-        json.add("has_more", next != nil)
-        json.add("next", orNull: next)
-        return json.text
-    }
-}
-
 extension AttemptResult {
     /// The answer to a test on the wire.
     var json: String {

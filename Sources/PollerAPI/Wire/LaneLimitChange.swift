@@ -19,22 +19,12 @@ enum LaneLimitChange: Hashable {
     ///
     /// Errors: a ``Problem`` that names the field.
     init(json: JSONValue) throws(Problem) {
-        guard case .object(let members) = json else {
-            throw Problem(
-                .wrongType,
-                "A limit must be an object such as {\"rate\":10,\"burst\":2,\"concurrency\":5}, "
-                    + "not \(json.typeName)."
-            )
-        }
-        for member in members where !Self.fields.contains(member.name) {
-            let shown = String(member.name.prefix(64))
-            throw Problem(
-                .unknownField,
-                "\(shown) is not known; a limit has \(Self.fields.joined(separator: ", ")).",
-                field: shown
-            )
-        }
-        let body = RequestFields(members)
+        let body = try RequestFields(
+            json,
+            of: "a limit",
+            such: #"{"rate":10,"burst":2,"concurrency":5}"#,
+            known: Self.fields
+        )
         let rate = try body.decimal("rate", in: Self.rates)
         let burst = try body.integer("burst", in: Self.counts)
         let concurrency = try body.integer("concurrency", in: Self.counts)

@@ -30,14 +30,3 @@ extension ListQuery {
         return text
     }
 }
-
-extension ListPage<WatchSnapshot> {
-    /// The page on the wire.
-    var json: String {
-        var json = JSONObject()
-        json.add("data", raw: JSONObject.array(items.map { $0.json() }))
-        json.add("has_more", next != nil)
-        json.add("next", orNull: next)
-        return json.text
-    }
-}

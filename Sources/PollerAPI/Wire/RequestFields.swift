@@ -13,6 +13,30 @@ struct RequestFields {
         self.members = members
     }
 
+    /// The fields of an object that may have `known` ones only; `what` it is, such as "a limit".
+    init(
+        _ json: JSONValue,
+        of what: String,
+        such example: String,
+        known: [String]
+    ) throws(Problem) {
+        guard case .object(let members) = json else {
+            throw Problem(
+                .wrongType,
+                "The body must be \(what), an object such as \(example), not \(json.typeName)."
+            )
+        }
+        for member in members where !known.contains(member.name) {
+            let shown = String(member.name.prefix(64))
+            throw Problem(
+                .unknownField,
+                "\(shown) is not known; \(what) has \(known.joined(separator: ", ")).",
+                field: shown
+            )
+        }
+        self.init(members)
+    }
+
     /// Whether a field is there and not null.
     func isGiven(_ name: String) -> Bool {
         if case nil = value(name) { return false }
