@@ -123,6 +123,7 @@ struct DeliverBench: Sendable {
         return WebhookChannel(
             secret: WebhookSecret(using: &chance),
             guarding: AddressGuard(allowing: try AddressRange.list("127.0.0.0/8")),
+            resolver: SystemResolver(clock: store.clock),
             wallClock: { Timestamp(ms: Int64(Date().timeIntervalSince1970 * 1000)) }
         )
     }

@@ -4,7 +4,9 @@ package import NIOCore
 ///
 /// It looks at the address that is about to be connected and at nothing else: names and their
 /// spellings (`127.1`, `0x7f000001`, a name that resolves differently the second time) prove
-/// nothing. Only the operator's allow-list opens what is blocked, never a customer.
+/// nothing. Only the operator's allow-list opens what is blocked, never a customer, and nothing
+/// opens ``OwnListeners``. An address that a translator or a tunnel leads on from is judged by where
+/// it leads, too.
 package struct AddressGuard: Sendable {
     /// What may be done with an address.
     package enum Verdict: Hashable, Sendable {
@@ -23,7 +25,8 @@ package struct AddressGuard: Sendable {
             "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16",
             "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16",
             "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
-            "168.63.129.16", "::/96", "64:ff9b:1::/48", "100::/64", "2001:2::/48",
+            "168.63.129.16", "::/96", "::ffff:0:0:0/96", "64:ff9b:1::/48", "100::/64",
+            "2001:2::/48",
             "2001:10::/28", "2001:20::/28", "2001:db8::/32", "3fff::/20", "5f00::/16",
             "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8",
         ]
@@ -33,25 +36,33 @@ package struct AddressGuard: Sendable {
     }()
 
     private let allowing: [AddressRange]
-    private let ownListeners: [SocketAddress]
+    private let translators: [NAT64Prefix]
+    private let ownListeners: OwnListeners
 
     /// A guard with the operator's exceptions.
     ///
-    /// `ownListeners` is where this system itself listens; blocked even inside an allowed range, or
-    /// a customer's URL could talk to our admin port.
-    package init(allowing: [AddressRange] = [], ownListeners: [SocketAddress] = []) {
+    /// `translators` are those of this network, besides the well-known one; `ownListeners` are
+    /// blocked even inside an allowed range, or a customer's URL could talk to our admin port.
+    package init(
+        allowing: [AddressRange] = [],
+        translators: [NAT64Prefix] = [],
+        ownListeners: OwnListeners = OwnListeners()
+    ) {
         self.allowing = allowing
+        self.translators = translators + [.wellKnown]
         self.ownListeners = ownListeners
     }
 
     /// Judges the address that is about to be connected.
     package func judge(_ address: SocketAddress) -> Verdict {
-        guard let ip = IPAddress(address), !isOwnListener(ip, port: address.port) else {
-            return .blocked
-        }
+        guard let ip = IPAddress(address), let port = address.port else { return .blocked }
+        let translated = translators.compactMap { $0.translated(ip) }
+        let inner = translated + ip.tunnelled
+        for end in [ip] + inner where ownListeners.contains(end, port: port) { return .blocked }
         if isAllowed(ip) { return .allowed }
-        if isBlocked(ip) { return .blocked }
-        for inner in ip.embedded where isBlocked(inner) && !isAllowed(inner) { return .blocked }
+        // A translator's prefix is no address of anybody: only where it leads counts.
+        if translated.isEmpty, isBlocked(ip) { return .blocked }
+        for end in inner where isBlocked(end) && !isAllowed(end) { return .blocked }
         return .open
     }
 
@@ -72,12 +83,5 @@ package struct AddressGuard: Sendable {
 
     private func isBlocked(_ ip: IPAddress) -> Bool {
         Self.blocked.contains { $0.contains(ip) }
-    }
-
-    private func isOwnListener(_ ip: IPAddress, port: Int?) -> Bool {
-        ownListeners.contains { listener in
-            guard listener.port == port, let own = IPAddress(listener) else { return false }
-            return own == ip || (own.isUnspecified && ip.isLoopback) || ip.isUnspecified
-        }
     }
 }

@@ -3,7 +3,17 @@ package import Poller
 /// A range of IP addresses in CIDR notation: `10.0.0.0/8`, `fd00::/8`, or one address.
 package struct AddressRange: Hashable, Sendable {
     private let network: IPAddress
-    private let prefixBits: Int
+    /// How many of its first bits an address of the range shares.
+    let prefixBits: Int
+
+    /// Takes a network and the length of its prefix, which it must have.
+    init(network: IPAddress, prefixBits: Int) {
+        self.network = network
+        self.prefixBits = prefixBits
+    }
+
+    /// Whether its addresses are v6, and none of the mapped ones, which are v4.
+    var isV6: Bool { network.bytes.count == 16 }
 
     /// Reads one range; bits after the prefix are ignored, as routers do.
     package init(_ text: some StringProtocol) throws(InvalidInput) {

@@ -1,7 +1,9 @@
 package import NIOCore
 
-/// Finds the addresses of a host; asked anew for every attempt, so that what was judged is what
-/// is connected.
+/// Finds the addresses of a host; asked for every attempt, so that what was judged is what is
+/// connected.
+///
+/// It may remember addresses for seconds: each attempt judges them anew.
 package protocol AddressResolver: Sendable {
     /// The addresses in the order they should be tried.
     ///

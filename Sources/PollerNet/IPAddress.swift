@@ -1,4 +1,3 @@
-import Foundation
 package import NIOCore
 
 /// An IP address as its bytes: 4 for v4, 16 for v6.
@@ -18,15 +17,17 @@ package struct IPAddress: Hashable, Sendable {
 
     /// The address of a socket address; nil for a Unix socket.
     package init?(_ address: SocketAddress) {
+        // Where `sockaddr_in` and `sockaddr_in6` have it, on every system.
+        let place: Range<Int>
         switch address {
-        case .v4(let inner):
-            let raw = inner.address.sin_addr.s_addr
-            self.init(bytes: unsafe withUnsafeBytes(of: raw) { unsafe Array($0) })
-        case .v6(let inner):
-            let raw = inner.address.sin6_addr
-            self.init(bytes: unsafe withUnsafeBytes(of: raw) { unsafe Array($0) })
+        case .v4: place = 4..<8
+        case .v6: place = 8..<24
         case .unixDomainSocket: return nil
         }
+        let bytes = unsafe address.withSockAddr { pointer, size in
+            unsafe Array(UnsafeRawBufferPointer(start: pointer, count: size)[place])
+        }
+        self.init(bytes: bytes)
     }
 
     /// Reads the usual text form only; `127.1` and the like are names to be resolved.
@@ -36,15 +37,15 @@ package struct IPAddress: Hashable, Sendable {
         self.init(address)
     }
 
-    /// The v4 addresses that a packet to this one may end at, through a translator or a tunnel:
-    /// 6to4 (RFC 3056), NAT64 (RFC 6052) and Teredo (RFC 4380: server, and client inverted).
-    package var embedded: [IPAddress] {
+    /// Every address of this machine, where somebody listens.
+    static let everyLocal = IPAddress(bytes: [0, 0, 0, 0])
+
+    /// The v4 addresses that a packet to this one may end at, through a tunnel: 6to4 (RFC 3056) and
+    /// Teredo (RFC 4380: server, and client inverted).
+    var tunnelled: [IPAddress] {
         guard bytes.count == 16 else { return [] }
         func v4(_ range: Range<Int>) -> IPAddress { IPAddress(bytes: Array(bytes[range])) }
         if bytes.starts(with: [0x20, 0x02]) { return [v4(2..<6)] }
-        if bytes.starts(with: [0x00, 0x64, 0xFF, 0x9B]), bytes[4..<12].allSatisfy({ $0 == 0 }) {
-            return [v4(12..<16)]
-        }
         if bytes.starts(with: [0x20, 0x01, 0x00, 0x00]) {
             return [v4(4..<8), IPAddress(bytes: bytes[12..<16].map { ~$0 })]
         }

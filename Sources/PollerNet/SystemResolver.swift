@@ -1,58 +1,140 @@
 import Foundation
 package import NIOCore
-import NIOPosix
+import Poller
+import Synchronization
 
-/// Resolves as the operating system does (`getaddrinfo`), off the cooperative threads.
-package struct SystemResolver: AddressResolver {
+/// What a lookup has found.
+package typealias LookupAnswer = Result<[SocketAddress], ResolutionFailure>
+
+/// Resolves as the operating system does (`getaddrinfo`), on threads of its own.
+///
+/// `getaddrinfo` cannot be interrupted, so each lookup has a thread to itself, of which there are
+/// only so many; ``LookupPlan`` says whose turn it is and how long an answer holds. A caller waits
+/// 5 s at most, and its lookup goes on alone. Addresses, in whatever spelling, need no lookup.
+///
+/// A class, because all who look names up in a process share it.
+package final class SystemResolver<C: Clock>: AddressResolver where C.Duration == Duration {
+    private struct State: Sendable {
+        var plan = LookupPlan<C.Instant>()
+        var callers = 0
+        /// Who waits, by number, and what they have been told.
+        var alarms: [Int: Alarm<C>] = [:]
+        var answers: [Int: LookupAnswer] = [:]
+    }
+
+    private enum Asked {
+        case known(LookupAnswer)
+        case waits(caller: Int)
+    }
+
     /// A resolver that takes longer has lost its name servers; the attempt is made again later.
-    private static let timeout = TimeAmount.seconds(5)
-    /// More addresses than this are of no use to an attempt that tries one of them.
-    private static let addressesMax = 16
+    private var timeout: Duration { .seconds(5) }
 
-    /// A resolver; it holds nothing.
-    package init() {}
+    private let clock: C
+    private let lookUp: @Sendable (String) -> LookupAnswer
+    private let state = Mutex(State())
+
+    /// A resolver that knows nothing yet.
+    ///
+    /// `lookUp` finds the addresses of a name, port 0, and may block its thread for as long as it
+    /// likes.
+    package init(
+        clock: C,
+        lookUp: @escaping @Sendable (String) -> LookupAnswer = { SystemLookup.addresses(of: $0) }
+    ) {
+        self.clock = clock
+        self.lookUp = lookUp
+    }
 
     package func addresses(
         host: String,
         port: Int
     ) async throws(ResolutionFailure) -> [SocketAddress] {
-        // `getaddrinfo` cannot be interrupted: at the timeout its thread is left to finish alone.
-        let promise = MultiThreadedEventLoopGroup.singleton.any().makePromise(
-            of: Result<[SocketAddress], ResolutionFailure>.self
-        )
-        let expiry = promise.futureResult.eventLoop.scheduleTask(in: Self.timeout) {
-            promise.succeed(.failure(ResolutionFailure(reason: "no answer within 5 s")))
+        let answer: LookupAnswer
+        if let written = SystemLookup.address(writtenAs: host) {
+            answer = .success([written])
+        } else {
+            answer = await self.answer(host)
         }
-        NIOThreadPool.singleton.submit { state in
-            let isActive = state == .active
-            let result =
-                isActive
-                ? Self.lookUp(host, port)
-                : .failure(ResolutionFailure(reason: "the process is shutting down"))
-            promise.succeed(result)
-            expiry.cancel()
-        }
-        do {
-            return try await promise.futureResult.get().get()
-        } catch let failure as ResolutionFailure {
-            throw failure
-        } catch {
-            throw ResolutionFailure(reason: "\(error)")
+        return try answer.get().map { address in
+            var address = address
+            address.port = port
+            return address
         }
     }
 
-    private static func lookUp(
-        _ host: String,
-        _ port: Int
-    ) -> Result<[SocketAddress], ResolutionFailure> {
+    private func answer(_ host: String) async -> LookupAnswer {
+        let alarm = Alarm(clock: clock)
+        let asked = state.withLock { state in
+            state.callers += 1
+            if let known = state.plan.ask(host, caller: state.callers, at: clock.now) {
+                return Asked.known(known)
+            }
+            state.alarms[state.callers] = alarm
+            return .waits(caller: state.callers)
+        }
+        switch asked {
+        case .known(let answer): return answer
+        case .waits(let caller):
+            start()
+            await alarm.sleep(until: clock.now.advanced(by: timeout))
+            let answer = state.withLock { state in
+                state.plan.leave(host, caller: caller)
+                state.alarms[caller] = nil
+                return state.answers.removeValue(forKey: caller)
+            }
+            let reason = Task.isCancelled ? "nobody waits for it any more" : "no answer within 5 s"
+            return answer ?? .failure(ResolutionFailure(reason: reason))
+        }
+    }
+
+    private func start() {
+        for name in state.withLock({ $0.plan.start() }) {
+            Thread.detachNewThread { [self] in
+                finish(name, lookUp(name))
+            }
+        }
+    }
+
+    private func finish(_ name: String, _ answer: LookupAnswer) {
+        let told = state.withLock { state in
+            let callers = state.plan.finish(name, answer, at: clock.now)
+            for caller in callers { state.answers[caller] = answer }
+            return callers.compactMap { state.alarms[$0] }
+        }
+        for alarm in told { alarm.ring() }
+        start()
+    }
+}
+
+/// `getaddrinfo`.
+package enum SystemLookup {
+    /// More addresses than this are of no use to an attempt that tries one of them.
+    private static let addressesMax = 16
+
+    /// Asks whomever the system asks: files, name servers; blocks meanwhile.
+    package static func addresses(of name: String) -> LookupAnswer {
+        find(name, flags: 0)
+    }
+
+    /// The address that a host is in any spelling the system knows: `127.1`, `0x7f000001`, `::1`.
+    ///
+    /// Nil for a name. Never blocks.
+    static func address(writtenAs host: String) -> SocketAddress? {
+        guard case .success(let found) = find(host, flags: AI_NUMERICHOST) else { return nil }
+        return found.first
+    }
+
+    private static func find(_ host: String, flags: Int32) -> LookupAnswer {
         var hints = unsafe addrinfo()
+        unsafe hints.ai_flags = flags
         #if canImport(Glibc)
         unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         #else
         unsafe hints.ai_socktype = SOCK_STREAM
         #endif
         var list: UnsafeMutablePointer<addrinfo>?
-        let code = unsafe getaddrinfo(host, String(port), &hints, &list)
+        let code = unsafe getaddrinfo(host, nil, &hints, &list)
         guard code == 0 else {
             return .failure(ResolutionFailure(reason: unsafe String(cString: gai_strerror(code))))
         }

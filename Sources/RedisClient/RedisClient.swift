@@ -23,17 +23,21 @@ package final class RedisClient: Service {
     /// The one link for all commands, if there is one server: the common case takes the short way.
     private let only: RedisCommandLink?
     private let news = RedisMasterNews()
+    private let onConnect: @Sendable (SocketAddress) -> Void
 
     /// Makes a client that connects once ``run()`` is called.
     ///
     /// `eventLoopGroup` is where its event loops come from, one for each server; the default shares
-    /// NIO's own.
+    /// NIO's own. `onConnect` hears of every server that is reached over TCP, sentinels too, each time
+    /// and soon.
     package init(
         url: RedisURL,
         configuration: RedisConfiguration = RedisConfiguration(),
         logger: Logger,
-        eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+        eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
+        onConnect: @escaping @Sendable (SocketAddress) -> Void = { _ in }
     ) {
+        self.onConnect = onConnect
         var logger = logger
         logger[metadataKey: "redis.url"] = "\(url)"
         self.url = url
@@ -68,7 +72,11 @@ package final class RedisClient: Service {
     /// Call once. Never returns because of a connection; throws only if a TLS file cannot be used. On
     /// graceful shutdown, written commands are answered first; on cancellation they fail as lost.
     package func run() async throws {
-        let connector = try RedisConnector(url: url, configuration: configuration)
+        let connector = try RedisConnector(
+            url: url,
+            configuration: configuration,
+            onConnect: onConnect
+        )
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
                 await backend.run(connector)

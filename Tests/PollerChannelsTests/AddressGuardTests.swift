@@ -26,7 +26,8 @@ struct AddressGuardTests {
             "64:ff9b::a9fe:a9fe", "64:ff9b:1::1", "2002:7f00:1::", "2002:c0a8:1::1",
             "2001:0:7f00:1::1", "2001:0:4136:e378:8000:63bf:80ff:fffe", "100::1", "2001:2::1",
             "2001:10::1", "2001:20::1", "2001:db8::1", "3fff::1", "5f00::1", "fc00::1",
-            "fd00:ec2::254", "fe80::1", "fec0::1", "ff02::1",
+            "fd00:ec2::254", "fe80::1", "fec0::1", "ff02::1", "::ffff:0:127.0.0.1",
+            "::ffff:0:10.0.0.1", "::ffff:0:1.1.1.1",
         ]
     )
     func blocks(address: String) throws {
@@ -57,15 +58,50 @@ struct AddressGuardTests {
         #expect(try verdict("::1", guarding) == .allowed)
     }
 
-    @Test("our own listeners are blocked inside an allowed range")
+    @Test("our own listeners are blocked inside an allowed range, and through a translator")
     func ownListeners() throws {
+        let own = OwnListeners()
+        own.add(host: "127.0.0.1", port: 443)
         let guarding = AddressGuard(
-            allowing: try AddressRange.list("127.0.0.0/8"),
-            ownListeners: [try SocketAddress(ipAddress: "0.0.0.0", port: 443)]
+            allowing: try AddressRange.list("127.0.0.0/8, 64:ff9b::/96, 2002::/16"),
+            ownListeners: own
         )
-        #expect(try verdict("127.0.0.1", guarding) == .blocked)
+        for way in ["127.0.0.1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::"] {
+            #expect(try verdict(way, guarding) == .blocked, "\(way)")
+        }
+        #expect(try verdict("127.0.0.2", guarding) == .allowed)
         let beside = try SocketAddress(ipAddress: "127.0.0.1", port: 444)
         #expect(guarding.judge(beside) == .allowed)
+    }
+
+    @Test(
+        "a network's own translator is looked through, wherever its prefix ends",
+        arguments: [
+            ("2001:db8::/32", "2001:db8:a00:1::", "2001:db8:101:101::"),
+            ("2606:4700:6400::/40", "2606:4700:640a:0:1::", "2606:4700:6401:101:1::"),
+            ("2606:4700:64::/48", "2606:4700:64:a00:0:100::", "2606:4700:64:101:1:100::"),
+            ("2606:4700:64::/56", "2606:4700:64:a:0:1::", "2606:4700:64:1:1:101::"),
+            ("2606:4700:64::/64", "2606:4700:64:0:a:0:100:0", "2606:4700:64:0:1:101:100:0"),
+            ("64:ff9b:1::/96", "64:ff9b:1::a00:1", "64:ff9b:1::101:101"),
+        ]
+    )
+    func translators(prefix: String, inner: String, outer: String) throws {
+        let guarding = AddressGuard(translators: [try NAT64Prefix(prefix)])
+        #expect(try verdict(inner, guarding) == .blocked)
+        #expect(try verdict(outer, guarding) == .open)
+        let allowing = AddressGuard(
+            allowing: try AddressRange.list("10.0.0.0/8"),
+            translators: [try NAT64Prefix(prefix)]
+        )
+        #expect(try verdict(inner, allowing) == .open)
+    }
+
+    @Test(
+        "a prefix that no translator can have is refused",
+        arguments: ["2001:db8::/33", "2001:db8::", "10.0.0.0/8", "::ffff:10.0.0.0/96", "x", ""]
+    )
+    func badTranslators(text: String) {
+        #expect(throws: InvalidInput.self) { try NAT64Prefix(text) }
     }
 
     @Test(
@@ -82,7 +118,8 @@ struct AddressGuardTests {
     func spellings() async throws {
         for host in ["127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0x7f.1", "0", "localhost"]
         {
-            let addresses = try await SystemResolver().addresses(host: host, port: 443)
+            let resolver = SystemResolver(clock: ContinuousClock())
+            let addresses = try await resolver.addresses(host: host, port: 443)
             #expect(!addresses.isEmpty)
             for address in addresses { #expect(AddressGuard().judge(address) == .blocked) }
         }

@@ -26,7 +26,7 @@ struct WebhookChannelTests {
     }
 
     private func channel(
-        resolver: any AddressResolver = SystemResolver(),
+        resolver: any AddressResolver = SystemResolver(clock: ContinuousClock()),
         trustRoots: NIOSSLTrustRoots = .default
     ) -> WebhookChannel {
         WebhookChannel(

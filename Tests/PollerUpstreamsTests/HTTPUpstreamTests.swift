@@ -28,7 +28,7 @@ struct HTTPUpstreamTests {
         _ source: HTTPSource,
         account: String = "bank",
         allowing: String = "127.0.0.0/8",
-        resolver: any AddressResolver = SystemResolver()
+        resolver: any AddressResolver = SystemResolver(clock: ContinuousClock())
     ) async throws -> PollResult {
         let start = Timestamp(ms: 1_795_000_000_000)
         let upstream = HTTPUpstream(

@@ -41,7 +41,7 @@ package struct WebhookChannel: DeliveryChannel, Service {
         secret: WebhookSecret,
         guarding: AddressGuard,
         schedule: RetrySchedule = .webhook,
-        resolver: any AddressResolver = SystemResolver(),
+        resolver: any AddressResolver,
         trustRoots: NIOSSLTrustRoots = .default,
         wallClock: @escaping @Sendable () -> Timestamp
     ) {

@@ -17,8 +17,8 @@ import ServiceLifecycle
 /// | 408, 409, 425, 5xx, no answer in time, no address | `unavailable` |
 /// | anything else: 3xx (not followed), no JSON, no status, an address that may not be reached | `malformed` |
 ///
-/// The address is resolved and judged anew for every poll, and the connection goes to exactly
-/// that address: a name that resolves to something else the second time gains nothing.
+/// The address is judged anew for every poll, and the connection goes to exactly that address: a
+/// name that resolves to something else the second time gains nothing.
 ///
 /// Run it as a service listed before the worker, so that it closes its connections after it.
 package struct HTTPUpstream: Upstream, Service {
@@ -37,7 +37,7 @@ package struct HTTPUpstream: Upstream, Service {
     package init(
         sources: [HTTPSource],
         guarding: AddressGuard,
-        resolver: any AddressResolver = SystemResolver(),
+        resolver: any AddressResolver,
         trustRoots: NIOSSLTrustRoots = .default,
         wallClock: @escaping @Sendable () -> Timestamp
     ) {

@@ -6,13 +6,19 @@ import NIOSSL
 struct RedisConnector: Sendable {
     private let connectTimeout: Duration
     private let tls: NIOSSLContext?
+    private let onConnect: @Sendable (SocketAddress) -> Void
 
-    /// Reads certificates, if the URL asks for TLS.
+    /// Reads certificates, if the URL asks for TLS; `onConnect` hears of every server reached.
     ///
     /// Throws what NIOSSL says about an unreadable or wrong file: a mistake in the configuration,
     /// which no retry would cure.
-    init(url: RedisURL, configuration: RedisConfiguration) throws {
+    init(
+        url: RedisURL,
+        configuration: RedisConfiguration,
+        onConnect: @escaping @Sendable (SocketAddress) -> Void
+    ) throws {
         self.connectTimeout = configuration.connectTimeout
+        self.onConnect = onConnect
         guard url.isEncrypted else {
             self.tls = nil
             return
@@ -59,6 +65,10 @@ struct RedisConnector: Sendable {
                 // Finds a peer that vanished while nobody asks anything.
                 .channelOption(.socketOption(.so_keepalive), value: 1)
                 .connect(host: host, port: port)
+                .map { [onConnect] channel in
+                    if let peer = channel.remoteAddress { onConnect(peer) }
+                    return channel
+                }
         case .unix(let path):
             return bootstrap.connect(unixDomainSocketPath: path)
         }

@@ -13,9 +13,17 @@ package enum RedisEndpoint: Sendable, Hashable {
     }
 
     /// The host, `nil` for a socket.
-    var host: String? {
+    package var host: String? {
         switch self {
         case .tcp(let host, _), .tls(let host, _): host
+        case .unix: nil
+        }
+    }
+
+    /// The port, `nil` for a socket.
+    package var port: Int? {
+        switch self {
+        case .tcp(_, let port), .tls(_, let port): port
         case .unix: nil
         }
     }

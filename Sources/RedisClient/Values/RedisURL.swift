@@ -50,7 +50,7 @@ package struct RedisURL: Sendable, Hashable {
     }
 
     /// The servers that the URL names.
-    var endpoints: [RedisEndpoint] {
+    package var endpoints: [RedisEndpoint] {
         switch target {
         case .server(let endpoint): [endpoint]
         case .cluster(let nodes): nodes

@@ -1,7 +1,6 @@
 import Logging
 import Poller
 import PollerChannels
-import PollerNet
 import PollerRedis
 import ServiceLifecycle
 
@@ -26,7 +25,8 @@ extension Node {
             .webhook(configured: settings.webhookSecret)
         let webhook = WebhookChannel(
             secret: secret,
-            guarding: AddressGuard(allowing: settings.allowedRanges),
+            guarding: guarding,
+            resolver: resolver,
             wallClock: WallClock.now
         )
         var channels: [any DeliveryChannel] = [
@@ -84,6 +84,13 @@ extension Node {
             clock: clock,
             logger: log("fallbacks")
         )
+        let repair = MarkRepair(
+            outbox: cluster.watches,
+            deliveries: cluster.deliveries,
+            directory: directory,
+            clock: clock,
+            logger: log("marks")
+        )
         let services: [any Service] = [
             EndpointKeeper(
                 directory: directory,
@@ -102,6 +109,7 @@ extension Node {
                 clock: clock,
                 logger: log("outbox")
             ),
+            repair,
             Retention(
                 outbox: cluster.watches,
                 watches: cluster.watches,
@@ -118,7 +126,10 @@ extension Node {
                 role: Role.notifier.rawValue,
                 partitions: partitions,
                 inFlight: { 0 },
-                own: { fallbacks.own($0) }
+                own: { partitions in
+                    fallbacks.own(partitions)
+                    repair.own(partitions)
+                }
             ),
         ]
         return (shared, services)
@@ -128,10 +139,18 @@ extension Node {
     private func registerEndpoints() async throws -> FileEndpoints? {
         guard let wanted = settings.sections.endpoints else { return nil }
         let file = FileEndpoints(wanted, store: cluster.endpoints)
-        for change in try await file.apply() {
-            log("endpoints").notice(
-                "endpoint of the configuration file",
-                metadata: ["endpoint": "\(change.id)", "change": "\(change.what)"]
+        do {
+            for change in try await file.apply() {
+                log("endpoints").notice(
+                    "endpoint of the configuration file",
+                    metadata: ["endpoint": "\(change.id)", "change": "\(change.what)"]
+                )
+            }
+        } catch StoreError.full {
+            // Those that are registered already are told; the keeper brings the others in.
+            log("endpoints").error(
+                "the store is full: changes of the file's endpoints wait for the next start",
+                metadata: ["hint": "give Redis more memory (maxmemory)"]
             )
         }
         return file

@@ -1,6 +1,5 @@
 import Logging
 import Poller
-import PollerNet
 import PollerRedis
 import PollerUpstreams
 import ServiceLifecycle
@@ -13,11 +12,9 @@ typealias PolledUpstream = MeteredUpstream<Upstreams, ContinuousClock>
 extension Node {
     /// The credentials of every account that is configured.
     static func accounts(_ settings: Settings) -> StripeAccounts {
-        var keys = settings.sections.accounts.compactMapValues(\.apiKey)
-        if let key = settings.stripeAPIKey { keys[.main] = key }
-        return StripeAccounts(
-            keys.mapValues { key in
-                StripeClientConfiguration(key: StripeKey(key), baseURL: settings.stripeAPIBase)
+        StripeAccounts(
+            settings.stripeKeys.mapValues { key in
+                StripeClientConfiguration(key: key, baseURL: settings.stripeAPIBase)
             }
         )
     }
@@ -27,7 +24,8 @@ extension Node {
         let meter = ReadMeter(store: sweeps, clock: clock, logger: log("reads"))
         let http = HTTPUpstream(
             sources: settings.sections.upstreams,
-            guarding: AddressGuard(allowing: settings.allowedRanges),
+            guarding: guarding,
+            resolver: resolver,
             wallClock: WallClock.now
         )
         let stripe = StripeUpstream(
@@ -72,7 +70,7 @@ extension Node {
         for (account, secrets) in taking {
             configured[account] = StripeWebhooks.Account(
                 secrets: secrets,
-                isLive: apiKey(of: account).flatMap(Self.isLive)
+                isLive: settings.stripeKeys[account]?.isLive
             )
         }
         return StripeWebhooks(
@@ -113,21 +111,14 @@ extension Node {
             }
     }
 
-    private func apiKey(of account: AccountID) -> String? {
-        let own = settings.sections.accounts[account]?.apiKey
-        return account == .main ? settings.stripeAPIKey ?? own : own
-    }
-
     /// What charges sources, by what their watches or their account say.
     var charger: StripeCharger {
-        StripeCharger(
+        let clock = ContinuousClock()
+        let start = clock.now
+        return StripeCharger(
             accounts: accounts,
-            standing: settings.sections.accounts.compactMapValues(\.charge)
+            standing: settings.sections.accounts.compactMapValues(\.charge),
+            elapsed: { start.duration(to: clock.now) }
         )
-    }
-
-    /// Which mode a key is of: `sk_live_…`, `rk_test_…`; nil when it does not tell.
-    private static func isLive(_ key: String) -> Bool? {
-        key.contains("_live_") ? true : key.contains("_test_") ? false : nil
     }
 }

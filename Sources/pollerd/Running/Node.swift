@@ -27,8 +27,12 @@ struct Node: Sendable {
     /// What stops claiming the moment a drain begins.
     let loops = DrainingLoops()
 
-    let clock = ContinuousClock()
+    let clock: ContinuousClock
     let accounts: StripeAccounts
+    /// What no customer's URL may reach.
+    let listeners: OwnListeners
+    /// Looks up every name that a customer or an upstream has chosen.
+    let resolver: any AddressResolver
     private let startup: Startup
 
     /// A node that announces itself as ready when all its listeners are bound.
@@ -36,17 +40,21 @@ struct Node: Sendable {
         roles: Set<Role>,
         settings: Settings,
         cluster: Cluster,
+        listeners: OwnListeners,
         metrics: PrometheusRegistry,
         logger: Logger
     ) {
         self.roles = roles
         self.settings = settings
         self.cluster = cluster
+        self.listeners = listeners
         self.metrics = metrics
         self.logger = logger
+        clock = ContinuousClock()
+        resolver = SystemResolver(clock: clock)
         accounts = Self.accounts(settings)
-        let listeners = 1 + (roles.contains(.api) ? 1 : 0) + (roles.contains(.notifier) ? 1 : 0)
-        startup = Startup(listeners: listeners)
+        let count = 1 + (roles.contains(.api) ? 1 : 0) + (roles.contains(.notifier) ? 1 : 0)
+        startup = Startup(count: count, listeners: listeners)
     }
 
     /// The services, in the order in which they start.
@@ -57,6 +65,7 @@ struct Node: Sendable {
             try APIKeys(contentsOfFile: path)
         }
         try refusePublicBindWithoutKeys(keys)
+        await guardStore()
 
         let channels = roles == [.worker] ? nil : try await channels()
         services += channels?.services ?? []
@@ -158,6 +167,7 @@ struct Node: Sendable {
                 port: settings.gatewayBind.port,
                 cursorSecret: secret,
                 allowedOrigins: settings.allowedOrigins,
+                limits: GatewayLimits(addresses: settings.addresses),
                 drainTimeout: settings.drainTimeout
             ),
             outbox: cluster.watches,
@@ -210,6 +220,7 @@ struct Node: Sendable {
             bind: settings.apiBind,
             backend: backend,
             keys: keys ?? .none,
+            addresses: settings.addresses,
             clock: clock,
             logger: log("api"),
             onBound: { startup.bound("api", $0) }
@@ -221,6 +232,7 @@ struct Node: Sendable {
     private func admin() -> any Service {
         AdminServer(
             bind: settings.adminBind,
+            addresses: settings.addresses,
             logger: log("admin"),
             notReady: { [client = cluster.client] in
                 client.isConnected ? [] : ["redis: not connected"]
@@ -258,12 +270,15 @@ struct Node: Sendable {
 /// Counts listeners in and announces the node when the last one is bound.
 private final class Startup: Sendable {
     private let missing: Mutex<Int>
+    private let listeners: OwnListeners
 
-    init(listeners: Int) {
-        missing = Mutex(listeners)
+    init(count: Int, listeners: OwnListeners) {
+        missing = Mutex(count)
+        self.listeners = listeners
     }
 
     func bound(_ what: String, _ address: ListenAddress) {
+        listeners.add(host: address.host, port: address.port)
         let isComplete = missing.withLock { missing in
             Announcer.listening(what, at: "http://\(address)")
             missing -= 1

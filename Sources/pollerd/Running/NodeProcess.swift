@@ -29,11 +29,15 @@ struct NodeProcess {
         for name in configuration.unknown {
             logger.warning("unknown option ignored", metadata: ["option": "\(name)"])
         }
+        for warning in configuration.warnings {
+            logger.warning("others can see a secret", metadata: ["reason": "\(warning)"])
+        }
 
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         let redis = isEmbedded ? try EmbeddedRedis(dataFolder: dataFolder) : nil
         defer { redis?.stop() }
         let shutdown = Shutdown(redis: redis, logger: logger)
+        let listeners = OwnListeners()
         try await withThrowingTaskGroup(of: Void.self) { group in
             // From the first moment on: a signal during the start must end it, too.
             group.addTask { await shutdown.listen(to: signals) }
@@ -46,13 +50,20 @@ struct NodeProcess {
                 }
                 group.addTask { await watch(redis, logger) }
             }
-            if isEmbedded, settings.stripeAPIKey == nil {
+            if isEmbedded, settings.stripeKeys[.main] == nil {
                 let port = try await startSandbox(in: &group)
                 Announcer.listening("sandbox", at: "http://127.0.0.1:\(port)")
+                listeners.add(host: "127.0.0.1", port: port)
                 settings.stripeAPIKey = "sk_test_embedded"
                 settings.stripeAPIBase = "http://127.0.0.1:\(port)"
+                // The configuration file may have keys of further accounts.
+                try settings.checkKeys()
             }
-            let client = RedisClient(url: settings.redisURL, logger: logger)
+            let client = RedisClient(
+                url: settings.redisURL,
+                logger: logger,
+                onConnect: { listeners.add(store: $0) }
+            )
             group.addTask {
                 do {
                     try await client.run()
@@ -73,6 +84,7 @@ struct NodeProcess {
                 roles: roles,
                 settings: settings,
                 cluster: cluster,
+                listeners: listeners,
                 metrics: metrics,
                 logger: logger
             )

@@ -1,0 +1,45 @@
+"""Customers choose the names we look up, and so the name servers we wait for."""
+
+import pytest
+from harness.cluster import program
+from harness.tarpit_dns import TarpitDNS, obstacle
+from harness.waiting import wait_until
+
+# Two customers, each with a zone whose server never answers and many names below it.
+SILENT = ("mire-one.test", "mire-two.test")
+NAMES_EACH = 40
+GOOD = [f"shop-{n}.good.test" for n in range(5)]
+
+
+@pytest.fixture
+def dns(tmp_path):
+    reason = obstacle()
+    if reason:
+        pytest.skip(reason)
+    server = TarpitDNS(SILENT, tmp_path)
+    yield server
+    server.close()
+
+
+def test_zones_that_never_answer_hold_up_nobody_else(chaos, dns: TarpitDNS):
+    cluster = chaos(workers=1, notifiers=0, listen=False)
+    notifier = cluster.role("notifier", "notifier")
+    notifier.command = dns.command(program("pollerd"), "notifier")
+    notifier.start().wait_ready()
+    port = cluster.webhook.url.split(":")[2]
+
+    for zone in SILENT:
+        for n in range(NAMES_EACH):
+            cluster.enqueue(cluster.sandbox.create_source(), notify=[f"http://h{n}.{zone}:{port}"])
+    wait_until(lambda: all(dns.asked_below(zone) for zone in SILENT), 20, "both silent zones are asked")
+    for _round in range(2):
+        sources = {cluster.sandbox.create_source(): name for name in GOOD}
+        for source, name in sources.items():
+            cluster.enqueue(source, notify=[f"http://{name}:{port}/hook"])
+        # A silent name holds its thread for ten seconds: one place behind it would be too late.
+        wait_until(
+            lambda: {receipt.source for receipt in cluster.webhook.receipts.all()} >= set(sources),
+            8, "the others are told beside them",
+        )
+    # The silent zones were asked throughout, by names of which none has answered.
+    assert all(dns.asked_below(zone) >= 2 for zone in SILENT)

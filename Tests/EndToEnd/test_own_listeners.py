@@ -1,0 +1,57 @@
+"""What no customer's URL reaches, whatever the operator has allowed: the system itself."""
+
+import pytest
+from harness.cluster import Cluster, Role, program
+from harness.moody_receiver import MoodyReceiver
+from harness.poller_api import PollerAPI
+
+ANY_PORT = {f"POLLER_{name}_BIND": "127.0.0.1:0" for name in ("API", "GATEWAY", "ADMIN")}
+
+
+def verdict(api: PollerAPI, url: str) -> str:
+    """The class of an attempt at an endpoint of this URL."""
+    made = api.request("POST", "/v1/endpoints", json={"url": url})
+    assert made.status_code == 201, made.text
+    endpoint = f"/v1/endpoints/{made.json()['id']}"
+    tried = api.request("POST", f"{endpoint}/test")
+    assert tried.status_code == 200, tried.text
+    api.request("DELETE", endpoint)
+    return tried.json()["class"]
+
+
+@pytest.fixture
+def receiver():
+    receiver = MoodyReceiver()
+    yield receiver
+    receiver.close()
+
+
+@pytest.mark.parametrize("bind", ["127.0.0.1:0", "localhost:0"])
+def test_no_webhook_reaches_the_process_that_sends_it(tmp_path, receiver: MoodyReceiver, bind: str):
+    command = [program("pollerd"), "all", "--embedded"]
+    role = Role("pollerd", command, tmp_path, ANY_PORT | {"POLLER_ADMIN_BIND": bind}).start()
+    try:
+        api = PollerAPI(role.wait_ready().address("api"))
+        urls = {name: role.address(name) for name in ("api", "gateway", "admin", "sandbox")}
+        urls["redis"] = role.line(r"^pollerd redis listening on (redis://\S+)$").group(1)
+        for name, url in urls.items():
+            port = url.split(":")[2].split("/")[0]
+            for host in ("127.0.0.1", "localhost", "127.1"):
+                seen = verdict(api, f"http://{host}:{port}/metrics")
+                assert seen == "blocked", f"{name} at {host}:{port}: {seen}"
+        # Beside them, on the same machine, somebody else is told.
+        assert verdict(api, receiver.url) == "ok" and len(receiver.requests) == 1
+    finally:
+        role.end()
+
+
+@pytest.mark.parametrize("store", ["standalone", "sentinel", "cluster"])
+def test_no_webhook_reaches_the_servers_of_the_store(chaos, receiver: MoodyReceiver, store: str):
+    cluster: Cluster = chaos(workers=0, notifiers=0, listen=False, store=store)
+    ports = [server.port for server in getattr(cluster.redis, "servers", [cluster.redis])]
+    if store == "sentinel":
+        # It talks to the sentinels and the master they name; its replicas it has never met.
+        ports = [cluster.redis.master().port, *(port for port, _ in cluster.redis.sentinels)]
+    for port in ports:
+        assert verdict(cluster.api, f"http://127.0.0.1:{port}/") == "blocked", port
+    assert verdict(cluster.api, receiver.url) == "ok"
