@@ -97,10 +97,12 @@ let package = Package(
             dependencies: [httpClient, nioCore, nioHTTP1, nioPosix, crypto],
             swiftSettings: settings
         ),
-        // Which addresses may be reached, and HTTP clients that reach no other.
+        // Secrets in files of their own, for every program.
+        .target(name: "SecretFiles", swiftSettings: settings),
+        // Which addresses may be reached, HTTP clients that reach no other, and who may reach us.
         .target(
             name: "PollerNet",
-            dependencies: ["Poller", nioCore, nioPosix, nioSSL, httpClient],
+            dependencies: ["Poller", nioCore, nioPosix, nioSSL, httpClient, logging, metrics],
             swiftSettings: settings
         ),
         // Where the truth is: Stripe, and any URL that answers JSON.
@@ -127,7 +129,10 @@ let package = Package(
         // The HTTP API and the admin listener.
         .target(
             name: "PollerAPI",
-            dependencies: ["Poller", hummingbird, nioCore, logging, metrics, lifecycle, crypto],
+            dependencies: [
+                "Poller", "PollerNet", hummingbird, hummingbirdCore, nioCore, nioHTTP1, logging,
+                metrics, lifecycle, crypto,
+            ],
             resources: [
                 .embedInCode("OpenAPI/openapi.json"), .embedInCode("Dashboard"),
                 .embedInCode("ReturnPage"), .embedInCode("MailPages"),
@@ -168,20 +173,23 @@ let package = Package(
             name: "pollerd",
             dependencies: [
                 "Poller", "PollerRedis", "PollerUpstreams", "PollerChannels", "PollerAPI",
-                "PollerNet", "PollerBench", "RedisClient", "StripeAPI", "StripeSandbox", logging,
-                metrics, lifecycle, signals, arguments, httpClient, nioCore,
+                "PollerNet", "PollerBench", "RedisClient", "SecretFiles", "StripeAPI",
+                "StripeSandbox", logging, metrics, lifecycle, signals, arguments, httpClient,
+                nioCore,
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: settings
         ),
         .executableTarget(
             name: "pollerctl",
-            dependencies: ["PollerClient", "StripeAPI", arguments],
+            dependencies: ["PollerClient", "SecretFiles", "StripeAPI", arguments],
             swiftSettings: settings
         ),
         .executableTarget(
             name: "stripe-sandbox",
-            dependencies: ["StripeSandbox", signals, arguments, logging, lifecycle],
+            dependencies: [
+                "SecretFiles", "StripeSandbox", signals, arguments, logging, lifecycle,
+            ],
             swiftSettings: settings
         ),
 
@@ -237,8 +245,9 @@ let package = Package(
         .testTarget(
             name: "PollerAPITests",
             dependencies: [
-                "Poller", "PollerAPI", "PollerChannels", "PollerClient", "PollerTesting",
-                "pollerctl", httpClient, nioCore, nioPosix, nioHTTP1, lifecycle, metrics, logging,
+                "Poller", "PollerAPI", "PollerChannels", "PollerClient", "PollerNet",
+                "PollerTesting", "pollerctl", httpClient, nioCore, nioPosix, nioHTTP1, lifecycle,
+                metrics, logging,
                 crypto,
             ],
             swiftSettings: settings

@@ -14,7 +14,7 @@ struct ServerOptions: ParsableArguments {
     func perform(_ body: (PollerClient) async throws -> Void) async throws {
         let environment = ProcessInfo.processInfo.environment
         let server = url ?? environment["POLLER_URL"].flatMap { $0.isEmpty ? nil : $0 }
-        let key = environment["POLLER_API_KEY"].flatMap { $0.isEmpty ? nil : $0 }
+        let key = try Terminal.secret("POLLER_API_KEY", environment)
         do {
             try await PollerClient.withClient(
                 url: server ?? "http://127.0.0.1:8080",

@@ -19,7 +19,8 @@ struct PollerdCommand: AsyncParsableCommand {
         discussion: """
             Every option can be a flag (--redis-url URL), an environment variable
             (POLLER_REDIS_URL) or a key of a YAML file (redis_url, with --config FILE), in this
-            order of precedence. `pollerd check-config` lists them all.
+            order of precedence. `pollerd check-config` lists them all. Flags show in the list of
+            processes: each secret can stand in a file instead (--stripe-api-key-file PATH).
             """,
         version: version,
         subcommands: [
@@ -129,6 +130,9 @@ struct CheckConfig: AsyncParsableCommand {
     func run() async throws {
         let configuration = try flags.configuration()
         print(configuration.report)
+        for warning in configuration.warnings {
+            FileHandle.standardError.write(Data("pollerd: warning: \(warning)\n".utf8))
+        }
         for name in configuration.unknown {
             FileHandle.standardError.write(Data("pollerd: unknown option \(name)\n".utf8))
         }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Logging
+import SecretFiles
 import ServiceLifecycle
 import StripeSandbox
 import UnixSignals
@@ -17,11 +18,20 @@ struct StripeSandboxCommand: AsyncParsableCommand {
     @Option(help: "Address to listen on; port 0 picks a free one.")
     var bind = "127.0.0.1:12111"
 
-    @Option(help: "Post every event to this address; needs --webhook-secret.")
+    @Flag(
+        name: .customLong("public"),
+        help: "Let --bind leave loopback: whoever reaches it may read and change everything."
+    )
+    var isPublic = false
+
+    @Option(help: "Post every event to this address; needs a webhook secret.")
     var webhook: String?
 
-    @Option(help: "Sign webhooks with this secret.")
+    @Option(help: "Sign webhooks with this secret; it shows in the list of processes.")
     var webhookSecret: String?
+
+    @Option(help: "Sign webhooks with the secret in this file.")
+    var webhookSecretFile: String?
 
     @Option(help: "Make ids repeatable.")
     var seed: UInt64?
@@ -47,9 +57,20 @@ struct StripeSandboxCommand: AsyncParsableCommand {
     var publicURL: String?
 
     func validate() throws {
-        _ = try address()
-        guard (webhook == nil) == (webhookSecret == nil) else {
-            throw ValidationError("--webhook and --webhook-secret belong together; give both.")
+        let (host, _) = try address()
+        guard isPublic || Self.isLoopback(host) else {
+            throw ValidationError(
+                "--bind \(bind) is public, and everybody may do everything there: bind 127.0.0.1, or "
+                    + "add --public where only your own programs can reach it."
+            )
+        }
+        guard webhookSecret == nil || webhookSecretFile == nil else {
+            throw ValidationError("--webhook-secret and --webhook-secret-file: give one of them.")
+        }
+        guard (webhook == nil) == (webhookSecret == nil && webhookSecretFile == nil) else {
+            throw ValidationError(
+                "--webhook and --webhook-secret (or --webhook-secret-file) belong together; give both."
+            )
         }
         guard (0...86_400).contains(autoDelay) else {
             throw ValidationError("--auto-delay is 0 to 86400 seconds.")
@@ -78,8 +99,8 @@ struct StripeSandboxCommand: AsyncParsableCommand {
             timeScale: timeScale,
             limits: limits.limits
         )
-        if let webhook, let webhookSecret {
-            configuration.webhook = .init(url: webhook, secret: webhookSecret)
+        if let webhook, let secret = try secret() {
+            configuration.webhook = .init(url: webhook, secret: secret)
         }
         var logger = Logger(label: "stripe-sandbox")
         logger.logLevel = .warning
@@ -99,6 +120,22 @@ struct StripeSandboxCommand: AsyncParsableCommand {
         services.maximumGracefulShutdownDuration = .milliseconds(300)
         services.maximumCancellationDuration = .seconds(2)
         try await ServiceGroup(configuration: services).run()
+    }
+
+    private func secret() throws -> String? {
+        guard let webhookSecretFile else { return webhookSecret }
+        let file = try SecretFile(path: webhookSecretFile)
+        if let warning = file.warning {
+            FileHandle.standardError.write(Data("stripe-sandbox: warning: \(warning)\n".utf8))
+        }
+        return file.text
+    }
+
+    /// By the spelling: another name than `localhost` may stand for any address.
+    private static func isLoopback(_ host: String) -> Bool {
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return host == "localhost" || host == "::1"
+            || parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
     }
 
     private func address() throws -> (host: String, port: Int) {

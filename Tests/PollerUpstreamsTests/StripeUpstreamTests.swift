@@ -129,7 +129,7 @@ struct StripeUpstreamTests {
     @Test("refused credentials are unauthorized, and the key is not in the reason")
     func unauthorized() async throws {
         try await UpstreamRig.run { rig in
-            let result = await rig.poll(key: "sk_live_secretsecret")
+            let result = await rig.poll(key: "sk_other_secretsecret")
             guard case .unauthorized(let reason) = result else {
                 Issue.record("\(result)")
                 return

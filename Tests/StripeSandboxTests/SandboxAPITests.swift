@@ -10,15 +10,15 @@ import Testing
         return failure.status
     }
 
-    @Test("no key and a live key are refused with 401, an unknown id with 404")
+    @Test("no key and one that is not of test mode are refused with 401, an unknown id with 404")
     func refusals() async throws {
         try await SandboxProbe.run { probe in
             let keyless = try await probe.send(.GET, "/v1/sources/src_1")
             #expect(keyless.status == 401)
-            let live = await #expect(throws: StripeError.self) {
-                try await probe.client("sk_live_0123456789").retrieveSource("src_1")
+            let foreign = await #expect(throws: StripeError.self) {
+                try await probe.client("sk_other_0123456789").retrieveSource("src_1")
             }
-            #expect(status(live) == 401)
+            #expect(status(foreign) == 401)
             let unknown = await #expect(throws: StripeError.self) {
                 try await probe.client().retrieveSource("src_1")
             }

@@ -8,7 +8,7 @@ struct RequestHead: Sendable {
     /// Why no request can be sent; nil when one can.
     let problem: String?
 
-    init(key: StripeKey, version: String, account: String?) {
+    init(key: StripeKey, version: String, account: String?, baseURL: String) {
         var headers = HTTPHeaders()
         headers.reserveCapacity(6)
         headers.add(name: "Authorization", value: "Bearer " + key.value)
@@ -20,6 +20,8 @@ struct RequestHead: Sendable {
         self.headers = headers
         if !key.isSendable {
             problem = "the API key is empty or has characters no key has"
+        } else if !key.maySend(to: baseURL) {
+            problem = "a live key goes to https addresses alone: use one of test mode, or https"
         } else if !Self.isPlain(version) {
             problem = "Stripe-Version has spaces or control characters; use StripeVersion.pinned"
         } else if account.map(Self.isPlain) == false {

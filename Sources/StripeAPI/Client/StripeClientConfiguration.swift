@@ -15,8 +15,8 @@ public struct StripeClientConfiguration: Sendable {
     /// The key sent as `Authorization: Bearer …`.
     public var key: StripeKey { didSet { head = makeHead() } }
 
-    /// Scheme, host and port, without a path.
-    public var baseURL: String
+    /// Scheme, host and port, without a path; `https` for a live key, see ``StripeKey/maySend(to:)``.
+    public var baseURL: String { didSet { head = makeHead() } }
 
     /// `Stripe-Account`: the connected account to act for (Connect).
     public var account: String? { didSet { head = makeHead() } }
@@ -67,7 +67,7 @@ public struct StripeClientConfiguration: Sendable {
         self.baseURL = base
         self.account = account
         self.version = version
-        head = RequestHead(key: key, version: version, account: account)
+        head = RequestHead(key: key, version: version, account: account, baseURL: base)
         self.timeout = timeout
         self.maxBodyBytes = maxBodyBytes
         self.retry = retry
@@ -77,6 +77,6 @@ public struct StripeClientConfiguration: Sendable {
     }
 
     private func makeHead() -> RequestHead {
-        RequestHead(key: key, version: version, account: account)
+        RequestHead(key: key, version: version, account: account, baseURL: baseURL)
     }
 }

@@ -33,6 +33,19 @@ public struct StripeKey: Sendable, Hashable {
         return .unknown
     }
 
+    /// Whether it is of live mode, where payments are real, or of test mode; nil when it does not tell.
+    public var isLive: Bool? {
+        value.contains("_live_") ? true : value.contains("_test_") ? false : nil
+    }
+
+    /// Whether the key may be sent to a base URL.
+    ///
+    /// A live key that is secret goes to `https` alone, and not even on this machine without: whoever reads it on
+    /// its way can move money, and what stands in for Stripe must never see one.
+    public func maySend(to baseURL: String) -> Bool {
+        kind == .publishable || isLive != true || baseURL.lowercased().hasPrefix("https://")
+    }
+
     /// Whether the key can be sent at all: not empty, printable ASCII without spaces.
     public var isSendable: Bool {
         !value.isEmpty && value.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }

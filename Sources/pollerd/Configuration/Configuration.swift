@@ -1,6 +1,7 @@
 import Foundation
 import Poller
 import PollerUpstreams
+import SecretFiles
 import Yams
 
 /// The effective value of every option with where it came from, and what nobody understood.
@@ -25,6 +26,14 @@ struct Configuration: Sendable {
     let unknown: [String]
     /// The accounts and upstreams that the file describes.
     let sections: FileSections
+    /// Secrets that others can see, a sentence each with what to do.
+    let warnings: [String]
+
+    /// Where options are looked for, before the places after it.
+    private struct Place {
+        let origin: Origin
+        let text: (Option) -> String?
+    }
 
     /// Gathers values.
     ///
@@ -32,35 +41,39 @@ struct Configuration: Sendable {
     ///   - flags: option keys with the values given on the command line.
     ///   - environment: the process's environment.
     ///   - file: the path of a YAML file of option keys, or nil.
-    /// - Throws: ``ConfigurationError`` when the file cannot be read or is no flat mapping.
+    /// - Throws: ``ConfigurationError`` when the file, or one that holds a secret, cannot be read,
+    ///   or when it is no flat mapping.
     init(
         flags: [String: String],
         environment: [String: String],
         file: String?
     ) throws(ConfigurationError) {
         var sections = FileSections()
+        let secrets = SecretReader(environment: environment)
         let written =
             try file.map { path throws(ConfigurationError) in
-                try Self.read(path, &sections, environment)
+                try Self.read(path, &sections, secrets)
             } ?? [:]
         self.sections = sections
+        let places = [
+            Place(origin: .flag) { flags[$0.key] },
+            Place(origin: .environment) { secrets.variable($0.variable) },
+            Place(origin: .file) { written[$0.key] },
+            Place(origin: .standard, text: \.standard),
+        ]
         var values: [String: Value] = [:]
         for option in Option.all {
-            if let text = flags[option.key] {
-                values[option.key] = Value(text: text, origin: .flag)
-            } else if let text = environment[option.variable], !text.isEmpty {
-                values[option.key] = Value(text: text, origin: .environment)
-            } else if let text = written[option.key] {
-                values[option.key] = Value(text: text, origin: .file)
-            } else if let text = option.standard {
-                values[option.key] = Value(text: text, origin: .standard)
-            }
+            values[option.key] = try Self.value(of: option, in: places, secrets)
         }
         self.values = values
+        for option in Option.all {
+            Self.warn(of: option, flags[option.key], written[option.key], file, secrets)
+        }
+        warnings = secrets.warnings
         let keys = Option.all.map(\.key)
         let variables = Option.all.map(\.variable) + ["POLLER_CONFIG_FILE"]
         // pollerctl's variables and those of test tooling stand beside ours.
-        let foreign: Set<String> = ["POLLER_URL", "POLLER_API_KEY"]
+        let foreign: Set<String> = ["POLLER_URL", "POLLER_API_KEY", "POLLER_API_KEY_FILE"]
         unknown =
             written.keys.sorted().filter { !keys.contains($0) }
             .map { "\($0) in \(file ?? "")\(Self.suggestion(for: $0, among: keys))" }
@@ -70,6 +83,54 @@ struct Configuration: Sendable {
                     && !$0.hasPrefix("POLLER_TEST_") && $0 != "POLLER_BIN_DIR"
             }
             .map { "\($0)\(Self.suggestion(for: $0, among: variables))" }
+    }
+
+    /// The first value there is; that of a secret may stand in a file of its own.
+    private static func value(
+        of option: Option,
+        in places: [Place],
+        _ secrets: SecretReader
+    ) throws(ConfigurationError) -> Value? {
+        for place in places {
+            let text = place.text(option)
+            guard let file = option.inFile, let path = place.text(file) else {
+                if let text { return Value(text: text, origin: place.origin) }
+                continue
+            }
+            guard text == nil else {
+                throw ConfigurationError(
+                    "\(option.variable) and \(file.variable) (\(option.flag) and \(file.flag)) are "
+                        + "both set, from \(place.origin.rawValue): leave one of them out"
+                )
+            }
+            let named = "\(file.variable) (\(file.flag), from \(place.origin.rawValue))"
+            let secret = try secrets.contents(of: path, for: named)
+            return Value(text: secret, origin: place.origin)
+        }
+        return nil
+    }
+
+    /// Warns of a secret that stands where others see it.
+    private static func warn(
+        of option: Option,
+        _ flag: String?,
+        _ written: String?,
+        _ file: String?,
+        _ secrets: SecretReader
+    ) {
+        guard let inFile = option.inFile else { return }
+        func isSecret(_ text: String) -> Bool {
+            option.secrecy == .hidden || withoutPassword(text) != text
+        }
+        if let flag, isSecret(flag) {
+            secrets.warn(
+                "\(option.flag) shows in the list of processes: use \(inFile.flag) PATH, or "
+                    + "\(inFile.variable)"
+            )
+        }
+        if let written, isSecret(written), let file, let warning = SecretFile.warning(file) {
+            secrets.warn(warning)
+        }
     }
 
     /// What the file adds to the options, a line each.
@@ -93,7 +154,7 @@ struct Configuration: Sendable {
             let shown =
                 switch value {
                 case nil: "(not set)"
-                case .some where option.isSecret: "(redacted)"
+                case .some where option.secrecy == .hidden: "(redacted)"
                 case .some(let value): Self.withoutPassword(value.text)
                 }
             let name = option.key.padding(toLength: width, withPad: " ", startingAt: 0)
@@ -110,7 +171,7 @@ struct Configuration: Sendable {
     private static func read(
         _ path: String,
         _ sections: inout FileSections,
-        _ environment: [String: String]
+        _ secrets: SecretReader
     ) throws(ConfigurationError) -> [String: String] {
         let text: String
         do {
@@ -129,7 +190,7 @@ struct Configuration: Sendable {
             var values: [String: String] = [:]
             for (key, value) in mapping {
                 if let name = key.string, FileSections.keys.contains(name) {
-                    let node = YAMLNode(value, at: "\(path): \(name)", environment)
+                    let node = YAMLNode(value, at: "\(path): \(name)", secrets)
                     try sections.read(name, node)
                     continue
                 }

@@ -7,34 +7,53 @@ struct Option: Sendable {
     let variable: String
     /// What holds when nobody sets it; nil when there is no such thing.
     let standard: String?
-    /// Never shown.
-    let isSecret: Bool
+    /// Who may see it.
+    let secrecy: Secrecy
     /// One line for `--help`, `check-config` and error messages.
     let help: String
+
+    /// Who may see an option's value.
+    enum Secrecy: Sendable {
+        /// Everybody.
+        case open
+        /// Everybody, without the password that may stand in it.
+        case password
+        /// Nobody.
+        case hidden
+    }
 
     init(
         _ key: String,
         _ variable: String,
         _ standard: String?,
-        secret: Bool = false,
+        secrecy: Secrecy = .open,
         _ help: String
     ) {
         self.key = key
         self.variable = variable
         self.standard = standard
-        isSecret = secret
+        self.secrecy = secrecy
         self.help = help
     }
 
     /// `--redis-url`.
     var flag: String { "--" + key.replacing("_", with: "-") }
 
+    /// The option that names a file with this one's value; nil for what is no secret.
+    var inFile: Option? {
+        secrecy == .open
+            ? nil : Option("\(key)_file", "\(variable)_FILE", nil, "file that holds \(key)")
+    }
+
     /// Every option, in the order `check-config` prints them.
-    static let all: [Option] = [
+    static let all: [Option] = rows.flatMap { row in [row, row.inFile].compactMap { $0 } }
+
+    private static let rows: [Option] = [
         Option(
             "redis_url",
             "POLLER_REDIS_URL",
             "redis://127.0.0.1:6379/0",
+            secrecy: .password,
             "URL of the store: redis://, rediss://, unix://, redis+cluster://, redis+sentinel://"
         ),
         Option("namespace", "POLLER_NAMESPACE", "poller", "key prefix in Redis"),
@@ -58,16 +77,28 @@ struct Option: Sendable {
             "address of /livez, /readyz and /metrics"
         ),
         Option(
+            "admin_public",
+            "POLLER_ADMIN_PUBLIC",
+            "false",
+            "true lets admin_bind leave loopback; nothing there asks for a key"
+        ),
+        Option(
             "api_keys_file",
             "POLLER_API_KEYS_FILE",
             nil,
             "file with one API key a line; without it only loopback is served"
         ),
         Option(
+            "connections_per_address",
+            "POLLER_CONNECTIONS_PER_ADDRESS",
+            nil,
+            "connections of one address at each listener; name many behind a proxy of another host"
+        ),
+        Option(
             "stripe_api_key",
             "STRIPE_API_KEY",
             nil,
-            secret: true,
+            secrecy: .hidden,
             "key of the default account; a read-only restricted one is enough"
         ),
         Option(
@@ -80,7 +111,7 @@ struct Option: Sendable {
             "stripe_webhook_secret",
             "STRIPE_WEBHOOK_SECRET",
             nil,
-            secret: true,
+            secrecy: .hidden,
             "whsec_… of the default account's endpoint; several by comma while one is rolled"
         ),
         Option(
@@ -111,7 +142,7 @@ struct Option: Sendable {
             "smtp_url",
             "POLLER_SMTP_URL",
             nil,
-            secret: true,
+            secrecy: .hidden,
             "smtp://[user:pass@]host:port or smtps://…; without it no mail is sent"
         ),
         Option("mail_from", "POLLER_MAIL_FROM", nil, "sender of mails"),
@@ -125,7 +156,7 @@ struct Option: Sendable {
             "webhook_secret",
             "POLLER_WEBHOOK_SECRET",
             nil,
-            secret: true,
+            secrecy: .hidden,
             "whsec_… that signs inline webhooks; made on first start and kept in Redis"
         ),
         Option(
@@ -133,6 +164,12 @@ struct Option: Sendable {
             "POLLER_ALLOW_CIDRS",
             "",
             "private address ranges webhooks may reach, by comma"
+        ),
+        Option(
+            "nat64_prefixes",
+            "POLLER_NAT64_PREFIXES",
+            "",
+            "translators of this network besides 64:ff9b::/96, by comma: 2001:db8:64::/96"
         ),
         Option(
             "worker_concurrency",

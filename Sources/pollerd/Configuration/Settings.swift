@@ -5,6 +5,7 @@ import PollerChannels
 import PollerNet
 import PollerUpstreams
 import RedisClient
+import StripeAPI
 
 /// The configuration as the program uses it: parsed, checked, and consistent.
 struct Settings: Sendable {
@@ -16,6 +17,7 @@ struct Settings: Sendable {
     let allowedOrigins: Set<String>
     let adminBind: ListenAddress
     let apiKeysFile: String?
+    let addresses: AddressBound
     var stripeAPIKey: String?
     var stripeAPIBase: String
     /// Of the default account's endpoint; empty when no webhooks are expected.
@@ -33,6 +35,8 @@ struct Settings: Sendable {
     /// Nil when the cluster's own secret, kept in Redis, is to be used.
     let webhookSecret: WebhookSecret?
     var allowedRanges: [AddressRange]
+    /// The NAT64 prefixes of this network, besides the well-known one.
+    let translators: [NAT64Prefix]
     let workerConcurrency: Int
     let lease: Duration
     let pollTimeout: Duration
@@ -62,7 +66,18 @@ struct Settings: Sendable {
         gatewayBind = try read.bind("gateway_bind")
         allowedOrigins = try read.origins("allow_origins")
         adminBind = try read.bind("admin_bind")
+        let isAdminPublic = try read.choice("admin_public", Bool.init)
+        guard adminBind.isLoopback || isAdminPublic else {
+            throw read.wrong(
+                "admin_bind",
+                "is public, and nothing there asks for a key: bind a loopback address, or set "
+                    + "POLLER_ADMIN_PUBLIC=true where only your monitoring can reach it"
+            )
+        }
         apiKeysFile = read.text("api_keys_file")
+        addresses =
+            read.text("connections_per_address") == nil
+            ? .half : .most(try read.count("connections_per_address", 1...1_000_000))
         stripeAPIKey = read.text("stripe_api_key")
         stripeAPIBase = try read.httpURL("stripe_api_base")
         stripeWebhookSecrets = (read.text("stripe_webhook_secret") ?? "")
@@ -88,15 +103,12 @@ struct Settings: Sendable {
         mail = relay.flatMap { relay in sender.map { (relay, $0) } }
         publicURL = try read.publicURL("public_url")
         webhookSecret = try read.parsed("webhook_secret", WebhookSecret.init)
-        var ranges: [AddressRange] = []
-        for range in (read.text("allow_cidrs") ?? "").split(separator: ",") {
-            do throws(InvalidInput) {
-                ranges.append(try AddressRange(range.filter { $0 != " " }))
-            } catch {
-                throw read.wrong("allow_cidrs", error.message)
-            }
+        allowedRanges = try read.list("allow_cidrs") { text throws(InvalidInput) in
+            try AddressRange(text)
         }
-        allowedRanges = ranges
+        translators = try read.list("nat64_prefixes") { text throws(InvalidInput) in
+            try NAT64Prefix(text)
+        }
         workerConcurrency = try read.count("worker_concurrency", 1...10_000)
         lease = try read.span("lease", from: .seconds(1), to: .seconds(600))
         pollTimeout = try read.span("poll_timeout", from: .milliseconds(100), to: .seconds(300))
@@ -135,6 +147,25 @@ struct Settings: Sendable {
         guard deliveryLease >= .seconds(45) else {
             throw read.wrong("delivery_lease", "must be at least 45s, 15 s more than any attempt")
         }
+        try checkKeys()
+    }
+
+    /// The Stripe key of each account that has one.
+    var stripeKeys: [AccountID: StripeKey] {
+        var keys = sections.accounts.compactMapValues(\.apiKey)
+        if let key = stripeAPIKey { keys[.main] = key }
+        return keys.mapValues(StripeKey.init)
+    }
+
+    /// Refuses keys that may not go to where Stripe is said to be.
+    func checkKeys() throws(ConfigurationError) {
+        let wrong = stripeKeys.filter { !$0.value.maySend(to: stripeAPIBase) }
+        guard let account = wrong.keys.map(\.description).min() else { return }
+        throw ConfigurationError(
+            "the live key of account \(account) would go to \(stripeAPIBase), where others can read "
+                + "it: set POLLER_STRIPE_API_BASE to an https:// address, or give the account a "
+                + "test key"
+        )
     }
 }
 
@@ -164,6 +195,22 @@ private struct OptionReader {
         } catch {
             throw wrong(key, error.message)
         }
+    }
+
+    /// The parts of a list by comma.
+    func list<Value>(
+        _ key: String,
+        _ parse: (String) throws(InvalidInput) -> Value
+    ) throws(ConfigurationError) -> [Value] {
+        var values: [Value] = []
+        for part in (text(key) ?? "").split(separator: ",") {
+            do throws(InvalidInput) {
+                values.append(try parse(part.filter { $0 != " " }))
+            } catch {
+                throw wrong(key, error.message)
+            }
+        }
+        return values
     }
 
     func name(_ key: String) throws(ConfigurationError) -> String {

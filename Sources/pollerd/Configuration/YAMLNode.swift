@@ -1,4 +1,3 @@
-import Foundation
 import Poller
 import Yams
 
@@ -8,12 +7,12 @@ struct YAMLNode {
     /// `poller.yaml: upstreams.bank`.
     let place: String
     private let node: Yams.Node
-    private let environment: [String: String]
+    private let secrets: SecretReader
 
-    init(_ node: Yams.Node, at place: String, _ environment: [String: String]) {
+    init(_ node: Yams.Node, at place: String, _ secrets: SecretReader) {
         self.node = node
         self.place = place
-        self.environment = environment
+        self.secrets = secrets
     }
 
     /// The named parts of a mapping.
@@ -33,14 +32,14 @@ struct YAMLNode {
                         + (allowed ?? []).sorted().joined(separator: ", ")
                 )
             }
-            members.append((name, YAMLNode(value, at: "\(place).\(name)", environment)))
+            members.append((name, YAMLNode(value, at: "\(place).\(name)", secrets)))
         }
         return members
     }
 
     /// A part of a mapping; nil when it is not there.
     func member(_ name: String) -> YAMLNode? {
-        node.mapping?[name].map { YAMLNode($0, at: "\(place).\(name)", environment) }
+        node.mapping?[name].map { YAMLNode($0, at: "\(place).\(name)", secrets) }
     }
 
     /// A part that must be there.
@@ -60,7 +59,7 @@ struct YAMLNode {
         guard let sequence = node.sequence else { return [try text()] }
         var texts: [String] = []
         for item in sequence {
-            texts.append(try YAMLNode(item, at: place, environment).text())
+            texts.append(try YAMLNode(item, at: place, secrets).text())
         }
         return texts
     }
@@ -94,15 +93,12 @@ struct YAMLNode {
         }
         let value: String
         if let name = try member("env")?.text() {
-            guard let found = environment[name], !found.isEmpty else {
+            guard let found = secrets.variable(name) else {
                 throw wrong("needs the environment variable \(name), which is not set")
             }
             value = found
         } else if let path = try member("file")?.text() {
-            guard let found = try? String(contentsOfFile: path, encoding: .utf8) else {
-                throw wrong("needs the file \(path), which cannot be read")
-            }
-            value = found.trimmingCharacters(in: .whitespacesAndNewlines)
+            value = try secrets.contents(of: path, for: "\(place).file")
         } else {
             throw wrong("needs env or file")
         }

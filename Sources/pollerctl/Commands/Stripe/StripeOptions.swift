@@ -27,9 +27,10 @@ struct StripeOptions: ParsableArguments {
         -> Value
     {
         let environment = ProcessInfo.processInfo.environment
-        guard let key = environment["STRIPE_API_KEY"], !key.isEmpty else {
+        guard let key = try Terminal.secret("STRIPE_API_KEY", environment) else {
             Terminal.printError(
-                "STRIPE_API_KEY is not set\nSet it to a secret key, sk_…, or a restricted one."
+                "STRIPE_API_KEY is not set\nSet it to a secret key, sk_…, or a restricted one, or "
+                    + "STRIPE_API_KEY_FILE to a file that holds it."
             )
             throw ExitCode(64)
         }
