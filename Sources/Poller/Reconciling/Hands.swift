@@ -7,10 +7,18 @@ where Instant.Duration == Duration, Instant: Sendable {
 
     /// The longest pause before an unreachable store is tried again.
     private static var pauseMax: Duration { .seconds(1) }
+    /// How long suspects wait at most for what runs beside them, and how long nothing is claimed
+    /// beside them once they run.
+    ///
+    /// What ends a process does so with the answer it gets, mostly within a second: what has run
+    /// for longer is neither likely to be blamed nor to be blamed for.
+    static var isolation: Duration { .seconds(1) }
 
     /// An item to handle.
     struct Work: Sendable {
         let lease: Lease<Queue.Item>
+        /// Its claim held an item that may be what ended its holders.
+        let isSuspect: Bool
         /// When the claim was answered, by the local clock.
         let answered: Instant
         /// When the handler begins.
@@ -41,9 +49,11 @@ where Instant.Duration == Duration, Instant: Sendable {
     /// Claimed items that nobody has started, the earliest first.
     private var starts: [Work] = []
     /// Items that may kill their process: they wait until nothing else runs, so that nobody else
-    /// is blamed, and nothing is claimed meanwhile.
+    /// is blamed.
     private var suspects: [Work] = []
     private var suspectsRunning = 0
+    /// Nothing is claimed until then: suspects wait for their turn, or have just begun.
+    private var isolatedUntil: Instant?
     private var waiting: [Int: [Waiting]] = [:]
     private var pause = Duration.milliseconds(20)
 
@@ -56,9 +66,7 @@ where Instant.Duration == Duration, Instant: Sendable {
 
     /// When there is something to do by itself.
     var nextInstant: Instant? {
-        let first = starts.first?.startsAt
-        guard let next = schedule.nextInstant else { return first }
-        return first.map { min($0, next) } ?? next
+        [starts.first?.startsAt, isolatedUntil, schedule.nextInstant].compactMap(\.self).min()
     }
 
     /// The items whose time has come.
@@ -66,13 +74,24 @@ where Instant.Duration == Duration, Instant: Sendable {
         let count = starts.prefix { $0.startsAt <= now }.count
         var due = starts.prefix(count)
         starts.removeFirst(count)
-        if !suspects.isEmpty, running == 0, due.isEmpty, starts.isEmpty {
-            due = suspects[...]
-            suspectsRunning = suspects.count
+        let isOver = isolatedUntil.map { $0 <= now } ?? false
+        let isAlone = running == 0 && due.isEmpty && starts.isEmpty
+        if !suspects.isEmpty, isAlone || isOver {
+            due += suspects
+            suspectsRunning += suspects.count
             suspects = []
+            isolatedUntil = now.advanced(by: Self.isolation)
+        } else if isOver {
+            endIsolation()
         }
         running += due.count
         return due
+    }
+
+    /// The suspects are done, or have run for long enough to be trusted for the rest.
+    private mutating func endIsolation() {
+        isolatedUntil = nil
+        schedule.isClaiming = !isDraining
     }
 
     /// The next visit to make, with the results that wait for it.
@@ -84,14 +103,14 @@ where Instant.Duration == Duration, Instant: Sendable {
 
     /// A handler has come to a result; true when the loop has something to do earlier than it
     /// knew.
-    mutating func finish(_ result: Result, endsAt: Instant, now: Instant) -> Bool {
+    mutating func finish(_ work: Work, _ result: Result, now: Instant) -> Bool {
         let before = nextInstant
         running -= 1
-        if suspectsRunning > 0 {
+        if work.isSuspect {
             suspectsRunning -= 1
-            if suspectsRunning == 0, suspects.isEmpty, !isDraining { schedule.isClaiming = true }
+            if suspectsRunning == 0, suspects.isEmpty { endIsolation() }
         }
-        wait(result, endsAt: endsAt, now: now)
+        wait(result, endsAt: work.endsAt, now: now)
         if isDraining || (running == 0 && !suspects.isEmpty) { return true }
         guard let next = nextInstant else { return false }
         return before.map { next < $0 } ?? true
@@ -110,7 +129,7 @@ where Instant.Duration == Duration, Instant: Sendable {
         for work in starts + suspects {
             wait(.release(work.lease.ref), endsAt: work.endsAt, now: now)
         }
-        (starts, suspects) = ([], [])
+        (starts, suspects, isolatedUntil) = ([], [], nil)
     }
 
     /// Takes in what a visit has brought; returns how many leases turned out to be lost.
@@ -158,20 +177,24 @@ where Instant.Duration == Duration, Instant: Sendable {
         _ settings: ReconcilerSettings
     ) {
         held += claim.leases.count
-        let isIsolating = !suspects.isEmpty || suspectsRunning > 0
         let isSuspicious = claim.leases.contains { $0.crashes >= Lease<Queue.Item>.suspectAt }
+        // What a visit under way still brings may go before suspects that wait, as what was claimed
+        // before them does; never beside those that have just begun, and no two claims of suspects
+        // go together.
+        let isTooLate = isolatedUntil != nil && (isSuspicious || suspects.isEmpty)
         for lease in claim.leases {
             let work = Work(
                 lease: lease,
+                isSuspect: isSuspicious,
                 answered: answered,
                 startsAt: answered.advanced(by: max(lease.startsAt - claim.now, .zero)),
                 endsAt: asked.advanced(by: settings.lease)
             )
-            if isDraining || isIsolating {
-                // Beside a suspect nobody else runs: what a visit still under way brings goes back.
+            if isDraining || isTooLate {
                 wait(.release(lease.ref), endsAt: work.endsAt, now: answered)
             } else if isSuspicious {
                 suspects.append(work)
+                isolatedUntil = answered.advanced(by: Self.isolation)
                 schedule.isClaiming = false
             } else {
                 let index = starts.lastIndex { $0.startsAt <= work.startsAt }.map { $0 + 1 } ?? 0

@@ -186,6 +186,6 @@ where
         if reconciled?.isForOthers == true {
             hands.withLock { $0.schedule.leave(partition: lease.ref.partition, now: now) }
         }
-        if hands.withLock({ $0.finish(result, endsAt: work.endsAt, now: now) }) { alarm.ring() }
+        if hands.withLock({ $0.finish(work, result, now: now) }) { alarm.ring() }
     }
 }

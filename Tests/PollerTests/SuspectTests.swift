@@ -1,0 +1,82 @@
+import Poller
+import PollerTesting
+import Testing
+
+@Suite("suspects in a worker", .timeLimit(.minutes(1)))
+struct SuspectTests {
+    private let rig = WorkerRig()
+    private let suspect = Sample.key("src_suspect", account: "acct_suspect")
+
+    /// A watch that two holders have died on; it comes back when `lease` has passed.
+    private func crash(lease: Duration) async throws {
+        _ = try await rig.store.enqueue([try NewWatch(key: suspect)])
+        for span in [Duration.seconds(1), lease] {
+            let claim = try await rig.store.claim(
+                ClaimRequest(
+                    partition: rig.store.partition(of: suspect.lane),
+                    limit: 1,
+                    owner: OwnerID(unchecked: "worker-dead"),
+                    lease: span,
+                    lane: .unlimited
+                )
+            )
+            #expect(claim.leases.count == 1)
+            if span < lease { rig.clock.advance(by: span) }
+        }
+    }
+
+    private func enqueue(_ source: String) async throws -> WatchKey {
+        let key = Sample.key(source, account: "acct_\(source)")
+        _ = try await rig.store.enqueue([try NewWatch(key: key)])
+        return key
+    }
+
+    private func isPolled(_ key: WatchKey) -> Bool {
+        !rig.upstream.calls(of: key.source).isEmpty
+    }
+
+    @Test("one beside slow polls stops a worker's claims for two seconds at most")
+    func bounded() async throws {
+        try await crash(lease: .seconds(5))
+        let slow = try await enqueue("src_slow")
+        rig.upstream.hold(slow.source)
+        rig.upstream.hold(suspect.source)
+        let worker = rig.worker()
+        try await running(worker.run) {
+            try await eventually("the slow one is polled") { isPolled(slow) }
+            // Now it comes back; the slow one does not end.
+            rig.clock.advance(by: .seconds(5))
+            try await rig.timePasses(until: "the suspect is polled") { isPolled(suspect) }
+            #expect(rig.clock.now.offset >= .seconds(7), "it has waited for the slow one")
+            let began = rig.clock.now.offset
+            let next = try await enqueue("src_next")
+            try await rig.timePasses(until: "others are polled again") { isPolled(next) }
+            let ended = rig.clock.now.offset
+            #expect(ended - began >= .milliseconds(900), "others were beside it from the start")
+            #expect(ended < .seconds(13), "\(ended)")
+        }
+    }
+
+    @Test("one that can run alone does, and the others after it")
+    func alone() async throws {
+        try await crash(lease: .seconds(5))
+        let worker = rig.worker()
+        let busy = try await enqueue("src_busy")
+        rig.upstream.hold(busy.source)
+        rig.upstream.hold(suspect.source)
+        try await running(worker.run) {
+            try await eventually("another is polled") { isPolled(busy) }
+            rig.clock.advance(by: .seconds(5))
+            try await eventually("the suspect is claimed") { worker.inFlight == 2 }
+            #expect(!isPolled(suspect), "it waits for the other")
+            rig.upstream.release(busy.source)
+            try await eventually("the suspect is polled, time standing still") {
+                isPolled(suspect)
+            }
+            let next = try await enqueue("src_next")
+            rig.upstream.release(suspect.source)
+            try await eventually("others are polled once it is done") { isPolled(next) }
+        }
+        #expect(try await rig.statuses(of: suspect) == ["pending"])
+    }
+}
