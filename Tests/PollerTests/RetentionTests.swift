@@ -46,4 +46,31 @@ struct RetentionTests {
             #expect(try await store.stats().pending == 1)
         }
     }
+
+    @Test("a partition that cannot be reached keeps nothing of the others")
+    func goesOn() async throws {
+        let clock = ManualClock()
+        let store = MemoryStore(time: ClockTime(clock))
+        let deliveries = MemoryDeliveryQueue(time: ClockTime(clock))
+        let plan = FaultPlan()
+        let retention = Retention(
+            outbox: FaultyStore(store, plan: plan),
+            watches: FaultyStore(store, plan: plan),
+            deliveries: FaultyDeliveryQueue(deliveries, plan: plan),
+            spans: RetentionSpans(outbox: .seconds(3600), closed: .seconds(7200)),
+            clock: clock,
+            logger: Sample.quiet
+        )
+        let key = Sample.key()
+        _ = try await store.enqueue([try NewWatch(key: key)])
+        _ = try await store.cancel(key)
+        clock.advance(by: .seconds(5 * 86_400))
+        // The outbox of every partition is away; what comes after them is not.
+        plan.fail(.other, Array(repeating: .refused, count: store.partitions))
+        try await running(retention.run) {
+            await clock.waitForSleepers(1)
+            let closed = try await store.stats().closed
+            #expect(closed == 0)
+        }
+    }
 }

@@ -49,23 +49,39 @@ package struct Retention<
         }
     }
 
+    /// One round; what cannot be reached is left for the next one and stops nothing else.
     private func forget() async {
-        do {
-            for partition in 0..<outbox.partitions {
+        var failures: [StoreError] = []
+        func attempt(_ work: () async throws(StoreError) -> Void) async {
+            guard !Task.isCancelled else { return }
+            do throws(StoreError) {
+                try await work()
+            } catch {
+                failures.append(error)
+            }
+        }
+        for partition in 0..<outbox.partitions {
+            await attempt { () throws(StoreError) in
                 try await outbox.trim(partition: partition, retention: spans.outbox)
             }
-            for partition in 0..<watches.partitions {
+        }
+        for partition in 0..<watches.partitions {
+            await attempt { () throws(StoreError) in
                 // A watch outlives every delivery that points into its log.
                 let span = spans.closed + RetentionSpans.deliveryMax
                 while try await watches.purge(partition: partition, retention: span) {}
             }
-            for partition in 0..<deliveries.partitions {
+        }
+        for partition in 0..<deliveries.partitions {
+            await attempt { () throws(StoreError) in
                 while try await deliveries.purge(partition: partition, retention: spans.closed) {}
             }
-        } catch {
-            guard !Task.isCancelled else { return }
-            logger.warning("retention delayed", metadata: ["error": "\(error)"])
         }
+        guard let first = failures.first, !Task.isCancelled else { return }
+        logger.warning(
+            "retention delayed",
+            metadata: ["failures": "\(failures.count)", "error": "\(first)"]
+        )
     }
 }
 
