@@ -16,6 +16,7 @@ package struct Upstreams: Upstream {
         case .source, .paymentIntent, .setupIntent, .charge:
             await stripe.poll(watch, timeout: timeout)
         case .http: await http.poll(watch, timeout: timeout)
+        case .other(let name): .unserved("this release does not know the kind \(name)")
         }
     }
 }

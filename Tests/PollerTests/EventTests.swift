@@ -105,19 +105,53 @@ struct EventTests {
     @Test("its id depends on account, source, run, seq and type alone, and stays what it was")
     func id() {
         let key = Sample.key()
-        let id = EventID(key: key, run: 1, seq: 2, type: "source.chargeable")
+        func id(
+            _ key: WatchKey = key,
+            run: Int = 1,
+            began: Timestamp = VirtualTime.start,
+            seq: Int = 2,
+            type: String = "source.chargeable"
+        ) -> EventID {
+            EventID(key: key, run: run, began: began, seq: seq, type: type)
+        }
+        let others = [
+            id(Sample.key("src_2")), id(Sample.key(account: "acct_b")), id(run: 2), id(seq: 3),
+            id(type: "source.failed"),
+        ]
+        let id = id()
         #expect(event(nil).id == id)
         #expect(event(#"{"a":"1"}"#).id == id)
-        let others = [
-            EventID(key: Sample.key("src_2"), run: 1, seq: 2, type: "source.chargeable"),
-            EventID(key: Sample.key(account: "acct_b"), run: 1, seq: 2, type: "source.chargeable"),
-            EventID(key: key, run: 2, seq: 2, type: "source.chargeable"),
-            EventID(key: key, run: 1, seq: 3, type: "source.chargeable"),
-            EventID(key: key, run: 1, seq: 2, type: "source.failed"),
-        ]
         #expect(Set(others + [id]).count == 6)
         // SHA-256("acct_a\0source\0src_1\01\02\0source.chargeable"), the first 18 bytes: consumers
         // dedupe by it, so no release may change it.
         #expect(id.description == "evt_-Iu-uPOCya9hny903ArVCE9X")
+    }
+
+    @Test("a watch that begins anew after it was forgotten has other ids, one lost early the same")
+    func again() {
+        func id(_ began: Timestamp) -> EventID {
+            EventID(key: Sample.key(), run: 1, began: began, seq: 1, type: "source.pending")
+        }
+        // Four days are the earliest that a closed watch is forgotten after.
+        let kept = Duration.seconds(4 * 86_400)
+        for day in [0, 10, 11, 12, 300] {
+            let began = VirtualTime.start + .seconds(day * 86_400)
+            let forgotten = began + kept + .milliseconds(1)
+            let isOfFirstReleases = day == 0
+            #expect((id(began) != id(forgotten)) == !isOfFirstReleases, "day \(day)")
+        }
+        let began = VirtualTime.start + .seconds(20 * 86_400)
+        #expect(id(began) == id(began + .seconds(60)))
+    }
+
+    @Test("one of a kind that only another release knows is read as it is")
+    func otherKind() throws {
+        let json = event(nil).json.replacing(#""kind":"source""#, with: #""kind":"invoice""#)
+        let event = try #require(Event(json: json))
+        #expect(event.key.kind == .other("invoice") && event.key.kind.rawValue == "invoice")
+        #expect(event.json == json)
+        #expect(event.key.lane.description == "acct_a/invoices")
+        #expect(event.key.lane.accountAndKind?.kind == .other("invoice"))
+        #expect(SourceKind(rawValue: "invoice") == nil)
     }
 }

@@ -1,17 +1,51 @@
 /// What sort of upstream object a source is; it names the upstream endpoint, and so the lane.
-package enum SourceKind: String, Hashable, Sendable, CaseIterable {
+package enum SourceKind: Hashable, Sendable, CaseIterable, RawRepresentable {
     /// A Stripe Source, `src_…`.
     case source
     /// A Stripe PaymentIntent, `pi_…`.
-    case paymentIntent = "payment_intent"
+    case paymentIntent
     /// A Stripe SetupIntent, `seti_…`.
-    case setupIntent = "setup_intent"
+    case setupIntent
     /// A Stripe Charge, `ch_…` or `py_…`.
     case charge
     /// Whatever a configured upstream answers with JSON; the account names the upstream.
     case http
+    /// One that only another release knows: its events are carried as they are, and its watches
+    /// left to workers of that release.
+    case other(String)
+
+    /// Those this release knows, which are all that can be asked for.
+    package static let allCases: [SourceKind] = [
+        .source, .paymentIntent, .setupIntent, .charge, .http,
+    ]
+
+    /// The kind of a name that somebody gave; nil when this release does not know it.
+    package init?(rawValue name: String) {
+        guard let kind = Self.allCases.first(where: { $0.rawValue == name }) else { return nil }
+        self = kind
+    }
+
+    /// The kind of a name that was recorded, by this release or another.
+    package init(recorded name: String) {
+        self = Self(rawValue: name) ?? .other(name)
+    }
+
+    /// What it is called in events and records.
+    package var rawValue: String {
+        switch self {
+        case .source: "source"
+        case .paymentIntent: "payment_intent"
+        case .setupIntent: "setup_intent"
+        case .charge: "charge"
+        case .http: "http"
+        case .other(let name): name
+        }
+    }
 
     /// The upstream endpoint all objects of this kind share a rate limit on.
+    ///
+    /// The log of a watch is found by it: that of a kind yet to come must be its name with an s,
+    /// or older releases do not find what they are to carry.
     package var endpoint: String {
         switch self {
         case .source: "sources"
@@ -19,6 +53,18 @@ package enum SourceKind: String, Hashable, Sendable, CaseIterable {
         case .setupIntent: "setup_intents"
         case .charge: "charges"
         case .http: "http"
+        case .other(let name): "\(name)s"
+        }
+    }
+
+    /// The kind of an endpoint, as ``endpoint`` makes it.
+    init?(endpoint: some StringProtocol) {
+        if let known = Self.allCases.first(where: { $0.endpoint == endpoint }) {
+            self = known
+        } else if endpoint.count > 1, endpoint.hasSuffix("s") {
+            self = .other(String(endpoint.dropLast()))
+        } else {
+            return nil
         }
     }
 
@@ -29,7 +75,7 @@ package enum SourceKind: String, Hashable, Sendable, CaseIterable {
         case .paymentIntent: ["pi_"]
         case .setupIntent: ["seti_"]
         case .charge: ["ch_", "py_"]
-        case .http: []
+        case .http, .other: []
         }
     }
 
