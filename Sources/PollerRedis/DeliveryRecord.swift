@@ -3,10 +3,10 @@ import Poller
 /// A delivery in Redis.
 ///
 /// *Shape*: source = the watch's source, facts `kind|account`, lane = the endpoint, state
-/// `cursor|failures|attempts|retry at ms`, and with trouble also `|failed since ms|newest told to the
-/// fallback|dead seqs|those to send again`, the seqs with commas between
-/// (missing before the first attempt), private value = the inline URL; none for a registered
-/// endpoint.
+/// `cursor|failures|attempts|retry at ms|failed since ms|newest told to the fallback|dead seqs|those
+/// to send again|digest of the event at the cursor|those the fallback is owed`, the seqs with commas
+/// between (missing before the first attempt, and without the empty values at its end), private
+/// value = the inline URL; none for a registered endpoint.
 enum DeliveryRecord: ItemRecord {
     static func facts(of watch: WatchKey) -> String {
         Packed.join([watch.kind.rawValue, watch.account.description])
@@ -15,7 +15,7 @@ enum DeliveryRecord: ItemRecord {
     static func item(_ fields: ItemFields) -> Delivery? {
         let facts = Packed.split(fields.facts)
         let url = try? NotifyURL(fields.privateValue)
-        guard facts.count == 2, let kind = SourceKind(rawValue: facts[0]),
+        guard facts.count == 2, !facts[0].isEmpty,
             url != nil || fields.privateValue.isEmpty
         else { return nil }
         return Delivery(
@@ -24,7 +24,7 @@ enum DeliveryRecord: ItemRecord {
             watch: WatchKey(
                 account: AccountID(unchecked: facts[1]),
                 source: SourceID(unchecked: fields.source),
-                kind: kind
+                kind: SourceKind(recorded: facts[0])
             ),
             state: state(fields.state)
         )
@@ -46,7 +46,7 @@ enum DeliveryRecord: ItemRecord {
             String(state.cursor), String(state.failures), String(state.attempts),
             ms(state.retryAt), ms(state.failedSince),
             state.escalated > 0 ? String(state.escalated) : "", list(state.dead),
-            list(state.again),
+            list(state.again), state.told ?? "", list(state.owed),
         ]
         while parts.count > 4, parts.last?.isEmpty == true { parts.removeLast() }
         return Packed.join(parts)
@@ -56,7 +56,7 @@ enum DeliveryRecord: ItemRecord {
         var parts = Packed.split(text)
         guard parts.count >= 4 else { return DeliveryState() }
         // What an earlier release has written ends before these.
-        while parts.count < 8 { parts.append("") }
+        while parts.count < 10 { parts.append("") }
         return DeliveryState(
             cursor: Int(parts[0]) ?? 0,
             failures: Int(parts[1]) ?? 0,
@@ -65,7 +65,9 @@ enum DeliveryRecord: ItemRecord {
             failedSince: Int64(parts[4]).map(Timestamp.init(ms:)),
             escalated: Int(parts[5]) ?? 0,
             dead: seqs(parts[6]),
-            again: seqs(parts[7])
+            again: seqs(parts[7]),
+            told: parts[8].isEmpty ? nil : parts[8],
+            owed: seqs(parts[9])
         )
     }
 

@@ -27,7 +27,7 @@ extension RedisWatchStore: Outbox {
         )
         let replies = try await pipeline([read, takeOver])
         if replies.contains(where: { $0.error?.code == "NOGROUP" }) {
-            try await createGroup(stream)
+            _ = try await queue.run(queue.scripts.outboxGroup, partition: partition, [])
             return try await unacknowledged(
                 partition: partition,
                 consumer: consumer,
@@ -38,11 +38,12 @@ extension RedisWatchStore: Outbox {
         for reply in replies {
             if let error = reply.error { throw StoreError(.reply(error)) }
         }
+        let fresh = replies[0].array?.first?.array?.last?.array ?? []
         // Nothing is told that a failover could make untold: what was read is on replicas first.
         // Until then it stays ours and unacknowledged, and comes back after `idle`.
-        let isNews = replies[0].array?.isEmpty == false
-        if isNews { try await queue.confirm(partition: partition) }
-        let fresh = replies[0].array?.first?.array?.last?.array ?? []
+        if let newest = fresh.last?.array?.first?.string {
+            try await queue.confirm(partition: partition, entry: newest)
+        }
         let abandoned = replies[1].array.flatMap { $0.count > 1 ? $0[1].array : nil } ?? []
         var entries: [OutboxEntry] = []
         var unreadable: [String] = []
@@ -61,10 +62,30 @@ extension RedisWatchStore: Outbox {
         return entries
     }
 
+    package func hold(
+        partition: Int,
+        consumer: OwnerID,
+        _ ids: [String]
+    ) async throws(StoreError) {
+        guard !ids.isEmpty else { return }
+        let stream = RedisArgument.string(queue.keys.outbox(partition))
+        let name = RedisArgument.string(consumer.description)
+        let claim = [stream, Self.group, name, 0] + ids.map { .string($0) } + ["JUSTID"]
+        _ = try await send(RedisCommand("XCLAIM", claim))
+    }
+
     package func acknowledge(partition: Int, _ ids: [String]) async throws(StoreError) {
         guard !ids.isEmpty else { return }
         let stream = RedisArgument.string(queue.keys.outbox(partition))
         _ = try await send(RedisCommand("XACK", [stream, Self.group] + ids.map { .string($0) }))
+    }
+
+    package func settled(partition: Int) async throws(StoreError) -> Timestamp {
+        let reply = try await queue.run(queue.scripts.settled, partition: partition, [])
+        guard let ms = reply.string.flatMap({ Int64($0) }) else {
+            throw .corrupt("settled.lua answered \(reply)")
+        }
+        return Timestamp(ms: ms)
     }
 
     package func entries(
@@ -117,16 +138,6 @@ extension RedisWatchStore: Outbox {
 
     package func arrivals() -> AsyncStream<Int?> {
         queue.partitions(on: queue.keys.recordedChannel)
-    }
-
-    /// Makes the group from the oldest entry on: what was acknowledged before it got lost is
-    /// marked again, which does nothing.
-    private func createGroup(_ stream: RedisArgument) async throws(StoreError) {
-        let command = RedisCommand("XGROUP", ["CREATE", stream, Self.group, "0", "MKSTREAM"])
-        let replies = try await pipeline([command])
-        if let error = replies[0].error, error.code != "BUSYGROUP" {
-            throw StoreError(.reply(error))
-        }
     }
 
     private func send(_ command: RedisCommand) async throws(StoreError) -> RedisValue {

@@ -1,29 +1,36 @@
 """Failovers that lose acknowledged writes, made on purpose rather than waited for."""
 
+import re
+
 from chaos.run import Plan, Run
 from harness.cluster import WEBHOOK_SECRET, Cluster
 from harness.redis_cluster import RedisCluster
+from harness.redis_server import RedisServer
 from harness.waiting import wait_until
 from harness.webhook_sink import WebhookSink
 
 SINKS = 6
 
 
-def lose_the_last_writes(cluster: Cluster, source: str, statuses: tuple[str, ...]) -> None:
-    """Records these statuses on a master whose replica sleeps, and lets the replica take over."""
+def lose_the_last_writes(
+    cluster: Cluster, source: str, statuses: tuple[str, ...], then: str | None = None
+) -> list[dict]:
+    """Records these statuses on a master whose replica sleeps, and lets the replica take over.
+
+    `then` is what becomes of the source while nobody serves it. Gives the events that were told.
+    """
     redis: RedisCluster = cluster.redis
     master = cluster.busy_master()
-    replica = redis.replica_of(master)
     before = len(cluster.api.events(source))
-    replica.freeze()
-    with master.client() as client:
-        # Else what comes now would wait in the sleeper's socket and be read after all.
-        client.execute_command("CLIENT", "KILL", "TYPE", "replica")
+    replica = redis.part(master)
     for status in statuses:
         cluster.sandbox.set_status(source, status)
         cluster.wait_status(source, status)
     cluster.wait_delivered([source], mail=False)
+    told = cluster.api.events(source)
     master.kill9()
+    if then:
+        cluster.sandbox.set_status(source, then)
     replica.thaw()
     redis.wait_failover(master)
     master.start()
@@ -31,7 +38,9 @@ def lose_the_last_writes(cluster: Cluster, source: str, statuses: tuple[str, ...
     # What makes this test: the new master has never heard of them.
     logged = wait_until(lambda: _logged(cluster, source), 20, "the API reads again")
     assert [event["status"] for event in logged[:before]] == ["pending"] * before
-    assert len(logged) < before + len(statuses), "nothing was lost"
+    kept = {event["id"] for event in logged}
+    assert not kept.issuperset(event["id"] for event in told), "nothing was lost"
+    return told
 
 
 def _logged(cluster: Cluster, source: str) -> list[dict] | None:
@@ -69,6 +78,104 @@ def test_after_a_cluster_lost_events_every_endpoint_is_told_the_last_status(chao
     finally:
         for sink in sinks:
             sink.close()
+
+
+def test_an_event_that_takes_the_number_of_one_that_was_lost_is_told(chaos):
+    cluster: Cluster = chaos(store="cluster", fsync="everysec", listen=False)
+    sinks = [WebhookSink(WEBHOOK_SECRET) for _ in range(SINKS)]
+    try:
+        source = cluster.sandbox.create_source()
+        notify = [cluster.webhook.url, *(sink.url for sink in sinks)]
+        cluster.enqueue(source, notify=notify, timeout="24h")
+        cluster.wait_status(source, "pending")
+        cluster.wait_delivered([source], mail=False)
+        told = lose_the_last_writes(cluster, source, ("chargeable",), then="failed")
+        assert [event["status"] for event in told] == ["pending", "chargeable"]
+        cluster.wait_status(source, "failed", timeout_s=30)
+        last = cluster.api.events(source)[-1]
+        assert last["seq"] == told[-1]["seq"] and last["id"] != told[-1]["id"]
+        wait_until(
+            lambda: all(last["id"] in sink.receipts.ids() for sink in sinks),
+            20,
+            "the event under the number of another at every endpoint",
+        )
+    finally:
+        for sink in sinks:
+            sink.close()
+
+
+def _deliveries(cluster: Cluster) -> dict[str, str]:
+    """The partition of the delivery to each inline URL."""
+    found = {}
+    with cluster.redis.client() as client:
+        for key in client.scan_iter(match="poller:d:o*"):
+            found[client.hget(key, "p")] = re.match(r"poller:d:o\{(\d+)\}", key).group(1)
+    return found
+
+
+def _is_noted(cluster: Cluster, partitions: list[str]) -> bool:
+    with cluster.redis.client() as client:
+        return all(client.hget(f"poller:d:m{{{p}}}", "whole") for p in partitions)
+
+
+def test_after_a_shard_of_deliveries_lost_its_marks_the_end_is_told_all_the_same(chaos):
+    cluster: Cluster = chaos(store="cluster", fsync="everysec", listen=False)
+    redis: RedisCluster = cluster.redis
+    sinks = [WebhookSink(WEBHOOK_SECRET) for _ in range(16)]
+    try:
+        source = cluster.sandbox.create_source()
+        cluster.enqueue(source, notify=[sink.url for sink in sinks], timeout="24h")
+        cluster.wait_status(source, "pending")
+        wait_until(lambda: all(sink.receipts.all() for sink in sinks), 20, "all are told")
+        # A master that has deliveries and not the watch: its marks alone get lost.
+        places = _deliveries(cluster)
+        by_master: dict[RedisServer, list[WebhookSink]] = {}
+        for sink in sinks:
+            by_master.setdefault(redis.master_of(places[sink.url]), []).append(sink)
+        by_master.pop(cluster.busy_master(), None)
+        master, hurt = max(by_master.items(), key=lambda found: len(found[1]))
+        wait_until(
+            lambda: _is_noted(cluster, [places[sink.url] for sink in hurt]), 20, "marks are noted"
+        )
+        for sink in hurt:
+            sink.refuse(1000)
+        replica = redis.part(master)
+        cluster.sandbox.set_status(source, "failed")
+        cluster.wait_status(source, "failed")
+        last = cluster.api.events(source)[-1]
+        assert last["final"]
+        # Marked and tried: the outbox entry is acknowledged, and nobody looks at it again.
+        wait_until(lambda: all(len(s.attempts) > 1 for s in hurt), 20, "the end is tried")
+        with redis.client() as client:
+            outbox = f"poller:e{{{cluster.busy_partitions()[0]}}}"
+            wait_until(
+                lambda: client.xpending(outbox, "notifier")["pending"] == 0, 10, "acknowledged"
+            )
+        master.kill9()
+        for sink in hurt:
+            sink.refuse(0)
+        replica.thaw()
+        redis.wait_failover(master)
+        master.start()
+        redis.wait_whole()
+        wait_until(
+            lambda: all(last["id"] in sink.receipts.ids() for sink in sinks),
+            30,
+            "the end of the payment at every endpoint",
+        )
+        assert cluster.fsck().returncode == 0, cluster.fsck().stdout
+    finally:
+        for sink in sinks:
+            sink.close()
+
+
+def test_nothing_that_counts_is_missing_after_shards_lost_what_they_acknowledged(chaos):
+    plan = Plan("cluster", seed=41, seconds=12, sources=60, kinds=frozenset({"shard lost"}))
+    run = Run(plan)
+    run.on(run.cluster(chaos))
+    print(run.figures.text())
+    run.verdict()
+    assert run.figures.faults["shard lost"] >= 1
 
 
 def test_a_slot_may_move_to_another_master_while_it_is_used(chaos):

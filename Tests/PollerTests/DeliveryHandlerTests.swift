@@ -26,6 +26,11 @@ struct DeliveryHandlerTests {
         }
     }
 
+    /// What a delivery remembers of an event that was told.
+    func digest(_ seq: Int) async throws -> String? {
+        try await store.events(of: key, after: seq - 1, limit: 1).first?.id.digest
+    }
+
     func claim() async throws -> Lease<Watch>? {
         try await store.claim(
             ClaimRequest(
@@ -92,7 +97,8 @@ struct DeliveryHandlerTests {
         let done = try #require(try await reconcile(channel, state))
         #expect(channel.attempts.map(\.event.seq) == [2])
         #expect(channel.attempts.map(\.number) == [3])
-        #expect(done.change.state == DeliveryState(cursor: 2, failures: 0, attempts: 6))
+        let told = try await digest(2)
+        #expect(done.change.state == DeliveryState(cursor: 2, attempts: 6, told: told))
         #expect(done.verdict == .next(after: .zero))
         let last = try #require(try await reconcile(channel, done.change.state))
         #expect(last.change.state.cursor == 3)
@@ -164,7 +170,8 @@ struct DeliveryHandlerTests {
         channel.script([.failed("500", after: nil)])
         let state = DeliveryState(cursor: 0, failures: 1, attempts: 1)
         let done = try #require(try await reconcile(channel, state))
-        #expect(done.change.state == DeliveryState(cursor: 1, attempts: 2, dead: [1]))
+        let told = try await digest(1)
+        #expect(done.change.state == DeliveryState(cursor: 1, attempts: 2, dead: [1], told: told))
         #expect(done.verdict == .next(after: .zero))
         #expect(done.change.lastError == "500")
     }
@@ -175,7 +182,8 @@ struct DeliveryHandlerTests {
         let channel = RecordingChannel()
         channel.script([.rejected("410", .gone)])
         let done = try #require(try await reconcile(channel))
-        #expect(done.change.state == DeliveryState(cursor: 1, attempts: 1, dead: [1]))
+        let told = try await digest(1)
+        #expect(done.change.state == DeliveryState(cursor: 1, attempts: 1, dead: [1], told: told))
         #expect(done.verdict == .setAside)
         #expect(done.change.lastError == "410")
     }
@@ -228,7 +236,7 @@ struct DeliveryHandlerTests {
         try await record((1...40).map { $0 == 40 ? "chargeable" : "s\($0)" })
         let channel = RecordingChannel { $0.status?.description == "chargeable" }
         let first = try #require(try await reconcile(channel))
-        #expect(first.change.state == DeliveryState(cursor: 32))
+        #expect(first.change.state == DeliveryState(cursor: 32, told: try await digest(32)))
         #expect(first.verdict == .next(after: .zero))
         let second = try #require(try await reconcile(channel, first.change.state))
         #expect(channel.attempts.map(\.event.seq) == [40])
@@ -236,15 +244,68 @@ struct DeliveryHandlerTests {
         #expect(second.verdict == .rest)
     }
 
-    @Test("without a channel for the scheme nothing is lost and it is tried again later")
+    @Test("without a channel for the scheme others go first, and it waits ever longer")
     func noChannel() async throws {
-        try await record(["a"])
-        let done = try #require(
-            try await reconcile(RecordingChannel(), url: "mailto:a@b.example")
+        try await record(["a", "b"])
+        var state = DeliveryState()
+        var waits: [Duration] = []
+        while state.dead.isEmpty, waits.count < 100 {
+            let done = try #require(
+                try await reconcile(RecordingChannel(), state, url: "mailto:a@b.example")
+            )
+            #expect(done.isForOthers)
+            // It says nothing about the recipient's relay.
+            #expect(done.signal == .hold(.zero))
+            #expect(done.change.attempt?.kind == .local)
+            #expect(done.change.lastError?.contains("mailto") == true)
+            state = done.change.state
+            // Each turn as if its wait had passed.
+            if case .next(let wait) = done.verdict, state.dead.isEmpty { waits.append(wait) }
+            state = DeliveryState(
+                cursor: state.cursor,
+                failures: state.failures,
+                attempts: state.attempts,
+                failedSince: state.failedSince,
+                dead: state.dead
+            )
+        }
+        #expect(waits.count == 12 && waits.last ?? .zero > .seconds(60_000), "\(waits)")
+        // The newest stood for both; it can be sent again once there is a channel.
+        #expect(state == DeliveryState(cursor: 2, attempts: 13, dead: [2]))
+        let mail = RecordingChannel(schemes: ["mailto"])
+        state.revive()
+        _ = try await reconcile(mail, state, url: "mailto:a@b.example")
+        #expect(mail.attempts.map(\.event.seq) == [2])
+    }
+
+    @Test("another event under the number that was told last is told, and what follows it")
+    func equalSeq() async throws {
+        try await record(["a", "b"])
+        let channel = RecordingChannel()
+        let told = try #require(try await digest(2))
+        let same = try #require(
+            try await reconcile(channel, DeliveryState(cursor: 2, told: told))
         )
-        #expect(done.verdict == .next(after: .seconds(60)))
-        #expect(done.change.state == DeliveryState())
-        #expect(done.change.lastError?.contains("mailto") == true)
+        #expect(same.verdict == .rest && channel.attempts.isEmpty)
+        // A failover lost the second event; what was recorded then has its number.
+        let lost = DeliveryState(cursor: 2, attempts: 2, escalated: 2, dead: [2], told: "AAAAAA")
+        let back = try #require(try await reconcile(channel, lost))
+        #expect(back.change.state == DeliveryState(cursor: 1, attempts: 2, escalated: 1))
+        #expect(back.verdict == .next(after: .zero))
+        let done = try #require(try await reconcile(channel, back.change.state))
+        #expect(channel.attempts.map(\.event.seq) == [2])
+        #expect(
+            done.change.state
+                == DeliveryState(
+                    cursor: 2,
+                    attempts: 3,
+                    escalated: 1,
+                    told: told
+                )
+        )
+        // One of an earlier release, which did not remember, goes on as it did.
+        let old = try #require(try await reconcile(channel, DeliveryState(cursor: 2)))
+        #expect(old.verdict == .rest && channel.attempts.count == 1)
     }
 
     @Test("a log that cannot be read is tried again in a second")

@@ -1,5 +1,6 @@
 import Poller
 import PollerTesting
+import Synchronization
 import Testing
 
 @Suite("OutboxReader", .timeLimit(.minutes(1)))
@@ -80,6 +81,54 @@ struct OutboxReaderTests {
         #expect(rig.clock.now >= .init(offset: .seconds(5)))
     }
 
+    @Test("regression 16: a batch that takes long is marked once, and acknowledged as it goes")
+    func slow() async throws {
+        let registry = MemoryEndpointStore(time: ClockTime(rig.clock))
+        for number in 0..<2500 {
+            _ = try await registry.create(
+                try EndpointTests.endpoint("e\(number)", account: "acct_0"),
+                request: nil
+            )
+        }
+        let home = rig.store.partition(of: Sample.key(account: "acct_0").lane)
+        for source in ["src_1", "src_2"] {
+            let key = Sample.key(source, account: "acct_0")
+            _ = try await rig.store.enqueue([try NewWatch(key: key)])
+            _ = try await rig.store.cancel(key)
+        }
+        // What another notifier would take over before each operation, and what is left to do.
+        let taken = Mutex<[Int]>([])
+        let left = Mutex<[Int]>([])
+        let slow = SlowMarks(base: deliveries) { () throws(StoreError) in
+            rig.clock.advance(by: .seconds(3))
+            let entries = try await rig.store.unacknowledged(
+                partition: home,
+                consumer: OwnerID(unchecked: "reader-other"),
+                idle: .seconds(5),
+                limit: 100
+            )
+            taken.withLock { $0.append(entries.count) }
+            let undelivered = try await rig.store.stats().undelivered
+            left.withLock { $0.append(undelivered) }
+        }
+        let reader = OutboxReader(
+            outbox: rig.store,
+            deliveries: slow,
+            directory: EndpointDirectory(store: registry, logger: Sample.quiet),
+            owner: Sample.owner,
+            clock: rig.clock,
+            logger: Sample.quiet
+        )
+        try await running(reader.run) {
+            try await eventually("all is acknowledged") {
+                try await rig.store.stats().undelivered == 0
+            }
+        }
+        #expect(try await deliveries.stats().pending == 5000)
+        #expect(taken.withLock(\.self) == [0, 0, 0, 0, 0, 0])
+        #expect(left.withLock(\.self) == [2, 2, 2, 1, 1, 1])
+    }
+
     @Test("a reader that dies between marking and acknowledging loses nothing")
     func dies() async throws {
         plan.fail(.acknowledge, Array(repeating: .refused, count: 50))
@@ -111,3 +160,41 @@ protocol Runnable: Sendable {
 }
 
 extension OutboxReader: Runnable {}
+
+/// A queue of deliveries in which something happens before each marking.
+private struct SlowMarks: DeliveryQueue {
+    typealias Item = Delivery
+    typealias Change = DeliveryChange
+
+    let base: MemoryDeliveryQueue
+    let before: @Sendable () async throws(StoreError) -> Void
+
+    var partitions: Int { base.partitions }
+
+    func mark(_ deliveries: [DeliveryMark]) async throws(StoreError) {
+        try await before()
+        try await base.mark(deliveries)
+    }
+
+    func stats() async throws(StoreError) -> StoreStats { try await base.stats() }
+
+    func claim(_ request: ClaimRequest) async throws(StoreError) -> Claim<Delivery> {
+        try await base.claim(request)
+    }
+
+    func commit(
+        _ commits: [Commit<DeliveryChange>]
+    ) async throws(StoreError) -> [CommitResult] {
+        try await base.commit(commits)
+    }
+
+    func release(_ refs: [LeaseRef]) async throws(StoreError) -> [CommitResult] {
+        try await base.release(refs)
+    }
+
+    func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+        try await base.purge(partition: partition, retention: retention)
+    }
+
+    func wakes() -> AsyncStream<Int?> { base.wakes() }
+}

@@ -5,7 +5,11 @@ package struct DeliveryState: Hashable, Sendable {
     package static let deadMax = 20
 
     /// The `seq` of the last event that was accepted or given up; the next one is to be sent.
-    package var cursor: Int
+    package private(set) var cursor: Int
+    /// The beginning of that event's id, see ``EventID/digest``; nil where it is not known.
+    ///
+    /// After a failover the log may hold another event under the same number.
+    package private(set) var told: String?
     /// Failed attempts of the event in hand: the first of ``again``, or the one after the cursor.
     package var failures: Int
     /// Attempts ever made.
@@ -24,6 +28,9 @@ package struct DeliveryState: Hashable, Sendable {
     /// What is sent before anything new, whatever the endpoint asked for: of the events given up
     /// those somebody wants sent again, and at a fallback those another endpoint did not accept.
     package private(set) var again: [Int]
+    /// Events of which the fallback endpoint is still to be told, which somebody held when it was
+    /// their time; at most ``deadMax``.
+    package private(set) var owed: [Int]
 
     /// A state; by default that of a delivery nobody has tried.
     package init(
@@ -34,9 +41,12 @@ package struct DeliveryState: Hashable, Sendable {
         failedSince: Timestamp? = nil,
         escalated: Int = 0,
         dead: [Int] = [],
-        again: [Int] = []
+        again: [Int] = [],
+        told: String? = nil,
+        owed: [Int] = []
     ) {
         self.cursor = cursor
+        self.told = told
         self.failures = failures
         self.attempts = attempts
         self.retryAt = retryAt
@@ -44,17 +54,23 @@ package struct DeliveryState: Hashable, Sendable {
         self.escalated = escalated
         self.dead = Array(dead.suffix(Self.deadMax))
         self.again = Array(again.suffix(Self.deadMax))
+        self.owed = Array(owed.suffix(Self.deadMax))
     }
 
-    /// The event was accepted, or there is nothing left of it to send.
-    package mutating func settle(_ seq: Int) {
-        end(seq)
+    /// The event was accepted, or there is nothing left of it to send; then it has no `id`.
+    package mutating func settle(_ seq: Int, _ id: EventID? = nil) {
+        end(seq, id)
         dead.removeAll { $0 == seq }
     }
 
+    /// The endpoint does not want the events up to this one.
+    mutating func pass(_ event: Event) {
+        move(to: event.seq, event.id)
+    }
+
     /// The event will not be tried again by itself.
-    package mutating func giveUp(_ seq: Int) {
-        end(seq)
+    package mutating func giveUp(_ seq: Int, _ id: EventID? = nil) {
+        end(seq, id)
         dead.removeAll { $0 == seq }
         dead = Array((dead + [seq]).sorted().suffix(Self.deadMax))
     }
@@ -68,23 +84,48 @@ package struct DeliveryState: Hashable, Sendable {
         begin()
     }
 
+    /// The event is sent before anything new, whatever the endpoint asked for.
+    package mutating func sendAlso(_ seq: Int) {
+        guard !again.contains(seq) else { return }
+        again = Array((again + [seq]).suffix(Self.deadMax))
+    }
+
+    /// The fallback could not be told of the event yet.
+    mutating func owe(_ seq: Int) {
+        guard !owed.contains(seq) else { return }
+        owed = Array((owed + [seq]).suffix(Self.deadMax))
+    }
+
+    /// The fallback was told of the event.
+    mutating func pay(_ seq: Int) {
+        owed.removeAll { $0 == seq }
+    }
+
     /// Everything after `seq` is to be told anew, whether it was accepted or not.
     package mutating func rewind(to seq: Int) {
         guard seq < cursor else { return }
         cursor = max(seq, 0)
+        told = nil
         escalated = min(escalated, cursor)
         dead.removeAll { $0 > cursor }
         again.removeAll { $0 > cursor }
+        owed.removeAll { $0 > cursor }
         begin()
     }
 
-    private mutating func end(_ seq: Int) {
+    private mutating func end(_ seq: Int, _ id: EventID?) {
         if again.contains(seq) {
             again.removeAll { $0 == seq }
         } else {
-            cursor = max(cursor, seq)
+            move(to: seq, id)
         }
         begin()
+    }
+
+    private mutating func move(to seq: Int, _ id: EventID?) {
+        guard seq > cursor else { return }
+        cursor = seq
+        told = id?.digest
     }
 
     private mutating func begin() {

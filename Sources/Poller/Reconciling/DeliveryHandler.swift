@@ -8,27 +8,32 @@ import Metrics
 package struct DeliveryHandler<Store: WatchStore>: Reconciling {
     /// Events read at a time; those an endpoint does not want are passed over in one turn.
     static var readAhead: Int { 32 }
+    /// When a fallback that somebody holds is asked again: its attempt takes seconds.
+    private static var owedPause: Duration { .seconds(1) }
 
     private let store: Store
     private let resolver: DeliveryResolver<Store>
     private let warden: EndpointWarden?
     private let fallbacks: FallbackCall?
+    private let book: (any DeliveryBook)?
     private let channels: [String: any DeliveryChannel]
     private let logger: Logger
 
     /// Delivers what `store` has recorded, to inline URLs and to the endpoints of `directory`,
     /// through the channel that serves the URL's scheme.
     ///
-    /// `deliveries` is where fallback endpoints are marked; without it nobody falls back.
+    /// `deliveries` is where fallback endpoints are marked and past attempts are looked up; without
+    /// it nobody falls back.
     package init(
         store: Store,
         directory: EndpointDirectory? = nil,
-        deliveries: (any DeliveryQueue)? = nil,
+        deliveries: (any DeliveryQueue & DeliveryBook)? = nil,
         channels: [any DeliveryChannel],
         logger: Logger
     ) {
         self.store = store
         resolver = DeliveryResolver(store: store, directory: directory)
+        book = deliveries
         fallbacks = deliveries.map { FallbackCall(directory: directory, deliveries: $0) }
         warden = directory.map { EndpointWarden(directory: $0, logger: logger) }
         self.logger = logger
@@ -46,12 +51,9 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
         case .target(let found): target = found
         case .instead(let answer): return answer
         }
-        guard let channel = channels[target.url.scheme] else {
-            return skipped(
-                delivery,
-                why: "no channel for \(target.url.scheme): is POLLER_SMTP_URL set?"
-            )
-        }
+        if !delivery.state.owed.isEmpty { return await paid(held, target) }
+        let channel: any DeliveryChannel =
+            channels[target.url.scheme] ?? MissingChannel(scheme: target.url.scheme)
         let look: Look
         do {
             look = try await next(held, target, isSuperseding: channel.isSuperseding) { event in
@@ -78,9 +80,10 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
         through channel: any DeliveryChannel
     ) async -> Reconciled<DeliveryChange>? {
         let state = held.item.state
+        // An endpoint's own schedule is about the endpoint, not about what we lack.
+        let own = channel is MissingChannel ? nil : target.endpoint?.retry
         let decider = DeliveryDecider(
-            schedule: target.endpoint?.retry.schedule(standard: channel.schedule)
-                ?? channel.schedule,
+            schedule: own?.schedule(standard: channel.schedule) ?? channel.schedule,
             notifyBy: fallbacks == nil ? nil : target.endpoint?.notifyBy?.within
         )
         let concluding = DeliveryConcluding(held, pending, target, decider, logger)
@@ -101,6 +104,9 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
         // Not every channel takes the time itself.
         if result.phases.totalMs == nil { result.phases.totalMs = Int((held.now - began).ms) }
         if Task.isCancelled, result.outcome != .delivered { return nil }
+        if channel is MissingChannel {
+            return await told(concluding.conclude(result, began: began), target).leftToOthers
+        }
         if let endpoint = target.endpoint {
             await warden?.hear(result, of: endpoint, held.lease.trouble, now: held.now)
         }
@@ -109,14 +115,47 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
 
     /// What is recorded, once the fallback endpoint is marked where it is to be told.
     ///
-    /// The mark comes first: a crash between the two marks again, which changes nothing. Nil when
-    /// it cannot be stored; the attempt is then made again.
+    /// The mark comes first: a crash between the two marks again, which changes nothing. When it
+    /// cannot be stored, mostly because somebody tells the fallback something right now, the
+    /// attempt is recorded all the same, and the call is owed.
     private func told(
         _ conclusion: DeliveryConcluding.Conclusion,
         _ target: DeliveryTarget
-    ) async -> Reconciled<DeliveryChange>? {
+    ) async -> Reconciled<DeliveryChange> {
         guard let event = conclusion.escalates, let fallback = target.endpoint?.notifyBy?.fallback
         else { return conclusion.record }
+        do throws(StoreError) {
+            try await call(fallback, event)
+        } catch {
+            return conclusion.record.owing(event.seq, pause: Self.owedPause)
+        }
+        return conclusion.record
+    }
+
+    /// Tells the fallback of what it is owed, and does nothing else in this turn.
+    private func paid(
+        _ held: Held<Delivery>,
+        _ target: DeliveryTarget
+    ) async -> Reconciled<DeliveryChange> {
+        var state = held.item.state
+        do throws(StoreError) {
+            for seq in state.owed {
+                let event = try await store.event(seq, of: held.item.watch)
+                // Without it, or without a fallback by now, nobody is left to tell.
+                if let event, let fallback = target.endpoint?.notifyBy?.fallback {
+                    try await call(fallback, event)
+                }
+                state.pay(seq)
+            }
+        } catch {
+            let why = "the fallback is not told yet: \(error)"
+            return .silent(.next(after: Self.owedPause), state, why: why)
+        }
+        let wait = state.retryAt.map { max($0 - held.now, .zero) }
+        return .silent(.next(after: wait ?? .zero), state)
+    }
+
+    private func call(_ fallback: EndpointID, _ event: Event) async throws(StoreError) {
         do throws(StoreError) {
             try await fallbacks?.make(event, to: fallback)
         } catch {
@@ -124,26 +163,11 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
                 "fallback not told yet",
                 metadata: ["endpoint": "\(fallback)", "error": "\(error)"]
             )
-            return nil
+            throw error
         }
         logger.warning(
             "not accepted in time, the fallback is told",
             metadata: ["endpoint": "\(fallback)", "event.id": "\(event.id)"]
-        )
-        return conclusion.record
-    }
-
-    /// Nobody here can deliver to this URL: look again in a minute, the operator may mend it.
-    private func skipped(_ delivery: Delivery, why: String) -> Reconciled<DeliveryChange> {
-        logger.error(
-            "delivery impossible",
-            metadata: ["endpoint": "\(delivery.endpoint)", "error": "\(why)"]
-        )
-        let change = DeliveryChange(state: delivery.state, lastError: why)
-        return Reconciled(
-            verdict: .next(after: .seconds(60)),
-            change: change,
-            signal: .hold(.zero)
         )
     }
 }
@@ -166,22 +190,26 @@ extension DeliveryHandler {
         let delivery = held.item
         var state = delivery.state
         if let seq = state.again.first {
-            let event = try await store.events(of: delivery.watch, after: seq - 1, limit: 1).first
-            if let event, event.seq == seq {
+            if let event = try await store.event(seq, of: delivery.watch) {
                 return .event(PendingEvent(event, more: true))
             }
             // Its log has let go of it.
             state.settle(seq)
             return .passed(state, .next(after: .zero))
         }
-        let events = try await store.events(
+        // The event that was told last is read once more: another one in its place is of a lineage
+        // that a failover has begun.
+        let known = state.told == nil ? 0 : 1
+        var events = try await store.events(
             of: delivery.watch,
-            after: state.cursor,
-            limit: Self.readAhead
+            after: state.cursor - known,
+            limit: Self.readAhead + known
         )
-        if events.isEmpty, let behind = await rewound(delivery) {
-            state.cursor = behind
-            return .passed(state, .next(after: .zero))
+        if let told = state.told, let first = events.first, first.seq == state.cursor {
+            events.removeFirst()
+            if first.id.digest != told { return try await rewound(held, newest: state.cursor) }
+        } else if events.isEmpty, let newest = await newest(before: delivery) {
+            return try await rewound(held, newest: newest)
         }
         let isFailing =
             state.failures > 0 || (state.failedSince != nil && held.lease.trouble != nil)
@@ -194,23 +222,69 @@ extension DeliveryHandler {
         ) {
             return .event(pending)
         }
-        state.cursor = events.last?.seq ?? state.cursor
+        if let last = events.last { state.pass(last) }
         // A full page of unwanted events may hide more behind it.
         return .passed(state, isWhole ? state.restingVerdict : .next(after: .zero))
     }
 
-    /// Where the cursor must go back to, when the store has lost events that were told already.
-    ///
-    /// What is recorded after a failover takes the numbers of what was lost; from one before the
-    /// newest on it is told again, rather than the end of the payment to nobody.
-    private func rewound(_ delivery: Delivery) async -> Int? {
+    /// The newest event of a store that has lost what was told already; nil when it has not.
+    private func newest(before delivery: Delivery) async -> Int? {
         guard let snapshot = try? await store.snapshot(of: delivery.watch),
             snapshot.watch.seq < delivery.state.cursor
         else { return nil }
+        return snapshot.watch.seq
+    }
+
+    /// What was recorded after a failover has taken the numbers of what was lost: it is told too.
+    ///
+    /// All after the newest event that this endpoint has accepted; when its attempts do not name
+    /// one, from the newest on, rather than the end of the payment to nobody.
+    private func rewound(
+        _ held: Held<Delivery>,
+        newest: Int
+    ) async throws(StoreError) -> Look {
+        let ref = held.lease.ref
+        let id = DeliveryID(partition: ref.partition, item: ref.id)
+        let attempts = try await book?.attempts(of: id) ?? []
+        let told = Set(attempts.filter { $0.outcome == .delivered }.map(\.event))
+        let log = try await store.events(of: held.item.watch, after: 0, limit: newest)
+        let last = log.last { told.contains($0.id) }
+        var state = held.item.state
+        state.rewind(to: min(last?.seq ?? newest - 1, newest - 1))
         logger.warning(
             "the store has lost events that were told",
-            metadata: ["source": "\(delivery.watch.source)", "seq": "\(snapshot.watch.seq)"]
+            metadata: ["source": "\(held.item.watch.source)", "cursor": "\(state.cursor)"]
         )
-        return max(snapshot.watch.seq - 1, 0)
+        return .passed(state, .next(after: .zero))
+    }
+}
+
+extension WatchStore {
+    /// One event of a watch; nil when its log has let go of it.
+    func event(_ seq: Int, of key: WatchKey) async throws(StoreError) -> Event? {
+        try await events(of: key, after: seq - 1, limit: 1).first { $0.seq == seq }
+    }
+}
+
+extension Reconciled<DeliveryChange> {
+    /// The same, and the fallback is to be told of an event soon.
+    fileprivate func owing(_ seq: Int, pause: Duration) -> Self {
+        var state = change.state
+        state.owe(seq)
+        let wait = if case .next(let wait) = verdict { min(wait, pause) } else { pause }
+        return Reconciled(
+            verdict: .next(after: wait),
+            change: DeliveryChange(
+                state: state,
+                lastError: change.lastError,
+                attempt: change.attempt
+            ),
+            signal: signal
+        )
+    }
+
+    /// The same, and other notifiers go first: they may have what we lack.
+    fileprivate var leftToOthers: Self {
+        Reconciled(verdict: verdict, change: change, signal: signal, isForOthers: true)
     }
 }

@@ -111,17 +111,25 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
             limit: Self.eventsMax
         )
         let late = events.prefix { $0.polledAt + notifyBy.within <= now }
-        guard let last = late.last,
+        guard !late.isEmpty || !state.owed.isEmpty,
             case .target = await resolver.resolve(snapshot.delivery)
         else { return }
-        for event in late where endpoint.wants(event) {
+        var calls: [Event] = []
+        for seq in state.owed {
+            if let event = try await watches.event(seq, of: snapshot.delivery.watch) {
+                calls.append(event)
+            }
+            state.pay(seq)
+        }
+        calls += late.filter(endpoint.wants)
+        for event in calls {
             try await call.make(event, to: notifyBy.fallback)
             logger.warning(
                 "not accepted in time, the fallback is told",
                 metadata: ["endpoint": "\(notifyBy.fallback)", "event.id": "\(event.id)"]
             )
         }
-        state.escalated = last.seq
+        state.escalated = late.last?.seq ?? state.escalated
         let revision = DeliveryRevision(
             id: snapshot.id,
             from: snapshot.delivery.state,

@@ -13,6 +13,11 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let batch = 128
     /// An entry another notifier has held for longer was left by a dead one.
     private let abandonedAfter = Duration.seconds(5)
+    /// So often a reader says that it is still at work on its batch.
+    private let heldAgainAfter = Duration.seconds(1)
+    /// Marks stored at a time, for some milliseconds each: one event may be for thousands of
+    /// endpoints, and what is marked is acknowledged before the rest.
+    private let marksMax = 1000
     /// The longest a partition goes unread: bounds what a lost arrival can cost.
     private let insurance = Duration.seconds(1)
 
@@ -108,17 +113,37 @@ where C.Duration == Duration, C.Instant: Sendable {
         guard !entries.isEmpty else { return 0 }
         // After the entries were read: every endpoint that is older than they are is known then.
         try await directory?.refresh()
-        let marks = Set(
-            entries.flatMap { entry in
-                let key = entry.event.key
-                let endpoints = directory?.interested(in: entry.event) ?? []
-                return entry.notify.map { DeliveryMark(url: $0, watch: key) }
-                    + endpoints.map { DeliveryMark(endpoint: $0, watch: key) }
+        var heldAgain = clock.now.advanced(by: heldAgainAfter)
+        var marks: Set<DeliveryMark> = []
+        var isMarked = 0
+        for index in entries.indices {
+            marks.formUnion(entries[index].marks(directory))
+            guard marks.count >= marksMax || index == entries.count - 1 else { continue }
+            var rest = Array(marks)[...]
+            while !rest.isEmpty {
+                if clock.now >= heldAgain {
+                    let ids = entries[isMarked...].map(\.id)
+                    try await outbox.hold(partition: partition, consumer: owner, ids)
+                    heldAgain = clock.now.advanced(by: heldAgainAfter)
+                }
+                try await deliveries.mark(Array(rest.prefix(marksMax)))
+                rest = rest.dropFirst(marksMax)
             }
-        )
-        if !marks.isEmpty { try await deliveries.mark(Array(marks)) }
-        try await outbox.acknowledge(partition: partition, entries.map(\.id))
-        Counter(label: "poller_outbox_entries_total").increment(by: entries.count)
+            let done = entries[isMarked...index].map(\.id)
+            try await outbox.acknowledge(partition: partition, done)
+            Counter(label: "poller_outbox_entries_total").increment(by: done.count)
+            marks = []
+            isMarked = index + 1
+        }
         return entries.count
+    }
+}
+
+extension OutboxEntry {
+    /// The deliveries the event makes necessary: inline URLs, and the endpoints that want it.
+    func marks(_ directory: EndpointDirectory?) -> [DeliveryMark] {
+        let endpoints = directory?.interested(in: event) ?? []
+        return notify.map { DeliveryMark(url: $0, watch: event.key) }
+            + endpoints.map { DeliveryMark(endpoint: $0, watch: event.key) }
     }
 }

@@ -17,8 +17,19 @@ package protocol Outbox: Sendable {
         limit: Int
     ) async throws(StoreError) -> [OutboxEntry]
 
+    /// Says that a consumer is still at work on entries: their idleness begins anew.
+    func hold(
+        partition: Int,
+        consumer: OwnerID,
+        _ ids: [String]
+    ) async throws(StoreError)
+
     /// Marks entries as dealt with.
     func acknowledge(partition: Int, _ ids: [String]) async throws(StoreError)
+
+    /// An instant before which every recorded event has been acknowledged, by the clock of the
+    /// entries' ids.
+    func settled(partition: Int) async throws(StoreError) -> Timestamp
 
     /// Entries after a position, oldest first.
     ///

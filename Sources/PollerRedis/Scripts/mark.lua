@@ -5,12 +5,13 @@
 -- ARGV     for each delivery six values: id, source, facts (packed, see DeliveryRecord), lane,
 --          inline URL or '', and the seq of an event that is sent whatever the endpoint wants, or ''
 -- RETURNS  how many were not marked: somebody holds them, and they name an event
--- COST     two reads and one write for a delivery that waits already
-local now = clock()
+-- COST     two reads and one write for a delivery that waits already; and one write in any case,
+--          which replicas can be waited for by
+local now, wall = clocks()
 local before = head_of_partition()
 local busy = 0
 
--- Adds an event to those that are sent in any case, the last part of a delivery's state.
+-- Adds an event to those that are sent in any case, the eighth part of a delivery's state.
 local function send_also(item, state, seq)
   local parts = {}
   for part in string.gmatch(state .. '|', '([^|]*)|') do parts[#parts + 1] = part end
@@ -32,7 +33,7 @@ for at = 1, #ARGV, 6 do
     mark_lease(id, lease)
   else
     if not w[1] then
-      redis.call('HSET', item, 's', ARGV[at + 1], 'i', ARGV[at + 2], 'l', lane, 'b', int(now), 'n', 1)
+      redis.call('HSET', item, 's', ARGV[at + 1], 'i', ARGV[at + 2], 'l', lane, 'b', int(wall), 'n', 1)
       if ARGV[at + 4] ~= '' then
         redis.call('HSET', item, 'e', 1)
         redis.call('HSET', key('o', id), 'p', ARGV[at + 4])
@@ -48,5 +49,6 @@ for at = 1, #ARGV, 6 do
   end
 end
 save_lanes(now)
+redis.call('HINCRBY', KEYS[1], 'confirmed', 1)
 wake_if_earlier(before)
 return busy

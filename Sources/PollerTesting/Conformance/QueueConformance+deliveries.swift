@@ -145,6 +145,27 @@ extension QueueConformance {
             let stats = try await bench.deliveries.stats()
             try bench.equal([stats.pending, stats.overdue, stats.closed], [1, 1, 0], "counts")
         },
+        ConformanceCase("marks are noted to be whole in the history that wrote them alone") {
+            bench in
+            let first = try await bench.deliveries.standing(partition: 1)
+            try bench.equal(first.noted, nil, "noted in a new store")
+            try bench.expect(!first.history.isEmpty, "it names no history")
+            let instant = Timestamp(ms: 1_700_000_000_000)
+            try await bench.deliveries.note(partition: 1, whole: instant, in: "abc")
+            try bench.equal(
+                try await bench.deliveries.standing(partition: 1).noted,
+                nil,
+                "noted in another history"
+            )
+            try await bench.deliveries.note(partition: 1, whole: instant, in: first.history)
+            try bench.equal(
+                try await bench.deliveries.standing(partition: 1),
+                MarkStanding(history: first.history, noted: first.history, whole: instant),
+                "noted in this one"
+            )
+            let other = try await bench.deliveries.standing(partition: 2)
+            try bench.equal(other.noted, nil, "noted in another partition")
+        },
         ConformanceCase("a wake comes when a delivery is marked") { bench in
             let mark = try bench.mark("1")
             let home = bench.harness.partition(of: LaneID(endpoint: mark.endpoint))

@@ -94,6 +94,57 @@ extension QueueConformance {
             }
             try bench.equal(Set(late.map(\.event.seq)), [1, 2], "seq")
         },
+        ConformanceCase("entries a consumer is still at work on go to nobody else") { bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            try await bench.record(key, ["a", "b"])
+            let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
+            try await bench.advance(ms: 60_000)
+            try await bench.watches.hold(
+                partition: home,
+                consumer: ConformanceBench.anna,
+                entries.map(\.id)
+            )
+            let other = try await bench.unacknowledged(
+                home,
+                ConformanceBench.bert,
+                idle: .seconds(30)
+            )
+            try bench.equal(other.count, 0, "entries of the other")
+            try await bench.watches.acknowledge(partition: home, entries.map(\.id))
+            try await bench.watches.hold(
+                partition: home,
+                consumer: ConformanceBench.anna,
+                entries.map(\.id)
+            )
+            try bench.equal(try await bench.watches.stats().undelivered, 0, "undelivered")
+        },
+        ConformanceCase("all before the oldest unacknowledged entry is settled") { bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            let empty = try await bench.watches.settled(partition: home)
+            try await bench.record(key, ["a", "b"])
+            let first = try bench.some(
+                try await bench.watches.entries(partition: home, after: "0", limit: 1).first,
+                "an entry"
+            )
+            let oldest = try bench.some(Int64(first.id.prefix { $0 != "-" }), "its ms")
+            for what in ["unread", "handed out"] {
+                let settled = try await bench.watches.settled(partition: home)
+                try bench.expect(settled.ms <= oldest, "\(what): \(settled.ms) > \(oldest)")
+                _ = try await bench.unacknowledged(home, ConformanceBench.anna)
+            }
+            let all = try await bench.watches.entries(partition: home, after: "0", limit: 9)
+            try await bench.watches.acknowledge(partition: home, [all[0].id])
+            let half = try await bench.watches.settled(partition: home)
+            let newest = try bench.some(Int64(all[1].id.prefix { $0 != "-" }), "its ms")
+            try bench.expect(half.ms <= newest, "half: \(half.ms) > \(newest)")
+            try await bench.watches.acknowledge(partition: home, [all[1].id])
+            // A store's entries may go by a clock that no test can move.
+            try await bench.advance(ms: 3_600_000)
+            let done = try await bench.watches.settled(partition: home)
+            try bench.expect(done.ms > newest && done > empty, "done: \(done.ms)")
+        },
         ConformanceCase("acknowledged entries are handed to nobody again, but stay") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
@@ -200,6 +251,20 @@ extension QueueConformance {
                 OutboxBounds(oldest: "0-0", newest: old[1].id, trimmed: old[1].id),
                 "bounds"
             )
+        },
+        ConformanceCase("what is of a kind that only another release knows is carried as it is") {
+            bench in
+            let key = bench.key("1", kind: .other("invoice"))
+            let home = bench.partition(of: key)
+            try await bench.record(key, ["open", "paid"], notify: ["https://a.example/"])
+            let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
+            try bench.equal(entries.map(\.event.key), [key, key], "keys in the outbox")
+            try bench.equal(entries.map(\.notify.count), [1, 1], "where to tell it")
+            let log = try await bench.watches.events(of: key, after: 1, limit: 9)
+            try bench.equal(log, [entries[1].event], "the log")
+            let mark = DeliveryMark(url: entries[0].notify[0], watch: key)
+            try await bench.deliveries.mark([mark])
+            try bench.equal(try await bench.take(mark).item.watch, key, "the delivery's watch")
         },
         ConformanceCase("an arrival comes when an event is recorded") { bench in
             let stream = bench.watches.arrivals()

@@ -77,9 +77,25 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
         }
     }
 
+    package func hold(
+        partition: Int,
+        consumer: OwnerID,
+        _ ids: [String]
+    ) async throws(StoreError) {
+        try await plan.run(.other) { () throws(StoreError) in
+            try await base.hold(partition: partition, consumer: consumer, ids)
+        }
+    }
+
     package func acknowledge(partition: Int, _ ids: [String]) async throws(StoreError) {
         try await plan.run(.acknowledge) { () throws(StoreError) in
             try await base.acknowledge(partition: partition, ids)
+        }
+    }
+
+    package func settled(partition: Int) async throws(StoreError) -> Timestamp {
+        try await plan.run(.read) { () throws(StoreError) in
+            try await base.settled(partition: partition)
         }
     }
 

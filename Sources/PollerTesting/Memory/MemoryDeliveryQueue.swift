@@ -16,22 +16,13 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
 
         /// Adds an event to those that are sent in any case.
         mutating func sendAlso(_ seq: Int) {
-            let old = delivery.state
-            guard !old.again.contains(seq) else { return }
+            var state = delivery.state
+            state.sendAlso(seq)
             delivery = Delivery(
                 endpoint: delivery.endpoint,
                 url: delivery.url,
                 watch: delivery.watch,
-                state: DeliveryState(
-                    cursor: old.cursor,
-                    failures: old.failures,
-                    attempts: old.attempts,
-                    retryAt: old.retryAt,
-                    failedSince: old.failedSince,
-                    escalated: old.escalated,
-                    dead: old.dead,
-                    again: old.again + [seq]
-                )
+                state: state
             )
         }
     }
@@ -43,6 +34,8 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
     private let queue: Mutex<MemoryQueue<Record>>
     private let wakeNews = NewsStreams()
     let replays = Mutex<[String: ReplayJob]>([:])
+    let ledger = Mutex(Ledger())
+    let saved = Mutex<(MemoryQueue<Record>, Ledger)?>(nil)
 
     /// An empty queue; `flaws` are mistakes it is to make.
     package init(time: any StoreTime, partitions: Int = 4, flaws: Set<QueueFlaw> = []) {
@@ -60,6 +53,13 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
     /// What is wrong inside; empty as long as the queue is sound.
     package func violations() -> [String] {
         queue.withLock { $0.partitions.flatMap { $0.faults() } }
+    }
+
+    /// Follows a clock that was set forward or back by a span.
+    package func follow(_ span: Duration) {
+        changing { queue, now in
+            for partition in 0..<partitions { queue[partition].follow(span, to: now) }
+        }
     }
 
     package func claim(_ request: ClaimRequest) async throws(StoreError) -> Claim<Delivery> {
@@ -119,7 +119,8 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
 
     package func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
         changing { queue, now in
-            queue[partition].purge(closedAt: Timestamp(ms: now.ms - retention.ms))
+            let gap = queue[partition].gap
+            return queue[partition].purge(closedAt: gap.olderThan(retention, at: now))
         }
     }
 

@@ -92,12 +92,25 @@ struct MemoryOutbox: Sendable {
         return entries
     }
 
+    /// Begins the idleness of entries anew that somebody is at work on.
+    mutating func hold(_ ids: Set<String>, now: Timestamp) {
+        guard !flaws.contains(.forgetsWhoIsAtWork) else { return }
+        for index in kept.indices where ids.contains(kept[index].entry.id) {
+            if case .at = kept[index].delivered { kept[index].delivered = .at(now) }
+        }
+    }
+
     /// Marks entries as dealt with; unknown ids are of entries long gone, and what was never
     /// handed out cannot be.
     mutating func acknowledge(_ ids: Set<String>) {
         for index in kept.indices where ids.contains(kept[index].entry.id) {
             if kept[index].delivered != .never { kept[index].delivered = .acknowledged }
         }
+    }
+
+    /// When the oldest entry was recorded that nobody has acknowledged; nil when there is none.
+    var settled: Timestamp? {
+        kept.first { $0.delivered != .acknowledged }.map { Timestamp(ms: $0.position.ms) }
     }
 
     /// Entries after a position; nil when the position is no id.

@@ -55,7 +55,12 @@ struct Cluster: Sendable {
                         durability: durability,
                         logger: logger
                     ),
-                    deliveries: RedisDeliveryQueue(client: client, layout: layout, logger: logger),
+                    deliveries: RedisDeliveryQueue(
+                        client: client,
+                        layout: layout,
+                        durability: durability,
+                        logger: logger
+                    ),
                     members: RedisMembership(client: client, layout: layout),
                     endpoints: RedisEndpointStore(
                         client: client,

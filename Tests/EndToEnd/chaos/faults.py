@@ -25,6 +25,8 @@ WEIGHTS = {
     "redis killed": 2,
     "redis frozen": 2,
     "slot moved": 3,
+    # A master that acknowledges for a while what its replica never hears, and dies.
+    "shard lost": 1,
 }
 # A delivery of a killed notifier waits for the end of its lease, 45 s: too long for a short run.
 LONG_ONLY = {"notifier killed"}
@@ -68,6 +70,7 @@ class Faults:
         found["redis frozen"] = lambda: self._redis(self._freeze_redis)
         if isinstance(self._cluster.redis, RedisCluster):
             found["slot moved"] = lambda: self._redis(self._move_slot)
+            found["shard lost"] = lambda: self._redis(self._lose_shard)
         wanted = self._kinds if self._kinds is not None else set(WEIGHTS)
         return {kind: found[kind] for kind in WEIGHTS if kind in wanted and kind in found}
 
@@ -189,6 +192,18 @@ class Faults:
             redis.wait_replicas(2)
         else:
             redis.wait_whole()
+
+    def _lose_shard(self, pause: float, which: float) -> None:
+        redis = self._cluster.redis
+        redis.wait_whole()
+        master = redis.masters()[int(which * 97) % 3]
+        replica = redis.part(master)
+        time.sleep(0.2 + 0.6 * pause)
+        master.kill9()
+        replica.thaw()
+        redis.wait_failover(master)
+        master.start()
+        redis.wait_whole()
 
     def _move_slot(self, pause: float, which: float) -> None:
         redis = self._cluster.redis

@@ -103,6 +103,15 @@ class RedisCluster:
         own = next(n["id"] for n in nodes if n["port"] == master.port)
         return self._by_port(next(n["port"] for n in nodes if n["master"] == own))
 
+    def part(self, master: RedisServer) -> RedisServer:
+        """Cuts a master's replica off, asleep: what is acknowledged from now on it never hears."""
+        replica = self.replica_of(master)
+        replica.freeze()
+        with master.client() as client:
+            # Else what comes now would wait in the sleeper's socket and be read after all.
+            client.execute_command("CLIENT", "KILL", "TYPE", "replica")
+        return replica
+
     def wait_failover(self, old: RedisServer, timeout_s: float = 30) -> None:
         """Waits until every running node sees `old` replaced and all slots served."""
 

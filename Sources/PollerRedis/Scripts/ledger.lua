@@ -1,0 +1,16 @@
+#!lua flags=allow-oom
+-- Tells since when the partition's marks are known to be whole, and notes it when asked to.
+--
+-- A server names the history it writes by its replication id: another one begins when a replica
+-- takes over and when the server starts again, and may lack the last writes of the one before.
+--
+-- KEYS[1]  meta key of the partition
+-- ARGV     the history that a note is about, and its instant in ms; '' and '' to read only
+-- RETURNS  {history, history of the last note or '', its instant ms}
+-- COST     one INFO of a section, a read and a write
+local history = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or ''
+if history ~= '' and ARGV[1] == history then
+  redis.call('HSET', KEYS[1], 'history', history, 'whole', ARGV[2])
+end
+local noted = redis.call('HMGET', KEYS[1], 'history', 'whole')
+return { history, noted[1] or '', noted[2] or '0' }

@@ -1,0 +1,28 @@
+#!lua flags=no-writes
+-- The instant before which every event of the partition has been acknowledged by the notifiers.
+--
+-- KEYS[1]  meta key of the partition
+-- RETURNS  ms, by the ids of the outbox: of the oldest entry that is not acknowledged, or now
+-- COST     four reads
+local stream, group = key('e'), 'notifier'
+if redis.call('EXISTS', stream) == 0 then return int(clock()) end
+local function facts_of(flat)
+  local facts = {}
+  for at = 1, #flat, 2 do facts[flat[at]] = flat[at + 1] end
+  return facts
+end
+for _, flat in ipairs(redis.call('XINFO', 'GROUPS', stream)) do
+  local facts = facts_of(flat)
+  if facts['name'] == group then
+    local read, needed = facts['last-delivered-id'], nil
+    local recorded = facts_of(redis.call('XINFO', 'STREAM', stream))['last-generated-id']
+    if facts['pending'] > 0 then
+      needed = redis.call('XPENDING', stream, group)[2]
+    elseif read ~= recorded then
+      needed = read
+    end
+    return needed and string.match(needed, '^%d+') or int(clock())
+  end
+end
+-- Without the group nobody has read anything yet.
+return '0'

@@ -1,0 +1,129 @@
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+@Suite("a fallback that somebody holds", .timeLimit(.minutes(1)))
+struct FallbackOwedTests {
+    private let time = VirtualTime()
+    private let store: MemoryStore
+    private let deliveries: MemoryDeliveryQueue
+    private let registry: MemoryEndpointStore
+    private let directory: EndpointDirectory
+    private let hook = RecordingChannel(schedule: RetrySchedule(waits: [.seconds(600)]))
+    private let key = Sample.key()
+    private let fallback = EndpointID(unchecked: "ep_mail")
+
+    init() {
+        store = MemoryStore(time: time)
+        deliveries = MemoryDeliveryQueue(time: time)
+        registry = MemoryEndpointStore(time: time)
+        directory = EndpointDirectory(store: registry, logger: Sample.quiet)
+    }
+
+    /// An event, an endpoint that is late with it, and its fallback, which is told something.
+    private func late() async throws -> (endpoint: Endpoint, telling: Lease<Delivery>) {
+        _ = try await store.enqueue([try NewWatch(key: key)])
+        _ = try await store.cancel(key)
+        var other = Endpoint(
+            id: fallback,
+            account: key.account,
+            url: try NotifyURL("mailto:ops@shop.example")
+        )
+        other.scope = try EndpointScope(sources: ["src_none"])
+        _ = try await registry.create(other, request: nil)
+        var endpoint = try EndpointTests.endpoint("down")
+        endpoint.notifyBy = try .init(within: .seconds(60), fallback: fallback)
+        _ = try await registry.create(endpoint, request: nil)
+        try await deliveries.mark([DeliveryMark(endpoint: fallback, watch: key)])
+        let telling = try #require(try await claim())
+        time.advance(by: .seconds(61))
+        return (endpoint, telling)
+    }
+
+    /// The notifier is done with the fallback.
+    private func end(_ lease: Lease<Delivery>) async throws {
+        let change = DeliveryChange(state: lease.item.state)
+        _ = try await deliveries.commit([Commit(ref: lease.ref, verdict: .rest, change: change)])
+    }
+
+    /// Takes the fallback's delivery, as a notifier that tells it something.
+    private func claim() async throws -> Lease<Delivery>? {
+        try await deliveries.claim(
+            ClaimRequest(
+                partition: deliveries.partition(of: LaneID(endpoint: fallback)),
+                limit: 1,
+                owner: Sample.owner,
+                lease: .seconds(100),
+                lane: .unlimited
+            )
+        ).leases.first
+    }
+
+    private func reconcile(
+        _ endpoint: Endpoint,
+        _ state: DeliveryState
+    ) async throws -> Reconciled<DeliveryChange> {
+        let handler = DeliveryHandler(
+            store: store,
+            directory: directory,
+            deliveries: deliveries,
+            channels: [hook],
+            logger: Sample.quiet
+        )
+        let held = Held(
+            lease: Lease(
+                ref: LeaseRef(
+                    id: Delivery.id(endpoint: endpoint.id, watch: key),
+                    partition: 0,
+                    token: 1,
+                    owner: Sample.owner
+                ),
+                item: Delivery(endpoint: endpoint.id, url: nil, watch: key, state: state),
+                lane: endpoint.lane,
+                due: time.now,
+                claimedAt: time.now,
+                endsAt: time.now + .seconds(45)
+            ),
+            elapsed: { .zero }
+        )
+        return try #require(await handler.reconcile(held))
+    }
+
+    @Test("regression 16: each attempt beside it is recorded, and the call made when it is free")
+    func owed() async throws {
+        let (endpoint, telling) = try await late()
+        hook.script([.failed("answered 500")])
+        let failed = try await reconcile(endpoint, DeliveryState())
+        #expect(hook.attempts.count == 1)
+        #expect(failed.change.attempt?.kind == .serverError)
+        #expect(failed.change.state.owed == [1] && failed.change.state.failures == 1)
+        #expect(failed.verdict == .next(after: .seconds(1)) && failed.signal == .failing)
+        // It is still held: nothing is sent to the endpoint for that.
+        let busy = try await reconcile(endpoint, failed.change.state)
+        #expect(hook.attempts.count == 1 && busy.verdict == .next(after: .seconds(1)))
+        #expect(busy.change.state == failed.change.state && busy.change.attempt == nil)
+        try await end(telling)
+        let paid = try await reconcile(endpoint, busy.change.state)
+        #expect(hook.attempts.count == 1 && paid.change.state.owed == [])
+        guard case .next(let wait) = paid.verdict else {
+            Issue.record("\(paid.verdict)")
+            return
+        }
+        #expect(wait > .seconds(300), "the schedule goes on: \(wait)")
+        #expect(try await claim()?.item.state.again == [1])
+    }
+
+    @Test("an event that is given up meanwhile is owed as well")
+    func givenUp() async throws {
+        let (endpoint, telling) = try await late()
+        hook.script([.rejected("not ours", .blocked)])
+        let dead = try await reconcile(endpoint, DeliveryState())
+        #expect(dead.change.state.dead == [1] && dead.change.state.owed == [1])
+        #expect(dead.verdict == .next(after: .seconds(1)))
+        try await end(telling)
+        let paid = try await reconcile(endpoint, dead.change.state)
+        #expect(paid.change.state.owed == [] && paid.verdict == .next(after: .zero))
+        #expect(try await claim()?.item.state.again == [1])
+    }
+}

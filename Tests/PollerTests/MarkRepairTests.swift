@@ -1,0 +1,171 @@
+import Poller
+import PollerTesting
+import Testing
+
+@Suite("marks that a shard has lost", .timeLimit(.minutes(1)))
+struct MarkRepairTests {
+    private let rig = WorkerRig()
+    private let deliveries: MemoryDeliveryQueue
+    private let registry: MemoryEndpointStore
+    private let directory: EndpointDirectory
+    private let channel = RecordingChannel()
+
+    init() {
+        let time = ClockTime(rig.clock)
+        deliveries = MemoryDeliveryQueue(time: time)
+        registry = MemoryEndpointStore(time: time)
+        directory = EndpointDirectory(store: registry, logger: Sample.quiet)
+    }
+
+    /// Reads the outbox, marks and acknowledges, as notifiers do.
+    private func mark() async throws {
+        let reader = OutboxReader(
+            outbox: rig.store,
+            deliveries: deliveries,
+            directory: directory,
+            owner: Sample.owner,
+            clock: rig.clock,
+            logger: Sample.quiet
+        )
+        try await running(reader.run) {
+            try await eventually("all is acknowledged") {
+                try await rig.store.stats().undelivered == 0
+            }
+        }
+    }
+
+    /// Looks as often as marks are looked after within these spans, and does something between.
+    private func looked(
+        for span: Duration = .zero,
+        then between: () async throws -> Void = {},
+        for more: Duration = .zero
+    ) async throws {
+        let repair = MarkRepair(
+            outbox: rig.store,
+            deliveries: deliveries,
+            directory: directory,
+            clock: rig.clock,
+            logger: Sample.quiet
+        )
+        repair.own(Set(0..<deliveries.partitions))
+        try await running(repair.run) {
+            await rig.clock.waitForSleepers(1)
+            try await pass(span)
+            try await between()
+            try await pass(more)
+        }
+    }
+
+    private func pass(_ span: Duration) async throws {
+        let end = rig.clock.now.advanced(by: span)
+        while rig.clock.now < end {
+            rig.clock.advance(by: .seconds(5))
+            await rig.clock.waitForSleepers(1)
+        }
+    }
+
+    /// Ends a payment that is told to an inline URL and to a registered endpoint.
+    private func settle(_ source: String) async throws {
+        let key = Sample.key(source)
+        let url = try NotifyURL("https://inline.example/")
+        _ = try await rig.store.enqueue([try NewWatch(key: key, notify: [url])])
+        _ = try await rig.store.cancel(key)
+    }
+
+    private func standings() async throws -> [MarkStanding] {
+        var standings: [MarkStanding] = []
+        for partition in 0..<deliveries.partitions {
+            standings.append(try await deliveries.standing(partition: partition))
+        }
+        return standings
+    }
+
+    @Test("are made again, though nobody was there when it lost them")
+    func again() async throws {
+        _ = try await registry.create(try EndpointTests.endpoint("all"), request: nil)
+        try await settle("src_before")
+        try await mark()
+        try await looked()
+        #expect(try await deliveries.stats().pending == 2)
+        deliveries.checkpoint()
+        rig.clock.advance(by: .seconds(3))
+        try await settle("src_final")
+        try await mark()
+        #expect(try await deliveries.stats().pending == 4)
+        deliveries.rewind()
+        #expect(try await deliveries.stats().pending == 2)
+        try await looked()
+        #expect(try await deliveries.stats().pending == 4)
+    }
+
+    @Test("are made again once more after a while, and then noted to be whole")
+    func settles() async throws {
+        try await looked()
+        deliveries.checkpoint()
+        deliveries.rewind()
+        let late = {
+            // A master that was cut off still takes a mark, so its entry is acknowledged.
+            try await settle("src_late")
+            for partition in 0..<rig.store.partitions {
+                let entries = try await rig.store.unacknowledged(
+                    partition: partition,
+                    consumer: Sample.owner,
+                    idle: .seconds(5),
+                    limit: 10
+                )
+                try await rig.store.acknowledge(partition: partition, entries.map(\.id))
+            }
+        }
+        try await looked(for: .seconds(10), then: late, for: .seconds(15))
+        #expect(try await deliveries.stats().pending == 0)
+        #expect(try await standings().allSatisfy { $0.noted != $0.history })
+        try await looked(for: .seconds(10), then: late, for: .seconds(25))
+        #expect(try await deliveries.stats().pending == 1)
+        #expect(try await standings().allSatisfy { $0.noted == $0.history })
+    }
+
+    @Test("an entry that was old when it was marked is marked again too")
+    func backlog() async throws {
+        try await settle("src_old")
+        try await looked(for: .seconds(600))
+        deliveries.checkpoint()
+        // Only now a notifier comes round to it.
+        try await mark()
+        deliveries.rewind()
+        #expect(try await deliveries.stats().pending == 0)
+        try await looked()
+        #expect(try await deliveries.stats().pending == 1)
+    }
+
+    @Test("what was noted long before is not read again")
+    func bounded() async throws {
+        try await settle("src_old")
+        try await mark()
+        let old = try await deliveries.stats().pending
+        rig.clock.advance(by: .seconds(600))
+        try await looked()
+        deliveries.checkpoint()
+        deliveries.rewind()
+        // Told and forgotten meanwhile; a mark would make it anew.
+        for partition in 0..<deliveries.partitions {
+            let claim = try await deliveries.claim(
+                ClaimRequest(
+                    partition: partition,
+                    limit: 10,
+                    owner: Sample.owner,
+                    lease: .seconds(10),
+                    lane: .unlimited
+                )
+            )
+            for lease in claim.leases {
+                let change = DeliveryChange(state: DeliveryState(cursor: 1))
+                _ = try await deliveries.commit([
+                    Commit(ref: lease.ref, verdict: .rest, change: change)
+                ])
+            }
+        }
+        try await looked()
+        #expect(old == 1)
+        #expect(try await deliveries.stats().closed == 1)
+    }
+}
