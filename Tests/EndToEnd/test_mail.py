@@ -128,6 +128,24 @@ def test_one_click_stops_a_shop_s_mails_and_the_delivery_is_done(shop: Cluster):
     assert not shop.api.get(f"/v1/mail/suppressions/{recipient}")["suppressed"]
 
 
+def test_a_payment_that_the_bank_refuses_later_was_never_told_as_confirmed(shop: Cluster):
+    for name, last in (("failing_charge", "could not be charged"), ("succeeding_charge", "confirmed")):
+        form = {
+            "type": "sofort", "amount": 1099, "currency": "eur", "sofort[country]": "DE",
+            "owner[name]": name, "redirect[return_url]": "http://127.0.0.1/r",
+        }
+        source = shop.sandbox._stripe("POST", "/v1/sources", form)["id"]
+        shop.enqueue(source, notify=["mailto:late@example.com"], charge=True, policy="interactive")
+        shop.wait_status(source, "pending")
+        shop.sandbox.authorise(source)
+        wait_until(
+            lambda: any(f"Payment {last}" in mail["Subject"] for mail in mails(shop, source)), 30, last
+        )
+        told = [mail["Subject"].partition(" (")[0] for mail in mails(shop, source)]
+        assert told == ["Payment authorised", "Payment being processed", f"Payment {last}"]
+        assert "do not pay again" in page(mails(shop, source)[1])
+
+
 def test_a_reported_bounce_keeps_mails_from_going_out(shop: Cluster):
     recipient = "gone@example.com"
     answer = shop.api.request(

@@ -35,12 +35,12 @@ def page(browser: Browser, calm: Cluster, request):
         browser.picture(Path(folder) / f"{request.node.name}.png")
 
 
-def create(cluster: Cluster, type: str = "ideal", **fields) -> dict:
+def create(cluster: Cluster, type: str = "ideal", form: dict | None = None, **fields) -> dict:
     """A source whose customer comes back to us, watched with its secret."""
     form = {
         "type": type, "amount": 1099, "currency": "eur",
         "redirect[return_url]": f"{cluster.api.url}/r",
-    }
+    } | (form or {})
     source = cluster.sandbox._stripe("POST", "/v1/sources", form)
     answer = cluster.api.enqueue(
         source["id"], policy="interactive", client_secret=source["client_secret"], **fields
@@ -109,6 +109,18 @@ def test_a_refusal_says_so(page: Browser, calm: Cluster, is_dark: bool):
     page.open(landing(calm, source, "succeeded"))
     page.wait_state("failed")
     assert "No money was taken" in page.text or "did not go through" in page.text
+
+
+def test_a_bank_that_takes_days_is_not_taken_for_money(page: Browser, calm: Cluster):
+    source = create(calm, type="sofort", form={"sofort[country]": "DE", "owner[name]": "failing_charge"})
+    page.open(landing(calm, source))
+    page.wait_state("confirming")
+    calm.sandbox.set_status(source["id"], "chargeable")
+    page.wait_state("authorised")
+    # The shop charges it itself; what becomes of that charge, nobody here sees.
+    calm.sandbox.charge(source["id"])
+    page.wait_state("processing")
+    assert "Do not pay again" in page.text and "arrived" not in page.text
 
 
 def test_without_scripts_it_loads_itself_until_it_knows(page: Browser, calm: Cluster):

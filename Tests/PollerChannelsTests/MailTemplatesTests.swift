@@ -1,4 +1,5 @@
 import Poller
+import PollerTesting
 import Testing
 
 @testable import PollerChannels
@@ -86,19 +87,42 @@ struct MailTemplatesTests {
             _ status: String,
             previous: String? = "pending",
             final: Bool = false,
-            closed: ClosedReason? = nil
+            closed: ClosedReason? = nil,
+            object: String = #"{"type":"ideal","usage":"single_use"}"#
         ) -> MailOccasion? {
             MailOccasion(
-                Samples.event("src_1", status, previous: previous, final: final, closed: closed)
+                Samples.event(
+                    "src_1",
+                    status,
+                    previous: previous,
+                    final: final,
+                    closed: closed,
+                    object: object
+                )
             )
         }
         #expect(occasion("chargeable") == .authorised)
         #expect(occasion("requires_capture") == .authorised)
         #expect(occasion("consumed", final: true) == .confirmed)
+        for later in [
+            #"{"type":"sofort","usage":"single_use"}"#, #"{"type":"card","usage":"reusable"}"#,
+            #"{"type":"ideal"}"#, "{}",
+        ] {
+            #expect(occasion("consumed", final: true, object: later) == .processing, "\(later)")
+        }
         #expect(occasion("succeeded", final: true) == .confirmed)
         #expect(occasion("failed", final: true) == .failed)
         #expect(occasion("requires_payment_method") == .failed)
         #expect(occasion("requires_payment_method", previous: nil) == nil)
+        // The status stays: a declined try is told, anything else beside it is not.
+        let declined = #"{"last_payment_error":{"code":"card_declined"}}"#
+        for previous in [nil, "requires_payment_method"] {
+            let told = occasion("requires_payment_method", previous: previous, object: declined)
+            #expect(told == .failed)
+        }
+        for status in ["requires_payment_method", "chargeable", "requires_capture"] {
+            #expect(occasion(status, previous: status) == nil, "\(status)")
+        }
         #expect(occasion("canceled", final: true) == .cancelled)
         #expect(occasion("pending", closed: .expired) == .expired)
         #expect(occasion("pending", closed: .cancelled) == .stopped)
@@ -114,6 +138,38 @@ struct MailTemplatesTests {
         #expect(charge(.pending) == nil && charge(.succeeded) == nil)
         #expect(charge(.succeeded, final: true) == .confirmed)
         #expect(charge(.failed) == .uncharged)
+    }
+
+    @Test("nobody is told confirmed before it is certain, whatever comes", arguments: 0..<40)
+    func confirmed(_ seed: Int) {
+        var chance = SeededGenerator(seed: UInt64(seed))
+        for _ in 0..<50 {
+            var payment = PaymentWalk(using: &chance)
+            while let event = payment.next(using: &chance) {
+                guard MailOccasion(event) == .confirmed else { continue }
+                #expect(payment.isPaid, "\(chance): \(event.json)")
+            }
+        }
+    }
+
+    @Test("who waited in vain is asked to begin anew only where no money can be on its way")
+    func expired() {
+        func letter(_ status: String) -> MailLetter {
+            MailTemplates.standard.letter(
+                .expired,
+                for: Samples.event("src_1", status, previous: status, closed: .expired),
+                branding: nil,
+                unsubscribe: nil
+            )
+        }
+        let unpaid = letter("requires_payment_method")
+        #expect(unpaid.text.contains("start it again") && unpaid.html.contains("start it again"))
+        for status in ["pending", "chargeable", "consumed", "processing", "requires_action"] {
+            let waiting = letter(status)
+            for part in [waiting.text, waiting.html] {
+                #expect(!part.contains("again") && part.contains("on its way"), "\(status)")
+            }
+        }
     }
 
     @Test("an amount is written as its currency is counted")

@@ -32,6 +32,17 @@ package enum ChargeProgress: Hashable, Sendable {
         }
     }
 
+    /// Reads a state back from its ``name`` and ``charge``; none when they make none.
+    init(name: String, charge: ChargeID?) {
+        switch (name, charge) {
+        case ("doubtful", _): self = .doubtful
+        case ("pending", let id?): self = .pending(id)
+        case ("succeeded", let id?): self = .succeeded(id)
+        case ("failed", _): self = .failed
+        default: self = .none
+        }
+    }
+
     /// The state in one word, for readers.
     package var name: String {
         switch self {

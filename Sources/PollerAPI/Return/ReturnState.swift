@@ -11,6 +11,9 @@ enum ReturnState: String, CaseIterable {
     case waiting
     /// The customer has done their part; the money is not taken yet.
     case authorised
+    /// The bank carries it out and may still refuse it.
+    case processing
+    /// A charge or an intent has succeeded, or a source that settles at once is consumed.
     case confirmed
     case failed
     /// Time ran out, or it was given up.
@@ -21,7 +24,7 @@ enum ReturnState: String, CaseIterable {
     /// Whether nothing more will change.
     var isFinal: Bool {
         switch self {
-        case .confirming, .waiting, .authorised: false
+        case .confirming, .waiting, .authorised, .processing: false
         case .confirmed, .failed, .expired, .unknown: true
         }
     }
@@ -53,7 +56,8 @@ struct ReturnNews: Hashable {
     private static func seen(_ snapshot: WatchSnapshot) -> ReturnState {
         let watch = snapshot.watch
         let status = watch.state.status?.description
-        if let closed = snapshot.closed, closed != .settled, closed != .reached {
+        let isPaid = if case .succeeded = watch.state.charge { true } else { false }
+        if let closed = snapshot.closed, closed != .settled, closed != .reached, !isPaid {
             return .unknown
         }
         switch (watch.key.kind, status) {
@@ -61,8 +65,11 @@ struct ReturnNews: Hashable {
             switch watch.state.charge {
             case .failed: return .failed
             case .succeeded: return .confirmed
-            case .pending: return .waiting
-            case .none, .doubtful: return status == "consumed" ? .confirmed : .authorised
+            case .pending: return .processing
+            case .none, .doubtful:
+                guard status == "consumed" else { return .authorised }
+                // Charged by somebody else: what became of that, most methods tell only later.
+                return Settlement(of: snapshot.lastEvent) == .atOnce ? .confirmed : .processing
             }
         case (_, "succeeded"): return .confirmed
         case (_, "failed"): return .failed
@@ -88,6 +95,12 @@ struct ReturnNews: Hashable {
             return (
                 "Payment authorised",
                 "Thank you. Your bank has agreed; the shop takes the payment now."
+            )
+        case .processing:
+            return (
+                "Payment being processed",
+                "Thank you. Your bank is carrying out this payment, which can take some days. Do "
+                    + "not pay again: the shop will tell you what became of it."
             )
         case .confirmed:
             return ("Payment confirmed", "Thank you. The payment has arrived.")
@@ -121,7 +134,7 @@ struct ReturnNews: Hashable {
                 "Payment method not saved",
                 "Time ran out or it was cancelled. Nothing was charged."
             )
-        case .waiting, .authorised, .unknown: nil
+        case .waiting, .authorised, .processing, .unknown: nil
         }
     }
 

@@ -1,14 +1,22 @@
 import Poller
 
 /// What a mail tells a customer, each with templates of its own: `<name>.txt` and `<name>.html`.
+///
+/// ``confirmed`` is the one word that must never be taken back. It needs what nobody takes back: a
+/// charge or an intent that has succeeded, or a source that is consumed and settles at once
+/// (``Settlement``).
 enum MailOccasion: String, CaseIterable, Sendable {
     /// The customer has done their part.
     case authorised
+    /// The bank carries it out and may still refuse it.
+    case processing
     case confirmed
     case failed
     /// Authorised, but the bank has refused the charge.
     case uncharged
     case cancelled
+    /// A way to pay is kept for later; nothing was paid.
+    case saved
     /// We waited in vain.
     case expired
     /// Somebody told us to wait no longer.
@@ -20,26 +28,49 @@ enum MailOccasion: String, CaseIterable, Sendable {
     /// What an event is told as; nil for one a customer can do nothing about.
     ///
     /// Not told are `pending`, `requires_action`, `requires_confirmation`, `processing` and
-    /// statuses we have no words for, and that a charge was made: its end is.
+    /// statuses we have no words for, that a charge was made (its end is), and what changes beside
+    /// a status that stays, unless it is a try that was declined.
     init?(_ event: Event) {
-        switch (event.type, event.status?.description) {
-        case ("watch.expired", _): self = .expired
-        case ("watch.cancelled", _): self = .stopped
-        case ("watch.gone", _), ("watch.dead", _): self = .unknown
-        case ("charge.failed", _): self = .uncharged
-        case ("charge.succeeded", _) where event.closed != nil: self = .confirmed
-        case ("charge.succeeded", _), ("charge.pending", _): return nil
-        case (_, "consumed"), (_, "succeeded"): self = .confirmed
-        case (_, "failed"): self = .failed
-        case (_, "canceled"): self = .cancelled
-        case (_, "chargeable"), (_, "requires_capture"): self = .authorised
-        // Both "new" and "the last try failed", told apart by what came before.
-        case (_, "requires_payment_method"):
-            guard event.previousStatus != nil || event.closed != nil else { return nil }
-            self = .failed
-        default:
+        if event.closed != nil, case .succeeded = event.progress {
+            // A debit that was paid and came back is neither of the words we have.
+            let isLost = ["failed", "canceled"].contains(event.status?.description)
+            self = isLost ? .update : .confirmed
+            return
+        }
+        switch event.type {
+        case "watch.expired": self = .expired
+        case "watch.cancelled": self = .stopped
+        case "watch.gone", "watch.dead": self = .unknown
+        case "charge.failed": self = .uncharged
+        case "charge.pending": return nil
+        case "charge.succeeded":
+            // That it has consumed its source follows, and then it is told.
             guard event.closed != nil else { return nil }
-            self = .update
+            self = .confirmed
+        default:
+            guard let occasion = Self.occasion(ofStatus: event) else { return nil }
+            self = occasion
+        }
+    }
+
+    private static func occasion(ofStatus event: Event) -> MailOccasion? {
+        switch (event.key.kind, event.status?.description) {
+        case (.source, "consumed"):
+            return Settlement(of: event) == .atOnce ? .confirmed : .processing
+        case (.setupIntent, "succeeded"): return .saved
+        case (_, "succeeded"): return .confirmed
+        case (_, "failed"): return .failed
+        case (_, "canceled"): return .cancelled
+        case (_, "chargeable"), (_, "requires_capture"):
+            // A refused charge was told as such.
+            let isNews = event.status != event.previousStatus && event.progress != .failed
+            return isNews ? .authorised : nil
+        // Both "new" and "the last try failed", told apart by the error, or by what came before.
+        case (_, "requires_payment_method"):
+            let before = event.previousStatus
+            let hasFallenBack = before.map { $0 != event.status } ?? (event.closed != nil)
+            return hasFallenBack || MailPayment(event).hasFailed ? .failed : nil
+        default: return event.closed == nil ? nil : .update
         }
     }
 }

@@ -7,16 +7,19 @@ struct MailPayment: Hashable, Sendable {
     let amount: String?
     /// Whether the object says that no real money is meant.
     let isTest: Bool
+    /// Whether the object, an intent, names an error of its last try.
+    let hasFailed: Bool
 
     /// Reads the object of an event; one that is absent or of another kind shows nothing.
     init(_ event: Event) {
         guard let wire = try? JSONDecoder().decode(Wire.self, from: Data(event.json.utf8)),
             let object = wire.object
         else {
-            (amount, isTest) = (nil, false)
+            (amount, isTest, hasFailed) = (nil, false, false)
             return
         }
         isTest = object.livemode == false
+        hasFailed = object.paymentError != nil || object.setupError != nil
         amount = object.amount.flatMap { amount in
             object.currency.flatMap { Self.text(amount, $0) }
         }
@@ -64,5 +67,15 @@ struct MailPayment: Hashable, Sendable {
         let amount: Int?
         let currency: String?
         let livemode: Bool?
+        let paymentError: Failure?
+        let setupError: Failure?
+
+        struct Failure: Decodable {}
+
+        enum CodingKeys: String, CodingKey {
+            case amount, currency, livemode
+            case paymentError = "last_payment_error"
+            case setupError = "last_setup_error"
+        }
     }
 }

@@ -67,6 +67,8 @@ struct MailTemplates: Sendable {
             "colour": colour, "ink": MailPayment.ink(on: colour),
         ]
         if payment.isTest { values["test"] = true }
+        if event.closed == nil { values["followed"] = true }
+        if isUnpaid(event) { values["unpaid"] = true }
         values["amount"] = payment.amount
         values["unsubscribe"] = unsubscribe
         if let branding {
@@ -77,6 +79,14 @@ struct MailTemplates: Sendable {
             values["logo"] = branding.logoURL
         }
         return values
+    }
+
+    /// Whether what was seen last says that no money can be on its way: the payer was still to
+    /// choose how to pay.
+    private static func isUnpaid(_ event: Event) -> Bool {
+        event.progress == .none
+            && ["requires_payment_method", "requires_confirmation"]
+                .contains(event.status?.description)
     }
 
     /// Text of one line.
@@ -96,6 +106,8 @@ struct MailTemplates: Sendable {
         ("layout_html", PackageResources.layout_html),
         ("authorised_txt", PackageResources.authorised_txt),
         ("authorised_html", PackageResources.authorised_html),
+        ("processing_txt", PackageResources.processing_txt),
+        ("processing_html", PackageResources.processing_html),
         ("confirmed_txt", PackageResources.confirmed_txt),
         ("confirmed_html", PackageResources.confirmed_html),
         ("failed_txt", PackageResources.failed_txt),
@@ -104,6 +116,8 @@ struct MailTemplates: Sendable {
         ("uncharged_html", PackageResources.uncharged_html),
         ("cancelled_txt", PackageResources.cancelled_txt),
         ("cancelled_html", PackageResources.cancelled_html),
+        ("saved_txt", PackageResources.saved_txt),
+        ("saved_html", PackageResources.saved_html),
         ("expired_txt", PackageResources.expired_txt),
         ("expired_html", PackageResources.expired_html),
         ("stopped_txt", PackageResources.stopped_txt),

@@ -231,6 +231,31 @@ struct ReturnPageTests {
         }
     }
 
+    @Test("nobody is told confirmed before it is certain, whatever comes", arguments: 0..<40)
+    func confirmed(_ seed: Int) {
+        var chance = SeededGenerator(seed: UInt64(seed))
+        for _ in 0..<50 {
+            var payment = PaymentWalk(using: &chance)
+            while payment.next(using: &chance) != nil {
+                let news = ReturnNews(payment.snapshot, isFirst: false)
+                let isConfirmed = news.title == "Payment confirmed" || news.text.contains("arrived")
+                #expect(payment.isPaid || !isConfirmed, "\(chance): \(payment.snapshot)")
+            }
+        }
+    }
+
+    @Test("a shop's own charge of a method that settles late is being processed, not confirmed")
+    func processing() async throws {
+        for (method, state) in [("ideal", "confirmed"), ("sofort", "processing")] {
+            try await run { api in
+                let cookie = try await arrive(api)
+                try await api.see("src_1", "consumed", final: true, method: method)
+                let page = try await fetch(api, "/r/src_1", headers: ["Cookie": cookie]).text
+                #expect(page.contains(#"data-state="\#(state)""#), "\(method)")
+            }
+        }
+    }
+
     @Test("a shop's name is text, whatever it holds, and its link goes home alone")
     func branding() throws {
         #expect(throws: InvalidInput.self) { try Branding(name: "") }

@@ -1,6 +1,7 @@
 import Logging
 import Poller
 import PollerClient
+import PollerNet
 import PollerTesting
 import ServiceLifecycle
 import Testing
@@ -20,6 +21,7 @@ struct LiveAPI: HTTPServer {
     /// Starts everything, runs `body` and stops everything.
     static func run(
         keys: APIKeys = .none,
+        addresses: AddressBound = .half,
         checks: [any HealthCheck] = [],
         webhooks: (any WebhookIntake)? = nil,
         streamTokens: (any StreamTokenIssuing)? = nil,
@@ -55,6 +57,7 @@ struct LiveAPI: HTTPServer {
             bind: ListenAddress(host: "127.0.0.1", port: 0),
             backend: backend,
             keys: keys,
+            addresses: addresses,
             clock: ContinuousClock(),
             logger: quiet,
             onBound: { bound.yield($0.port) }
@@ -83,9 +86,14 @@ struct LiveAPI: HTTPServer {
     }
 
     /// Lets a worker see a status of a watched source.
-    func see(_ source: String, _ status: String, final: Bool = false) async throws {
+    func see(
+        _ source: String,
+        _ status: String,
+        final: Bool = false,
+        method: String? = nil
+    ) async throws {
         try await work(on: source) { lease, now in
-            Self.commit(lease, status, final, at: now)
+            Self.commit(lease, status, final, method, at: now)
         }
     }
 
@@ -168,15 +176,18 @@ struct LiveAPI: HTTPServer {
         _ lease: Lease<Poller.Watch>,
         _ status: String,
         _ final: Bool,
+        _ method: String?,
         at now: Timestamp
     ) -> Commit<WatchChange> {
         let source = lease.item.key.source
+        let kind = method.map { #","type":"\#($0)","usage":"single_use""# } ?? ""
         let event = Event(
             watch: lease.item,
             status: SourceStatus(unchecked: status),
             final: final,
             object: RawJSON(
-                unchecked: #"{"id":"\#(source)","amount":1.50,"nested":{"object":"}"}}"#
+                unchecked:
+                    #"{"id":"\#(source)","amount":1.50,"nested":{"object":"}"}\#(kind)}"#
             ),
             polledAt: now,
             lag: .milliseconds(3)

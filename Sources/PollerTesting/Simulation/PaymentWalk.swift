@@ -1,0 +1,199 @@
+package import Poller
+
+/// A payment that meets whatever an upstream and a bank may tell, in any order, decided by the real
+/// ``PollDecider``: for tests of what is said of it.
+package struct PaymentWalk {
+    /// A payment method as Stripe documents it; whether a source of it that is consumed is paid.
+    private struct Method {
+        let type: String
+        let usage: String?
+        let settlesAtOnce: Bool
+    }
+
+    private static let methods = [
+        Method(type: "ideal", usage: "single_use", settlesAtOnce: true),
+        Method(type: "multibanco", usage: "single_use", settlesAtOnce: true),
+        Method(type: "alipay", usage: "single_use", settlesAtOnce: true),
+        Method(type: "alipay", usage: "reusable", settlesAtOnce: false),
+        Method(type: "sofort", usage: "single_use", settlesAtOnce: false),
+        Method(type: "klarna", usage: "single_use", settlesAtOnce: false),
+        Method(type: "sepa_debit", usage: "reusable", settlesAtOnce: false),
+        Method(type: "card", usage: "reusable", settlesAtOnce: false),
+        Method(type: "newpay", usage: "single_use", settlesAtOnce: false),
+        Method(type: "ideal", usage: nil, settlesAtOnce: false),
+    ]
+    private static let statuses: [SourceKind: [String]] = [
+        .source: ["pending", "chargeable", "consumed", "canceled", "failed"],
+        .paymentIntent: [
+            "requires_payment_method", "requires_action", "processing", "requires_capture",
+            "succeeded", "canceled",
+        ],
+        .setupIntent: ["requires_payment_method", "processing", "succeeded", "canceled"],
+    ]
+    /// A charge is no source, whatever its fields are called.
+    private static let charge = RawJSON(
+        unchecked: #"{"object":"charge","type":"ideal","usage":"single_use"}"#
+    )
+    private static let finals: Set<String> = ["consumed", "canceled", "failed", "succeeded"]
+
+    private let kind: SourceKind
+    private let method: Method
+    private let goal: WatchGoal
+    private var state = WatchState()
+    private var seq = 0
+    private var now = VirtualTime.start
+    private var closed: ClosedReason?
+    private var lastEvent: Event?
+    /// Whether a charge or a payment intent was seen succeeded, or a source that settles at once
+    /// was seen consumed.
+    package private(set) var isPaid = false
+
+    /// A payment nobody has looked at.
+    package init(using chance: inout some RandomNumberGenerator) {
+        let kinds: [SourceKind] = [.source, .source, .source, .paymentIntent, .setupIntent]
+        kind = kinds[Int.random(in: 0..<kinds.count, using: &chance)]
+        method = Self.methods[Int.random(in: 0..<Self.methods.count, using: &chance)]
+        goal = WatchGoal.allCases[Int.random(in: 0..<WatchGoal.allCases.count, using: &chance)]
+    }
+
+    /// The watch as readers see it.
+    package var snapshot: WatchSnapshot {
+        WatchSnapshot(
+            watch: watch,
+            closed: closed,
+            nextPollAt: nil,
+            lastError: nil,
+            notify: [],
+            metadata: "",
+            lastEvent: lastEvent
+        )
+    }
+
+    /// Polls until something is recorded; nil once the watch has ended.
+    package mutating func next(using chance: inout some RandomNumberGenerator) -> Event? {
+        while closed == nil {
+            now = now + .milliseconds(Int64.random(in: 1...10_000_000, using: &chance))
+            let decision = poll(using: &chance)
+            state = decision.change.state
+            if case .close(let reason) = decision.verdict { closed = reason }
+            guard let event = decision.change.event else { continue }
+            seq = event.seq
+            lastEvent = event
+            return event
+        }
+        return nil
+    }
+
+    private var watch: Watch {
+        Watch(
+            key: WatchKey(
+                account: .main,
+                source: SourceID(unchecked: "\(kind.prefixes.first ?? "")1"),
+                kind: kind
+            ),
+            policy: .standard,
+            goal: goal,
+            createdAt: VirtualTime.start,
+            deadline: VirtualTime.start + .seconds(86_400),
+            run: 1,
+            seq: seq,
+            charge: kind == .source ? .whole : nil,
+            state: state
+        )
+    }
+
+    private mutating func poll(
+        using chance: inout some RandomNumberGenerator
+    ) -> PollDecision {
+        let decider = PollDecider()
+        switch Int.random(in: 0..<(kind == .source ? 5 : 3), using: &chance) {
+        case 0:
+            let failures: [PollResult] = [
+                .unavailable("503", retryAfter: nil), .lockTimeout, .gone, .malformed("half"),
+            ]
+            let failure = failures[Int.random(in: 0..<failures.count, using: &chance)]
+            return decider.decide(
+                watch,
+                failure,
+                due: now,
+                polledAt: now,
+                now: now,
+                using: &chance
+            )
+        case 3:
+            let seen = look(using: &chance)
+            return decider.decide(
+                watch,
+                seen,
+                charging: charged(using: &chance),
+                due: now,
+                polledAt: now,
+                now: now,
+                using: &chance
+            )
+        case 4 where state.charge.charge != nil && !state.charge.isSettled:
+            let status = bank(using: &chance)
+            if status == .succeeded { isPaid = true }
+            let seen = Observation(
+                status: SourceStatus(unchecked: status.rawValue),
+                final: status != .pending,
+                object: Self.charge
+            )
+            return decider.decide(
+                watch,
+                following: state.charge.charge ?? ChargeID(unchecked: "ch_1"),
+                .observed(seen),
+                due: now,
+                polledAt: now,
+                now: now,
+                using: &chance
+            )
+        default:
+            return decider.decide(
+                watch,
+                .observed(look(using: &chance)),
+                due: now,
+                polledAt: now,
+                now: now,
+                using: &chance
+            )
+        }
+    }
+
+    private mutating func look(using chance: inout some RandomNumberGenerator) -> Observation {
+        let statuses = Self.statuses[kind] ?? []
+        let status = statuses[Int.random(in: 0..<statuses.count, using: &chance)]
+        // Larger than an event may carry, now and then.
+        let isShown = Int.random(in: 0..<8, using: &chance) > 0
+        let isSettled =
+            kind == .source && status == "consumed" && method.settlesAtOnce && isShown
+        if isSettled || (kind == .paymentIntent && status == "succeeded") { isPaid = true }
+        let usage = method.usage.map { #","usage":"\#($0)""# } ?? ""
+        return Observation(
+            status: SourceStatus(unchecked: status),
+            final: Self.finals.contains(status),
+            object: isShown
+                ? RawJSON(unchecked: #"{"type":"\#(method.type)"\#(usage),"livemode":true}"#) : nil,
+            detail: Bool.random(using: &chance) ? "" : "a"
+        )
+    }
+
+    private mutating func charged(using chance: inout some RandomNumberGenerator) -> ChargeResult {
+        let status = bank(using: &chance)
+        let results: [ChargeResult] = [
+            .declined(code: "card_declined"), .indeterminate("500"),
+            .postponed("429", retryAfter: nil), .incomplete(received: 1, wanted: 2),
+        ]
+        guard Bool.random(using: &chance) else {
+            return results[Int.random(in: 0..<results.count, using: &chance)]
+        }
+        let id = ChargeID(unchecked: "ch_1")
+        if status == .succeeded { isPaid = true }
+        return .made(ChargeSeen(id: id, status: status, object: Self.charge))
+    }
+
+    private func bank(using chance: inout some RandomNumberGenerator) -> ChargeSeen.Status {
+        let all: [ChargeSeen.Status] = [.pending, .succeeded, .failed]
+        return all[Int.random(in: 0..<3, using: &chance)]
+    }
+}
