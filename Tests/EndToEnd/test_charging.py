@@ -98,6 +98,30 @@ def test_a_bank_that_takes_its_time_is_waited_for(calm: Cluster):
         assert len(charges_of(calm, source)) == 1
 
 
+def test_a_bank_that_answers_after_the_deadline_is_still_heard(calm: Cluster):
+    source = create(calm, type="sofort", **{"sofort[country]": "DE", "owner[name]": "pending_charge"})
+    answer = calm.api.enqueue(source, charge=True, policy="interactive", timeout="4s")
+    assert answer.status_code in (200, 201), answer.text
+    calm.wait_status(source, "pending")
+    calm.sandbox.authorise(source)
+    calm.wait_status(source, "consumed")
+    (charge,) = charges_of(calm, source)
+    # The time to pay is over and half as long again; the payer has paid, and the bank is at it.
+    wait_until(lambda: len(looks(calm, charge["id"])) >= 2, 30, "its charge is looked at")
+    assert calm.api.watch(source)["state"] == "open"
+    calm.sandbox._call("POST", f"/_sandbox/charges/{charge['id']}/status", json={"status": "succeeded"})
+    closed(calm, source)
+    assert types(calm, source)[-2:] == ["source.consumed", "charge.succeeded"]
+    told = calm.api.events(source)[-1]
+    assert told["final"] and told["charge"] == {"state": "succeeded", "id": charge["id"]}
+
+
+def looks(cluster: Cluster, charge: str) -> list[dict]:
+    """The GETs of a charge after its watch's four seconds."""
+    listed = cluster.sandbox._call("GET", f"/_sandbox/requests?path=/v1/charges/{charge}")["data"]
+    return [request for request in listed if request["at_ms"] > listed[0]["at_ms"] + 6000]
+
+
 def test_a_decline_is_told_and_ends_the_charging_not_the_watch(calm: Cluster):
     source = create(
         calm, type="card", amount=500,
@@ -168,17 +192,29 @@ def test_a_reusable_source_whose_answer_is_lost_is_charged_once(calm: Cluster):
         if order is not True:
             calm.sandbox.fault("reset", match="/v1/charges", method="POST", times=1, after=True)
         calm.api.enqueue(source, charge=order, policy="interactive")
-        closed(calm, source)
         if order is True:
-            assert calm.api.events(source)[1]["object"]["code"] == "amount_missing"
+            told = wait_until(
+                lambda: (found := calm.api.watch(source)).get("last_error") and found, 15, "told why"
+            )
+            assert "neither the order nor the source says an amount" in told["last_error"]
+            # An order that is not clear is no refusal, and no charge.
+            assert told["state"] == "open" and told["charge"]["state"] == "none"
             assert charges_of(calm, source) == []
+            calm.api.request("DELETE", f"/v1/watches/{source}")
         else:
+            closed(calm, source)
             assert len(charges_of(calm, source)) == 1
             assert types(calm, source).count("charge.succeeded") == 1
             calm.api.enqueue(source, charge=order, policy="interactive")
             wait_until(lambda: calm.api.watch(source)["run"] == 2, 10, "a second run")
             closed(calm, source)
             assert len(charges_of(calm, source)) == 1, "a second run has charged again"
+            # Another order is another charge, of the same sum as well.
+            calm.api.enqueue(source, charge=order | {"metadata": {"order": "2"}}, policy="interactive")
+            wait_until(lambda: calm.api.watch(source)["run"] == 3, 10, "a third run")
+            closed(calm, source)
+            assert len(charges_of(calm, source)) == 2, "the second order was not charged"
+            assert types(calm, source).count("charge.succeeded") == 3
 
 
 def test_a_stored_500_is_doubtful_until_the_charge_is_found(calm: Cluster):

@@ -73,10 +73,12 @@ struct ChargeDecisionTests {
         let first = decide(watch("pending"), seen("chargeable"))
         #expect(first.change.event?.type == "source.chargeable")
         #expect(first.verdict == .next(after: .zero) && first.isUrgent)
-        #expect(ChargeStep.action(watch("pending"), seeing: .chargeable) == nil)
-        let next = ChargeStep.action(watch("chargeable"), seeing: .chargeable)
+        #expect(ChargeStep.action(watch("pending"), seeing: seen("chargeable")) == nil)
+        let next = ChargeStep.action(watch("chargeable"), seeing: seen("chargeable"))
         #expect(next == .charge(.whole))
-        #expect(ChargeStep.action(watch("chargeable", order: nil), seeing: .chargeable) == nil)
+        #expect(
+            ChargeStep.action(watch("chargeable", order: nil), seeing: seen("chargeable")) == nil
+        )
         let without = decide(watch("pending", order: nil), seen("chargeable"))
         #expect(without.verdict != .next(after: .zero))
     }
@@ -84,18 +86,50 @@ struct ChargeDecisionTests {
     @Test("a doubtful charge is tried again; a made, settled or refused one never is")
     func onlyOnce() {
         #expect(
-            ChargeStep.action(watch("chargeable", .doubtful), seeing: .chargeable)
+            ChargeStep.action(watch("chargeable", .doubtful), seeing: seen("chargeable"))
                 == .charge(.whole)
         )
         for progress in [ChargeProgress.pending(charge), .succeeded(charge), .failed] {
-            #expect(ChargeStep.action(watch("chargeable", progress), seeing: .chargeable) == nil)
-            #expect(ChargeStep.action(watch("chargeable", progress), seeing: .consumed) == nil)
+            #expect(
+                ChargeStep.action(watch("chargeable", progress), seeing: seen("chargeable")) == nil
+            )
+            #expect(
+                ChargeStep.action(watch("chargeable", progress), seeing: seen("consumed")) == nil
+            )
         }
         // Consumed before we knew of a charge: it is looked for.
-        #expect(ChargeStep.action(watch("chargeable"), seeing: .consumed) == .find)
+        #expect(ChargeStep.action(watch("chargeable"), seeing: seen("consumed")) == .find)
         #expect(
-            ChargeStep.action(watch("pending"), seeing: SourceStatus(unchecked: "canceled")) == nil
+            ChargeStep.action(watch("pending"), seeing: seen("canceled")) == nil
         )
+    }
+
+    @Test("money that arrives at a receiver is told before its charge is tried again")
+    func arriving() {
+        let partly = Observation(
+            status: .chargeable,
+            final: false,
+            object: RawJSON(unchecked: "{}"),
+            detail: "1a"
+        )
+        #expect(ChargeStep.action(watch("chargeable"), seeing: partly) == nil)
+        let told = decide(watch("chargeable"), partly)
+        #expect(told.change.event?.type == "source.chargeable")
+        #expect(told.verdict == .next(after: .zero))
+    }
+
+    @Test("events say how far the charge has come, and stay as they were where there is none")
+    func progress() throws {
+        let told = try #require(decide(watch("chargeable"), made(.pending)).change.event)
+        #expect(told.json.contains(#","charge":{"state":"pending","id":"ch_1"},"object":"#))
+        #expect(told.progress == .pending(charge))
+        let read = try #require(Event(json: told.json))
+        #expect(read.progress == told.progress)
+        let consumed = decide(watch("chargeable", .pending(charge)), seen("consumed", final: true))
+        #expect(consumed.change.event?.progress == .pending(charge))
+        let without = try #require(decide(watch("pending"), seen("chargeable")).change.event)
+        #expect(!without.json.contains("charge\":"))
+        #expect(Event(json: without.json)?.progress == ChargeProgress.none)
     }
 
     @Test("each answer of the bank has its event, and nothing ends before the source is consumed")
@@ -209,13 +243,30 @@ struct ChargeDecisionTests {
         #expect(failed.change.event?.final == true && failed.verdict == .close(.settled))
     }
 
-    @Test("the key of a charge is the same in every run and differs between accounts")
-    func key() {
-        #expect(ChargeOrder.idempotencyKey(of: Sample.key()) == "poller-charge:acct_a:src_1")
-        #expect(
-            ChargeOrder.idempotencyKey(of: Sample.key(account: "acct_b"))
-                != ChargeOrder.idempotencyKey(of: Sample.key())
-        )
+    @Test("an order has one key, whoever makes it; another order, source or account another")
+    func key() throws {
+        func key(
+            _ metadata: [String: String] = [:],
+            note: String? = nil,
+            of watch: WatchKey = Sample.key(),
+            amount: Int = 5,
+            currency: String = "eur"
+        ) throws -> String {
+            try ChargeOrder(note: note, metadata: metadata)
+                .idempotencyKey(of: watch, amount: amount, currency: currency)
+        }
+        let order = ["order": "4711", "shop": "1"]
+        // Known forever: another release must not charge what this one has charged.
+        let known = "poller-charge:7AfsqaEfAy2JYZtsa8s8uXml"
+        #expect(try key(order) == known)
+        #expect(try key(order, note: "for people") == known)
+        let keys = [
+            try key(), try key(order), try key(["order": "4712", "shop": "1"]),
+            try key(["order": "4711"]), try key(order, amount: 6), try key(order, currency: "usd"),
+            try key(order, of: Sample.key("src_2")), try key(order, of: Sample.key(account: "b")),
+        ]
+        #expect(Set(keys).count == keys.count)
+        #expect(keys.allSatisfy { $0.utf8.count == 38 })
     }
 
     @Test("an order survives the store; one that Stripe would refuse is refused before")

@@ -16,7 +16,7 @@ final class StubServer: Sendable {
     }
 
     private struct State: Sendable {
-        var answer = Answer()
+        var answer: @Sendable (HTTPRequestHead) -> Answer = { _ in Answer() }
         var requests: [HTTPRequestHead] = []
     }
 
@@ -48,7 +48,12 @@ final class StubServer: Sendable {
     var port: Int { channel.withLock { $0?.localAddress?.port ?? 0 } }
 
     /// What it answers from now on.
-    func answer(_ answer: Answer) { state.withLock { $0.answer = answer } }
+    func answer(_ answer: Answer) { self.answer(by: { _ in answer }) }
+
+    /// How it answers each request from now on.
+    func answer(by answer: @escaping @Sendable (HTTPRequestHead) -> Answer) {
+        state.withLock { $0.answer = answer }
+    }
 
     /// Answers 200 with a JSON body from now on.
     func answer(_ body: String) { answer(Answer(body: body)) }
@@ -59,7 +64,7 @@ final class StubServer: Sendable {
     fileprivate func take(_ head: HTTPRequestHead) -> Answer {
         state.withLock { state in
             state.requests.append(head)
-            return state.answer
+            return state.answer(head)
         }
     }
 }

@@ -71,12 +71,17 @@ package struct ChargeOrder: Hashable, Sendable {
         metadata = [:]
     }
 
-    /// The idempotency key of a source's one charge.
+    /// The idempotency key of this order's one charge of a source, which comes to `amount`.
     ///
-    /// Of account and source alone: whoever charges it, in whichever run, after whatever crash,
-    /// sends the same key. At most 145 characters of the 255 allowed.
-    package static func idempotencyKey(of key: WatchKey) -> String {
-        "poller-charge:\(key.account):\(key.source)"
+    /// Of account, source and what the order says that makes it this one: the sum and the metadata.
+    /// Whoever charges it, in whichever run or process, after whatever crash, sends the same key;
+    /// another order on a reusable source has another. What is only for people (``note``,
+    /// ``statementDescriptor``) may change between two tries. To charge a saved source the same sum
+    /// once more, say in the metadata what for. 38 characters of the 255 allowed.
+    package func idempotencyKey(of key: WatchKey, amount: Int, currency: String) -> String {
+        let said = metadata.sorted { $0.key < $1.key }.flatMap { [$0.key, $0.value] }
+        let named = ["\(key.account)", "\(key.source)", "\(amount)", currency]
+        return "poller-charge:\(Digest.base64url(of: named + said, bytes: 18))"
     }
 }
 

@@ -3,8 +3,8 @@ package protocol Charger: Sendable {
     /// What to charge for watches of this account that say nothing; nil: nothing.
     func standingOrder(for account: AccountID) -> ChargeOrder?
 
-    /// Charges a source, whose object was seen a moment ago, exactly once however often this is
-    /// called: always with ``ChargeOrder/idempotencyKey(of:)``.
+    /// Charges a source, whose object was seen a moment ago, exactly once for an order however
+    /// often this is called: always with ``ChargeOrder/idempotencyKey(of:amount:currency:)``.
     ///
     /// Never throws: whatever happens is one of the results.
     func charge(
@@ -16,7 +16,7 @@ package protocol Charger: Sendable {
 
     /// Looks for the charge that consumed a source.
     ///
-    /// Answers `made`, `declined` when there is none, or why it could not look.
+    /// Answers `made`, `declined` when there is none (it has seen the end), or why it cannot tell.
     func find(_ watch: Watch, object: RawJSON, timeout: Duration) async -> ChargeResult
 }
 
@@ -24,7 +24,8 @@ package protocol Charger: Sendable {
 package enum ChargeResult: Hashable, Sendable {
     /// There is a charge, made now or by an earlier try.
     case made(ChargeSeen)
-    /// Refused for good: a decline, or a source that cannot be charged so.
+    /// Refused for good, by the bank or by the upstream: never for want of an answer, nor for one
+    /// that could not be read.
     ///
     /// `code` is a stable word such as `card_declined`, `reason` the issuer's such as
     /// `insufficient_funds`, when there is one.

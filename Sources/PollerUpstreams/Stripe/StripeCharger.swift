@@ -2,40 +2,56 @@ import Foundation
 package import Poller
 import StripeAPI
 
-/// Charges Stripe's sources, each exactly once.
+/// Charges Stripe's sources, each exactly once for an order.
 ///
 /// | answer to the charge | result |
 /// |---|---|
 /// | 2xx | `made` |
 /// | 402 | `declined` |
 /// | 400 with a code that asks to try later, 401, 403, 409, 429 | `postponed` |
+/// | 4xx without Stripe's own error, a source or an amount that cannot be read | `postponed` |
+/// | 400, for the key was used with other parameters | `made` when the charge exists, else `indeterminate` |
 /// | other 4xx | `made` when a charge of this source exists all the same, else `declined` |
 /// | 5xx, an answer nobody understands | `made` when the charge exists, else `indeterminate` |
 /// | no answer | `indeterminate` |
 ///
-/// The idempotency key comes from account and source alone, and Stripe keeps it for at least 24 h,
-/// longer than a single-use source is chargeable. Where it may have been forgotten (a watch that
-/// was started anew, a reusable source, a charge in doubt) the source's charge is looked for first.
-/// *Source*: FACTS §2.5, §3.2.
+/// Two things keep a source from being charged twice. A source that is used up by its charge is no
+/// longer chargeable, and Stripe refuses it: so it is with single-use sources, whoever charges them.
+/// A reusable one stays chargeable. It is protected by the order's idempotency key for as long as
+/// Stripe keeps that, at least 24 h, and beyond by a search: before it is charged, its customer's
+/// charges are looked through for one of the same order (``isOf(_:_:_:)``). A search that has not
+/// seen the end says so, and the charge is put off (``ChargeSearch``).
+/// *Source*: <https://docs.stripe.com/api/idempotent_requests>,
+/// <https://docs.stripe.com/sources/best-practices>; see <doc:OneChargeForAnOrder>.
 package struct StripeCharger: Charger {
-    /// Pages of 100 charges read in search of one; it was made after its source was.
-    private static let pagesMax = 5
     /// Codes with which Stripe asks to try again later.
     private static let codesToRepeat: Set<String> = [
         "charge_exceeds_source_limit", "processing_error", "rate_limit", "lock_timeout",
     ]
     /// A key without the permission is mended by a person.
     private static let refusedPause = Duration.seconds(60)
+    /// So is an order that says no amount.
+    private static let unclearPause = Duration.seconds(3600)
+    /// What tells our charges from others', and a person in the Dashboard what they are for.
+    private static let mark = "poller_source"
 
     private let accounts: StripeAccounts
     private let standing: [AccountID: ChargeOrder]
+    private let elapsed: @Sendable () -> Duration
+    private let marks = ChargeSearchMarks()
 
     /// Charges with the credentials of each watch's account.
     ///
-    /// `standing` says what is charged for watches of an account that say nothing.
-    package init(accounts: StripeAccounts, standing: [AccountID: ChargeOrder] = [:]) {
+    /// `standing` says what is charged for watches of an account that say nothing; `elapsed` tells
+    /// a span that only grows, by which requests share the time there is.
+    package init(
+        accounts: StripeAccounts,
+        standing: [AccountID: ChargeOrder] = [:],
+        elapsed: @escaping @Sendable () -> Duration
+    ) {
         self.accounts = accounts
         self.standing = standing
+        self.elapsed = elapsed
     }
 
     package func standingOrder(for account: AccountID) -> ChargeOrder? {
@@ -48,121 +64,124 @@ package struct StripeCharger: Charger {
         object: RawJSON,
         timeout: Duration
     ) async -> ChargeResult {
+        let end = elapsed() + timeout
         guard let client = accounts.client(for: watch.key.account) else {
             return .postponed("no API key for this account", retryAfter: Self.refusedPause)
         }
-        guard let source = Self.source(object) else { return .declined(code: "not_a_source") }
-        guard let amount = order.amount ?? source.amount,
-            let currency = order.currency ?? source.currency
-        else {
-            return .declined(code: "amount_missing")
+        guard let source = Self.source(object) else { return Self.unreadable }
+        guard let sum = order.sum(of: source) else {
+            return .postponed(
+                "neither the order nor the source says an amount and a currency: enqueue it again "
+                    + "with both",
+                retryAfter: Self.unclearPause
+            )
         }
         if let receiver = source.receiver, let received = receiver.amountReceived,
-            received < amount
+            received < sum.amount
         {
-            return .incomplete(received: received, wanted: amount)
+            return .incomplete(received: received, wanted: sum.amount)
         }
-        let mayBeForgotten =
-            watch.run > 1 || source.usage == .reusable || watch.state.charge == .doubtful
-        if mayBeForgotten {
-            let found = await find(client, source, timeout: timeout / 2)
-            guard case .declined = found else { return found }
+        if source.usage != .singleUse {
+            let search = Self.search(source, watch, order, sum)
+            switch await search.run(client, until: elapsed() + timeout / 2, elapsed, marks) {
+            case .found(let charge) where charge.refunded == true:
+                return .declined(code: "charge_refunded")
+            case .found(let charge): return Self.made(charge)
+            case .unknown(let why): return Self.unsearched(why)
+            case .nothing: break
+            }
         }
         var params = ChargeParams(
             source: source.id,
-            amount: amount,
-            currency: currency,
+            amount: sum.amount,
+            currency: sum.currency,
             customer: source.customer,
             note: order.note,
             statementDescriptor: order.statementDescriptor,
             metadata: order.metadata
         )
-        // What a person finds in the Dashboard, and what tells our charges from others'.
-        params.metadata["poller_source"] = source.id
+        params.metadata[Self.mark] = source.id
         do throws(StripeError) {
             let response = try await client.post(
                 "/v1/charges",
                 form: params.form,
-                idempotencyKey: ChargeOrder.idempotencyKey(of: watch.key),
-                timeout: mayBeForgotten ? timeout / 2 : timeout
+                idempotencyKey: order.idempotencyKey(
+                    of: watch.key,
+                    amount: sum.amount,
+                    currency: sum.currency
+                ),
+                // A quarter is left for what an error asks to be looked for.
+                timeout: (end - elapsed()) * 3 / 4
             )
             return Self.made(try response.decode(StripeAPI.Charge.self))
         } catch {
-            return await result(of: error, client, source, timeout: timeout / 4)
+            let search = Self.search(source, watch, order, sum)
+            return await result(of: error, client, search, until: end)
         }
     }
 
     package func find(_ watch: Watch, object: RawJSON, timeout: Duration) async -> ChargeResult {
+        let end = elapsed() + timeout
         guard let client = accounts.client(for: watch.key.account) else {
             return .postponed("no API key for this account", retryAfter: Self.refusedPause)
         }
-        guard let source = Self.source(object) else { return .declined(code: "not_a_source") }
-        return await find(client, source, timeout: timeout)
+        guard let source = Self.source(object) else { return Self.unreadable }
+        guard let search = Self.consumption(of: source, watch) else {
+            return .declined(code: "no_charge")
+        }
+        switch await search.run(client, until: end, elapsed, marks) {
+        case .found(let charge): return Self.made(charge)
+        case .nothing: return .declined(code: "no_charge")
+        case .unknown(let why): return Self.unsearched(why)
+        }
     }
 
     /// What an error means, when the charges themselves were asked if it leaves a doubt.
     private func result(
         of error: StripeError,
         _ client: StripeClient,
-        _ source: StripeAPI.Source,
-        timeout: Duration
+        _ search: ChargeSearch,
+        until end: Duration
     ) async -> ChargeResult {
         if error.isIndeterminate {
             if case .transport = error { return .indeterminate("\(error)") }
-            let found = await find(client, source, timeout: timeout)
-            if case .made = found { return found }
-            return .indeterminate("\(error)")
+            return await search.found(client, until: end, elapsed, marks)
+                ?? .indeterminate("\(error)")
         }
-        guard case .api(let failure) = error else { return .postponed("\(error)", retryAfter: nil) }
-        let code = failure.error?.code
-        let isLater = failure.error?.code.map(Self.codesToRepeat.contains) ?? false
+        guard case .api(let failure) = error, let told = failure.error else {
+            return .postponed("\(error)", retryAfter: nil)
+        }
+        let isLater = told.code.map(Self.codesToRepeat.contains) ?? false
         switch failure.status {
         case 401, 403: return .postponed("\(failure)", retryAfter: Self.refusedPause)
         case 409, 429: return .postponed("\(failure)", retryAfter: nil)
         case 400 where isLater: return .postponed("\(failure)", retryAfter: nil)
+        case 400 where told.type == .idempotencyError:
+            // The key stands for an earlier try with another description: that may have got through.
+            return await search.found(client, until: end, elapsed, marks)
+                ?? .indeterminate("\(failure)")
         case 402:
-            return .declined(code: code ?? "card_declined", reason: failure.error?.declineCode)
+            return .declined(code: told.code ?? "card_declined", reason: told.declineCode)
         default:
             // The source may be gone because it was charged: by us, or with another key.
-            switch await find(client, source, timeout: timeout) {
-            case .made(let charge): return .made(charge)
-            case .declined: return .declined(code: code ?? "http_\(failure.status)")
-            case let unknown: return unknown
+            switch await search.run(client, until: end, elapsed, marks) {
+            case .found(let charge): return Self.made(charge)
+            case .nothing: return .declined(code: told.code ?? "http_\(failure.status)")
+            case .unknown(let why): return Self.unsearched(why)
             }
         }
     }
 
-    /// Looks for a charge of a source that was not refused, newest first.
-    private func find(
-        _ client: StripeClient,
-        _ source: StripeAPI.Source,
-        timeout: Duration
-    ) async -> ChargeResult {
-        // Half of what is left for each page: together no longer than the timeout.
-        var patience = timeout / 2
-        var query = [("limit", "100")]
-        if let created = source.created { query.append(("created[gte]", "\(created)")) }
-        do throws(StripeError) {
-            for _ in 0..<Self.pagesMax {
-                let response = try await client.get(
-                    "/v1/charges",
-                    query: query,
-                    timeout: patience
-                )
-                let page = try response.decode(StripeList<StripeAPI.Charge>.self)
-                let ours = page.data.first { $0.source?.id == source.id && $0.status != .failed }
-                if let ours { return Self.made(ours) }
-                guard page.hasMore, let last = page.data.last else { break }
-                patience = patience / 2
-                query = query.filter { $0.0 != "starting_after" } + [("starting_after", last.id)]
-            }
-            return .declined(code: "no_charge")
-        } catch {
-            return .postponed("its charge cannot be looked for: \(error)", retryAfter: nil)
-        }
+    private static let unreadable = ChargeResult.postponed(
+        "the source cannot be read as one",
+        retryAfter: nil
+    )
+
+    private static func unsearched(_ why: String) -> ChargeResult {
+        .postponed("its charge is still looked for: \(why)", retryAfter: nil)
     }
 
-    private static func made(_ charge: StripeAPI.Charge) -> ChargeResult {
+    static func made(_ charge: StripeAPI.Charge) -> ChargeResult {
         let status: ChargeSeen.Status =
             switch charge.status {
             case .succeeded: .succeeded
@@ -181,5 +200,91 @@ package struct StripeCharger: Charger {
     private static func source(_ object: RawJSON) -> StripeAPI.Source? {
         // An answer that passed as an observation may still be no source we could charge.
         try? JSONDecoder().decode(StripeAPI.Source.self, from: Data(object.description.utf8))
+    }
+}
+
+/// Which charges are ours, and of this order.
+extension StripeCharger {
+    /// A search for a charge of this order that was not refused.
+    ///
+    /// Of a single-use source any is: there can be no other.
+    private static func search(
+        _ source: StripeAPI.Source,
+        _ watch: Watch,
+        _ order: ChargeOrder,
+        _ sum: ChargeOrder.Sum
+    ) -> ChargeSearch {
+        let isSingleUse = source.usage == .singleUse
+        let id = source.id
+        return ChargeSearch(
+            name: order.idempotencyKey(of: watch.key, amount: sum.amount, currency: sum.currency),
+            customer: source.customer,
+            created: source.created
+        ) { charge in
+            charge.source?.id == id && charge.status != .failed
+                && (isSingleUse || isOf(order, sum, charge))
+        }
+    }
+
+    /// A search for what consumed a source; nil when nothing of this order can have.
+    ///
+    /// A single-use source was consumed by its charge, which may have failed since. A reusable one
+    /// is consumed by being detached as well, and its older charges were of other orders.
+    private static func consumption(of source: StripeAPI.Source, _ watch: Watch) -> ChargeSearch? {
+        if source.usage == .singleUse {
+            let id = source.id
+            return ChargeSearch(
+                name: "consumed:\(watch.key.account):\(id)",
+                customer: source.customer,
+                created: source.created
+            ) { $0.source?.id == id }
+        }
+        guard let order = watch.charge, let sum = order.sum(of: source) else { return nil }
+        return search(source, watch, order, sum)
+    }
+
+    /// Whether a charge of the same source is of this order: the same sum and the same metadata, and
+    /// ours unless the metadata says what it was for.
+    ///
+    /// Charges of the first release carry the same mark, so an upgrade repeats none.
+    private static func isOf(
+        _ order: ChargeOrder,
+        _ sum: ChargeOrder.Sum,
+        _ charge: StripeAPI.Charge
+    ) -> Bool {
+        var metadata = charge.metadata ?? [:]
+        let isOurs = metadata.removeValue(forKey: mark) != nil
+        return charge.amount == sum.amount && charge.currency == sum.currency
+            && metadata == order.metadata && (isOurs || !order.metadata.isEmpty)
+    }
+}
+
+extension ChargeSearch {
+    /// The charge, if it is found; where the end was not seen nobody knows more than before.
+    fileprivate func found(
+        _ client: StripeClient,
+        until end: Duration,
+        _ elapsed: @Sendable () -> Duration,
+        _ marks: ChargeSearchMarks
+    ) async -> ChargeResult? {
+        guard case .found(let charge) = await run(client, until: end, elapsed, marks) else {
+            return nil
+        }
+        return StripeCharger.made(charge)
+    }
+}
+
+extension ChargeOrder {
+    /// What an order comes to.
+    fileprivate struct Sum {
+        let amount: Int
+        let currency: String
+    }
+
+    /// The order's own, or else the source's; nil when neither says both.
+    fileprivate func sum(of source: StripeAPI.Source) -> Sum? {
+        guard let amount = amount ?? source.amount, let currency = currency ?? source.currency
+        else { return nil }
+        return Sum(amount: amount, currency: currency)
     }
 }
