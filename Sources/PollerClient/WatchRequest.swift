@@ -14,7 +14,7 @@ public struct WatchRequest: Hashable, Sendable {
     public var policy: String?
     /// How far to follow: `left_pending`, `settled` or `final`; nil is `settled`.
     public var until: String?
-    /// The span to the deadline, 1 s to 90 days; nil is the policy's own.
+    /// The span to the deadline, 1 s to 90 days; nil is what its kind lives for.
     public var timeout: Duration?
     /// Where to tell: `https://…`, `mailto:…`, `redis+stream:NAME`; at most 16.
     public var notify: [String]

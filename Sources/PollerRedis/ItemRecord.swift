@@ -24,6 +24,7 @@ struct ItemFields {
     private(set) var state = ""
     private(set) var seq = 0
     private(set) var run = 1
+    private(set) var reopenedSeq: Int?
     private(set) var began = Timestamp(ms: 0)
     private(set) var deadline = Timestamp(ms: 0)
     private(set) var hinted: Timestamp?
@@ -46,6 +47,7 @@ struct ItemFields {
             case UInt8(ascii: "v"): state = value.string ?? ""
             case UInt8(ascii: "q"): seq = value.int ?? 0
             case UInt8(ascii: "n"): run = value.int ?? 1
+            case UInt8(ascii: "r"): reopenedSeq = value.int
             case UInt8(ascii: "b"): began = time()
             case UInt8(ascii: "x"): deadline = time()
             case UInt8(ascii: "h"): hinted = time()

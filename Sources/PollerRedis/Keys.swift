@@ -15,6 +15,7 @@
 /// | `<ns>u{p}<lane>` | zset | the lane's urgent wheel, likewise |
 /// | `<ns>a{p}` | zset | lane → ready time in µs; `+inf` while it is parked or only in flight |
 /// | `<ns>b{p}` | zset | lane → ready time of its urgent wheel, likewise |
+/// | `<ns>s{p}` | zset | all score 0: the lanes that hold something, by name |
 /// | `<ns>r{p}` | zset | leases: item → end ms |
 /// | `<ns>f{p}` | hash | leases: item → token, owner, marks, wheel, due ms, lane, packed |
 /// | `<ns>c{p}<lane>` | hash | lane, see below |
@@ -23,14 +24,14 @@
 /// | `<ns>x{p}` | zset | of those, quarantined: item → closed ms |
 /// | `<ns>e{p}` | stream | outbox: `i` item, `e` event, `n` notify URLs; group `notifier` |
 /// | `<ns>p{p}` | hash | in partition 0 only, live processes: owner → end ms and what it says of itself |
-/// | `<ns>m{p}` | hash | partition meta: `trimmed`, the newest outbox id ever dropped; `turn`, counts claims, so that every fifth begins with the rest |
+/// | `<ns>m{p}` | hash | partition meta: `trimmed`, the newest outbox id ever dropped; `turn`, counts claims, so that every fifth begins with the rest; `seen`, the queue's clock at the last claim, ms; `back`, what it is ahead of the server's; `gap`, `gapend`, the last span nobody saw pass and its end by the server's clock, ms, `gaps` the sum of those of 90 days; `listed`, `s` is complete; `joined` and `confirmed`, written only so that replicas can be waited for; of deliveries `history` and `whole`, in which history of its server all marks of events before that ms are there |
 /// | `<ns>g{p}` | hash | in partition 0 of the deliveries only, registered endpoints: id → `created ms, updated ms, account, JSON` |
 /// | `<ns>j{p}` | zset | all score 0: `created ms, id`, their order in lists |
 /// | `<ns>v{p}` | zset | endpoint → version of its last change |
 /// | `<ns>t{p}` | zset | removed endpoint → version, the newest 1,000 |
 /// | `<ns>q{p}` | hash | `v` version of the registry; `f` readers of an older one begin anew |
 /// | `<ns>i{p}<key>` | string | a request to create: `fingerprint, endpoint, version`, for a day |
-/// | `<ns>sweep{<account>}` | hash | an account's sweep: `o` owner, `u` until ms, `d` due ms, `c` cursor (`<ms` since, `=id` after), `t` caught up ms |
+/// | `<ns>sweep{<account>}` | hash | an account's sweep: `o` owner, `u` until ms, `d` due ms, `c` cursor (`<ms` since, `=id` after), `t` caught up ms, `p` pause to `d` ms |
 /// | `<ns>unseen{<account>}` | zset | event → when the sweep saw it before any webhook, ms; at most 10,000 |
 /// | `<ns>mark{<account>}<name>` | string | a mark of an event or a change, with its expiry |
 /// | `<ns>reads{<account>}` | hash | `r<day>` reads, `t<day>` transactions, thirty days |
@@ -40,11 +41,12 @@
 ///
 /// Fields of an item: `s` source · `i` facts, packed · `l` lane · `b` began ms · `x` deadline ms ·
 /// `n` run · `q` seq · `v` state, packed · `g` token · `c` closed reason · `h` hinted ms · `e` has a
-/// private value (2: and an order to charge) · `y` has an error · `j` leases in a row that ended by themselves.
+/// private value (2: and an order to charge) · `y` has an error · `j` leases in a row that ended by themselves ·
+/// `r` seq at which a hint opened it again.
 ///
 /// Fields of a lane: `f` in flight · `t` GCRA arrival ms · `n` not before ms · `u` held until ms ·
 /// `s` failures in a row · `o` times the circuit opened · `w` of an endpoint: failing since ms · `r` factor after a slow · `v` when that
-/// begins to grow back, ms · `p` parked for want of a slot · `e` empty, to be forgotten by its TTL · `du`, `dz` its turn in the list of the
+/// begins to grow back, ms · `p` parked for want of a slot · `l` listed in `s` · `e` empty, to be forgotten by its TTL · `du`, `dz` its turn in the list of the
 /// urgent and of the rest, thousandths of a ms · its settings: `x` paused, `i` interval µs, `b`
 /// burst, `m` most in flight.
 ///

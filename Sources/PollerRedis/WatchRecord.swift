@@ -4,7 +4,8 @@ import Poller
 ///
 /// *Shape*: facts = the policy's name, with `|l` when the watch is to end once its source has left
 /// pending and `|f` when nothing but a final status ends it; state `status|attempts|step|failures|last polled ms|malformed`
-/// and, once there is a charge, `|` and how far it has come (missing before the first poll);
+/// and, once there is a charge, `|` and how far it has come, and once there is a detail (``Observation/detail``, up to
+/// seven characters), a further `|` and that (missing before the first poll);
 /// private value = client secret, and after a newline the order to charge, if there is one. Account
 /// and kind are told by the lane: written again they would cost a watch 48 bytes.
 enum WatchRecord: ItemRecord {
@@ -47,6 +48,7 @@ enum WatchRecord: ItemRecord {
             deadline: fields.deadline,
             run: fields.run,
             seq: fields.seq,
+            reopenedSeq: fields.reopenedSeq,
             hintedAt: fields.hinted,
             clientSecret: secret.isEmpty ? nil : ClientSecret(unchecked: secret),
             charge: long.count == 2 ? ChargeOrder(json: String(long[1])) : nil,
@@ -62,7 +64,7 @@ enum WatchRecord: ItemRecord {
                     state.status?.description ?? "", String(state.attempts), String(state.step),
                     String(state.failures), state.lastPolledAt.map { String($0.ms) } ?? "",
                     String(state.malformed),
-                ] + charge(state.charge)
+                ] + tail(state)
             ),
             error: change.lastError ?? "",
             event: change.event
@@ -74,6 +76,7 @@ enum WatchRecord: ItemRecord {
         guard parts.count >= 6 else { return WatchState() }
         return WatchState(
             status: parts[0].isEmpty ? nil : SourceStatus(unchecked: parts[0]),
+            detail: parts.count > 7 ? parts[7] : "",
             attempts: Int(parts[1]) ?? 0,
             step: Int(parts[2]) ?? 0,
             failures: Int(parts[3]) ?? 0,
@@ -83,14 +86,20 @@ enum WatchRecord: ItemRecord {
         )
     }
 
+    /// What most watches do not have.
+    private static func tail(_ state: WatchState) -> [String] {
+        if !state.detail.isEmpty { return [charge(state.charge), state.detail] }
+        return state.charge == .none ? [] : [charge(state.charge)]
+    }
+
     /// A letter and the charge's id; nothing before anybody tried to charge.
-    private static func charge(_ progress: ChargeProgress) -> [String] {
+    private static func charge(_ progress: ChargeProgress) -> String {
         switch progress {
-        case .none: []
-        case .doubtful: ["?"]
-        case .pending(let id): ["p\(id)"]
-        case .succeeded(let id): ["s\(id)"]
-        case .failed: ["f"]
+        case .none: ""
+        case .doubtful: "?"
+        case .pending(let id): "p\(id)"
+        case .succeeded(let id): "s\(id)"
+        case .failed: "f"
         }
     }
 

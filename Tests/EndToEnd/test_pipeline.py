@@ -46,6 +46,27 @@ def test_a_source_settles_and_every_channel_tells_each_change_once_and_in_order(
     calm.verify([source])
 
 
+def test_a_declined_try_is_told_though_the_status_stays(calm: Cluster):
+    form = {"amount": 2000, "currency": "eur", "payment_method_types[]": "card"}
+    intent = calm.sandbox._stripe("POST", "/v1/payment_intents", form)["id"]
+    calm.enqueue(intent, policy="interactive")
+    calm.wait_status(intent, "requires_payment_method")
+    for method in ("pm_card_chargeDeclined", "pm_card_chargeDeclinedExpiredCard"):
+        seen = len(calm.api.events(intent))
+        answer = calm.sandbox._http.post(
+            f"{calm.sandbox.url}/v1/payment_intents/{intent}/confirm",
+            data={"payment_method": method}, auth=(calm.sandbox.KEY, ""), timeout=10,
+        )
+        assert answer.status_code == 402, answer.text
+        wait_until(lambda: len(calm.api.events(intent)) > seen, 20, "the decline is told")
+    told = calm.api.events(intent)
+    assert [event["type"] for event in told] == ["payment_intent.requires_payment_method"] * 3
+    assert [event["previous_status"] for event in told] == [None] + ["requires_payment_method"] * 2
+    assert told[1]["object"]["last_payment_error"]["code"] == "card_declined"
+    assert calm.api.watch(intent)["object"]["last_payment_error"]["code"] == "expired_card"
+    calm.api.request("DELETE", f"/v1/watches/{intent}")
+
+
 def test_a_payment_intent_settles_likewise(calm: Cluster):
     intent = calm.sandbox.create_intent()
     calm.enqueue(intent)

@@ -137,6 +137,34 @@ def test_what_nobody_watched_is_watched_from_its_webhook_on(posted: Cluster):
     assert posted.api.watch(source)["state"] == "closed"
 
 
+def test_what_comes_after_the_end_is_told_all_the_same(posted: Cluster):
+    source = posted.sandbox.create_source()
+    posted.enqueue(source, timeout="1s", metadata={"order": "6"}, notify=[])
+    expired = wait_until(
+        lambda: (found := posted.api.watch(source))["state"] == "closed" and found, 15, "it expires"
+    )
+    assert expired["closed_reason"] == "expired"
+    posted.sandbox.authorise(source)
+    posted.wait_status(source, "chargeable", timeout_s=10)
+    events = posted.api.events(source)
+    assert [(event["seq"], event["run"], event["type"]) for event in events[:3]] == [
+        (1, 1, "source.pending"), (2, 1, "watch.expired"), (3, 2, "source.chargeable"),
+    ]
+    assert events[2]["previous_status"] == "pending"
+    assert posted.api.watch(source)["metadata"] == {"order": "6"}
+
+
+def test_a_hint_without_news_looks_and_tells_nothing(posted: Cluster):
+    source = posted.sandbox.create_source()
+    posted.enqueue(source, timeout="1s", notify=[])
+    wait_until(lambda: posted.api.watch(source)["state"] == "closed", 15, "it expires")
+    before = len(posted.sandbox.polls(source))
+    answer = posted.api.request("POST", f"/v1/watches/{source}/poll")
+    assert answer.status_code == 202 and answer.json()["run"] == 2, answer.text
+    wait_until(lambda: len(posted.sandbox.polls(source)) > before + 2, 15, "it is looked at again")
+    assert [event["type"] for event in posted.api.events(source)] == ["source.pending", "watch.expired"]
+
+
 def test_a_webhook_is_never_believed(posted: Cluster):
     (source,) = waiting(posted)
     due = posted.api.watch(source)["next_poll_at"]

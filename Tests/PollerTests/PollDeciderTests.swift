@@ -65,6 +65,33 @@ struct PollDeciderTests {
         #expect(wait >= .milliseconds(1350) && wait <= .milliseconds(1650))
     }
 
+    @Test("what changes beside a status that stays is recorded, once")
+    func detail() throws {
+        func seen(_ detail: String) -> PollResult {
+            .observed(
+                Observation(
+                    status: SourceStatus(unchecked: "requires_payment_method"),
+                    final: false,
+                    object: RawJSON(unchecked: #"{"last_payment_error":{}}"#),
+                    detail: detail
+                )
+            )
+        }
+        let watch = Sample.watch(status: "requires_payment_method", seq: 4, step: 9)
+        #expect(decide(seen(""), watch).change.event == nil)
+        let declined = decide(seen("1a"), watch)
+        let event = try #require(declined.change.event)
+        #expect(event.type == "source.requires_payment_method" && event.seq == 5)
+        #expect(event.previousStatus == event.status && !event.final)
+        #expect(event.json.contains("last_payment_error"))
+        #expect(declined.change.state.detail == "1a" && declined.change.state.step == 0)
+        let told = Sample.watch(status: "requires_payment_method", detail: "1a", step: 9)
+        #expect(decide(seen("1a"), told).change.event == nil)
+        #expect(decide(seen("1b"), told).change.event != nil)
+        // An answer that is none changes nothing.
+        #expect(decide(.lockTimeout, told).change.state.detail == "1a")
+    }
+
     @Test("the first status is a change")
     func first() throws {
         let event = try #require(decide(.pending, Sample.watch()).change.event)
@@ -148,20 +175,21 @@ struct PollDeciderTests {
         #expect(try wait(decision) >= .seconds(45))
     }
 
-    @Test("refused credentials open the lane's circuit for a minute and end nothing")
-    func unauthorized() {
-        let decision = decide(.unauthorized("401"), Sample.watch(status: "pending", failures: 1))
-        #expect(decision.signal == .refused(.seconds(60)))
-        #expect(decision.verdict == .next(after: .zero))
-        #expect(decision.change.state.failures == 1)
+    @Test("an object that refuses our credentials backs off alone", arguments: 0..<8)
+    func unauthorized(_ failures: Int) throws {
+        let watch = Sample.watch(status: "pending", failures: failures)
+        let decision = decide(.unauthorized("403"), watch)
+        #expect(decision.signal == (failures == 0 ? .denied : .stillFailing))
+        #expect(decision.change.state.failures == failures + 1)
         #expect(decision.change.event == nil)
-        #expect(decision.change.lastError?.contains("401") == true)
+        #expect(decision.change.lastError?.contains("403") == true)
+        #expect(try wait(decision) >= .milliseconds(100) && wait(decision) <= .seconds(60))
     }
 
     @Test("what this process is not configured for backs off alone, and says nothing of the lane")
     func unserved() {
         let decision = decide(.unserved("no key"), Sample.watch(status: "pending", failures: 1))
-        #expect(decision.signal == .fine && decision.change.event == nil)
+        #expect(decision.signal == .hold(.zero) && decision.change.event == nil)
         #expect(decision.change.state.failures == 2)
         #expect(decision.change.lastError == "no key")
     }

@@ -17,6 +17,7 @@ enum Sample {
 
     static func watch(
         status: String? = nil,
+        detail: String = "",
         policy: PollPolicy = .standard,
         timeout: Duration = .seconds(3600),
         createdAt: Timestamp = VirtualTime.start,
@@ -36,6 +37,7 @@ enum Sample {
             hintedAt: hintedAt,
             state: WatchState(
                 status: status.map(SourceStatus.init(unchecked:)),
+                detail: detail,
                 step: step,
                 failures: failures,
                 malformed: malformed

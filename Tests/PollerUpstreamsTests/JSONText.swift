@@ -2,9 +2,12 @@
 enum JSONText {
     /// An object with some of the names the scanner looks for, each once.
     static func object(using chance: inout SplitMix) -> String {
-        let names = ["id", "status", "usage", "type", "object", "created", "livemode", "x", "é\\n"]
-            .shuffled(using: &chance)
-            .prefix(Int.random(in: 0...9, using: &chance))
+        let names = [
+            "id", "status", "usage", "type", "object", "created", "livemode", "x", "é\\n",
+            "receiver", "next_action", "amount_received", "last_payment_error",
+        ]
+        .shuffled(using: &chance)
+        .prefix(Int.random(in: 0...13, using: &chance))
         let members = names.map { name in
             let value =
                 ["id", "status"].contains(name) && !Bool.random(using: &chance)

@@ -26,14 +26,16 @@ enum ChargeStep: Hashable, Sendable {
         case find
     }
 
-    /// What is to be done now that the source has this status.
-    static func action(_ watch: Watch, seeing status: SourceStatus) -> Action? {
+    /// What is to be done now that the source was seen so.
+    static func action(_ watch: Watch, seeing seen: Observation) -> Action? {
         guard let order = watch.charge, !watch.state.charge.isSettled,
             watch.state.charge.charge == nil
         else { return nil }
-        switch status {
+        switch seen.status {
         // The change is told first: the charge then has a poll of its own.
-        case .chargeable: return watch.state.status == .chargeable ? .charge(order) : nil
+        case .chargeable:
+            let isTold = watch.state.status == .chargeable && watch.state.detail == seen.detail
+            return isTold ? .charge(order) : nil
         case .consumed: return .find
         default: return nil
         }

@@ -60,6 +60,7 @@ extension PollDecider {
                 status: state.status,
                 final: false,
                 charge: .failed,
+                progress: state.charge,
                 object: RawJSON(unchecked: object),
                 polledAt: polledAt,
                 lag: lag
@@ -73,7 +74,7 @@ extension PollDecider {
         case .incomplete(let received, let wanted):
             state.failures = 0
             let outlook = PollOutlook(watch, observation)
-            if polledAt >= outlook.deadline {
+            if outlook.isOver(at: polledAt) {
                 return closed(watch, .expired, state, polledAt: polledAt, lag: lag, error: nil)
             }
             state.step += 1
@@ -121,6 +122,7 @@ extension PollDecider {
                 status: last,
                 final: false,
                 object: nil,
+                detail: watch.state.detail,
                 stretch: seen.stretch
             )
             return decide(
@@ -158,6 +160,7 @@ extension PollDecider {
             status: state.status,
             final: isEnd,
             charge: charge.status,
+            progress: state.charge,
             object: charge.object,
             polledAt: polledAt,
             lag: lag

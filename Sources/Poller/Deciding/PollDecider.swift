@@ -1,18 +1,22 @@
 /// Decides what follows from a poll: the heart of the system, pure, and nothing else knows.
 ///
 /// ```
-/// observed, status differs ─▶ event; final? close(settled) : goal? close(reached) : look again soon
-/// observed, same status    ─▶ look again, each time later
+/// observed, news           ─▶ event; final? close(settled) : goal? close(reached) : look again soon
+/// observed, nothing new    ─▶ look again, each time later
 /// rate limited             ─▶ the lane waits, then goes on at half its rate; the watch has not failed
 /// lock timeout             ─▶ this watch waits a moment
 /// unavailable              ─▶ full-jitter backoff; enough in a row open the lane's circuit
 /// malformed                ─▶ full-jitter backoff; five times in a row: close(dead)
-/// unauthorized             ─▶ the lane's circuit opens: one poll a minute probes it
+/// unauthorized             ─▶ full-jitter backoff; of different watches, enough in a row open the circuit
 /// unserved                 ─▶ this watch backs off, and another worker goes first
 /// gone                     ─▶ close(gone)
 /// deadline passed          ─▶ after an answer close(expired); without one a grace, then the same
 /// expired upstream         ─▶ a look at that instant and one a minute later, then close(expired)
+/// hint after expired, gone ─▶ a minute of eager looks; without news closed as it was, and not told
 /// ```
+///
+/// News is another status, or the same with another ``Observation/detail``: a try that was declined,
+/// money that arrived, another next step. So the last event shows an object no older than these.
 ///
 /// A polling error never becomes a payment status: what we could not see, we do not tell.
 package struct PollDecider: Sendable {
@@ -22,9 +26,6 @@ package struct PollDecider: Sendable {
     static let eagerWait = Duration.seconds(1)
     /// The longest wait of a watch whose upstream fails.
     static let failureWaitMax = Duration.seconds(60)
-    /// How long a lane stays closed when our credentials are refused: one poll a minute is a
-    /// probe that notices a repaired key and hurts nobody.
-    static let unauthorizedHold = Duration.seconds(60)
     /// How long a lane stays closed after a 429 that names no time: Stripe documents none.
     static let rateLimitHold = Duration.seconds(1)
     /// The most a receiver's `Retry-After` may ask for.
@@ -61,12 +62,12 @@ package struct PollDecider: Sendable {
         switch result {
         case .observed(let observation):
             state.failures = 0
-            let changed = observation.status != state.status
-            if changed || end(of: watch, observation) != nil {
+            let isNews = observation.status != state.status || observation.detail != state.detail
+            if isNews || end(of: watch, observation) != nil {
                 return recorded(watch, observation, state, polledAt, lag, now, &chance)
             }
             let outlook = PollOutlook(watch, observation)
-            if polledAt >= outlook.deadline {
+            if outlook.isOver(at: polledAt) {
                 return closed(watch, .expired, state, polledAt: polledAt, lag: lag, error: nil)
             }
             state.step += 1
@@ -88,15 +89,19 @@ package struct PollDecider: Sendable {
             return failed(watch, state, wait, polledAt, lag, now, error: error)
 
         case .unauthorized(let reason):
-            let error = "credentials refused: \(reason); the lane is tried again every minute"
-            let hold = Self.unauthorizedHold
-            return failed(watch, state, .zero, polledAt, lag, now, error: error, .refused(hold))
+            // One object that our key may not see says nothing about the others of its lane.
+            let signal = state.failures == 0 ? LaneSignal.denied : .stillFailing
+            state.failures += 1
+            let wait = backoff(failures: state.failures, atLeast: nil, &chance)
+            let error = "credentials refused: \(reason); it is tried again within a minute"
+            return failed(watch, state, wait, polledAt, lag, now, error: error, signal)
 
         case .unserved(let reason):
             // It says nothing about the lane: the worker beside us may do well.
             state.failures += 1
             let wait = backoff(failures: state.failures, atLeast: nil, &chance)
-            return failed(watch, state, wait, polledAt, lag, now, error: reason)
+            let silence = LaneSignal.hold(.zero)
+            return failed(watch, state, wait, polledAt, lag, now, error: reason, silence)
 
         case .unavailable(let reason, let retryAfter):
             state.failures += 1
@@ -123,7 +128,7 @@ package struct PollDecider: Sendable {
         return closed(watch, .dead, watch.state, polledAt: now, lag: .zero, error: error)
     }
 
-    /// A status nobody has been told yet, or one that ends the watch.
+    /// Something nobody has been told yet, or a status that ends the watch.
     private func recorded(
         _ watch: Watch,
         _ observation: Observation,
@@ -145,6 +150,7 @@ package struct PollDecider: Sendable {
         )
         var state = state
         state.status = observation.status
+        state.detail = observation.detail
         state.step = 0
         if let end {
             let change = WatchChange(state: state, event: event)
@@ -169,6 +175,9 @@ package struct PollDecider: Sendable {
     }
 
     /// Ends a watch whose goal has not been reached.
+    ///
+    /// One that a hint had opened again, and that has seen nothing new, ends as it had ended: that
+    /// was told then.
     func closed(
         _ watch: Watch,
         _ reason: ClosedReason,
@@ -183,11 +192,13 @@ package struct PollDecider: Sendable {
             status: state.status,
             final: true,
             closed: reason,
+            progress: state.charge,
             object: nil,
             polledAt: polledAt,
             lag: lag
         )
-        let change = WatchChange(state: state, event: event, lastError: error)
+        let isTold = watch.isOnlyLooking && reason.opensOnHint
+        let change = WatchChange(state: state, event: isTold ? nil : event, lastError: error)
         return PollDecision(verdict: .close(reason), change: change, signal: signal)
     }
 
@@ -219,7 +230,7 @@ package struct PollDecider: Sendable {
         error: String,
         _ signal: LaneSignal = .fine
     ) -> PollDecision {
-        let end = watch.deadline + Self.grace(timeout: watch.deadline - watch.createdAt)
+        let end = watch.end + Self.grace(timeout: watch.deadline - watch.createdAt)
         if now >= end {
             return closed(
                 watch,
@@ -231,12 +242,12 @@ package struct PollDecider: Sendable {
                 signal: signal
             )
         }
-        let last = now < watch.deadline ? watch.deadline : end
+        let last = now < watch.end ? watch.end : end
         return PollDecision(
             verdict: .next(after: min(wait, last - now)),
             change: WatchChange(state: state, lastError: error),
             signal: signal,
-            isUrgent: isUrgent(watch, watch.deadline, now, due: now + min(wait, last - now))
+            isUrgent: isUrgent(watch, watch.end, now, due: now + min(wait, last - now))
         )
     }
 
@@ -248,8 +259,7 @@ package struct PollDecider: Sendable {
         _ now: Timestamp,
         due: Timestamp
     ) -> Bool {
-        let isEager = watch.hintedAt.map { now < $0 + Self.eagerness } ?? false
-        return isEager || watch.policy == .interactive || due >= deadline
+        watch.isEager(at: now) || watch.isWaitedFor(at: now) || due >= deadline
     }
 
     private func waitUntilNext(
@@ -259,10 +269,10 @@ package struct PollDecider: Sendable {
         _ now: Timestamp,
         _ chance: inout some RandomNumberGenerator
     ) -> Duration {
-        var wait = outlook.stretched(watch.policy.wait(step: state.step, using: &chance))
-        if let hintedAt = watch.hintedAt, now < hintedAt + Self.eagerness {
-            wait = min(wait, jittered(Self.eagerWait, &chance))
-        }
+        let age = now - watch.createdAt
+        let plain = watch.policy.wait(step: state.step, age: age, using: &chance)
+        var wait = outlook.stretched(plain, at: now)
+        if watch.isEager(at: now) { wait = min(wait, jittered(Self.eagerWait, &chance)) }
         return outlook.bounded(wait, from: now)
     }
 

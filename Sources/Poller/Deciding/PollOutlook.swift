@@ -12,21 +12,32 @@ struct PollOutlook: Hashable, Sendable {
     let deadline: Timestamp
     private let expiresAt: Timestamp?
     private let stretch: Double
+    private let watch: Watch
 
     /// What an observation leaves of a watch.
     init(_ watch: Watch, _ observation: Observation) {
-        expiresAt = observation.expiresAt
-        deadline = min(
-            watch.deadline,
-            observation.expiresAt.map { $0 + Self.expiryGrace } ?? watch.deadline
-        )
-        // A customer in front of a page is not kept waiting to save reads.
-        stretch = watch.policy == .interactive ? 1 : max(1, observation.stretch)
+        self.watch = watch
+        // What the upstream does with a source says nothing of a charge that is made already, and
+        // what a hint tells may come after all that was known.
+        let isCharged = if case .pending = watch.state.charge { true } else { false }
+        expiresAt = isCharged || watch.isOnlyLooking ? nil : observation.expiresAt
+        deadline = min(watch.end, expiresAt.map { $0 + Self.expiryGrace } ?? watch.end)
+        stretch = max(1, observation.stretch)
+    }
+
+    /// Whether an answer without news is the last that is wanted.
+    ///
+    /// A watch that a hint has opened again is there for the hint's news alone.
+    func isOver(at now: Timestamp) -> Bool {
+        now >= deadline || (watch.isOnlyLooking && !watch.isEager(at: now))
     }
 
     /// The policy's wait, longer while somebody else would tell of a change.
-    func stretched(_ wait: Duration) -> Duration {
-        stretch > 1 ? .milliseconds(Int64(wait.inSeconds * stretch * 1000)) : wait
+    ///
+    /// A customer in front of a page is not kept waiting to save reads.
+    func stretched(_ wait: Duration, at now: Timestamp) -> Duration {
+        guard stretch > 1, !watch.isWaitedFor(at: now) else { return wait }
+        return .milliseconds(Int64(wait.inSeconds * stretch * 1000))
     }
 
     /// A wait that misses neither the expiry nor the deadline.

@@ -12,4 +12,16 @@ package enum ClosedReason: String, Hashable, Sendable, CaseIterable {
     case gone
     /// The upstream's answers could not be understood, again and again; a person must look.
     case dead
+
+    /// Whether a hint opens such a watch again for a look: nobody saw how the payment ended, and
+    /// news of it may have come since.
+    ///
+    /// A status that is final has no news, a goal that was reached asks for none, and what a person
+    /// has stopped, or must look at, waits for a person.
+    package var opensOnHint: Bool {
+        switch self {
+        case .expired, .gone: true
+        case .settled, .reached, .cancelled, .dead: false
+        }
+    }
 }

@@ -20,7 +20,7 @@ package struct NewWatch: Hashable, Sendable {
 
     /// Checks what spans several fields; the fields have checked themselves.
     ///
-    /// `timeout` is 1 s to 90 days; nil takes the policy's own.
+    /// `timeout` is 1 s to 90 days; nil takes what the kind lives for, or else the policy's span.
     package init(
         key: WatchKey,
         policy: PollPolicy = .standard,
@@ -31,7 +31,7 @@ package struct NewWatch: Hashable, Sendable {
         metadata: String = "",
         charge: ChargeOrder? = nil
     ) throws(InvalidInput) {
-        let timeout = timeout ?? policy.timeout
+        let timeout = timeout ?? key.kind.life ?? policy.span
         guard timeout >= .seconds(1), timeout <= .seconds(90 * 86_400) else {
             throw InvalidInput(field: "timeout", message: "must be between 1s and 90d")
         }
@@ -68,5 +68,21 @@ package struct NewWatch: Hashable, Sendable {
         self.notify = notify
         self.clientSecret = clientSecret
         self.metadata = metadata
+    }
+}
+
+extension SourceKind {
+    /// How long something may still become of an object of Stripe's, at most; nil for what is not
+    /// Stripe's.
+    ///
+    /// Thirty days: a voucher may be paid for days, a bank transfer takes as long, and a SEPA debit
+    /// is answered after up to 14 business days; an intent never ends by itself. Where Stripe itself
+    /// ends an object earlier (a redirect after an hour, `SourceExpiry` in `PollerUpstreams`), its
+    /// watch ends then. *Source*: the page of each method below <https://docs.stripe.com/sources>.
+    package var life: Duration? {
+        switch self {
+        case .source, .paymentIntent, .setupIntent, .charge: .seconds(30 * 86_400)
+        case .http, .other: nil
+        }
     }
 }

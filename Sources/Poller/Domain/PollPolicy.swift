@@ -1,12 +1,16 @@
-/// How often a source is looked at and for how long: a geometric schedule with a cap.
+/// How often a source is looked at: a geometric schedule with a cap, and a slower cap with age.
 ///
-/// | policy | first | factor | cap | timeout |
-/// |---|---|---|---|---|
-/// | `interactive` | 1 s | 1.5 | 15 s | 10 min |
-/// | `standard` | 1.5 s | 2 | 5 min | 24 h |
-/// | `patient` | 30 s | 2 | 1 h | 30 d |
+/// | policy | first | factor | cap | span | GETs of an hour, a day, 7 days, 30 days |
+/// |---|---|---|---|---|---|
+/// | `interactive` | 1 s | 1.5 | 15 s | 10 min | 55, 331, 475, 567 |
+/// | `standard` | 1.5 s | 2 | 5 min | 24 h | 19, 295, 439, 531 |
+/// | `patient` | 30 s | 2 | 1 h | 30 d | 7, 30, 174, 266 |
 ///
-/// Stripe allows 500 GETs per transaction: an hour of `standard` costs 19 (FACTS §3.1).
+/// A policy decides the speed and not the end. Beyond its span, that of whom it was made for, a
+/// watch goes on at the cap of the next slower one, and after a week any at ``slowest``. The numbers
+/// are those of an object that keeps its status; a change or a hint makes it fast again for a while.
+/// Stripe allows 500 GETs for each transaction of a month, on average:
+/// <https://docs.stripe.com/rate-limits>.
 package struct PollPolicy: Hashable, Sendable {
     /// The name users write.
     package let name: String
@@ -14,10 +18,17 @@ package struct PollPolicy: Hashable, Sendable {
     package let first: Duration
     /// What each unchanged look multiplies the wait by.
     package let factor: Double
-    /// The longest wait.
+    /// The longest wait within the span.
     package let cap: Duration
-    /// The span from enqueue to deadline when the user names none.
-    package let timeout: Duration
+    /// How long after its beginning a watch is looked at so often; for what is not Stripe's also how
+    /// long it is watched when the user names no timeout.
+    package let span: Duration
+
+    /// The longest wait after ``week``: few payments live so long, and those that do are debits,
+    /// whose banks answer once a day.
+    package static let slowest = Duration.seconds(6 * 3600)
+    /// The age from which on ``slowest`` is the longest wait of every policy.
+    static let week = Duration.seconds(7 * 86_400)
 
     /// A customer waits in front of a page.
     package static let interactive = PollPolicy(
@@ -25,7 +36,7 @@ package struct PollPolicy: Hashable, Sendable {
         first: .seconds(1),
         factor: 1.5,
         cap: .seconds(15),
-        timeout: .seconds(600)
+        span: .seconds(600)
     )
     /// Redirect methods after the customer has left; the default.
     package static let standard = PollPolicy(
@@ -33,7 +44,7 @@ package struct PollPolicy: Hashable, Sendable {
         first: .milliseconds(1500),
         factor: 2,
         cap: .seconds(300),
-        timeout: .seconds(86_400)
+        span: .seconds(86_400)
     )
     /// Bank transfers and receivers, which take days.
     package static let patient = PollPolicy(
@@ -41,9 +52,9 @@ package struct PollPolicy: Hashable, Sendable {
         first: .seconds(30),
         factor: 2,
         cap: .seconds(3600),
-        timeout: .seconds(30 * 86_400)
+        span: .seconds(30 * 86_400)
     )
-    /// Every policy, in the order documents list them.
+    /// Every policy, in the order documents list them, the fastest first.
     package static let all = [interactive, standard, patient]
 
     /// Finds a policy by its name.
@@ -57,20 +68,32 @@ package struct PollPolicy: Hashable, Sendable {
         self = policy
     }
 
-    private init(name: String, first: Duration, factor: Double, cap: Duration, timeout: Duration) {
+    private init(name: String, first: Duration, factor: Double, cap: Duration, span: Duration) {
         self.name = name
         self.first = first
         self.factor = factor
         self.cap = cap
-        self.timeout = timeout
+        self.span = span
     }
 
-    /// The wait after the `step`-th unchanged look (0 = just enqueued or just changed), ±10 %
-    /// so that watches enqueued together drift apart.
-    package func wait(step: Int, using chance: inout some RandomNumberGenerator) -> Duration {
+    /// The wait after the `step`-th unchanged look (0 = just enqueued or just changed) of a watch
+    /// that began `age` ago, ±10 % so that watches enqueued together drift apart.
+    package func wait(
+        step: Int,
+        age: Duration,
+        using chance: inout some RandomNumberGenerator
+    ) -> Duration {
+        let cap = cap(at: age).inSeconds
         var wait = first.inSeconds
-        for _ in 0..<min(step, 64) where wait < cap.inSeconds { wait *= factor }
-        wait = min(wait, cap.inSeconds) * Double.random(in: 0.9...1.1, using: &chance)
+        for _ in 0..<min(step, 64) where wait < cap { wait *= factor }
+        wait = min(wait, cap) * Double.random(in: 0.9...1.1, using: &chance)
         return .milliseconds(Int64(wait * 1000))
+    }
+
+    /// The longest wait at an age.
+    private func cap(at age: Duration) -> Duration {
+        if age >= Self.week { return Self.slowest }
+        if age < span { return cap }
+        return Self.all.first { $0.span > age }?.cap ?? Self.patient.cap
     }
 }

@@ -2,6 +2,8 @@
 package struct WatchState: Hashable, Sendable {
     /// The last status seen, nil before the first answer.
     package var status: SourceStatus?
+    /// ``Observation/detail`` as it was told last.
+    package var detail: String
     /// Polls since the watch began, answered or not.
     package var attempts: Int
     /// Unchanged looks since the last change: the position in the policy's schedule.
@@ -18,6 +20,7 @@ package struct WatchState: Hashable, Sendable {
     /// A state; by default that of a watch nobody has looked at.
     package init(
         status: SourceStatus? = nil,
+        detail: String = "",
         attempts: Int = 0,
         step: Int = 0,
         failures: Int = 0,
@@ -26,6 +29,7 @@ package struct WatchState: Hashable, Sendable {
         charge: ChargeProgress = .none
     ) {
         self.status = status
+        self.detail = detail
         self.attempts = attempts
         self.step = step
         self.failures = failures

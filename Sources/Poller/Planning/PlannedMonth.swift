@@ -153,7 +153,7 @@ package struct PlannedMonth {
             key: key,
             policy: traffic.policy,
             createdAt: begins,
-            deadline: begins + max(traffic.policy.timeout, traffic.life + .seconds(3600)),
+            deadline: begins + traffic.life + .seconds(3600),
             run: 1,
             seq: source.seq,
             hintedAt: source.hinted.map(Timestamp.init(ms:)),

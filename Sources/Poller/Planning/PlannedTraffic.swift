@@ -41,8 +41,8 @@ package struct PlannedTraffic: Hashable, Sendable {
     ) {
         self.sourcesPerMonth = sourcesPerMonth
         self.life = life
-        // What takes days is polled patiently, as the policies' own timeouts suggest.
-        self.policy = policy ?? (life <= PollPolicy.standard.timeout ? .standard : .patient)
+        // What takes days is polled patiently, as the policies' own spans suggest.
+        self.policy = policy ?? (life <= PollPolicy.standard.span ? .standard : .patient)
         self.hints = hints
         self.lane = lane
         self.sweepInterval = sweepInterval

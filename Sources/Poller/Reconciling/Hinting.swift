@@ -28,13 +28,13 @@ package struct Hinting: Sendable {
         event.subjects.first.map { "c:\($0)|\(event.type)" }
     }
 
-    /// Hints the open watches of an event's subjects.
+    /// Hints the watches of an event's subjects that are open, or that ended without an answer.
     ///
     /// - Parameters:
     ///   - event: what happened.
     ///   - account: whose watches.
     ///   - isWebhook: whether a webhook brought it; remembered, so that the sweep misses nothing.
-    ///   - unwatched: told the subjects that have no open watch, before anything is remembered.
+    ///   - unwatched: told the subjects that have no such watch, before anything is remembered.
     /// - Returns: how many were hinted; nil when the event or its change is known already.
     /// - Throws: when the store cannot be reached; hinting again is harmless.
     package func hint(

@@ -85,7 +85,7 @@ package struct PollHandler<Truth: Upstream>: Reconciling {
     ) async -> (Observation, ChargeResult)? {
         guard let charger, step == .source, case .observed(let seen) = result,
             let object = seen.object,
-            let action = ChargeStep.action(watch, seeing: seen.status)
+            let action = ChargeStep.action(watch, seeing: seen)
         else { return nil }
         // What was asked for a moment before the lease ends, nobody would record.
         let patience = min(timeout, held.remaining - Self.commitMargin)

@@ -17,7 +17,7 @@ package enum PollResult: Hashable, Sendable {
     case lockTimeout
     /// It is down or cannot be reached: 5xx, network, timeout.
     case unavailable(String, retryAfter: Duration?)
-    /// It refuses our credentials (401, 403): nothing of this lane will work until a person acts.
+    /// It refuses our credentials (401, 403), for this object or for all of the lane.
     case unauthorized(String)
     /// Nobody was asked: this process lacks the key or the upstream, and another may have it.
     case unserved(String)
@@ -34,6 +34,10 @@ package struct Observation: Hashable, Sendable {
     package let rank: StatusRank
     /// The upstream's object as it came.
     package let object: RawJSON?
+    /// A few characters that change when something changes that somebody waits for although the
+    /// status stays: a declined try, money that arrived, another next step. Empty when there is
+    /// nothing of the kind.
+    package let detail: String
     /// When the upstream itself ends an object that keeps this status; nil when it never does, or
     /// nobody knows.
     package let expiresAt: Timestamp?
@@ -47,12 +51,14 @@ package struct Observation: Hashable, Sendable {
         status: SourceStatus,
         rank: StatusRank,
         object: RawJSON?,
+        detail: String = "",
         expiresAt: Timestamp? = nil,
         stretch: Double = 1
     ) {
         self.status = status
         self.rank = rank
         self.object = object
+        self.detail = detail
         self.expiresAt = expiresAt
         self.stretch = stretch
     }
@@ -62,6 +68,7 @@ package struct Observation: Hashable, Sendable {
         status: SourceStatus,
         final: Bool,
         object: RawJSON?,
+        detail: String = "",
         expiresAt: Timestamp? = nil,
         stretch: Double = 1
     ) {
@@ -69,6 +76,7 @@ package struct Observation: Hashable, Sendable {
             status: status,
             rank: final ? .final : .pending,
             object: object,
+            detail: detail,
             expiresAt: expiresAt,
             stretch: stretch
         )

@@ -6,7 +6,11 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
     /// it becomes due now. A closed one starts again with `run + 1`.
     func enqueue(_ watches: [NewWatch]) async throws(StoreError) -> [EnqueueResult]
 
-    /// Makes an open watch due now, or right after the poll in flight. False when none is open.
+    /// Makes an open watch due now, or right after the poll in flight; and opens one again that
+    /// ended without an answer (``ClosedReason/opensOnHint``).
+    ///
+    /// That is a new run with the span it had at first and everything it knew: where to tell, what
+    /// to charge, the last status and how far its charge has come. False when there is none.
     func hint(_ key: WatchKey) async throws(StoreError) -> Bool
 
     /// Closes an open watch and records that; a poll in flight becomes stale. False when none is

@@ -78,7 +78,8 @@ struct ReturnPageRoutes {
                 Self.isSameMode(query["livemode"], snapshot)
             else { return page.neutral() }
             // The return is a hint: the bank has an answer by now.
-            if snapshot.closed == nil, hinted.isDue(key.id, after: ReturnLimits.hintPause) {
+            let opens = snapshot.closed?.opensOnHint ?? true
+            if opens, hinted.isDue(key.id, after: ReturnLimits.hintPause) {
                 _ = try await watches.hint(key)
             }
             return Response(

@@ -8,7 +8,7 @@
 -- RETURNS  for each watch {outcome: created|restarted|joined, run, seq}
 -- ERRORS   IDCLASH: another source has this id; nothing of the batch is written then
 -- COST     one read and one write for a new watch, and two writes a lane
-local now = clock()
+local now, wall = clocks()
 local before = head_of_partition()
 local found = {}
 for at = 1, #ARGV, 9 do
@@ -43,7 +43,7 @@ end
 local replies, done, places = {}, {}, {}
 for at = 1, #ARGV, 9 do
   local id, source, facts, lane = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
-  local deadline = now + tonumber(ARGV[at + 4])
+  local deadline = wall + tonumber(ARGV[at + 4])
   local notify, secret, metadata = ARGV[at + 5], ARGV[at + 6], ARGV[at + 7]
   local charge = ARGV[at + 8]
   local w = found[at]
@@ -55,14 +55,14 @@ for at = 1, #ARGV, 9 do
   if not w[1] or w[2] then
     outcome = w[1] and 'restarted' or 'created'
     run = run + 1
-    local values = { 's', source, 'i', facts, 'l', lane, 'b', int(now), 'x', int(deadline), 'n', run }
+    local values = { 's', source, 'i', facts, 'l', lane, 'b', int(wall), 'x', int(deadline), 'n', run }
     if secret ~= '' or charge ~= '' then
       values[#values + 1] = 'e'
       values[#values + 1] = charge ~= '' and 2 or 1
     end
     redis.call('HSET', item, unpack(values))
     if w[1] then
-      redis.call('HDEL', item, 'c', 'h', 'v', 'y', 'z', 'j')
+      redis.call('HDEL', item, 'c', 'h', 'v', 'y', 'z', 'j', 'r')
       if secret == '' and charge == '' then redis.call('HDEL', item, 'e') end
       redis.call('DEL', key('o', id))
       redis.call('ZREM', key('h'), id)
@@ -104,6 +104,8 @@ for at = 1, #ARGV, 9 do
   done[id] = true
   replies[#replies + 1] = { outcome, run, seq }
 end
+-- What was joined may have written nothing: here is something that replicas can be waited for with.
+if not next(places) then redis.call('HSET', KEYS[1], 'joined', int(now)) end
 for lane, list in pairs(places) do add_to_wheel(lane, URGENT, list) end
 save_lanes(now)
 wake_if_earlier(before)

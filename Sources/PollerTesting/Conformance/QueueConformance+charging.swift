@@ -48,21 +48,25 @@ extension QueueConformance {
                 try bench.equal(try await bench.snapshot(key).watch.charge, holds, "the order")
             }
         },
-        ConformanceCase("how far a charge has come survives the store") { bench in
+        ConformanceCase("how far a charge has come survives the store, and what was seen beside") {
+            bench in
             let key = bench.key("1")
             let id = ChargeID(unchecked: "ch_3P0000000000000000000000")
             _ = try await bench.watches.enqueue([try NewWatch(key: key, charge: .whole)])
-            for progress in [
-                ChargeProgress.none, .doubtful, .pending(id), .succeeded(id), .failed,
+            for (progress, detail) in [
+                (ChargeProgress.none, ""), (.none, "1a2b3c4"), (.doubtful, ""),
+                (.pending(id), "1a2b3c4"), (.succeeded(id), ""), (.failed, "1a2b3c4"),
             ] {
                 let lease = try await bench.take(key)
                 var state = lease.item.state
                 state.charge = progress
+                state.detail = detail
                 let change = WatchChange(state: state)
                 let commit = Commit(ref: lease.ref, verdict: .next(after: .zero), change: change)
                 _ = try await bench.watches.commit([commit])
                 let kept = try await bench.snapshot(key).watch
                 try bench.equal(kept.state.charge, progress, "the progress")
+                try bench.equal(kept.state.detail, detail, "the detail")
                 try bench.equal(kept.charge, .whole, "the order")
             }
         },

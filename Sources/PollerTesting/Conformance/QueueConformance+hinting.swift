@@ -28,6 +28,82 @@ extension QueueConformance {
             try bench.equal(try await bench.watches.hint(key), false, "a closed one")
             try bench.equal(try await bench.due(key), [], "due")
         },
+        ConformanceCase("a hint opens what ended without an answer, with all it knew") { bench in
+            for (name, reason) in [("1", ClosedReason.expired), ("2", .gone)] {
+                let key = bench.key(name)
+                let new = try NewWatch(
+                    key: key,
+                    timeout: .seconds(3600),
+                    notify: [try NotifyURL("https://a.example/")],
+                    clientSecret: ClientSecret(unchecked: "s_1"),
+                    metadata: #"{"order":"1"}"#,
+                    charge: .whole
+                )
+                _ = try await bench.watches.enqueue([new])
+                _ = try await bench.commit(
+                    try await bench.take(key),
+                    .close(reason),
+                    status: "pending",
+                    error: "in vain"
+                )
+                let before = try await bench.snapshot(key)
+                try await bench.advance(ms: 7_200_000)
+                try bench.equal(try await bench.watches.hint(key), true, "\(reason)")
+                let lease = try await bench.take(key)
+                let watch = lease.item
+                try bench.equal(watch.run, 2, "run")
+                try bench.equal(watch.seq, 1, "seq")
+                try bench.equal(watch.reopenedSeq, 1, "seq when it was opened")
+                try bench.equal(watch.state, before.watch.state, "what it has seen")
+                try bench.equal(watch.createdAt, lease.claimedAt, "beginning")
+                try bench.equal(watch.deadline - watch.createdAt, .seconds(3600), "span")
+                try bench.equal(watch.hintedAt, lease.claimedAt, "hinted at")
+                try bench.equal(watch.charge, .whole, "the order")
+                try bench.equal(watch.clientSecret, new.clientSecret, "the secret")
+                let open = try await bench.snapshot(key)
+                try bench.equal(open.closed, nil, "closed")
+                try bench.equal(open.lastError, nil, "the error")
+                try bench.equal(open.notify, new.notify, "endpoints")
+                try bench.equal(open.metadata, new.metadata, "metadata")
+                // What it finds has the next number; without news it ends and tells nothing.
+                _ = try await bench.commit(lease, .next(after: .zero), status: "failed")
+                let told = try await bench.take(key).item
+                try bench.equal([told.seq, told.reopenedSeq], [2, 1], "seq after news")
+                _ = try await bench.watches.cancel(key)
+                try await bench.enqueue(key)
+                try bench.equal(try await bench.take(key).item.reopenedSeq, nil, "begun anew")
+                _ = try await bench.watches.cancel(key)
+            }
+        },
+        ConformanceCase("what a hint has opened can end as it was, without a word") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            _ = try await bench.commit(
+                try await bench.take(key),
+                .close(.expired),
+                status: "pending"
+            )
+            for run in 2...3 {
+                try bench.equal(try await bench.watches.hint(key), true, "hint")
+                let lease = try await bench.take(key)
+                try bench.equal(lease.item.run, run, "run")
+                _ = try await bench.commit(lease, .close(.expired))
+                let snapshot = try await bench.snapshot(key)
+                try bench.equal(snapshot.closed, .expired, "closed")
+                try bench.equal(snapshot.watch.seq, 1, "seq")
+            }
+        },
+        ConformanceCase("a hint leaves closed what has ended, was reached, stopped or is dead") {
+            bench in
+            for reason in ClosedReason.allCases where !reason.opensOnHint {
+                let key = bench.key(reason.rawValue)
+                try await bench.enqueue(key)
+                _ = try await bench.commit(try await bench.take(key), .close(reason))
+                try bench.equal(try await bench.watches.hint(key), false, "\(reason)")
+                try bench.equal(try await bench.snapshot(key).closed, reason, "closed")
+                try bench.equal(try await bench.due(key), [], "due")
+            }
+        },
         ConformanceCase("a join with a later deadline survives the expiry decided before") {
             bench in
             for (name, status) in [("1", "pending"), ("2", nil)] {
@@ -80,7 +156,13 @@ extension QueueConformance {
             try bench.equal(event.key, key, "key")
             try bench.equal(
                 event.id,
-                EventID(key: key, run: 1, seq: 2, type: "watch.cancelled"),
+                EventID(
+                    key: key,
+                    run: 1,
+                    began: snapshot.watch.createdAt,
+                    seq: 2,
+                    type: "watch.cancelled"
+                ),
                 "id"
             )
             let entries = try await bench.watches.entries(

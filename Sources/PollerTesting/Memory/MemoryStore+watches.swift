@@ -49,11 +49,22 @@ extension MemoryStore {
     package func hint(_ key: WatchKey) async throws(StoreError) -> Bool {
         changing { state, now in
             let partition = state.queue.partition(of: key.lane)
-            guard state.queue[partition].isOpen(key.id) else { return false }
+            switch state.queue[partition].items[key.id]?.phase {
+            case nil: return false
+            case .closed(let reason, _):
+                guard Self.opens(reason, state.flaws) else { return false }
+                state.queue[partition].update(key.id) { $0.reopen(now: now) }
+            case .waiting, .leased: break
+            }
             state.queue[partition].update(key.id) { $0.hintedAt = now }
             state.queue[partition].makeDue(key.id, now: now)
             return true
         }
+    }
+
+    private static func opens(_ reason: ClosedReason, _ flaws: Set<QueueFlaw>) -> Bool {
+        if flaws.contains(.leavesExpiredClosed) { return false }
+        return reason.opensOnHint || (reason == .settled && flaws.contains(.opensWhatIsSettled))
     }
 
     package func cancel(_ key: WatchKey) async throws(StoreError) -> Bool {

@@ -30,6 +30,8 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     case neverRecoversFactor
     /// No failure opens a circuit.
     case neverOpens
+    /// An item that fails again and again opens the circuit of its lane.
+    case blamesTheLaneForOneItem
     /// An open circuit stays shut when its hold is over.
     case neverProbes
     /// A circuit whose hold is over lets everything through.
@@ -44,10 +46,22 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     case forgetsQuarantine
     /// A watch that is redriven has the deadline it had.
     case keepsOldDeadlines
+    /// A hint opens nothing that was closed.
+    case leavesExpiredClosed
+    /// A hint opens whatever was closed.
+    case opensWhatIsSettled
     /// The claim of a commit with a claim comes first.
     case claimsBeforeCommitting
+    /// A note about marks is taken though another history has begun.
+    case notesForAnyHistory
+    /// Entries of the outbox grow idle though their consumer says that it is at work.
+    case forgetsWhoIsAtWork
     /// Trimming drops what is old, whoever has not read it.
     case trimsUnacknowledged
+    /// What waits stands still for as long as the clock was set back.
+    case freezesWithTheClock
+    /// What was due to end while nobody saw the time pass is ended by that.
+    case endsThingsInGaps
     /// Closed items are never forgotten.
     case neverPurges
     /// Attempts of deliveries are not kept.
@@ -63,11 +77,11 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     /// A process that left is still listed.
     case keepsDepartedMembers
 
-    /// Only deliveries show it; the simulation, which is of watches, cannot.
+    /// Only deliveries show it, or who tells them; the simulation, which is of watches, cannot.
     package var isOfDeliveries: Bool {
         switch self {
         case .losesAttempts, .settlesWhatIsSetAside, .revisesBlindly, .losesNamedEvents,
-            .neverForgivesTrouble:
+            .neverForgivesTrouble, .notesForAnyHistory, .forgetsWhoIsAtWork:
             true
         default: false
         }

@@ -12,6 +12,7 @@ struct WatchRecord: Sendable {
     private(set) var deadline: Timestamp
     private(set) var run: Int
     private(set) var seq: Int
+    private(set) var reopenedSeq: Int?
     var hintedAt: Timestamp?
     private(set) var clientSecret: ClientSecret?
     private(set) var charge: ChargeOrder?
@@ -46,6 +47,7 @@ struct WatchRecord: Sendable {
             deadline: deadline,
             run: run,
             seq: seq,
+            reopenedSeq: reopenedSeq,
             hintedAt: hintedAt,
             clientSecret: clientSecret,
             charge: charge,
@@ -79,6 +81,21 @@ struct WatchRecord: Sendable {
         state = WatchState()
         hintedAt = nil
         lastError = nil
+        reopenedSeq = nil
+    }
+
+    /// Opens a watch that ended without an answer again, with the span it had and all it knows.
+    mutating func reopen(now: Timestamp) {
+        deadline = now + (deadline - createdAt)
+        createdAt = now
+        run += 1
+        lastError = nil
+        reopenedSeq = seq
+    }
+
+    /// Prolongs the watch by a span that nobody has seen pass.
+    mutating func outlive(_ span: Duration) {
+        deadline = deadline + span
     }
 
     /// What is wrong with the log; nil when it is sound: gapless up to `seq`, the last 100 kept.

@@ -153,9 +153,15 @@ struct SimulationModel {
     }
 
     mutating func hinted(_ key: WatchKey, _ result: Bool, _ now: Timestamp) throws {
+        var opens = false
+        if case .closed(let reason, _) = items[key]?.place { opens = reason.opensOnHint }
         let isOpen = items[key]?.isOpen ?? false
-        try require(result == isOpen, "\(key.source): hint answered \(result)")
+        try require(result == (isOpen || opens), "\(key.source): hint answered \(result)")
         touched.insert(key)
+        if opens, var item = items[key] {
+            reopen(&item, for: item.deadline - item.createdAt, now)
+            items[key] = item
+        }
         switch items[key]?.place {
         case .waiting(let due, _):
             items[key]?.place = .waiting(due: min(due, now), isUrgent: true)

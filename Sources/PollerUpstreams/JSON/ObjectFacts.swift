@@ -12,6 +12,8 @@ struct ObjectFacts: Hashable, Sendable {
     var created: Int64?
     /// Whether real money is meant.
     var isLive: Bool?
+    /// What else somebody waits for.
+    var detail = ObjectDetail()
 
     /// Reads them from an object in one pass, the first of each name counting.
     ///
@@ -42,6 +44,20 @@ struct ObjectFacts: Hashable, Sendable {
                 let range = try scanner.skip()
                 facts.isLive =
                     facts.isLive ?? Bool(String(decoding: bytes[range], as: UTF8.self))
+            case 8 where scanner.spells(name, "receiver"):
+                try facts.detail.read(&scanner, ObjectDetail.receiver, in: "receiver")
+            case 11 where scanner.spells(name, "next_action"):
+                try facts.detail.read(&scanner, ObjectDetail.nextAction, in: "next_action")
+            case 12 where scanner.spells(name, "verification"):
+                try facts.detail.read(&scanner, ObjectDetail.verification, in: "verification")
+            case 15 where scanner.spells(name, "amount_received"):
+                try facts.detail.read(&scanner, "amount_received")
+            case 16 where scanner.spells(name, "last_setup_error"):
+                try facts.detail.read(&scanner, ObjectDetail.error, in: "last_setup_error")
+            case 17 where scanner.spells(name, "code_verification"):
+                try facts.detail.read(&scanner, ObjectDetail.verification, in: "code_verification")
+            case 18 where scanner.spells(name, "last_payment_error"):
+                try facts.detail.read(&scanner, ObjectDetail.error, in: "last_payment_error")
             case 7... where name.hasEscapes: try Self.escaped(name, &scanner, &facts)
             default: try scanner.skip()
             }

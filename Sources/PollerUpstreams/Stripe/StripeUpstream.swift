@@ -110,6 +110,7 @@ package struct StripeUpstream: Upstream {
                 status: status,
                 rank: StripeStatuses.rank(status, of: watch.key.kind, usage: facts.usage),
                 object: RawJSON(unchecked: text),
+                detail: facts.detail.text,
                 expiresAt: expiry.expiresAt(facts, of: watch.key.kind, now: wallClock())
             )
         )

@@ -11,7 +11,7 @@ import StripeAPI
 /// | no, wrong or old signature; signed but no event | `refused` |
 /// | test event at a live account, or the other way round | `ignored` |
 /// | an event, or a change, that is known already | `duplicate` |
-/// | anything else | `accepted`: its subjects' open watches are due now |
+/// | anything else | `accepted`: its subjects' watches are due now, also those that ended without an answer |
 ///
 /// *Order*: none is assumed: a hint makes us look, and what we see is true. *Latency*: two or
 /// three round trips to Redis; nothing is asked of Stripe here.
@@ -134,7 +134,8 @@ package struct StripeWebhooks: WebhookIntake {
         return .accepted(hinted: hinted, enqueued: enqueued)
     }
 
-    /// Watches an event's own object, when nobody ever has: a closed watch stays closed.
+    /// Watches an event's own object, when nobody ever has: a watch that ended with an answer, or
+    /// by somebody's wish, stays closed.
     private func enqueue(
         _ keys: [WatchKey],
         _ event: StripeEvent

@@ -24,13 +24,15 @@ struct Enqueue: AsyncParsableCommand {
     @Option(help: "A file with one id a line, - for the standard input; may be repeated.")
     var file: [String] = []
 
-    @Option(help: "interactive, standard or patient.")
+    @Option(help: "How often to look: interactive, standard or patient.")
     var policy: String?
 
     @Option(help: "How far to follow: left_pending, settled (the default) or final.")
     var until: String?
 
-    @Option(help: "How long to watch, 1s to 90d; the policy's own when absent.")
+    @Option(
+        help: "How long to wait for the payer, 1s to 90d; as long as its kind lives when absent."
+    )
     var timeout: Span?
 
     @Option(help: "Where to tell: https://…, mailto:… or redis+stream:NAME; may be repeated.")

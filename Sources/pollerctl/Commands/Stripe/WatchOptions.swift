@@ -16,13 +16,15 @@ struct WatchOptions: ParsableArguments {
     @Flag(help: "Watch it, and never charge it, whatever its account charges otherwise.")
     var neverCharge = false
 
-    @Option(help: "Watch by this policy: interactive, standard or patient.")
+    @Option(help: "How often to look: interactive, standard or patient.")
     var policy: String?
 
     @Option(help: "How far to follow: left_pending, settled (the default) or final.")
     var until: String?
 
-    @Option(help: "How long to watch, 1s to 90d; the policy's own when absent.")
+    @Option(
+        help: "How long to wait for the payer, 1s to 90d; as long as its kind lives when absent."
+    )
     var timeout: Span?
 
     @Option(help: "Where to tell: https://…, mailto:… or redis+stream:NAME; may be repeated.")

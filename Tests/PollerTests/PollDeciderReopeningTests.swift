@@ -1,0 +1,184 @@
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+@Suite("PollDecider, after the end and beyond it")
+struct PollDeciderReopeningTests {
+    let start = VirtualTime.start
+    let charge = ChargeID(unchecked: "ch_1")
+
+    /// A watch of an hour that a hint has opened again at its beginning.
+    func watch(
+        _ status: String? = "pending",
+        seq: Int = 3,
+        reopenedSeq: Int? = 3,
+        charge: ChargeProgress = .none,
+        policy: PollPolicy = .standard,
+        timeout: Duration = .seconds(3600)
+    ) -> Watch {
+        Watch(
+            key: Sample.key(),
+            policy: policy,
+            createdAt: start,
+            deadline: start + timeout,
+            run: 2,
+            seq: seq,
+            reopenedSeq: reopenedSeq,
+            hintedAt: reopenedSeq == nil ? nil : start,
+            charge: .whole,
+            state: WatchState(status: status.map(SourceStatus.init(unchecked:)), charge: charge)
+        )
+    }
+
+    func decide(_ result: PollResult, _ watch: Watch, at now: Duration) -> PollDecision {
+        var chance = SeededGenerator(seed: 7)
+        return PollDecider().decide(
+            watch,
+            result,
+            due: start + now,
+            polledAt: start + now,
+            now: start + now,
+            using: &chance
+        )
+    }
+
+    func wait(_ decision: PollDecision) -> Duration? {
+        guard case .next(let wait) = decision.verdict else { return nil }
+        return wait
+    }
+
+    @Test(
+        "what a hint has opened is looked at for a minute, and ends without a word if that is all"
+    )
+    func nothingNew() throws {
+        let early = decide(.pending, watch(), at: .seconds(59))
+        #expect(try #require(wait(early)) < .seconds(2))
+        for result in [PollResult.pending, .gone] {
+            let late = decide(result, watch(), at: .seconds(60))
+            #expect(late.verdict == .close(result == .gone ? .gone : .expired))
+            #expect(late.change.event == nil)
+        }
+        // However short its span was, and whatever the upstream has ended meanwhile.
+        let expired = Observation(
+            status: SourceStatus(unchecked: "pending"),
+            final: false,
+            object: nil,
+            expiresAt: start + .seconds(-600)
+        )
+        for result in [PollResult.pending, .observed(expired), .lockTimeout] {
+            let short = decide(result, watch(timeout: .seconds(1)), at: .seconds(30))
+            #expect(try #require(wait(short)) > .milliseconds(100), "\(result)")
+        }
+        // No answer is none: it goes on to its deadline, and even then tells nothing twice.
+        let unanswered = decide(.unavailable("503", retryAfter: nil), watch(), at: .seconds(61))
+        #expect(wait(unanswered) != nil)
+        let end = decide(.unavailable("503", retryAfter: nil), watch(), at: .seconds(4000))
+        #expect(end.verdict == .close(.expired) && end.change.event == nil)
+    }
+
+    @Test("news of it is told under the next number, and from then on it is a watch like any other")
+    func news() throws {
+        let event = try #require(
+            decide(.status("chargeable"), watch(), at: .seconds(10)).change.event
+        )
+        #expect(event.seq == 4 && event.run == 2)
+        #expect(event.type == "source.chargeable" && event.previousStatus?.description == "pending")
+        let told = watch("chargeable", seq: 4, charge: .failed)
+        #expect(wait(decide(.status("chargeable"), told, at: .seconds(600))) != nil)
+        let end = decide(.status("chargeable"), told, at: .seconds(3600))
+        #expect(end.verdict == .close(.expired) && end.change.event?.type == "watch.expired")
+    }
+
+    @Test("what kills its workers again is told, whoever opened it")
+    func dead() {
+        let decision = PollDecider().poisoned(watch(), crashes: 5, now: start)
+        #expect(decision.verdict == .close(.dead) && decision.change.event?.type == "watch.dead")
+    }
+
+    @Test("only what ended without an answer is opened by a hint")
+    func opens() {
+        let opening = ClosedReason.allCases.filter(\.opensOnHint)
+        #expect(Set(opening) == [.expired, .gone])
+    }
+
+    @Test("a charge that the bank has not answered keeps its watch for as long as that may take")
+    func pendingCharge() throws {
+        let waiting = watch("consumed", reopenedSeq: nil, charge: .pending(charge))
+        var chance = SeededGenerator(seed: 7)
+        func follow(_ result: PollResult, at now: Duration) -> PollDecision {
+            PollDecider().decide(
+                waiting,
+                following: charge,
+                result,
+                due: start + now,
+                polledAt: start + now,
+                now: start + now,
+                using: &chance
+            )
+        }
+        let day = Duration.seconds(86_400)
+        for age in [day, day * 14, day * 29] {
+            let looked = follow(.status("pending"), at: age)
+            #expect(try #require(wait(looked)) > .zero, "\(age)")
+            #expect(looked.change.event == nil)
+            let unanswered = follow(.unavailable("503", retryAfter: nil), at: age)
+            #expect(wait(unanswered) != nil, "\(age)")
+        }
+        let late = follow(.status("succeeded", final: true), at: day * 20)
+        #expect(late.change.event?.type == "charge.succeeded" && late.verdict == .close(.settled))
+        let end = follow(.status("pending"), at: day * 30 + .seconds(3600))
+        #expect(end.verdict == .close(.expired))
+        #expect(end.change.event?.progress == .pending(charge))
+        // Without a charge the deadline is the deadline.
+        let plain = watch("chargeable", reopenedSeq: nil)
+        #expect(
+            decide(.status("chargeable"), plain, at: .seconds(3600)).verdict == .close(.expired)
+        )
+    }
+
+    @Test("what Stripe does with a source that is charged already ends nothing")
+    func chargedBeforeItsExpiry() {
+        let waiting = watch("chargeable", reopenedSeq: nil, charge: .pending(charge))
+        let seen = Observation(
+            status: .chargeable,
+            final: false,
+            object: nil,
+            expiresAt: start + .seconds(60)
+        )
+        #expect(wait(decide(.observed(seen), waiting, at: .seconds(7200))) != nil)
+    }
+
+    @Test("a customer's page is served fast and first for the span of the policy, and no longer")
+    func interactive() throws {
+        let watch = watch(reopenedSeq: nil, policy: .interactive)
+        let seen = Observation(
+            status: SourceStatus(unchecked: "pending"),
+            final: false,
+            object: nil,
+            stretch: 10
+        )
+        let fresh = decide(.observed(seen), watch, at: .seconds(599))
+        #expect(fresh.isUrgent)
+        #expect(try #require(wait(fresh)) < .seconds(2))
+        let old = decide(.observed(seen), watch, at: .seconds(601))
+        #expect(!old.isUrgent)
+        #expect(try #require(wait(old)) > .seconds(10))
+    }
+
+    @Test("without a timeout a watch lives as long as its kind may; with one it means what it says")
+    func lives() throws {
+        for id in ["src_1", "pi_1", "seti_1", "ch_1"] {
+            let source = try SourceID(id)
+            let kind = try #require(SourceKind(inferredFrom: source))
+            let key = WatchKey(account: .main, source: source, kind: kind)
+            for policy in PollPolicy.all {
+                let new = try NewWatch(key: key, policy: policy)
+                #expect(new.timeout == .seconds(30 * 86_400), "\(id) \(policy.name)")
+            }
+            #expect(try NewWatch(key: key, timeout: .seconds(5)).timeout == .seconds(5))
+        }
+        let other = WatchKey(account: .main, source: try SourceID("order-1"), kind: .http)
+        #expect(try NewWatch(key: other).timeout == .seconds(86_400))
+    }
+}
