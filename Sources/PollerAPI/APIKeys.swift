@@ -85,20 +85,19 @@ package struct APIKeys: Sendable, CustomStringConvertible {
     /// Whether there is no key.
     package var isEmpty: Bool { digests.isEmpty }
 
-    /// Whether somebody who shows `candidate` may use the API.
-    ///
-    /// With no keys nobody is verified.
-    package func verify(_ candidate: some StringProtocol) -> Bool {
-        guard candidate.utf8.count <= 200 else { return false }
+    /// What a key is called that may use the API, by its place in the file, such as `key 3`; nil for
+    /// what is no key, and where there are none that is everything.
+    package func name(of candidate: some StringProtocol) -> String? {
+        guard candidate.utf8.count <= 200 else { return nil }
         let digest = Array(SHA256.hash(data: Array(candidate.utf8)))
-        var isKnown = false
-        for known in digests {
+        var found: Int?
+        for (index, known) in digests.enumerated() {
             var difference: UInt8 = 0
             for (left, right) in zip(known, digest) { difference |= left ^ right }
             // Every key is looked at, so the time does not tell which one fitted.
-            isKnown = (difference == 0) || isKnown
+            found = difference == 0 ? index : found
         }
-        return isKnown
+        return found.map { "key \($0 + 1)" }
     }
 
     package var description: String { "\(digests.count) keys (redacted)" }

@@ -3,12 +3,14 @@ import HummingbirdCore
 package import Logging
 import NIOCore
 import Poller
+package import PollerNet
 import ServiceLifecycle
 
 /// The HTTP API as a service: watches, events, lanes, quarantine, stats, the doctor and the
 /// dashboard.
 ///
-/// Bounds: 10,000 connections (a file descriptor each; more wait in the backlog), 16 KiB of
+/// Bounds: 10,000 connections (a file descriptor each; more wait in the backlog), half of them from
+/// one address unless an operator says otherwise (``AddressBound``), 16 KiB of
 /// headers in 64 fields (a key, a cursor and what browsers add fit), 64 KiB bodies and 8 MiB
 /// batches, 30 s for a body to arrive, 75 s idle (longer than the longest long poll).
 /// On graceful shutdown no connection is accepted, waiting requests answer at once, and those
@@ -17,6 +19,7 @@ package struct APIServer: Service {
     private let bind: ListenAddress
     private let backend: APIBackend
     private let keys: APIKeys
+    private let addresses: AddressBound
     private let clock: any Clock<Duration>
     private let logger: Logger
     private let onBound: @Sendable (ListenAddress) -> Void
@@ -25,12 +28,14 @@ package struct APIServer: Service {
     ///
     /// - `keys`: with ``APIKeys/none`` everybody who reaches the port may do everything, so
     ///   `bind` must be loopback; requests for other hosts are refused then.
+    /// - `addresses`: how many connections, and requests that wait, one address may have.
     /// - `clock`: for long polls and slow bodies.
     /// - `onBound`: told the address with the real port, once.
     package init(
         bind: ListenAddress,
         backend: APIBackend,
         keys: APIKeys,
+        addresses: AddressBound = .half,
         clock: any Clock<Duration>,
         logger: Logger,
         onBound: @escaping @Sendable (ListenAddress) -> Void = { _ in }
@@ -38,6 +43,7 @@ package struct APIServer: Service {
         self.bind = bind
         self.backend = backend
         self.keys = keys
+        self.addresses = addresses
         self.clock = clock
         self.logger = logger
         self.onBound = onBound
@@ -48,10 +54,11 @@ package struct APIServer: Service {
     /// Errors: ``ListenError`` when the address cannot be had.
     package func run() async throws {
         let router = Router(context: APIContext.self)
+        router.add(middleware: BodyMiddleware())
         router.add(middleware: AnswerMiddleware(clock: clock))
         router.add(middleware: KeyMiddleware(keys: keys))
         let reader = BodyReader(clock: clock)
-        let polls = LongPolls(feed: backend.feed, clock: clock)
+        let polls = LongPolls(feed: backend.feed, addresses: addresses, clock: clock)
         let intake = Intake(watches: backend.watches, deliveries: backend.deliveries)
         let surveyor = Surveyor(backend: backend, clock: clock)
         WatchRoutes(
@@ -88,14 +95,15 @@ package struct APIServer: Service {
         ReturnPageRoutes(
             watches: backend.watches,
             // Their own, so that customers take no place from operators.
-            polls: LongPolls(feed: backend.feed, clock: clock),
+            polls: LongPolls(feed: backend.feed, addresses: addresses, clock: clock),
             branding: backend.branding,
             clock: clock
         ).add(to: router)
         DashboardRoutes().add(to: router)
         let service = HTTPService(
+            name: "api",
             bind: bind,
-            option: "api-bind",
+            addresses: addresses,
             logger: logger,
             onBound: onBound
         )

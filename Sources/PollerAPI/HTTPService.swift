@@ -2,6 +2,7 @@ import Hummingbird
 import HummingbirdCore
 import Logging
 import NIOCore
+import PollerNet
 
 /// Runs a router on a bounded HTTP/1.1 server; both listeners are made here.
 struct HTTPService {
@@ -12,25 +13,36 @@ struct HTTPService {
     /// Longer than the longest long poll, so no proxy or client races with it.
     private static let idleTimeout = TimeAmount.seconds(75)
 
+    /// What the listener is called: `api` listens where `--api-bind` says.
+    let name: String
     let bind: ListenAddress
-    /// The option that names the address, for the error when it cannot be had.
-    let option: String
+    let addresses: AddressBound
     let logger: Logger
     let onBound: @Sendable (ListenAddress) -> Void
 
     func run(_ router: Router<APIContext>) async throws {
+        let gate = ConnectionGate(
+            listener: name,
+            connectionsMax: Self.connectionsMax,
+            bound: addresses,
+            logger: logger
+        )
+        let configuration = HTTP1Channel.Configuration(
+            idleTimeout: Self.idleTimeout,
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: Self.headerBytesMax,
+                maxHeaderListSize: Self.headerBytesMax,
+                maxHeaderFieldCount: Self.headersMax
+            )
+        )
         let application = Application(
             router: router,
-            server: .http1(
-                configuration: .init(
-                    idleTimeout: Self.idleTimeout,
-                    httpDecoderConfiguration: .init(
-                        maxHeaderFieldSize: Self.headerBytesMax,
-                        maxHeaderListSize: Self.headerBytesMax,
-                        maxHeaderFieldCount: Self.headersMax
-                    )
+            server: HTTPServerBuilder { responder in
+                GatedChannel(
+                    gate: gate,
+                    inner: HTTP1Channel(responder: responder, configuration: configuration)
                 )
-            ),
+            },
             configuration: ApplicationConfiguration(
                 address: .hostname(bind.host, port: bind.port),
                 availableConnectionsDelegate: .maximum(Self.connectionsMax, logger: logger)
@@ -44,7 +56,25 @@ struct HTTPService {
         do {
             try await application.run()
         } catch {
-            throw ListenError(error, at: bind, option: option) ?? error
+            throw ListenError(error, at: bind, option: "\(name)-bind") ?? error
+        }
+    }
+
+    /// A connection for which there is a place.
+    private struct GatedChannel: ServerChildChannel {
+        let gate: ConnectionGate
+        let inner: HTTP1Channel
+
+        func setup(
+            channel: any Channel,
+            logger: Logger
+        ) -> EventLoopFuture<HTTP1Channel.Value> {
+            gate.admit(channel)
+            return inner.setup(channel: channel, logger: logger)
+        }
+
+        func handle(value: HTTP1Channel.Value, logger: Logger) async {
+            await inner.handle(value: value, logger: logger)
         }
     }
 }

@@ -1,11 +1,12 @@
 """A client of the live gateway on the independent `websockets` library.
 
-    ws_client.py ws://127.0.0.1:8081/v1/stream [--token T] [--protocol P] [--origin O] [--deaf] [--until-eof]
+    ws_client.py ws://127.0.0.1:8081/v1/stream [--token T] [--protocol P] [--origin O] [--host NAME]
+                 [--header N:V] [--deaf] [--until-eof]
 
 Each line of standard input is sent as a text frame; `!binary` sends a binary one, `!close` closes.
 Prints one JSON object a line: {"opened": subprotocol} or {"refused": status}, {"received": message} for
 each message, {"closed": code, "reason": text} at the end. With --deaf nothing is read from the socket
-until a line `!listen` comes.
+until a line `!listen` comes. With --host the server is asked for under a name that is not its own.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import asyncio
 import json
 import os
 import sys
+import urllib.parse
 
 import websockets
 
@@ -35,13 +37,22 @@ async def main():
     parser.add_argument("--token")
     parser.add_argument("--protocol", default="poller.v1.json")
     parser.add_argument("--origin")
+    parser.add_argument("--host")
+    parser.add_argument("--header", action="append", default=[])
     parser.add_argument("--deaf", action="store_true")
     parser.add_argument("--until-eof", action="store_true", help="end with standard input")
     options = parser.parse_args()
-    headers = {"Authorization": f"Bearer {options.token}"} if options.token else {}
+    headers = dict(header.split(":", 1) for header in options.header)
+    if options.token:
+        headers["Authorization"] = f"Bearer {options.token}"
+    url = urllib.parse.urlsplit(options.url)
+    where = {"host": url.hostname, "port": url.port}
+    if options.host:
+        url = url._replace(netloc=options.host)
     try:
         socket = await websockets.connect(
-            options.url,
+            url.geturl(),
+            **where,
             subprotocols=options.protocol.split(",") if options.protocol else None,
             additional_headers=headers,
             origin=options.origin,

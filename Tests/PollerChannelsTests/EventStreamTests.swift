@@ -213,16 +213,27 @@ struct EventStreamTests {
         }
     }
 
-    @Test("without keys a name that leads here is no way in")
+    @Test("without keys neither a name that leads here nor a proxy is a way in")
     func rebinding() async throws {
         try await LiveBench.run(authenticator: OpenAuthenticator()) { bench in
-            let local = try await bench.stream("/v1/events/stream", [])
-            #expect(local.status == 200)
-            let page = try await bench.stream(
-                "/v1/events/stream",
-                ["--header", "Host:evil.example:\(bench.port)"]
-            )
-            #expect(page.status == 403)
+            try await bench.enqueue("src_1", secret: "src_client_secret_x")
+            let local: [[String]] = [[], ["--token", "nonsense"]]
+            for credentials in local {
+                let answer = try await bench.stream("/v1/events/stream", credentials)
+                #expect(answer.status == 200)
+            }
+            let path = "/v1/sources/src_1/events"
+            for header in ["Host:evil.example:\(bench.port)", "X-Forwarded-For:127.0.0.1"] {
+                let page = try await bench.stream("/v1/events/stream", ["--header", header])
+                #expect(page.status == 403)
+                // Showing anything at all must not open what showing nothing does not.
+                let shown = ["--header", header, "--token", "nonsense"]
+                #expect(try await bench.stream("/v1/events/stream", shown).status == 401)
+                #expect(try await bench.stream(path, shown).status == 401)
+                // Who shows what is right needs no trust in this machine.
+                let known = ["--header", header, "--token", "src_client_secret_x"]
+                #expect(try await bench.stream(path, known).status == 200)
+            }
         }
     }
 }

@@ -50,7 +50,7 @@ struct GatewayAccessTests {
         }
     }
 
-    @Test("wrong secrets, unknown sources and half credentials are told apart by their codes")
+    @Test("a wrong secret looks the same whether anybody watches the source or not")
     func refusals() async throws {
         try await LiveBench.run { bench in
             try await bench.enqueue("src_1", secret: "src_client_secret_x")
@@ -59,17 +59,42 @@ struct GatewayAccessTests {
                 (#"{"op":"auth","source":"src_1","client_secret":"src_client_secret_y"}"#, 4003),
                 (#"{"op":"auth","source":"src_1","client_secret":""}"#, 4003),
                 (#"{"op":"auth","source":"src_2","client_secret":"x"}"#, 4003),
-                (#"{"op":"auth","source":"src_9","client_secret":"x"}"#, 4004),
+                (#"{"op":"auth","source":"src_9","client_secret":"x"}"#, 4003),
                 (#"{"op":"auth","source":"src_1"}"#, 4000),
                 (#"{"op":"auth","source":"a b","client_secret":"x"}"#, 4000),
                 (#"{"op":"auth","token":"eyJhbGciOiJub25lIn0.e30."}"#, 4003),
             ]
+            var told: Set<String> = []
             for (text, code) in tries {
                 let client = try await bench.client([])
                 try client.send(text)
                 #expect(try await client.closeCode() == code, "\(text)")
+                guard text.contains("client_secret"), code == 4003 else { continue }
+                told.formUnion(client.lines.compactMap { $0["reason"]?.string })
+                told.formUnion(client.received.compactMap { $0["reason"]?.string })
             }
+            #expect(told.count == 1, "\(told)")
             #expect(!bench.log.has("src_client_secret"))
+        }
+    }
+
+    @Test("without keys neither a name that leads here nor a proxy is a way in")
+    func rebinding() async throws {
+        try await LiveBench.run(authenticator: OpenAuthenticator()) { bench in
+            try await bench.enqueue("src_1", secret: "s")
+            let local = try await bench.client([])
+            try await local.message("hello")
+            for way in [["--host", "evil.example"], ["--header", "Via:1.1 proxy"]] {
+                let page = try await bench.client(way)
+                try page.send(#"{"op":"subscribe","ref":1}"#)
+                #expect(try await page.closeCode() == 4003)
+                let shown = try await bench.client(way + ["--token", "nonsense"])
+                #expect(try await shown.closeCode() == 4003)
+                // Who shows what is right needs no trust in this machine.
+                let known = try await bench.client(way)
+                try known.send(#"{"op":"auth","source":"src_1","client_secret":"s"}"#)
+                try await known.message("hello")
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 package import Logging
+package import PollerNet
 import ServiceLifecycle
 
 /// The listener for orchestrators and Prometheus, apart from the API so that it can stay private.
@@ -14,6 +15,7 @@ import ServiceLifecycle
 /// It has no keys and says nothing secret; bind it to loopback or a private network.
 package struct AdminServer: Service {
     private let bind: ListenAddress
+    private let addresses: AddressBound
     private let logger: Logger
     private let notReady: @Sendable () async -> [String]
     private let metrics: @Sendable () -> String
@@ -21,18 +23,21 @@ package struct AdminServer: Service {
 
     /// A listener that serves once it runs.
     ///
+    /// - `addresses`: how many connections one address may have.
     /// - `notReady`: why this process cannot do its work now, a sentence each; empty when it
     ///   can. Must answer within a second: probes are impatient.
     /// - `metrics`: the metrics in Prometheus text format.
     /// - `onBound`: told the address with the real port, once.
     package init(
         bind: ListenAddress,
+        addresses: AddressBound = .half,
         logger: Logger,
         notReady: @escaping @Sendable () async -> [String],
         metrics: @escaping @Sendable () -> String,
         onBound: @escaping @Sendable (ListenAddress) -> Void = { _ in }
     ) {
         self.bind = bind
+        self.addresses = addresses
         self.logger = logger
         self.notReady = notReady
         self.metrics = metrics
@@ -44,6 +49,7 @@ package struct AdminServer: Service {
     /// Errors: ``ListenError`` when the address cannot be had.
     package func run() async throws {
         let router = Router(context: APIContext.self)
+        router.add(middleware: BodyMiddleware())
         router.get("livez") { _, _ in Self.text("ok\n") }
         router.get("readyz") { [notReady] _, _ in
             let reasons = await notReady()
@@ -55,8 +61,9 @@ package struct AdminServer: Service {
             Self.text(metrics(), type: "text/plain; version=0.0.4; charset=utf-8")
         }
         try await HTTPService(
+            name: "admin",
             bind: bind,
-            option: "admin-bind",
+            addresses: addresses,
             logger: logger,
             onBound: onBound
         ).run(router)

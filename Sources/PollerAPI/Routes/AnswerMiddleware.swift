@@ -2,13 +2,12 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import Metrics
+import NIOHTTP1
 import Poller
 
-/// Sees every request first and every answer last: errors become problems, each answer carries
-/// its request id, and is counted and logged without anything secret.
+/// Turns errors into problems; each answer carries its request id, and is counted and logged without
+/// anything secret.
 struct AnswerMiddleware: RouterMiddleware {
-    /// A body this small is read to its end after an error; beyond, the connection is closed.
-    private static let unreadBytesMax = 65_536
     private static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 
     let clock: any Clock<Duration>
@@ -22,13 +21,12 @@ struct AnswerMiddleware: RouterMiddleware {
         var response: Response
         do {
             response = try await next(request, context)
+        } catch let error as HTTPParserError {
+            // What comes is no HTTP: the framework says so and ends the connection.
+            throw error
         } catch {
             response = Self.problem(for: error, request, context)
                 .response(requestID: context.requestID)
-            if Self.mayHoldUnreadBody(request) {
-                response.headers[.connection] = "close"
-                context.closeSoon()
-            }
         }
         response.headers[.requestID] = context.requestID
         response.headers[.cacheControl] = "no-store"
@@ -55,12 +53,6 @@ struct AnswerMiddleware: RouterMiddleware {
         )
         problem.allowedMethods = methods
         return problem
-    }
-
-    private static func mayHoldUnreadBody(_ request: Request) -> Bool {
-        if request.headers[.transferEncoding] != nil { return true }
-        guard let length = request.headers[.contentLength] else { return false }
-        return (Int(length) ?? .max) > unreadBytesMax
     }
 
     private func record(_ request: Request, _ context: APIContext, status: Int, took: Duration) {

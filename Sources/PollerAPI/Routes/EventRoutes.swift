@@ -47,7 +47,7 @@ struct EventRoutes {
         let start = try await start(query)
         let reader = OutboxReading(outbox: backend.outbox, limit: limit, filter: filter)
         let position = Mutex(start)
-        let page = try await polls.first(within: wait) { entry in
+        let page = try await polls.first(within: wait, for: context.waiter) { entry in
             filter.matches(entry.event)
         } read: { () async throws -> OutboxPage? in
             let page = try await reader.page(after: position.withLock { $0 })

@@ -14,6 +14,9 @@ extension HTTPField.Name {
     /// What search engines may do with a page.
     static let robotsTag = Self.known("X-Robots-Tag")
 
+    /// The second `Host` and further ones; the first one is the request's authority.
+    static let otherHost = Self.known("Host")
+
     private static func known(_ name: String) -> Self {
         guard let name = Self(name) else {
             preconditionFailure("the names here are tokens of RFC 9110 §5.6.2")

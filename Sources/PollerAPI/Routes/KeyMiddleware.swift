@@ -1,11 +1,16 @@
 import HTTPTypes
 import Hummingbird
+import PollerNet
 
-/// Lets in who shows a key; without any keys, whoever is on this machine.
+/// Lets in whom the matched route is for; see ``Route/Access``.
 ///
-/// Without keys a page in the user's browser must still not reach the API: it could rebind its
-/// name to 127.0.0.1 (so Host must be loopback) or send a simple cross-site request (so Origin,
-/// when there is one, must be loopback too).
+/// What decides is the route that the router has found, never the text of the path: of that one
+/// route has many spellings. Where the router has found none, a key is wanted as well, so that a
+/// route which nobody has thought of here is closed.
+///
+/// Without keys a page in the user's browser must still not reach the API: it could rebind its name
+/// to 127.0.0.1 (so the host asked for must be local) or send a simple cross-site request (so must
+/// be the Origin, when there is one). Nor must the world, through a proxy on this machine.
 struct KeyMiddleware: RouterMiddleware {
     let keys: APIKeys
 
@@ -14,17 +19,18 @@ struct KeyMiddleware: RouterMiddleware {
         context: APIContext,
         next: @concurrent (Request, APIContext) async throws -> Response
     ) async throws -> Response {
-        if request.uri.path.hasPrefix(StripeWebhookRoutes.pathPrefix) {
-            // Stripe has no key of ours and calls us by a public name; it signs what it sends.
-        } else if keys.isEmpty {
-            try checkLocal(request)
-        } else if request.uri.path.hasPrefix("/v1") {
-            try checkKey(request)
+        var context = context
+        switch Route.matched(context.endpointPath, request.method)?.access ?? .key {
+        case .signed: break
+        case .key where keys.isEmpty, .anybody where keys.isEmpty: try checkLocal(request)
+        case .key: context.key = try key(request)
+        case .anybody: break
         }
         return try await next(request, context)
     }
 
-    private func checkKey(_ request: Request) throws(Problem) {
+    /// The name of the key that the request shows.
+    private func key(_ request: Request) throws(Problem) -> String {
         guard let header = request.headers[.authorization] else {
             throw Problem(
                 .unauthenticated,
@@ -32,33 +38,36 @@ struct KeyMiddleware: RouterMiddleware {
             )
         }
         let parts = header.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bearer", keys.verify(parts[1]) else {
+        guard parts.count == 2, parts[0].lowercased() == "bearer", let key = keys.name(of: parts[1])
+        else {
             throw Problem(
                 .unauthenticated,
                 "The key is not one of the server's POLLER_API_KEYS_FILE."
             )
         }
+        return key
     }
 
     private func checkLocal(_ request: Request) throws(Problem) {
-        // `scheme://host:port`, or `null`, which is no loopback either.
-        let origin = request.headers[.origin].map { origin in
-            origin.firstIndex(of: "/").map { origin[$0...].drop { $0 == "/" } } ?? origin[...]
+        // An Origin is `scheme://host:port`, or `null`, which is not local either.
+        let origins = request.headers[values: .origin].map { origin in
+            origin.firstIndex(of: "/").map { String(origin[$0...].drop { $0 == "/" }) } ?? origin
         }
-        for authority in [request.head.authority.map { $0[...] }, origin].compactMap(\.self)
-        where !ListenAddress.isLoopback(host: Self.host(of: authority)) {
+        let asked =
+            [request.head.authority].compactMap(\.self) + request.headers[values: .otherHost]
+        let isLocal =
+            !asked.isEmpty
+            && LocalRequest.isLocal(
+                hosts: asked + origins,
+                headers: request.headers.map(\.name.canonicalName)
+            )
+        guard isLocal else {
             throw Problem(
                 .notLocal,
-                "This server has no API keys and serves only http://127.0.0.1 and localhost; "
-                    + "to serve others, start it with POLLER_API_KEYS_FILE."
+                "This server has no API keys and serves only http://127.0.0.1 and localhost, and "
+                    + "nothing that a proxy has passed on; to serve others, start it with "
+                    + "POLLER_API_KEYS_FILE."
             )
         }
-    }
-
-    private static func host(of authority: Substring) -> Substring {
-        if authority.hasPrefix("[") {
-            return authority.dropFirst().prefix { $0 != "]" }
-        }
-        return authority.prefix { $0 != ":" }
     }
 }

@@ -51,6 +51,29 @@ enum Route: String, CaseIterable {
     case unsubscribe = "POST /u/{token}"
     case dashboard = "GET /"
 
+    /// Whom a route is for.
+    enum Access {
+        /// Holders of an API key; where there are no keys, whoever is on this machine.
+        case key
+        /// Whoever reaches the server; where there are no keys, that is this machine, too.
+        case anybody
+        /// Whoever signs what they send, with or without keys: Stripe has no key of ours and calls
+        /// us by a public name.
+        case signed
+    }
+
+    /// Whom it is for: a route that is not named here wants a key.
+    var access: Access {
+        switch self {
+        case .stripeWebhook, .stripeAccountWebhook: .signed
+        // They hold nothing secret.
+        case .openAPI, .dashboard: .anybody
+        // What they show is behind a secret of the customer's own, in the request.
+        case .returnLanding, .returnPage, .returnState, .unsubscribePage, .unsubscribe: .anybody
+        default: .key
+        }
+    }
+
     /// The HTTP method.
     var method: HTTPRequest.Method {
         HTTPRequest.Method(methodName) ?? .get
@@ -69,15 +92,30 @@ enum Route: String, CaseIterable {
 
     private var space: String.Index { rawValue.firstIndex(of: " ") ?? rawValue.startIndex }
 
-    /// The methods that some route has at this path, for 405.
+    /// The route that the router has found, by its pattern and the method; nil for none of ours.
+    static func matched(_ pattern: String?, _ method: HTTPRequest.Method) -> Route? {
+        pattern.flatMap { byPattern["\(method.rawValue) \($0)"] }
+    }
+
+    private static let byPattern = Dictionary(
+        uniqueKeysWithValues: allCases.flatMap { route in
+            route.paths.map { ("\(route.methodName) \($0)", route) }
+        }
+    )
+
+    /// The methods of the routes at this path, for 405.
+    ///
+    /// As in the router, a segment of a pattern that is written out goes before one that varies:
+    /// `/v1/watches/batch` is no source.
     static func methods(at path: String) -> [String] {
         let segments = path.split(separator: "/")
-        return allCases.filter { route in
-            route.paths.contains { path in
-                let pattern = path.split(separator: "/")
-                return pattern.count == segments.count
-                    && zip(pattern, segments).allSatisfy { $0 == $1 || $0.hasPrefix("{") }
-            }
-        }.map(\.methodName)
+        let fitting = Set(allCases.flatMap(\.paths)).filter { path in
+            let pattern = path.split(separator: "/")
+            return pattern.count == segments.count
+                && zip(pattern, segments).allSatisfy { $0 == $1 || $0.hasPrefix("{") }
+        }
+        // `{` is behind every letter.
+        guard let nearest = fitting.min() else { return [] }
+        return allCases.filter { $0.paths.contains(nearest) }.map(\.methodName)
     }
 }

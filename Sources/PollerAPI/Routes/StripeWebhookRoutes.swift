@@ -9,8 +9,6 @@ import Poller
 struct StripeWebhookRoutes {
     /// See above.
     static let bodyBytesMax = 262_144
-    /// Every path that begins so is let in without an API key.
-    static let pathPrefix = "/v1/stripe/webhook"
 
     let intake: (any WebhookIntake)?
     let reader: BodyReader
@@ -27,11 +25,18 @@ struct StripeWebhookRoutes {
                 try AccountID(text)
             }
         }
+        guard let signature = request.headers[.stripeSignature] else {
+            throw Problem(
+                .invalidSignature,
+                "Stripe-Signature is missing: what Stripe sends has it.",
+                field: "Stripe-Signature"
+            )
+        }
         guard let intake else { throw Self.notConfigured }
         let body = try await reader.read(request, bytesMax: Self.bodyBytesMax)
         let outcome = try await intake.receive(
             body,
-            signature: request.headers[.stripeSignature],
+            signature: signature,
             account: account ?? .main
         )
         var json = JSONObject()

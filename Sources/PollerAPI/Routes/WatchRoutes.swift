@@ -66,7 +66,7 @@ struct WatchRoutes {
             }
             return Response(json: snapshot.json())
         }
-        let found = try await polls.first(within: wait) { entry in
+        let found = try await polls.first(within: wait, for: context.waiter) { entry in
             entry.event.key.id == key.id && entry.event.seq > afterSeq
         } read: { () async throws -> WatchSnapshot? in
             guard let snapshot = try await watches.snapshot(of: key) else {

@@ -1,6 +1,6 @@
 import Poller
+import PollerNet
 import ServiceLifecycle
-import Synchronization
 
 /// Lets requests wait for something to be recorded.
 ///
@@ -12,28 +12,42 @@ final class LongPolls: Sendable {
     static let waitMax = Duration.seconds(60)
     /// Requests that may wait at once: each is matched against every event of the feed.
     static let waitersMax = 4096
+    /// Of one key: half, so that one service cannot lock out the others.
+    static let waitersPerKeyMax = waitersMax / 2
+
+    /// Who waits.
+    struct Waiter {
+        /// The name of the key that was shown; nil where none is needed.
+        let key: String?
+        let address: IPAddress?
+    }
 
     private let feed: any EventFeed
+    private let addresses: AddressBound
     private let clock: any Clock<Duration>
-    private let waiters = Mutex(0)
+    private let places = Places()
 
-    init(feed: any EventFeed, clock: any Clock<Duration>) {
+    /// - `addresses`: how many of the places one address may take.
+    init(feed: any EventFeed, addresses: AddressBound, clock: any Clock<Duration>) {
         self.feed = feed
+        self.addresses = addresses
         self.clock = clock
     }
 
     /// Reads until there is something, at most for `wait`; once when that is zero.
     ///
     /// The feed is listened to before the first read, so nothing slips between the two.
+    /// `waiter`: who takes one of the places; nil for somebody who is bounded elsewhere.
     /// `matches`: what makes it worth to read again.
     func first<Found: Sendable>(
         within wait: Duration,
+        for waiter: Waiter? = nil,
         matching matches: @escaping @Sendable (OutboxEntry) -> Bool,
         read: () async throws -> Found?
     ) async throws -> Found? {
         guard wait > .zero else { return try await read() }
-        try enter()
-        defer { leave() }
+        let taken = try enter(waiter)
+        defer { withExtendedLifetime(taken) {} }
         // One place is enough: any entry only says "read again".
         let news = feed.listen(bufferMax: 1, matching: matches)
         if let found = try await read() { return found }
@@ -41,23 +55,28 @@ final class LongPolls: Sendable {
         return try await read()
     }
 
-    private func enter() throws(Problem) {
-        let isIn = waiters.withLock { waiters in
-            guard waiters < Self.waitersMax else { return false }
-            waiters += 1
-            return true
+    private func enter(_ waiter: Waiter?) throws(Problem) -> [Places.Place] {
+        guard let place = places.take("all", most: Self.waitersMax) else {
+            throw Self.tooMany("\(Self.waitersMax) requests")
         }
-        guard isIn else {
-            throw Problem(
-                .tooManyWaiters,
-                "\(Self.waitersMax) requests wait already; ask again without wait, or later.",
-                retryAfterSeconds: 1
-            )
+        guard let waiter else { return [place] }
+        let total = Self.waitersMax
+        guard let ofAddress = addresses.place(in: places, of: total, for: waiter.address) else {
+            throw Self.tooMany("too many requests from this address")
         }
+        guard let key = waiter.key else { return [place, ofAddress] }
+        guard let ofKey = places.take(key, most: Self.waitersPerKeyMax) else {
+            throw Self.tooMany("\(Self.waitersPerKeyMax) requests with this key")
+        }
+        return [place, ofAddress, ofKey]
     }
 
-    private func leave() {
-        waiters.withLock { $0 -= 1 }
+    private static func tooMany(_ what: String) -> Problem {
+        Problem(
+            .tooManyWaiters,
+            "There are \(what) that wait already; ask again without wait, or later.",
+            retryAfterSeconds: 1
+        )
     }
 
     /// Waits for an item, the end of the feed, the end of the span or the shutdown.

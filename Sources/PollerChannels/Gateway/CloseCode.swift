@@ -11,8 +11,6 @@ enum CloseCode: Int, Hashable, Sendable {
     case authTimeout = 4001
     /// Credentials nobody knows, or a message before them.
     case forbidden = 4003
-    /// A source nobody watches, for credentials good for one source only.
-    case unknownSource = 4004
     /// More subscriptions than a connection may have.
     case tooManySubscriptions = 4009
     /// More connections than these credentials may have.

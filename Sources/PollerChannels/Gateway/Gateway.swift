@@ -3,6 +3,7 @@ package import Logging
 package import NIOCore
 import NIOPosix
 package import Poller
+import PollerNet
 import ServiceLifecycle
 
 /// Tells those who are connected right now, the moment something is recorded: WebSocket at
@@ -62,6 +63,12 @@ where C.Duration == Duration, C.Instant: Sendable {
         let server = Server(
             childChannelSetup: GatewayChannel(
                 gateway: core,
+                gate: ConnectionGate(
+                    listener: "gateway",
+                    connectionsMax: GatewayConfiguration.connectionsMax,
+                    bound: configuration.limits.addresses,
+                    logger: core.logger
+                ),
                 allowedOrigins: configuration.allowedOrigins
             ),
             configuration: ServerConfiguration(

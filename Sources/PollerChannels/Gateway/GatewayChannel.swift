@@ -16,7 +16,7 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     /// What a connection turned out to be.
     enum Outcome: Sendable {
-        case webSocket(GatewayConnection<Events, Store, C>.Socket, token: String?)
+        case webSocket(GatewayConnection<Events, Store, C>.Socket, HTTPRequestHead)
         /// With the handshake, when it wanted a WebSocket and may not have one.
         case plain(Plain, Refused?)
     }
@@ -39,10 +39,12 @@ where C.Duration == Duration, C.Instant: Sendable {
     private static var requestTimeout: TimeAmount { .seconds(10) }
 
     let gateway: GatewayCore<Events, Store, C>
+    let gate: ConnectionGate
     let allowedOrigins: Set<String>
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-        channel.eventLoop.makeCompletedFuture {
+        gate.admit(channel)
+        return channel.eventLoop.makeCompletedFuture {
             // NIO passes the head of a refused handshake to nobody else.
             let refused = NIOLoopBoundBox<Refused?>(nil, eventLoop: channel.eventLoop)
             let upgrader = NIOTypedWebSocketServerUpgrader<Outcome>(
@@ -79,9 +81,9 @@ where C.Duration == Duration, C.Instant: Sendable {
     func handle(value: Value, logger: Logger) async {
         do {
             switch try await value.outcome.get() {
-            case .webSocket(let socket, let token):
+            case .webSocket(let socket, let head):
                 Self.count("websocket")
-                await GatewayConnection(gateway, socket: socket).run(token: token)
+                await GatewayConnection(gateway, socket: socket, head: head).run()
             case .plain(let plain, let refused): try await answer(plain, refused)
             }
         } catch {
@@ -107,7 +109,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             let socket = try NIOAsyncChannel<WebSocketFrame, WebSocketFrame>(
                 wrappingChannelSynchronously: channel
             )
-            return .webSocket(socket, token: BearerToken.text(in: head))
+            return .webSocket(socket, head)
         }
     }
 
@@ -147,7 +149,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                 try await answer.send(.ok, outbound, body: retry)
             case .stream where head.method == .HEAD:
                 try await answer.send(.ok, outbound)
-            case .stream(let subscription, let places):
+            case .stream(let subscription, let place):
                 Self.count("sse")
                 try await outbound.write(.head(answer.head(.ok)))
                 await EventStreamConnection(
@@ -156,7 +158,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                     endsWhenSettled: path != "/v1/events/stream",
                     channel: plain.channel
                 ).run(&parts, outbound)
-                withExtendedLifetime(places) {}
+                withExtendedLifetime(place) {}
             }
         }
     }

@@ -1,6 +1,7 @@
 import Logging
 import Metrics
 import NIOCore
+import NIOHTTP1
 import NIOWebSocket
 import Poller
 import PollerNet
@@ -22,7 +23,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         /// one.
         var listening: [String: Int] = [:]
         var progress: [String: LiveCursor] = [:]
-        var place: ConnectionSlots.Place?
+        var place: Places.Place?
     }
 
     let gateway: GatewayCore<Events, Store, C>
@@ -31,11 +32,13 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let start: C.Instant
     private let alarm: Alarm<C>
     let state: Mutex<State>
+    /// The key or token in the handshake.
+    private let token: String?
     /// Who this is without credentials; nil for nobody.
     private let known: Principal?
 
     /// A connection whose handshake is done.
-    init(_ gateway: GatewayCore<Events, Store, C>, socket: Socket) {
+    init(_ gateway: GatewayCore<Events, Store, C>, socket: Socket, head: HTTPRequestHead) {
         self.gateway = gateway
         self.socket = socket
         queue = OutboundQueue(gateway.limits)
@@ -46,16 +49,13 @@ where C.Duration == Duration, C.Instant: Sendable {
             Int64(Double(gateway.limits.pingInterval.ms) * jitter)
         )
         state = Mutex(State(session: GatewaySession(limits: gateway.limits, pingEvery: every)))
-        let isLocal = socket.channel.remoteAddress.flatMap(IPAddress.init)?.isLoopback ?? false
-        known = isLocal ? gateway.door.keys.anonymous : nil
+        token = BearerToken.text(in: head)
+        let address = socket.channel.remoteAddress.flatMap(IPAddress.init)
+        known = gateway.door.anonymous(head, from: address)
     }
 
     /// Serves the client until either side ends it.
-    ///
-    /// - Parameter token: the key or token in the request's `Authorization` header.
-    func run(token: String?) async {
-        let address = socket.channel.remoteAddress.flatMap(IPAddress.init)
-        let place = gateway.slots.place(from: address)
+    func run() async {
         do {
             try await socket.executeThenClose { inbound, outbound in
                 await withGracefulShutdownHandler {
@@ -63,16 +63,11 @@ where C.Duration == Duration, C.Instant: Sendable {
                         // Beside the reading, and cancelled when that has ended.
                         group.addTask { await self.write(outbound) }
                         group.addTask { await self.keepTime() }
-                        if place == nil {
-                            let reason = "too many connections from this address"
-                            self.close(.tooManyConnections, reason)
-                        } else {
-                            let known = self.known
-                            await self.apply(
-                                self.session { $0.open(token: token, known: known) },
-                                &group
-                            )
-                        }
+                        let (token, known) = (self.token, self.known)
+                        await self.apply(
+                            self.session { $0.open(token: token, known: known) },
+                            &group
+                        )
                         await self.read(inbound, &group)
                         self.session { $0.closeReceived() }
                         self.queue.finish(with: [], discarding: true)
@@ -86,7 +81,6 @@ where C.Duration == Duration, C.Instant: Sendable {
         } catch {
             gateway.logger.debug("live connection broke", metadata: ["error": "\(error)"])
         }
-        withExtendedLifetime(place) {}
     }
 
     // MARK: In

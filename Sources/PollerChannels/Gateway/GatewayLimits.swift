@@ -1,3 +1,5 @@
+package import PollerNet
+
 /// What one connection may cost (delivery FACTS §4).
 package struct GatewayLimits: Hashable, Sendable {
     /// A message from a client, all its frames together: a subscription of 100 sources fits.
@@ -38,9 +40,8 @@ package struct GatewayLimits: Hashable, Sendable {
     package let connectionsPerTokenMax: Int
     /// Live connections with one source's secret: a customer with some tabs.
     package let connectionsPerSecretMax: Int
-    /// Live connections from one address, loopback not counted: half of a process, as a proxy
-    /// before us speaks for everybody.
-    package let connectionsPerAddressMax: Int
+    /// Connections from one address, live or not yet.
+    package let addresses: AddressBound
 
     /// Sets the limits; by default those of the protocol.
     package init(
@@ -62,7 +63,7 @@ package struct GatewayLimits: Hashable, Sendable {
         connectionsPerKeyMax: Int = 10_000,
         connectionsPerTokenMax: Int = 10,
         connectionsPerSecretMax: Int = 10,
-        connectionsPerAddressMax: Int = 10_000
+        addresses: AddressBound = .half
     ) {
         self.frameBytesMax = frameBytesMax
         self.subscriptionsMax = subscriptionsMax
@@ -82,6 +83,6 @@ package struct GatewayLimits: Hashable, Sendable {
         self.connectionsPerKeyMax = connectionsPerKeyMax
         self.connectionsPerTokenMax = connectionsPerTokenMax
         self.connectionsPerSecretMax = connectionsPerSecretMax
-        self.connectionsPerAddressMax = connectionsPerAddressMax
+        self.addresses = addresses
     }
 }

@@ -48,6 +48,48 @@ struct KeyTests {
     }
 
     @Test(
+        "without keys what a proxy has passed on is refused: it may come from anywhere",
+        arguments: [
+            "Forwarded", "Via", "X-Forwarded-For", "x-forwarded-host", "X-Forwarded-Proto",
+            "X-Real-IP", "X-Original-Forwarded-For", "CF-Connecting-IP", "True-Client-IP",
+        ]
+    )
+    func forwarded(header: String) async throws {
+        try await LiveAPI.run { api in
+            let answer = try await api.get("/v1/stats", headers: [header: "127.0.0.1"])
+            #expect(answer.status == 403)
+            #expect(answer.code == "not_local")
+        }
+        let right = ["Authorization": "Bearer \(Self.key)", header: "192.0.2.1"]
+        try await LiveAPI.run(keys: APIKeys(text: Self.key)) { api in
+            let answer = try await api.get("/v1/stats", headers: right)
+            #expect(answer.status == 200)
+        }
+    }
+
+    @Test("without keys a key changes nothing, and a request must say for whom it is")
+    func keysWithoutKeys() async throws {
+        try await LiveAPI.run { api in
+            let page = ["Authorization": "Bearer \(Self.key)", "Host": "evil.example"]
+            #expect(try await api.get("/v1/stats", headers: page).status == 403)
+            for target in ["/v1/stats", "//v1/stats", "/nowhere", "/"] {
+                for head in ["", "Host: evil.example\r\n"] {
+                    let answer = try await RawConnection.firstAnswer(
+                        port: api.port,
+                        to: "GET \(target) HTTP/1.0\r\n\(head)\r\n"
+                    )
+                    #expect(answer.hasPrefix("HTTP/1.1 403 "), "\(target) \(head)")
+                }
+            }
+            let second = try await RawConnection.firstAnswer(
+                port: api.port,
+                to: "GET /v1/stats HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n"
+            )
+            #expect(second.hasPrefix("HTTP/1.1 403 "))
+        }
+    }
+
+    @Test(
         "without keys this machine is served under its own names",
         arguments: [
             ["Host": "localhost:8080"], ["Host": "[::1]:8080"], ["Host": "127.0.0.2"],
@@ -72,10 +114,11 @@ struct KeyTests {
 
     @Test("no key verifies nobody, and descriptions hold no key")
     func noKeys() throws {
-        #expect(!APIKeys.none.verify(""))
+        #expect(APIKeys.none.name(of: "") == nil)
         #expect(APIKeys.none.isEmpty)
-        let keys = try APIKeys(text: Self.key)
-        #expect(keys.verify(Self.key))
+        let keys = try APIKeys(text: "# first\nanother-key-of-somebody-else\n\(Self.key)\n")
+        #expect(keys.name(of: Self.key) == "key 2")
+        #expect(keys.name(of: "\(Self.key)x") == nil)
         #expect(!"\(keys)".contains("pk_"))
     }
 

@@ -49,7 +49,7 @@ struct StripeWebhookRoutesTests {
     @Test("without keys too, it is open to other hosts, and nothing else is")
     func open() async throws {
         try await LiveAPI.run(webhooks: Recorder(.success(.duplicate))) { api in
-            let foreign = ["Host": "hooks.example"]
+            let foreign = ["Host": "hooks.example", "Stripe-Signature": "t=1,v1=00"]
             let answer = try await api.request(
                 .POST,
                 "/v1/stripe/webhook",
@@ -71,8 +71,19 @@ struct StripeWebhookRoutesTests {
         ]
         for (outcome, status, code) in cases {
             try await LiveAPI.run(webhooks: Recorder(outcome)) { api in
-                let answer = try await api.post("/v1/stripe/webhook", "{}")
+                let answer = try await Self.post(api, "/v1/stripe/webhook", "{}")
                 #expect(answer.status == status && answer.code == code, "\(answer.text)")
+            }
+        }
+    }
+
+    @Test("what is not signed is told so, whether webhooks are expected or not")
+    func unsigned() async throws {
+        for intake in [Recorder(.success(.duplicate)), nil] {
+            try await LiveAPI.run(webhooks: intake) { api in
+                let answer = try await api.post("/v1/stripe/webhook", "{}")
+                #expect(answer.status == 400 && answer.code == "invalid_signature")
+                #expect(answer["field"] == "Stripe-Signature")
             }
         }
     }
@@ -82,15 +93,25 @@ struct StripeWebhookRoutesTests {
         let recorder = Recorder(.success(.duplicate))
         try await LiveAPI.run(webhooks: recorder) { api in
             let most = String(repeating: "x", count: StripeWebhookRoutes.bodyBytesMax)
-            let fits = try await api.post("/v1/stripe/webhook", most)
-            let exceeds = try await api.post("/v1/stripe/webhook", most + "x")
-            let unnamed = try await api.post("/v1/stripe/webhook/a%20b", "{}")
+            let fits = try await Self.post(api, "/v1/stripe/webhook", most)
+            let exceeds = try await Self.post(api, "/v1/stripe/webhook", most + "x")
+            let unnamed = try await Self.post(api, "/v1/stripe/webhook/a%20b", "{}")
             #expect([fits, exceeds, unnamed].map(\.status) == [200, 413, 400])
             #expect(recorder.calls.withLock(\.count) == 1)
         }
         try await LiveAPI.run { api in
-            let answer = try await api.post("/v1/stripe/webhook", "{}")
+            let answer = try await Self.post(api, "/v1/stripe/webhook", "{}")
             #expect(answer.status == 404 && answer.code == "not_found")
         }
+    }
+
+    private static func post(_ api: LiveAPI, _ path: String, _ body: String) async throws -> Answer
+    {
+        try await api.request(
+            .POST,
+            path,
+            body: body,
+            headers: ["Content-Type": "application/json", "Stripe-Signature": "t=1,v1=00"]
+        )
     }
 }

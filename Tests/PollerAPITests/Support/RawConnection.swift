@@ -28,7 +28,39 @@ enum RawConnection {
 
     /// Sends some bytes and gives the first that come back.
     static func firstAnswer(port: Int, to bytes: String) async throws -> String {
-        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        try await connect(port: port).executeThenClose { inbound, outbound in
+            try await outbound.write(ByteBuffer(string: bytes))
+            for try await buffer in inbound { return String(buffer: buffer) }
+            return ""
+        }
+    }
+
+    /// Sends some bytes and gives everything that comes back until the server closes.
+    static func everything(port: Int, to bytes: String) async throws -> String {
+        try await connect(port: port).executeThenClose { inbound, outbound in
+            try await outbound.write(ByteBuffer(string: bytes))
+            var all = ByteBuffer()
+            for try await buffer in inbound { all.writeImmutableBuffer(buffer) }
+            return String(buffer: all)
+        }
+    }
+
+    /// Opens connections that say nothing; the caller closes them.
+    static func open(port: Int, count: Int) async throws -> [any Channel] {
+        var channels: [any Channel] = []
+        for _ in 0..<count {
+            channels.append(
+                try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                    .connect(host: "127.0.0.1", port: port).get()
+            )
+        }
+        return channels
+    }
+
+    private static func connect(
+        port: Int
+    ) async throws -> NIOAsyncChannel<ByteBuffer, ByteBuffer> {
+        try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connect(host: "127.0.0.1", port: port) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try NIOAsyncChannel<ByteBuffer, ByteBuffer>(
@@ -36,10 +68,5 @@ enum RawConnection {
                     )
                 }
             }
-        return try await channel.executeThenClose { inbound, outbound in
-            try await outbound.write(ByteBuffer(string: bytes))
-            for try await buffer in inbound { return String(buffer: buffer) }
-            return ""
-        }
     }
 }

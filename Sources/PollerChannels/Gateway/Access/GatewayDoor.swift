@@ -1,6 +1,8 @@
 import Crypto
 import Logging
+import NIOHTTP1
 import Poller
+import PollerNet
 
 /// Decides who may listen: holders of API keys, of stream tokens and of a source's own secret.
 struct GatewayDoor: Sendable {
@@ -24,6 +26,17 @@ struct GatewayDoor: Sendable {
     let secrets: any SourceSecrets
     let logger: Logger
 
+    /// Who somebody is who shows nothing; nil for nobody.
+    ///
+    /// Without keys this machine is trusted, whatever else a request shows: neither a page that
+    /// reaches us by a name of its own nor a proxy is this machine (``LocalRequest``).
+    func anonymous(_ head: HTTPRequestHead, from address: IPAddress?) -> Principal? {
+        guard let address, address.isLoopback,
+            LocalRequest.isLocal(hosts: head.headers["host"], headers: head.headers.map(\.name))
+        else { return nil }
+        return keys.anonymous
+    }
+
     /// Looks credentials up; bad ones do not lock out somebody who needs none (`known`).
     func admit(_ credentials: Credentials, known: Principal?) async -> Admission {
         let admission = await admit(credentials)
@@ -43,29 +56,29 @@ struct GatewayDoor: Sendable {
         }
     }
 
+    /// Says the same of a source that nobody watches, one whose secret is not on record, and a wrong
+    /// secret: who knows no secret must not learn what is watched.
     private func admit(_ key: WatchKey, _ candidate: String) async -> Admission {
-        let known: SourceSecret
+        let secret: ClientSecret?
         do throws(StoreError) {
-            known = try await secrets.secret(of: key)
+            secret = try await secrets.secret(of: key)
         } catch {
             logger.warning("client secret not looked up", metadata: ["error": "\(error)"])
             return .refused(.unavailable, reason: "the store cannot be reached")
         }
-        switch known {
-        case .notWatched: return .refused(.unknownSource, reason: "nobody watches this source")
-        case .known(let secret) where Self.isEqual(secret.reveal, candidate):
-            return .admitted(
-                Principal(
-                    name: "\(key.account)/\(key.source)",
-                    account: key.account,
-                    credential: .clientSecret,
-                    sources: [key.source],
-                    view: .restricted
-                )
-            )
-        case .known, .unknown:
-            return .refused(.forbidden, reason: "this is not the secret of the source")
+        let isRight = Self.isEqual(secret?.reveal ?? "", candidate)
+        guard secret != nil, isRight else {
+            return .refused(.forbidden, reason: "this is not the secret of a watched source")
         }
+        return .admitted(
+            Principal(
+                name: "\(key.account)/\(key.source)",
+                account: key.account,
+                credential: .clientSecret,
+                sources: [key.source],
+                view: .restricted
+            )
+        )
     }
 
     /// Compares digests, so that the time tells neither a length nor a common beginning.

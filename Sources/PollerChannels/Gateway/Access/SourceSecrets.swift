@@ -2,17 +2,9 @@ package import Poller
 
 /// Knows the secret that a source's own customer holds.
 package protocol SourceSecrets: Sendable {
-    /// What is on record for a watch.
-    func secret(of key: WatchKey) async throws(StoreError) -> SourceSecret
-}
-
-/// The secret of a source, as far as it is on record.
-package enum SourceSecret: Hashable, Sendable {
-    /// Nobody watches this source.
-    case notWatched
-    /// It is watched, but its secret was not given: nobody can show it.
-    case unknown
-    case known(ClientSecret)
+    /// What is on record for a watch; nil when it is not watched, or its secret was not given:
+    /// then nobody can show it.
+    func secret(of key: WatchKey) async throws(StoreError) -> ClientSecret?
 }
 
 /// The secrets given when the sources were enqueued.
@@ -24,8 +16,7 @@ package struct WatchSecrets<Store: WatchStore>: SourceSecrets {
         self.watches = watches
     }
 
-    package func secret(of key: WatchKey) async throws(StoreError) -> SourceSecret {
-        guard let watch = try await watches.snapshot(of: key)?.watch else { return .notWatched }
-        return watch.clientSecret.map(SourceSecret.known) ?? .unknown
+    package func secret(of key: WatchKey) async throws(StoreError) -> ClientSecret? {
+        try await watches.snapshot(of: key)?.watch.clientSecret
     }
 }

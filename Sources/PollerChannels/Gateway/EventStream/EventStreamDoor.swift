@@ -13,7 +13,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     /// What a request is answered.
     enum Answer: Sendable {
         /// Held as long as the stream lasts.
-        case stream(Subscription, [ConnectionSlots.Place])
+        case stream(Subscription, Places.Place)
         /// There is nothing more to come: 204.
         case done
         /// Not now: 200, and when to come back.
@@ -41,7 +41,6 @@ where C.Duration == Duration, C.Instant: Sendable {
                 )
             }
             let request = try EventStreamRequest(head)
-            guard let visitor = gateway.slots.place(from: address) else { return .later }
             guard let principal = try await principal(request, head, address) else {
                 return .later
             }
@@ -53,7 +52,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             }
             if request.source != nil, await isDone(subscription) { return .done }
             guard let place = gateway.slots.place(of: principal) else { return .later }
-            return .stream(subscription, [visitor, place])
+            return .stream(subscription, place)
         } catch {
             return .refused(error)
         }
@@ -76,7 +75,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         _ head: HTTPRequestHead,
         _ address: IPAddress?
     ) async throws(Refusal) -> Principal? {
-        let known = address?.isLoopback ?? false ? gateway.door.keys.anonymous : nil
+        let known = gateway.door.anonymous(head, from: address)
         var shown: [GatewayDoor.Credentials] = []
         if let text = request.credentials {
             shown.append(.token(text))
@@ -90,15 +89,14 @@ where C.Duration == Duration, C.Instant: Sendable {
         } else if let text = request.query["token"] {
             return try await principal(queryToken: text)
         } else if let known {
-            // Without keys a page must not reach us by a name of its own that leads here.
-            guard Self.isLocal(head) else {
-                throw Refusal(
-                    status: .forbidden,
-                    code: "not_local",
-                    detail: "this server has no API keys and serves only 127.0.0.1 and localhost"
-                )
-            }
             return known
+        } else if gateway.door.keys.anonymous != nil {
+            throw Refusal(
+                status: .forbidden,
+                code: "not_local",
+                detail: "this server has no API keys and serves only 127.0.0.1 and localhost, and "
+                    + "nothing that a proxy has passed on"
+            )
         }
         var isUnavailable = false
         for credentials in shown {
@@ -151,14 +149,5 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     private static func unauthenticated(_ detail: String) -> Refusal {
         Refusal(status: .unauthorized, code: "unauthenticated", detail: detail)
-    }
-
-    private static func isLocal(_ head: HTTPRequestHead) -> Bool {
-        guard let authority = head.headers.first(name: "host") else { return false }
-        let host =
-            authority.hasPrefix("[")
-            ? String(authority.dropFirst().prefix { $0 != "]" })
-            : String(authority.prefix { $0 != ":" })
-        return host == "localhost" || IPAddress(host)?.isLoopback ?? false
     }
 }

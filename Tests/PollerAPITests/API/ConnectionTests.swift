@@ -1,0 +1,173 @@
+import NIOCore
+import Poller
+import PollerNet
+import PollerTesting
+import ServiceLifecycle
+import Testing
+
+@testable import PollerAPI
+
+@Suite("What a connection may cost")
+struct ConnectionTests {
+    private static let key = "pk_0123456789abcdef0123"
+
+    /// The head of a request whose body never comes, but for one byte.
+    private static func unread(_ line: String) -> String {
+        "\(line) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            + "Content-Length: 1000\r\n\r\n{"
+    }
+
+    @Test(
+        "an answer that was given before the body was read ends the connection",
+        arguments: [
+            ("POST /v1/watches", 401), ("GET /nowhere", 401), ("PUT /openapi.json", 401),
+            ("GET /openapi.json", 200), ("GET /r/src_1", 404), ("POST /v1/stripe/webhook", 400),
+        ]
+    )
+    func unreadBodies(line: String, status: Int) async throws {
+        try await LiveAPI.run(keys: APIKeys(text: Self.key)) { api in
+            let bytes = Self.unread(line)
+            let answer = try await RawConnection.everything(port: api.port, to: bytes)
+            #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(answer)")
+            #expect(answer.lowercased().contains("\r\nconnection: close\r\n"))
+        }
+    }
+
+    @Test("an answer to what was read leaves the connection, whether it is a refusal or not")
+    func readBodies() async throws {
+        try await LiveAPI.run { api in
+            let wrong = #"{"source":"src_1","polizy":"x"}"#
+            let head = "HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            let first =
+                "POST /v1/watches \(head)Content-Length: \(wrong.utf8.count)\r\n\r\n\(wrong)"
+            let second = "POST /v1/watches/src_1/poll \(head)Content-Length: 0\r\n\r\n"
+            let last = "GET /nowhere \(head)Connection: close\r\n\r\n"
+            let answers = try await RawConnection.everything(
+                port: api.port,
+                to: first + second + last
+            )
+            let statuses = answers.split(separator: "HTTP/1.1 ").map { $0.prefix(3) }
+            #expect(statuses == ["400", "404", "404"], "\(answers)")
+        }
+    }
+
+    @Test("what is no HTTP is told so and ends the connection; it is no error of ours")
+    func noHTTP() async throws {
+        try await LiveAPI.run { api in
+            let answer = try await RawConnection.everything(
+                port: api.port,
+                to: "POST /v1/watches HTTP/1.1\r\nHost: localhost\r\n"
+                    + "Transfer-Encoding: chunked\r\n\r\nzz\r\n"
+            )
+            #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(answer)")
+        }
+    }
+
+    @Test("one address has so many connections to the API and no more, until one ends")
+    func perAddress() async throws {
+        try await LiveAPI.run(addresses: .most(3)) { api in try await Self.fill(api.port, 3) }
+    }
+
+    @Test("the admin listener has the same bounds")
+    func admin() async throws {
+        let (ports, bound) = AsyncStream.makeStream(of: Int.self)
+        let server = AdminServer(
+            bind: ListenAddress(host: "127.0.0.1", port: 0),
+            addresses: .most(3),
+            logger: LiveAPI.quiet,
+            notReady: { [] },
+            metrics: { "" },
+            onBound: { bound.yield($0.port) }
+        )
+        let group = ServiceGroup(services: [server], logger: LiveAPI.quiet)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            var iterator = ports.makeAsyncIterator()
+            let port = try #require(await iterator.next())
+            for (line, status) in [("GET /livez", 200), ("POST /nowhere", 404)] {
+                let bytes = Self.unread(line)
+                let answer = try await RawConnection.everything(port: port, to: bytes)
+                #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(answer)")
+            }
+            try await Self.fill(port, 3)
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+    }
+
+    /// Takes every place there is; then one more is closed unheard, and heard when one is free.
+    private static func fill(_ port: Int, _ most: Int) async throws {
+        let request = "GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        let taken = try await RawConnection.open(port: port, count: most)
+        let refused = try? await RawConnection.everything(port: port, to: request)
+        #expect(refused ?? "" == "")
+        try await taken[0].close()
+        try await eventually("a place is free") {
+            let answer = try? await RawConnection.everything(port: port, to: request)
+            return answer?.hasPrefix("HTTP/1.1 ") ?? false
+        }
+        for channel in taken.dropFirst() { try await channel.close() }
+    }
+
+    @Test("one key takes half of the places to wait in, and another one still has some")
+    func perKey() async throws {
+        let feed = ObservedFeed(SilentFeed())
+        let clock = ManualClock()
+        let polls = LongPolls(feed: feed, addresses: .half, clock: clock)
+        let wait = { @Sendable (key: String?, address: IPAddress) async throws in
+            _ = try await polls.first(
+                within: .seconds(30),
+                for: LongPolls.Waiter(key: key, address: address),
+                matching: { _ in true },
+                read: { nil as Int? }
+            )
+        }
+        let here = IPAddress(bytes: [127, 0, 0, 1])
+        let most = LongPolls.waitersPerKeyMax
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<most { group.addTask { try await wait("key 1", here) } }
+            try await eventually("all wait") { feed.listened == most }
+            let problem = await #expect(throws: Problem.self) { try await wait("key 1", here) }
+            #expect(problem?.code == .tooManyWaiters)
+            group.addTask { try await wait("key 2", here) }
+            try await eventually("another key waits") { feed.listened == most + 1 }
+            group.cancelAll()
+        }
+    }
+
+    @Test("one address takes half of the places to wait in, whatever keys it shows")
+    func waitersPerAddress() async throws {
+        let feed = ObservedFeed(SilentFeed())
+        let polls = LongPolls(feed: feed, addresses: .half, clock: ManualClock())
+        let wait = { @Sendable (key: String, address: IPAddress) async throws in
+            _ = try await polls.first(
+                within: .seconds(30),
+                for: LongPolls.Waiter(key: key, address: address),
+                matching: { _ in true },
+                read: { nil as Int? }
+            )
+        }
+        let there = IPAddress(bytes: [192, 0, 2, 1])
+        let most = LongPolls.waitersMax / 2
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<most { group.addTask { try await wait("key \(number % 2)", there) } }
+            try await eventually("all wait") { feed.listened == most }
+            let problem = await #expect(throws: Problem.self) { try await wait("key 1", there) }
+            #expect(problem?.code == .tooManyWaiters)
+            let other = IPAddress(bytes: [192, 0, 2, 2])
+            group.addTask { try await wait("key 1", other) }
+            try await eventually("another address waits") { feed.listened == most + 1 }
+            group.cancelAll()
+        }
+    }
+
+    /// A feed of a cluster in which nothing happens.
+    private struct SilentFeed: EventFeed {
+        func listen(
+            bufferMax: Int,
+            matching matches: @escaping @Sendable (OutboxEntry) -> Bool
+        ) -> AsyncStream<FeedItem> {
+            AsyncStream { _ in }
+        }
+    }
+}

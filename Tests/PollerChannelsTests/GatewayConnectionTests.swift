@@ -1,0 +1,64 @@
+import NIOCore
+import NIOPosix
+import Poller
+import PollerNet
+import PollerTesting
+import Testing
+
+@testable import PollerChannels
+
+@Suite("Connections to the gateway that say nothing yet")
+struct GatewayConnectionTests {
+    @Test("one address has so many and no more, until one ends")
+    func perAddress() async throws {
+        try await LiveBench.run(limits: GatewayLimits(addresses: .most(2))) { bench in
+            let taken = [try await Self.open(bench.port), try await Self.open(bench.port)]
+            #expect(try await Self.answer(bench.port) == "")
+            try await taken[0].close()
+            try await eventually("a place is free") {
+                try await Self.answer(bench.port).hasPrefix("HTTP/1.1 404 ")
+            }
+            try await taken[1].close()
+        }
+    }
+
+    @Test("keys have places of their own")
+    func perKey() {
+        let slots = ConnectionSlots(GatewayLimits(connectionsPerKeyMax: 1))
+        let place = slots.place(of: Principal(name: "key 1", account: nil))
+        #expect(place != nil)
+        #expect(slots.place(of: Principal(name: "key 1", account: nil)) == nil)
+        #expect(slots.place(of: Principal(name: "key 2", account: nil)) != nil)
+    }
+
+    private static func open(_ port: Int) async throws -> any Channel {
+        try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connect(host: "127.0.0.1", port: port).get()
+    }
+
+    /// Everything that a connection is told until it ends; nothing when it is cut.
+    private static func answer(_ port: Int) async throws -> String {
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connect(host: "127.0.0.1", port: port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(
+                        wrappingChannelSynchronously: channel
+                    )
+                }
+            }
+        do {
+            return try await channel.executeThenClose { inbound, outbound in
+                try await outbound.write(
+                    ByteBuffer(string: "GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                )
+                var all = ByteBuffer()
+                for try await buffer in inbound { all.writeImmutableBuffer(buffer) }
+                return String(buffer: all)
+            }
+        } catch is IOError {
+            return ""
+        } catch is ChannelError {
+            return ""
+        }
+    }
+}
