@@ -44,8 +44,8 @@ extension Problem {
             )
         case .unknownCursor:
             self.init(
-                .invalidValue,
-                "cursor is none of this list: send the next of a page, or none to start again",
+                .invalidParameter,
+                "cursor is none of this list: send the next of a page, or none to start again.",
                 field: "cursor"
             )
         case .corrupt(let reason):

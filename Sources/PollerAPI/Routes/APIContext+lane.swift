@@ -10,7 +10,7 @@ extension APIContext {
             .replacing("%2F", with: "/").replacing("%2f", with: "/")
         let lane = LaneID(unchecked: text)
         let endpoints = SourceKind.allCases.map(\.endpoint).joined(separator: " or ")
-        guard let (account, kind) = lane.accountAndKind else {
+        guard let (account, kind) = lane.accountAndKind, SourceKind.allCases.contains(kind) else {
             throw Problem(
                 .invalidParameter,
                 "A lane is ACCOUNT/ENDPOINT with an endpoint of \(endpoints), for example "

@@ -1,7 +1,7 @@
 import Hummingbird
 import Poller
 
-/// The query of a request, of which every parameter must be known and given once.
+/// The query of a request, of which every parameter must be known, and given once with a value.
 struct QueryParameters {
     private let values: [String: String]
 
@@ -19,6 +19,13 @@ struct QueryParameters {
                     field: String(name.prefix(64))
                 )
             }
+            guard !value.isEmpty else {
+                throw Problem(
+                    .invalidParameter,
+                    "\(name) is empty; give it a value, or leave it out.",
+                    field: name
+                )
+            }
             guard values.updateValue(String(value), forKey: name) == nil else {
                 throw Problem(.invalidParameter, "\(name) is given twice.", field: name)
             }
@@ -26,10 +33,8 @@ struct QueryParameters {
         self.values = values
     }
 
-    /// A parameter's text; an empty one counts as absent.
-    func text(_ name: String) -> String? {
-        values[name].flatMap { $0.isEmpty ? nil : $0 }
-    }
+    /// A parameter's text, which is never empty; nil when it is absent.
+    func text(_ name: String) -> String? { values[name] }
 
     /// A whole number within a range.
     func integer(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
