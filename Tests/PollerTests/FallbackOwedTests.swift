@@ -114,6 +114,51 @@ struct FallbackOwedTests {
         #expect(try await claim()?.item.state.again == [1])
     }
 
+    @Test("while the endpoint's circuit is open what is owed is told in passing")
+    func held() async throws {
+        let (endpoint, telling) = try await late()
+        try await end(telling)
+        try await deliveries.mark([DeliveryMark(endpoint: endpoint.id, watch: key)])
+        let partition = deliveries.partition(of: endpoint.lane)
+        for number in 1...10 {
+            let claim = try await deliveries.claim(
+                ClaimRequest(
+                    partition: partition,
+                    limit: 10,
+                    owner: Sample.owner,
+                    lease: .seconds(100),
+                    lane: .unlimited
+                )
+            )
+            let lease = try #require(claim.leases.first { $0.item.endpoint == endpoint.id })
+            var state = DeliveryState(failures: 1, escalated: 1)
+            if number == 10 { state.owe(1) }
+            _ = try await deliveries.commit([
+                Commit(
+                    ref: lease.ref,
+                    verdict: .next(after: .zero),
+                    change: DeliveryChange(state: state),
+                    signal: .failing
+                )
+            ])
+        }
+        #expect(try await deliveries.lane(endpoint.lane)?.circuit == .open)
+        let clock = ManualClock()
+        try await directory.refresh()
+        let sweep = FallbackSweep(
+            watches: store,
+            deliveries: deliveries,
+            directory: directory,
+            clock: clock,
+            logger: Sample.quiet
+        )
+        sweep.own(Set(0..<deliveries.partitions))
+        try await running(sweep.run) { await clock.waitForSleepers(1) }
+        let id = deliveries.id(of: endpoint.id, key)
+        #expect(try await deliveries.delivery(id)?.delivery.state.owed == [])
+        #expect(try await claim()?.item.state.again == [1])
+    }
+
     @Test("an event that is given up meanwhile is owed as well")
     func givenUp() async throws {
         let (endpoint, telling) = try await late()

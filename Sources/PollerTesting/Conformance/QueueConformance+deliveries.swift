@@ -42,6 +42,30 @@ extension QueueConformance {
             try await bench.deliveries.mark([mark])
             try bench.equal(try await bench.take(mark).item.state, state, "state")
         },
+        ConformanceCase("all that a delivery remembers is there in its next turn") { bench in
+            let mark = try bench.mark("1")
+            try await bench.deliveries.mark([mark])
+            let now = try await bench.take(mark)
+            let state = DeliveryState(
+                cursor: 9,
+                failures: 2,
+                attempts: 30,
+                retryAt: now.claimedAt,
+                failedSince: now.claimedAt + .seconds(-60),
+                escalated: 8,
+                dead: [3, 5],
+                again: [5],
+                told: "aB-_09",
+                owed: [8, 9]
+            )
+            _ = try await bench.commit(now, .next(after: .zero), state)
+            let next = try await bench.take(mark)
+            try bench.equal(next.item.state, state, "state")
+            let plain = DeliveryState(cursor: 9, attempts: 30, told: "aB-_09")
+            _ = try await bench.commit(next, .rest, plain)
+            try await bench.deliveries.mark([mark])
+            try bench.equal(try await bench.take(mark).item.state, plain, "without trouble")
+        },
         ConformanceCase("a mark during the lease wins over rest") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])

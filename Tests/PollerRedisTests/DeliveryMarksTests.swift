@@ -1,0 +1,98 @@
+import Logging
+import Poller
+import PollerRedis
+import RedisClient
+import Testing
+
+@Suite("Marks of deliveries in a real Redis")
+struct DeliveryMarksTests {
+    private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    private let watch = WatchKey(
+        account: .main,
+        source: SourceID(unchecked: "src_1"),
+        kind: .source
+    )
+
+    private func mark() throws -> DeliveryMark {
+        DeliveryMark(url: try NotifyURL("https://a.example/hook"), watch: watch)
+    }
+
+    private func layout(_ client: RedisClient) async throws -> StoreLayout {
+        try await StoreLayout.agreed(on: client, namespace: "t", partitions: 2)
+    }
+
+    @Test("one that too few replicas have is not taken for made")
+    func durability() async throws {
+        try await withRedis { client in
+            let queue = RedisDeliveryQueue(
+                client: client,
+                layout: try await layout(client),
+                durability: RedisDurability(replicas: 1, timeout: .milliseconds(50)),
+                logger: logger
+            )
+            let mark = try mark()
+            await #expect(throws: StoreError.self) { try await queue.mark([mark]) }
+            // It is there all the same: the outbox entry is read again and marks it again.
+            #expect(try await queue.stats().pending == 1)
+        }
+    }
+
+    @Test("a promoted server writes another history, in which old notes do not count")
+    func promotion() async throws {
+        try await withRedis { client in
+            let queue = RedisDeliveryQueue(
+                client: client,
+                layout: try await layout(client),
+                logger: logger
+            )
+            let first = try await queue.standing(partition: 1)
+            let instant = Timestamp(ms: 1_795_165_200_000)
+            try await queue.note(partition: 1, whole: instant, in: first.history)
+            // A replica of nobody, promoted: it goes on with the data it has.
+            _ = try await client.send(RedisCommand("REPLICAOF", ["127.0.0.1", "1"]))
+            _ = try await client.send(RedisCommand("REPLICAOF", ["NO", "ONE"]))
+            let second = try await queue.standing(partition: 1)
+            #expect(second.history != first.history && second.history.count == 40)
+            #expect(second.noted == first.history && second.whole == instant)
+            let later = instant + .seconds(60)
+            try await queue.note(partition: 1, whole: later, in: first.history)
+            #expect(try await queue.standing(partition: 1) == second)
+            try await queue.note(partition: 1, whole: later, in: second.history)
+            let third = try await queue.standing(partition: 1)
+            #expect(third.noted == second.history && third.whole == later)
+        }
+    }
+
+    @Test("records of earlier releases are read as they were meant")
+    func earlierReleases() async throws {
+        try await withRedis { client in
+            let layout = try await layout(client)
+            let queue = RedisDeliveryQueue(client: client, layout: layout, logger: logger)
+            let mark = try mark()
+            try await queue.mark([mark])
+            let id = queue.id(of: mark.endpoint, watch)
+            let key = "t:d:w{\(id.partition)}\(id.item)"
+            let since = Timestamp(ms: 1_795_165_200_000)
+            for (text, state) in [
+                ("3|0|4|", DeliveryState(cursor: 3, attempts: 4)),
+                (
+                    "5|1|9|1795165200000|1795165200000|4|2,3|3",
+                    DeliveryState(
+                        cursor: 5,
+                        failures: 1,
+                        attempts: 9,
+                        retryAt: since,
+                        failedSince: since,
+                        escalated: 4,
+                        dead: [2, 3],
+                        again: [3]
+                    )
+                ),
+            ] {
+                let write = RedisCommand("HSET", [.string(key), "v", .string(text)])
+                _ = try await client.send(write)
+                #expect(try await queue.delivery(id)?.delivery.state == state)
+            }
+        }
+    }
+}
