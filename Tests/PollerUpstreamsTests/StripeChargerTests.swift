@@ -1,9 +1,7 @@
 import Foundation
-import NIOHTTP1
 import Poller
 import PollerUpstreams
 import StripeAPI
-import Synchronization
 import Testing
 
 @Suite("Stripe's sources are charged once")
@@ -180,52 +178,6 @@ struct StripeChargerTests {
         }
     }
 
-    @Test("among more charges than one poll has time for the search goes on where it stopped")
-    func busy() async throws {
-        try await StubServer.run { server in
-            let pages = 9
-            server.answer(by: { head in Self.page(head.uri, of: pages) })
-            let saved =
-                #"{"id":"src_1","status":"chargeable","livemode":false,"type":"card","#
-                + #""usage":"reusable","customer":"cus_1","created":1}"#
-            let rounds = RoundCounter()
-            let charger = StripeCharger(
-                accounts: StripeAccounts([
-                    .main: StripeClientConfiguration(
-                        key: StripeKey("sk_test_1"),
-                        baseURL: "http://127.0.0.1:\(server.port)"
-                    )
-                ]),
-                // Each look at the time costs a second.
-                elapsed: { rounds.next() }
-            )
-            let order = try ChargeOrder(amount: 1, currency: "eur", metadata: ["order": "1"])
-            let watch = watch("src_1")
-            var results: [ChargeResult] = []
-            while results.count < 9, made(results.last) == nil {
-                results.append(
-                    await charger.charge(
-                        watch,
-                        order,
-                        object: RawJSON(unchecked: saved),
-                        timeout: .seconds(12)
-                    )
-                )
-            }
-            #expect(made(results.last)?.id.description == "ch_found", "\(results)")
-            #expect(results.count > 1)
-            for result in results.dropLast() {
-                guard case .postponed = result else {
-                    Issue.record("\(result)")
-                    continue
-                }
-            }
-            let asked = server.requests
-            #expect(asked.allSatisfy { $0.method == .GET && $0.uri.contains("customer=cus_1") })
-            #expect(asked.count == pages, "no page twice")
-        }
-    }
-
     @Test("what Stripe's own words do not say is no decline")
     func unreadable() async throws {
         try await UpstreamRig.run { rig in
@@ -392,21 +344,7 @@ struct StripeChargerTests {
         let id: String
     }
 
-    /// A page of a customer's charges; the last of all is of order 1.
-    private static func page(_ uri: String, of pages: Int) -> StubServer.Answer {
-        let after = uri.components(separatedBy: "starting_after=ch_").last.flatMap(Int.init) ?? 0
-        let isLast = after + 1 == pages
-        let id = isLast ? "ch_found" : "ch_\(after + 1)"
-        let order = isLast ? "1" : "other"
-        let charge =
-            #"{"id":"\#(id)","status":"succeeded","livemode":false,"amount":1,"currency":"eur","#
-            + #""source":{"id":"src_1"},"metadata":{"order":"\#(order)","poller_source":"src_1"}}"#
-        return StubServer.Answer(
-            body: #"{"object":"list","data":[\#(charge)],"has_more":\#(!isLast)}"#
-        )
-    }
-
-    private func made(_ result: ChargeResult?) -> ChargeSeen? {
+    private func made(_ result: ChargeResult) -> ChargeSeen? {
         guard case .made(let charge) = result else { return nil }
         return charge
     }
@@ -416,14 +354,5 @@ struct StripeChargerTests {
             "{\"match\":\"/v1/charges\",\"method\":\"POST\",\"mode\":\"\(mode)\"\(members)}"
         let reply = try await Control(base: rig.base).post("/_sandbox/faults", json: body)
         guard reply == 201 else { throw RigFailure(description: "fault \(mode): \(reply)") }
-    }
-}
-
-/// A time that goes on by a second whenever somebody looks.
-private final class RoundCounter: Sendable {
-    private let seconds = Atomic(0)
-
-    func next() -> Duration {
-        .seconds(seconds.wrappingAdd(1, ordering: .relaxed).newValue)
     }
 }

@@ -79,7 +79,9 @@ extension Watch {
         policy == .interactive && now < createdAt + policy.span
     }
 
-    /// Whether a hint came a moment ago. One from far ahead is old: the store's clock was set back.
+    /// Whether a hint came a moment ago.
+    ///
+    /// One from far ahead is old: the store's clock was set back.
     package func isEager(at now: Timestamp) -> Bool {
         let span = PollDecider.eagerness
         return hintedAt.map { now < $0 + span && $0 < now + span } ?? false

@@ -35,12 +35,15 @@ package struct Observation: Hashable, Sendable {
     /// The upstream's object as it came.
     package let object: RawJSON?
     /// A few characters that change when something changes that somebody waits for although the
-    /// status stays: a declined try, money that arrived, another next step. Empty when there is
-    /// nothing of the kind.
+    /// status stays: a declined try, money that arrived, another next step.
+    ///
+    /// Empty when there is nothing of the kind.
     package let detail: String
     /// When the upstream itself ends an object that keeps this status; nil when it never does, or
     /// nobody knows.
-    package let expiresAt: Timestamp?
+    package private(set) var expiresAt: Timestamp?
+    /// What the clock shows by which ``expiresAt`` is told; nil for the store's.
+    private var toldAt: Timestamp?
     /// How much longer than its policy says the watch may wait while nothing changes, 1 or more.
     ///
     /// Above 1 while somebody else, such as the account's event sweep, would tell of a change.
@@ -53,6 +56,7 @@ package struct Observation: Hashable, Sendable {
         object: RawJSON?,
         detail: String = "",
         expiresAt: Timestamp? = nil,
+        toldAt: Timestamp? = nil,
         stretch: Double = 1
     ) {
         self.status = status
@@ -60,7 +64,17 @@ package struct Observation: Hashable, Sendable {
         self.object = object
         self.detail = detail
         self.expiresAt = expiresAt
+        self.toldAt = toldAt
         self.stretch = stretch
+    }
+
+    /// The same with its expiry by the store's clock, which may be set otherwise than the upstream's.
+    package func told(at now: Timestamp) -> Observation {
+        guard let expiresAt, let toldAt else { return self }
+        var copy = self
+        copy.expiresAt = now + (expiresAt - toldAt)
+        copy.toldAt = nil
+        return copy
     }
 
     /// Describes what was seen where a status is final or is not, and no more is known.
@@ -70,6 +84,7 @@ package struct Observation: Hashable, Sendable {
         object: RawJSON?,
         detail: String = "",
         expiresAt: Timestamp? = nil,
+        toldAt: Timestamp? = nil,
         stretch: Double = 1
     ) {
         self.init(
@@ -78,6 +93,7 @@ package struct Observation: Hashable, Sendable {
             object: object,
             detail: detail,
             expiresAt: expiresAt,
+            toldAt: toldAt,
             stretch: stretch
         )
     }

@@ -1,0 +1,93 @@
+import Foundation
+import NIOHTTP1
+import Poller
+import PollerUpstreams
+import StripeAPI
+import Synchronization
+import Testing
+
+@Suite("A charge is searched to the end")
+struct ChargeSearchTests {
+    @Test("among more charges than one poll has time for the search goes on where it stopped")
+    func busy() async throws {
+        try await StubServer.run { server in
+            let pages = 9
+            server.answer(by: { head in Self.page(head.uri, of: pages) })
+            let saved =
+                #"{"id":"src_1","status":"chargeable","livemode":false,"type":"card","#
+                + #""usage":"reusable","customer":"cus_1","created":1}"#
+            let rounds = RoundCounter()
+            let charger = StripeCharger(
+                accounts: StripeAccounts([
+                    .main: StripeClientConfiguration(
+                        key: StripeKey("sk_test_1"),
+                        baseURL: "http://127.0.0.1:\(server.port)"
+                    )
+                ]),
+                // Each look at the time costs a second.
+                elapsed: { rounds.next() }
+            )
+            let order = try ChargeOrder(amount: 1, currency: "eur", metadata: ["order": "1"])
+            let start = Timestamp(ms: 1_795_000_000_000)
+            let watch = Watch(
+                key: WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source),
+                policy: .standard,
+                createdAt: start,
+                deadline: start + .seconds(3600),
+                run: 1,
+                seq: 2,
+                state: WatchState(status: .chargeable)
+            )
+            var results: [ChargeResult] = []
+            while results.count < 9, found(results.last) == nil {
+                results.append(
+                    await charger.charge(
+                        watch,
+                        order,
+                        object: RawJSON(unchecked: saved),
+                        timeout: .seconds(12)
+                    )
+                )
+            }
+            #expect(found(results.last)?.id.description == "ch_found", "\(results)")
+            #expect(results.count > 1)
+            for result in results.dropLast() {
+                guard case .postponed = result else {
+                    Issue.record("\(result)")
+                    continue
+                }
+            }
+            let asked = server.requests
+            #expect(asked.allSatisfy { $0.method == .GET && $0.uri.contains("customer=cus_1") })
+            #expect(asked.count == pages, "no page twice")
+        }
+    }
+
+    /// A page of a customer's charges; the last of all is of order 1.
+    private static func page(_ uri: String, of pages: Int) -> StubServer.Answer {
+        let after = uri.components(separatedBy: "starting_after=ch_").last.flatMap(Int.init) ?? 0
+        let isLast = after + 1 == pages
+        let id = isLast ? "ch_found" : "ch_\(after + 1)"
+        let order = isLast ? "1" : "other"
+        let charge =
+            #"{"id":"\#(id)","status":"succeeded","livemode":false,"amount":1,"currency":"eur","#
+            + #""source":{"id":"src_1"},"metadata":{"order":"\#(order)","poller_source":"src_1"}}"#
+        return StubServer.Answer(
+            body: #"{"object":"list","data":[\#(charge)],"has_more":\#(!isLast)}"#
+        )
+    }
+
+    private func found(_ result: ChargeResult?) -> ChargeSeen? {
+        guard case .made(let charge) = result else { return nil }
+        return charge
+    }
+}
+
+/// A time that goes on by a second whenever somebody looks.
+private final class RoundCounter: Sendable {
+    private let seconds = Atomic(0)
+
+    func next() -> Duration {
+        .seconds(seconds.wrappingAdd(1, ordering: .relaxed).newValue)
+    }
+}
