@@ -76,7 +76,7 @@ extension RedisDeliveryQueue: DeliveryBook {
                 partition: at.partition,
                 [
                     RedisArgument(query.limit - items.count), .string(at.phase), .string(at.lane),
-                    .string(at.score), .string(at.id),
+                    .string(at.score), .string(at.id), .string(lane ?? ""),
                 ]
             )
             guard let parts = reply.array, parts.count == 5, let ids = parts[0].array else {

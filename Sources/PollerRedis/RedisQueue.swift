@@ -54,24 +54,25 @@ struct RedisQueue<Record: ItemRecord>: Sendable {
         return (before + last, try claim(request, reply))
     }
 
-    /// Makes sure that replicas have all that was written to a partition until now.
+    /// Makes sure that replicas have an outbox entry of a partition that was read.
     ///
-    /// A write of its own is what the waiting counts from: what was joined wrote nothing.
-    func confirm(partition: Int) async throws(StoreError) {
-        guard let durability else { return }
-        do throws(RedisError) {
-            let touch = RedisCommand("HINCRBY", [.string(keys.meta(partition)), "confirmed", 1])
-            let reply = try await client.send(touch, waitFor: durability)
-            guard reply.replicas >= durability.replicas else {
-                throw .reply(Self.tooFew(reply.replicas, durability))
-            }
-        } catch {
-            throw StoreError(error)
+    /// The server that is waited on must have the entry itself: after a failover it may be another
+    /// than the one that was read from, and its replicas would confirm what it has never had.
+    func confirm(partition: Int, entry id: String) async throws(StoreError) {
+        guard durability != nil else { return }
+        let reply = try await run(
+            scripts.confirm,
+            partition: partition,
+            [.string(id)],
+            isDurable: true
+        )
+        guard reply.int == 1 else {
+            throw .unavailable("what was read is not on this server: a failover has lost it")
         }
     }
 
     /// The error of a write that too few replicas have; repeating it is harmless.
-    static func tooFew(_ replicas: Int, _ durability: RedisDurability) -> RedisReplyError {
+    private static func tooFew(_ replicas: Int, _ durability: RedisDurability) -> RedisReplyError {
         let message = "\(replicas) of \(durability.replicas) replicas have it in time; try again"
         return RedisReplyError(code: "NOREPLICAS", message: message)
     }
@@ -178,17 +179,31 @@ struct RedisQueue<Record: ItemRecord>: Sendable {
     }
 
     /// Runs a script in a partition.
+    ///
+    /// With `isDurable` it returns once as many replicas as ``durability`` asks for have what the
+    /// script wrote, waiting on the connection that wrote it; it must write something whatever it
+    /// finds. Too few in time are ``StoreError/unavailable(_:)``: repeating is harmless.
     func run(
         _ script: RedisScript,
         partition: Int,
-        _ arguments: [RedisArgument]
+        _ arguments: [RedisArgument],
+        isDurable: Bool = false
     ) async throws(StoreError) -> RedisValue {
+        let declared = keys.declared(partition)
         do throws(RedisError) {
-            return try await client.eval(
+            guard isDurable, let durability else {
+                return try await client.eval(script, keys: declared, arguments: arguments)
+            }
+            let written = try await client.eval(
                 script,
-                keys: keys.declared(partition),
-                arguments: arguments
+                keys: declared,
+                arguments: arguments,
+                waitFor: durability
             )
+            guard written.replicas >= durability.replicas else {
+                throw .reply(Self.tooFew(written.replicas, durability))
+            }
+            return written.reply
         } catch {
             throw StoreError(error)
         }
@@ -240,6 +255,8 @@ struct RedisQueue<Record: ItemRecord>: Sendable {
         case .hold(let span): ("h", span)
         case .slow(let span): ("s", span)
         case .failing: ("f", .zero)
+        case .denied: ("d", .zero)
+        case .stillFailing: ("k", .zero)
         case .refused(let span): ("r", span)
         }
     }

@@ -22,11 +22,16 @@ package struct Scripts: Sendable {
     let list: RedisScript
     let log: RedisScript
     let stats: RedisScript
+    let ledger: RedisScript
+    let settled: RedisScript
+    let outboxGroup: RedisScript
+    let confirm: RedisScript
     let trim: RedisScript
     let purge: RedisScript
     let sweepTake: RedisScript
     let sweepFinish: RedisScript
     let reads: RedisScript
+    let remember: RedisScript
     let endpointWrite: RedisScript
     let endpointChanges: RedisScript
     let endpointRead: RedisScript
@@ -49,8 +54,8 @@ package struct Scripts: Sendable {
         [
             enqueue, mark, revise, claim, commit, release, hint, cancel, redrive, lane, control,
             explain,
-            audit, beat, read, list, log, stats, trim, purge,
-            sweepTake, sweepFinish, reads,
+            audit, beat, read, list, log, stats, ledger, settled, outboxGroup, confirm, trim, purge,
+            sweepTake, sweepFinish, reads, remember,
             endpointWrite, endpointChanges, endpointRead, endpointList,
         ]
     }
@@ -89,6 +94,10 @@ package struct Scripts: Sendable {
         list = script(PackageResources.list_lua)
         log = script(PackageResources.log_lua)
         stats = script(PackageResources.stats_lua)
+        ledger = script(PackageResources.ledger_lua)
+        settled = script(PackageResources.settled_lua)
+        outboxGroup = script(PackageResources.outbox_group_lua)
+        confirm = script(PackageResources.confirm_lua)
         trim = script(PackageResources.trim_lua)
         purge = script(PackageResources.purge_lua)
         // They concern accounts instead of partitions, and go by Redis' own clock.
@@ -98,6 +107,7 @@ package struct Scripts: Sendable {
         sweepTake = plain(PackageResources.sweep_take_lua)
         sweepFinish = plain(PackageResources.sweep_finish_lua)
         reads = plain(PackageResources.reads_lua)
+        remember = plain(PackageResources.remember_lua)
         endpointWrite = script(PackageResources.endpoint_write_lua)
         endpointChanges = script(PackageResources.endpoint_changes_lua)
         endpointRead = script(PackageResources.endpoint_read_lua)

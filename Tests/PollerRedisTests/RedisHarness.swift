@@ -23,7 +23,7 @@ final class RedisHarness: StoreHarness {
     private let saved = Mutex<[(key: String, dump: RedisValue)]>([])
 
     var watches: any WatchStore & Outbox { store }
-    var deliveries: any DeliveryQueue & DeliveryBook { queue }
+    var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { queue }
     var endpoints: any EndpointStore { registry }
     var lanes: any LaneControl { store }
     var members: any Membership { membership }
@@ -57,6 +57,29 @@ final class RedisHarness: StoreHarness {
     }
 
     func advance(by duration: Duration) async throws {
+        try await step(by: duration)
+        // As if somebody had claimed all the while.
+        let pass = RedisScript(
+            source: """
+                #!lua
+                if redis.call('HEXISTS', KEYS[1], 'seen') == 1 then
+                  redis.call('HINCRBY', KEYS[1], 'seen', ARGV[1])
+                end
+                return 1
+                """
+        )
+        for keys in [layout.watchKeys, layout.deliveryKeys] {
+            for partition in 0..<Self.partitionCount {
+                _ = try await client.eval(
+                    pass,
+                    keys: [keys.meta(partition)],
+                    arguments: [RedisArgument(duration.ms)]
+                )
+            }
+        }
+    }
+
+    func step(by duration: Duration) async throws {
         let commands = (0..<Self.partitionCount).map { partition in
             RedisCommand("INCRBY", ["\(clockKey){\(partition)}", RedisArgument(duration.ms)])
         }

@@ -66,6 +66,21 @@ struct PollDeciderExpiryTests {
         #expect(decide(at: .seconds(3660), expiresAt: nil).verdict != .close(.expired))
     }
 
+    @Test("an expiry is as far off as by the clock that it is told by, whatever the store's shows")
+    func otherClock() throws {
+        let seen = Observation(
+            status: SourceStatus(unchecked: "pending"),
+            final: false,
+            object: nil,
+            expiresAt: start + .seconds(3600),
+            toldAt: start + .seconds(600)
+        )
+        let days = start + .seconds(60 * 86_400)
+        let told = seen.told(at: days)
+        #expect(told.expiresAt == days + .seconds(3000))
+        #expect(told.told(at: days + .seconds(86_400)) == told)
+    }
+
     @Test("a change is told even after the expiry, and followed by one more look")
     func changeAfterExpiry() throws {
         let decision = decide(at: .seconds(4000), status: "chargeable")

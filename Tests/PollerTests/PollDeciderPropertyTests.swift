@@ -23,7 +23,8 @@ struct PollDeciderPropertyTests {
                 seq: Int.random(in: 0...50, using: &chance),
                 step: Int.random(in: 0...100, using: &chance),
                 failures: Int.random(in: 0...100, using: &chance),
-                hintedAt: Bool.random(using: &chance) ? VirtualTime.start : nil
+                hintedAt: Bool.random(using: &chance) ? VirtualTime.start : nil,
+                isReopened: Bool.random(using: &chance)
             )
             let retryAfter: Duration? =
                 Bool.random(using: &chance)
@@ -63,7 +64,7 @@ struct PollDeciderPropertyTests {
             let context: Comment = "\(chance): \(situation)"
             #expect(state.attempts == watch.state.attempts + 1, context)
             switch decision.signal {
-            case .fine, .failing: break
+            case .fine, .failing, .denied, .stillFailing, .hold(.zero): break
             case .hold(let hold), .slow(let hold), .refused(let hold):
                 #expect(hold > .zero && hold <= .seconds(3600), context)
             }
@@ -79,11 +80,14 @@ struct PollDeciderPropertyTests {
             case .next(let after):
                 let grace = PollDecider.grace(timeout: watch.deadline - watch.createdAt)
                 let latest =
-                    situation.now < watch.deadline
-                    ? watch.deadline : max(watch.deadline + grace, situation.now)
+                    situation.now < watch.end
+                    ? watch.end : max(watch.end + grace, situation.now)
                 #expect(after >= .zero, context)
                 #expect(situation.now + after <= latest, context)
-            case .close: #expect(decision.change.event?.closed != nil, context)
+            case .close(let reason):
+                // What a hint has opened may end as it was, and that was told.
+                let isTold = watch.isOnlyLooking && reason.opensOnHint
+                #expect((decision.change.event?.closed != nil) == !isTold, context)
             case .rest, .setAside: Issue.record("a watch never rests")
             }
         }

@@ -24,7 +24,7 @@ struct SimulationTests {
 
     @Test(
         "a store that is wrong is found out",
-        arguments: QueueFlaw.allCases.filter { !$0.isOfDeliveries }
+        arguments: QueueFlaw.allCases.filter { !$0.isBeyondSimulation }
     )
     func findsFlaw(_ flaw: QueueFlaw) async throws {
         var fault: String?

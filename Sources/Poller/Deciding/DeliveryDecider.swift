@@ -46,13 +46,13 @@ package struct DeliveryDecider: Sendable {
         next.attempts += 1
         switch result.outcome {
         case .delivered:
-            next.settle(event.seq)
+            next.settle(event.seq, event.id)
             return ended(.delivered, next, event, .fine, more)
         case .skipped:
-            next.settle(event.seq)
+            next.settle(event.seq, event.id)
             return ended(.skipped, next, event, .hold(.zero), more)
         case .rejected:
-            next.giveUp(event.seq)
+            next.giveUp(event.seq, event.id)
             return ended(.rejected, next, event, signal(result), more)
         case .failed: break
         }
@@ -63,14 +63,16 @@ package struct DeliveryDecider: Sendable {
         if !isExtra, !isProbe { next.failures += 1 }
         let planned: Duration?
         if isExtra, let retryAt = state.retryAt {
-            planned = retryAt - now
-        } else if isProbe, now - failedSince >= schedule.span {
+            // No farther off than it can have been set: the store's clock may have been set back since.
+            let longest = max(schedule.longest(failures: next.failures), RetryAfter.longest)
+            planned = min(retryAt - now, longest)
+        } else if isProbe, now - max(failedSince, trouble?.since ?? failedSince) >= schedule.span {
             planned = nil
         } else {
             planned = schedule.wait(failures: max(next.failures, 1), using: &chance)
         }
         guard let planned else {
-            next.giveUp(event.seq)
+            next.giveUp(event.seq, event.id)
             return ended(.givenUp, next, event, signal(result), more)
         }
         let wish = min(result.retryAfter ?? .zero, RetryAfter.longest)
@@ -94,7 +96,7 @@ package struct DeliveryDecider: Sendable {
             now - max(event.polledAt, trouble.since) > schedule.span
         else { return nil }
         var next = state
-        next.giveUp(event.seq)
+        next.giveUp(event.seq, event.id)
         return ended(.givenUp, next, event, .hold(.zero), more)
     }
 

@@ -18,6 +18,12 @@ package struct RetrySchedule: Hashable, Sendable {
         .milliseconds(waits.reduce(.zero, +).ms * 12 / 10)
     }
 
+    /// The longest that the wait after the `failures`-th failed attempt can be.
+    func longest(failures: Int) -> Duration {
+        guard !waits.isEmpty else { return .zero }
+        return .milliseconds(waits[min(max(failures, 1), waits.count) - 1].ms * 12 / 10)
+    }
+
     /// Uses these waits.
     package init(waits: [Duration]) {
         self.waits = Array(waits.prefix(20))

@@ -36,7 +36,8 @@ package struct PollHandler<Truth: Upstream>: Reconciling {
         guard patience > .zero else { return nil }
 
         let step = ChargeStep(watch)
-        let result = await upstream.poll(target(of: watch, step), timeout: patience)
+        var result = await upstream.poll(target(of: watch, step), timeout: patience)
+        if case .observed(let seen) = result { result = .observed(seen.told(at: held.now)) }
         // A poll that was cut off says nothing about the upstream: another worker asks again.
         if Task.isCancelled { return nil }
         let charged = await charge(watch, after: result, step, held)

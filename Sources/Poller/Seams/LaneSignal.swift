@@ -15,6 +15,13 @@ package enum LaneSignal: Hashable, Sendable {
     case slow(Duration)
     /// No usable answer; enough of these in a row open the circuit.
     case failing
+    /// Our credentials were refused for an item that had an answer before, or was never asked for:
+    /// counted as ``failing``, and the holds of a circuit that only these open grow slowly
+    /// (``CircuitHold/denialsToDouble``). It may be one item, or a key that was revoked.
+    case denied
+    /// No usable answer again from an item that had none before: alone it says nothing about the
+    /// lane. While the circuit is open already, it is held for as long as last time.
+    case stillFailing
     /// Nothing will work before a person acts: the circuit opens at once, for this long.
     case refused(Duration)
 

@@ -5,7 +5,8 @@
 -- ARGV     repair 0|1, then items, id, id, …; or lanes, rank of the first, how many
 -- RETURNS  {checked, next rank or -1, fault, fault, …}
 -- COST     about ten reads an item or lane
-local now, isRepairing = clock(), ARGV[1] == '1'
+local isRepairing = ARGV[1] == '1'
+local now, wall = clocks()
 local before = head_of_partition()
 local reply = { 0, -1 }
 local function fault(text) reply[#reply + 1] = text end
@@ -44,9 +45,9 @@ local function check_item(id)
       redis.call('ZREM', key(REST, lane), id)
       redis.call('ZREM', key('r'), id)
       redis.call('HDEL', key('f'), id)
-      redis.call('ZADD', key('h'), 'NX', int(now), id)
+      redis.call('ZADD', key('h'), 'NX', int(wall), id)
       if closed == 'dead' then
-        redis.call('ZADD', key('x'), 'NX', int(now), id)
+        redis.call('ZADD', key('x'), 'NX', int(wall), id)
       else
         redis.call('ZREM', key('x'), id)
       end
@@ -103,6 +104,13 @@ local function check_lane(name, leases)
       if isRepairing and (not score or (score > (truth + 1) * 1000 and not isParked)) then
         set(lane, 'p', nil)
         rescore(lane)
+      end
+      if not redis.call('ZSCORE', key('s'), name) then
+        fault('lane ' .. name .. ' holds items and is in no list')
+        if isRepairing then
+          set(lane, 'l', nil)
+          rescore(lane)
+        end
       end
     end
   end

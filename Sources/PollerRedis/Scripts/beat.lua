@@ -6,6 +6,8 @@
 -- RETURNS  {what, what, …}
 -- COST     one write, O(processes)
 local now, list = clock(), key('p')
+-- Nobody announces itself for so long, ms: beyond it the clock was set back since.
+local SPAN_MAX = 60000
 if ARGV[1] ~= '' then
   if tonumber(ARGV[2]) > 0 then
     redis.call('HSET', list, ARGV[1], int(now + tonumber(ARGV[2])) .. ' ' .. ARGV[3])
@@ -17,7 +19,7 @@ local reply = {}
 local all = redis.call('HGETALL', list)
 for at = 1, #all, 2 do
   local ends, what = string.match(all[at + 1], '^(%d+) (.*)$')
-  if tonumber(ends) > now then
+  if tonumber(ends) > now and tonumber(ends) <= now + SPAN_MAX then
     reply[#reply + 1] = what
   elseif ARGV[1] ~= '' then
     redis.call('HDEL', list, all[at])

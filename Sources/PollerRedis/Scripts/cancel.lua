@@ -6,7 +6,7 @@
 -- RETURNS  1, or 0 when no such item is open
 -- ERRORS   BADSEQ: something was recorded meanwhile; read again and repeat
 -- COST     about 15 commands
-local now = clock()
+local now, wall = clocks()
 local before = head_of_partition()
 local id = ARGV[1]
 local item = key('w', id)
@@ -19,7 +19,7 @@ local lease = redis.call('HGET', key('f'), id)
 local token = tonumber(lease and unpack_lease(lease) or w[5] or 0)
 record(id, ARGV[2], ARGV[3], ARGV[4])
 redis.call('HSET', item, 'g', int(token + 1), 'c', 'cancelled')
-redis.call('ZADD', key('h'), int(now), id)
+redis.call('ZADD', key('h'), int(wall), id)
 if lease then
   redis.call('ZREM', key('r'), id)
   redis.call('HDEL', key('f'), id)

@@ -10,10 +10,10 @@
 -- USES     claiming
 -- COST     one HGETALL an item and four variadic writes a lane; lanes at their limit are not even
 --          read: their score in the ready set is in the future
-local now = clock()
-local reply = { int(now), '-1', 0 }
+local now, wall, back, gap = watched_clocks()
+local reply = { int(wall), '-1', 0 }
 reply[3] = recover(now)
-claim(ARGV, now, reply)
+claim(ARGV, now, back, gap, reply)
 save_lanes(now)
-reply[2] = next_ready()
+reply[2] = next_ready(back)
 return reply

@@ -1,5 +1,34 @@
 -- Stands before the scripts that take items: the claim itself, for claim.lua and commit.lua.
 
+-- The clocks, with what has become of them since the last claim; and the gap, the last span that
+-- nobody has seen pass: {ms, wall clock time of its end}.
+--
+-- What was to end in the gap by itself has not been looked at: see commit.lua, purge.lua, trim.lua.
+local function watched_clocks()
+  local wall = clock()
+  local m = redis.call('HMGET', KEYS[1], 'back', 'seen', 'listed', 'gap', 'gapend', 'gaps')
+  local back, seen = tonumber(m[1] or 0), tonumber(m[2])
+  local now, gap = wall + back, { tonumber(m[4] or 0), tonumber(m[5] or 0) }
+  if seen and now < seen then
+    back = back + seen - now
+    now = seen
+    redis.call('HSET', KEYS[1], 'back', int(back))
+  elseif seen and now - seen > UNSEEN then
+    gap = { now - seen, wall }
+    local others = tonumber(m[5] or 0) > wall - GAPS_MEMORY and m[6] or 0
+    redis.call('HSET', KEYS[1], 'gap', int(gap[1]), 'gapend', int(wall), 'seen', int(now),
+      'gaps', int(gap[1] + others))
+  elseif not seen or now - seen >= 250 then
+    redis.call('HSET', KEYS[1], 'seen', int(now))
+  end
+  if not m[3] then
+    -- A store of an earlier release, which did not list its lanes.
+    redis.call('ZUNIONSTORE', key('s'), 2, key('a'), key('b'), 'WEIGHTS', 0, 0)
+    redis.call('HSET', KEYS[1], 'listed', 1)
+  end
+  return now, wall, back, gap
+end
+
 -- Holders close a poisonous item at five; beyond this many, none of them could.
 local GIVEN_UP = 6
 
@@ -41,8 +70,8 @@ end
 -- Appends up to `limit` due items to `reply` and leases them to `owner`.
 --
 -- `request` is {owner, most items, lease ms, interval µs (0: no rate), burst, most in flight,
--- ahead ms}: the limit is that of lanes without their own.
-local function claim(request, now, reply)
+-- ahead ms}: the limit is that of lanes without their own. Times in the reply are of the wall clock.
+local function claim(request, now, back, gap, reply)
   local owner, limit, horizon = request[1], tonumber(request[2]), now + tonumber(request[7])
   local taken, suspects, isFull = 0, false, false
   local leases, ends, lease_end = {}, {}, now + tonumber(request[3])
@@ -103,7 +132,11 @@ local function claim(request, now, reply)
           ends[#ends + 1] = lease_end
           ends[#ends + 1] = id
           -- A lane without trouble ends the list before its last two.
-          reply[#reply + 1] = { id, token, due[at + 1], start, name, private, w, lane.w, lane.s or 0 }
+          -- What nobody has seen pass does not count against an endpoint.
+          local trouble = lane.w
+          if trouble and trouble < gap[2] then trouble = math.min(trouble + gap[1], gap[2]) end
+          reply[#reply + 1] = { id, token, int(due[at + 1] - back), start - back, name, private, w,
+            trouble, lane.s or 0 }
           ids[#ids + 1] = id
           taken = taken + 1
           if interval > 0 then arrival = math.max(arrival, start) + interval end
@@ -222,10 +255,11 @@ local function claim(request, now, reply)
   end
 end
 
--- When the partition is worth a claim again: its next ready lane or the next end of a lease.
-local function next_ready()
+-- When the partition is worth a claim again, by the wall clock: its next ready lane or the next end
+-- of a lease.
+local function next_ready(back)
   local ready = head_of_partition()
   local lease = tonumber(redis.call('ZRANGE', key('r'), 0, 0, 'WITHSCORES')[2] or '')
   if lease and (not ready or lease < ready) then ready = lease end
-  return ready and int(ready) or '-1'
+  return ready and int(ready - back) or '-1'
 end

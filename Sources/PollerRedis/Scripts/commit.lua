@@ -5,15 +5,16 @@
 -- ARGV     the seven values of claim.lua, most items 0 to take none; then for each lease six:
 --          id, token, verdict (n next, c close, r rest), wait ms or reason ('' settled), wheel of the next turn
 --          (u|z), state (packed). A verdict in capitals is followed by six more: error or '',
---          signal ('' fine, h hold, s slow, f failing, r refused; in capitals of an endpoint), its
---          ms, event seq or 0, event JSON or '', and the channel to publish it on or ''. Without
+--          signal ('' fine, h hold, s slow, f failing, d denied, k still failing, r refused; in capitals of an
+--          endpoint), its ms, event seq or 0, event JSON or '', and the channel to publish it on or ''. Without
 --          an event the last two are a line for the item's log of attempts, and its ms to live
 -- RETURNS  {results, claim}: for each lease 1 (recorded, now or before) or 0 (LEASELOST: nothing
 --          written); and claim.lua's answer, or an empty list
 -- USES     claiming
 -- ERRORS   BADSEQ: an event does not follow the last one; nothing of the batch is written then
 -- COST     one HSET for an unchanged item; all else once for the batch or a lane of it
-local owner, now, items = ARGV[1], clock(), key('w')
+local owner, items = ARGV[1], key('w')
+local now, wall, back, gap = watched_clocks()
 local isClaiming = ARGV[2] ~= '0'
 local before = not isClaiming and head_of_partition() or nil
 
@@ -58,18 +59,22 @@ for index = 1, count do
   end
 end
 
--- The first and the longest hold of an open circuit, ms (CircuitHold.swift).
+-- The first and the longest hold of an open circuit, ms, and how many denials count as one silence
+-- for its growth (CircuitHold.swift).
 local UPSTREAM_HOLD, ENDPOINT_HOLD = { 1000, 60000 }, { 30000, 900000 }
+local DENIALS_TO_DOUBLE = 16
 
 -- What the attempt says about everybody in its lane (LaneSignal.swift).
 local function hear(lane, signal, span)
   local kind = string.lower(signal)
   local isEndpoint = kind ~= signal
   -- Timed until an attempt succeeds. A hold of nothing says nothing.
-  if isEndpoint and not lane.w and (kind == 'f' or span > 0) then set(lane, 'w', now) end
-  if kind == 'f' then
-    set(lane, 's', (lane.s or 0) + 1)
+  if isEndpoint and not lane.w and (kind == 'f' or kind == 'k' or span > 0) then set(lane, 'w', wall) end
+  if kind == 'f' or kind == 'd' or kind == 'k' then
+    if kind ~= 'k' then set(lane, 's', (lane.s or 0) + 1) end
+    local opens = kind == 'f' and 1 or kind == 'd' and 1 / DENIALS_TO_DOUBLE or 0
     lane.isFailing = isEndpoint and ENDPOINT_HOLD or UPSTREAM_HOLD
+    lane.opens = math.max(lane.opens or 0, opens)
   else
     set(lane, 'u', math.max(lane.u or 0, now + span))
   end
@@ -83,13 +88,25 @@ local function hear(lane, signal, span)
   rescore(lane)
 end
 
--- Opens the circuit of a lane whose attempts got no answer, longer each time.
+-- Opens the circuit of a lane whose attempts got no answer, longer each time; as long as last time
+-- when only items failed that had failed before.
 local function judge(lane)
-  if not lane.isFailing or lane.s < FAILURES_MAX or now < (lane.u or 0) then return end
+  if not lane.isFailing or (lane.s or 0) < FAILURES_MAX or now < (lane.u or 0) then return end
   local first, longest = unpack(lane.isFailing)
-  set(lane, 'u', now + math.min(longest, first * 2 ^ math.min(lane.o or 0, 6)))
-  set(lane, 'o', (lane.o or 0) + 1)
+  local opens = (lane.o or 0) + lane.opens
+  local doublings = math.floor(math.min(math.max(opens - 1, 0), 6))
+  set(lane, 'u', now + math.min(longest, first * 2 ^ doublings))
+  set(lane, 'o', opens)
   rescore(lane)
+end
+
+-- Whether an item's deadline has passed while nobody saw the time pass; it then has left what it
+-- had left before.
+local function outlives_gap(id)
+  local deadline = tonumber(redis.call('HGET', items .. id, 'x') or 0)
+  if deadline > gap[2] or deadline <= gap[2] - gap[1] then return false end
+  redis.call('HSET', items .. id, 'x', int(deadline + gap[1]))
+  return true
 end
 
 local told, done, slots, closed, dead = false, {}, {}, {}, {}
@@ -105,8 +122,8 @@ for _, index in ipairs(held) do
     error, signal = ARGV[at + 6], ARGV[at + 7]
   end
   -- Joined during the lease with a later deadline: the old one closes nothing. Look again.
-  local isProlonged = verdict == 'c' and wait == 'expired' and isMarked
-    and tonumber(redis.call('HGET', items .. id, 'x') or 0) > now
+  local isProlonged = verdict == 'c' and wait == 'expired'
+    and (isMarked and tonumber(redis.call('HGET', items .. id, 'x') or 0) > wall or outlives_gap(id))
   -- Joined by one who asks for more than was reached: what was seen is for the next look to tell.
   local isOutrun = verdict == 'c' and wait == 'reached' and isMarked
     and not string.find(redis.call('HGET', items .. id, 'i') or '', '|l$')
@@ -124,7 +141,7 @@ for _, index in ipairs(held) do
     set(lane, 's', nil)
     set(lane, 'o', nil)
     set(lane, 'w', nil)
-    lane.isFailing = false
+    lane.isFailing, lane.opens = nil, nil
   end
 
   local due
@@ -149,10 +166,10 @@ for _, index in ipairs(held) do
   else
     local reason = wait ~= '' and wait or 'settled'
     redis.call('HSET', items .. id, 'g', token, 'v', ARGV[at + 5], 'c', reason)
-    closed[#closed + 1] = now
+    closed[#closed + 1] = wall
     closed[#closed + 1] = id
     if reason == 'dead' then
-      dead[#dead + 1] = now
+      dead[#dead + 1] = wall
       dead[#dead + 1] = id
     end
   end
@@ -187,12 +204,12 @@ if told then redis.call('PUBLISH', N .. 'recorded', string.match(P, '%d+')) end
 -- Who claims knows the news by the answer; lanes are stored once for both.
 local reply = {}
 if isClaiming then
-  reply = { int(now), '-1', recover(now) }
-  claim(ARGV, now, reply)
+  reply = { int(wall), '-1', recover(now) }
+  claim(ARGV, now, back, gap, reply)
 end
 save_lanes(now)
 if isClaiming then
-  reply[2] = next_ready()
+  reply[2] = next_ready(back)
 else
   wake_if_earlier(before)
 end

@@ -5,7 +5,7 @@
 -- ARGV     lane, then pause; or resume; or limit, interval µs, burst, most in flight; or default
 -- RETURNS  1
 -- COST     about 8 commands
-local now = clock()
+local now = clocks()
 local before = head_of_partition()
 local name, verb = ARGV[1], ARGV[2]
 local lane = lane_of(name)

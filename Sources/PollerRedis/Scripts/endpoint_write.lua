@@ -9,8 +9,10 @@
 --            remove: how many removed ones are remembered
 -- RETURNS  {word, …}: {created, now ms}, {repeated, id, value, 1 when nothing has changed since},
 --          {conflict}, {exists}, {full}; {replaced, value}, {changed}; {removed}, {gone}
--- COST     at most six writes
+-- COST     at most seven writes
 local op, id, now = ARGV[1], ARGV[2], clock()
+-- A repetition writes nothing else: here is something that replicas can be waited for with.
+redis.call('HINCRBY', KEYS[1], 'confirmed', 1)
 local value = redis.call('HGET', key('g'), id)
 
 -- Above every version before and, because it is a time, above those a failover has lost.

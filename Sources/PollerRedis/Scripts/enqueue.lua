@@ -13,7 +13,7 @@ local before = head_of_partition()
 local found = {}
 for at = 1, #ARGV, 9 do
   local id = ARGV[at]
-  local w = redis.call('HMGET', key('w', id), 's', 'c', 'n', 'q', 'x', 'l', 'i')
+  local w = redis.call('HMGET', key('w', id), 's', 'c', 'n', 'q', 'x', 'l', 'i', 'r')
   if w[1] and w[1] ~= ARGV[at + 1] then
     return redis.error_reply('IDCLASH ' .. id .. ' is the id of another source')
   end
@@ -49,7 +49,7 @@ for at = 1, #ARGV, 9 do
   local w = found[at]
   local item = key('w', id)
   -- The same source twice in one batch: the second joins the first.
-  if done[id] then w = redis.call('HMGET', item, 's', 'c', 'n', 'q', 'x', 'l', 'i') end
+  if done[id] then w = redis.call('HMGET', item, 's', 'c', 'n', 'q', 'x', 'l', 'i', 'r') end
 
   local run, seq, outcome = tonumber(w[3] or 0), tonumber(w[4] or 0), 'joined'
   if not w[1] or w[2] then
@@ -77,6 +77,8 @@ for at = 1, #ARGV, 9 do
     -- It stays in the lane it is in, whatever this request calls it.
     lane = w[6]
     if deadline > tonumber(w[5]) then redis.call('HSET', item, 'x', int(deadline)) end
+    -- It is no longer there for a hint's news alone.
+    if w[8] then redis.call('HDEL', item, 'r') end
     local reach = farther(w[7], facts)
     if reach ~= w[7] then redis.call('HSET', item, 'i', reach) end
     if notify ~= '' then

@@ -7,6 +7,7 @@
 --          before it; leased, owner, end ms; or closed, reason
 -- COST     five reads, O(log n)
 local id = ARGV[1]
+local now, _, back = clocks()
 local w = redis.call('HMGET', key('w', id), 's', 'l', 'c', 'j')
 if not w[1] then return {} end
 local lane, crashes = w[2], w[4] or 0
@@ -14,13 +15,14 @@ if w[3] then return { lane, crashes, 'closed', w[3] } end
 local lease = redis.call('HGET', key('f'), id)
 if lease then
   local _, owner = unpack_lease(lease)
-  return { lane, crashes, 'leased', owner, redis.call('ZSCORE', key('r'), id) or '0' }
+  local ends = tonumber(redis.call('ZSCORE', key('r'), id) or back)
+  return { lane, crashes, 'leased', owner, int(ends - back) }
 end
 local due, wheel = redis.call('ZSCORE', key(URGENT, lane), id), URGENT
 if not due then due, wheel = redis.call('ZSCORE', key(REST, lane), id), REST end
 if not due then return { lane, crashes, 'nowhere' } end
 local ahead = redis.call('ZRANK', key(wheel, lane), id)
 if wheel == REST then
-  ahead = ahead + redis.call('ZCOUNT', key(URGENT, lane), '-inf', int(clock()))
+  ahead = ahead + redis.call('ZCOUNT', key(URGENT, lane), '-inf', int(now))
 end
-return { lane, crashes, 'waiting', int(due), wheel, ahead }
+return { lane, crashes, 'waiting', int(due - back), wheel, ahead }

@@ -3,30 +3,39 @@
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     lanes; or none and, as two numbers after '', the rank of the first and how many
--- RETURNS  {now ms, next rank or -1, lane, lane, …}; a lane is {name, waiting, overdue, oldest due
+-- RETURNS  {now ms, next rank or -1, lane, lane, …}, fewer than asked for where some were told; a lane is {name, waiting, overdue, oldest due
 --          ms or '', in flight, interval µs or '', burst, most in flight, paused 0|1, held until ms,
 --          factor in 1/1000, failures, failing since ms or 0}
--- COST     six reads a lane
-local now = clock()
+-- COST     at most nine reads a lane of the page, and those with settings on the last pages
+local now, wall, back = clocks()
 local names, following = ARGV, -1
 if ARGV[1] == '' then
-  -- The longest overdue first; then those with settings of their own that hold nothing.
+  -- The longest overdue first; then those with settings of their own that hold nothing. Ranks go on
+  -- from one list to the next; a lane that is in two is told with the first.
   local first, count = tonumber(ARGV[2]), tonumber(ARGV[3])
-  local all, seen = {}, {}
-  for _, set in ipairs({ redis.call('ZRANGE', key('b'), 0, -1), redis.call('ZRANGE', key('a'), 0, -1),
-    redis.call('SMEMBERS', key('k')) }) do
-    for _, name in ipairs(set) do
-      if not seen[name] then
-        seen[name] = true
-        all[#all + 1] = name
-      end
+  local urgent, rest = redis.call('ZCARD', key('b')), redis.call('ZCARD', key('a'))
+  local own = redis.call('SCARD', key('k'))
+  local last = math.min(first + count, urgent + rest + own) - 1
+  names = {}
+  local function add(found, ...)
+    for _, name in ipairs(found) do
+      local isTold = false
+      for _, set in ipairs({ ... }) do isTold = isTold or redis.call('ZSCORE', key(set), name) end
+      if not isTold then names[#names + 1] = name end
     end
   end
-  names = {}
-  for at = first + 1, math.min(first + count, #all) do names[#names + 1] = all[at] end
-  if first + count < #all then following = first + count end
+  if first < urgent then add(redis.call('ZRANGE', key('b'), first, math.min(last, urgent - 1))) end
+  if last >= urgent and first < urgent + rest then
+    add(redis.call('ZRANGE', key('a'), math.max(first - urgent, 0), last - urgent), 'b')
+  end
+  if last >= urgent + rest then
+    local settings = redis.call('SMEMBERS', key('k'))
+    local from = math.max(first - urgent - rest, 0) + 1
+    add({ unpack(settings, from, last - urgent - rest + 1) }, 'b', 'a')
+  end
+  if last + 1 < urgent + rest + own then following = last + 1 end
 end
-local reply = { int(now), following }
+local reply = { int(wall), following }
 for _, name in ipairs(names) do
   local lane = lane_of(name)
   local waiting, overdue, oldest = 0, 0, nil
@@ -36,9 +45,9 @@ for _, name in ipairs(names) do
     local head = tonumber(redis.call('ZRANGE', key(wheel, name), 0, 0, 'WITHSCORES')[2] or '')
     if head and (not oldest or head < oldest) then oldest = head end
   end
-  reply[#reply + 1] = { name, waiting, overdue, oldest and int(oldest) or '', int(lane.f or 0),
+  reply[#reply + 1] = { name, waiting, overdue, oldest and int(oldest - back) or '', int(lane.f or 0),
     lane.i and int(lane.i) or '', int(lane.b or 0), int(lane.m or 0), lane.x and 1 or 0,
-    int(lane.u or 0), int(factor_of(lane, now) * 1000), int(lane.s or 0),
+    int((lane.u or back) - back), int(factor_of(lane, now) * 1000), int(lane.s or 0),
     int(lane.w or 0) }
 end
 return reply

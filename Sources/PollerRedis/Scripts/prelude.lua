@@ -1,10 +1,41 @@
--- Stands before every script: the names of keys, the clock, and the arithmetic of lanes.
+-- Stands before every script: the names of keys, the clocks, and the arithmetic of lanes.
+--
+-- Two clocks. The wall clock is the server's; it may be set back or forward, or be another's after a
+-- failover. What waits, is leased or held goes by the queue's clock, which never goes back: it is
+-- the wall clock and what that has ever been set `back`, as the claims have seen it. Callers are told
+-- wall clock times alone, so that a time of the queue is told less `back`.
 --
 -- KEYS[1] is always the partition's meta key, `<namespace>m{<partition>}`; every other key is
 -- made from it, so that all of a script's keys are in one slot of a Redis Cluster.
 
 local N, P = string.match(KEYS[1], '^(.*)m({%d+})$')
 local function clock() local t = redis.call('TIME') return t[1] * 1000 + math.floor(t[2] / 1000) end
+
+-- The queue's clock and the wall clock, ms, and what is between them.
+local function clocks()
+  local wall = clock()
+  local m = redis.call('HMGET', KEYS[1], 'back', 'seen')
+  local back = math.max(tonumber(m[1] or 0), tonumber(m[2] or 0) - wall)
+  return wall + back, wall, back
+end
+
+-- Without a claim for so long, ms, nobody has seen the time pass: every process was down, or the
+-- clock was set forward. Each partition is claimed from every second.
+local UNSEEN = 60000
+-- How long after its end a gap that nobody has seen pass is counted, ms: longer than anything is kept.
+local GAPS_MEMORY = 7776000000
+
+-- The wall clock time before which things are older than `span` ms. What nobody has seen pass has
+-- made nothing older: a clock that was set forward by a month must not make us forget a month.
+local function older_than(span)
+  local wall = clock()
+  local m = redis.call('HMGET', KEYS[1], 'back', 'seen', 'gapend', 'gaps')
+  local unseen = wall + tonumber(m[1] or 0) - tonumber(m[2] or math.huge)
+  local limit = wall - span
+  if unseen > UNSEEN then limit = limit - unseen end
+  if limit < tonumber(m[3] or 0) then limit = limit - tonumber(m[4] or 0) end
+  return math.max(limit, 0)
+end
 
 -- The key of a kind (see Keys.swift), of the partition or of one item or lane in it.
 local function key(kind, name) return N .. kind .. P .. (name or '') end
@@ -107,6 +138,7 @@ end
 -- one more, nor while it is held; never while all its slots are taken or it is paused (a commit,
 -- the end of a lease or an operator will tell). A lane that holds nothing leaves its sets, and
 -- is forgotten: at once when there is nothing to remember of it, else when that is long over.
+-- Those that hold something are also in `s`, by name, so that a list finds its place again.
 local function save_lanes(now)
   local ready = { u = {}, z = {} }
   for name, lane in pairs(lanes) do
@@ -123,8 +155,16 @@ local function save_lanes(now)
         list[#list + 1] = name
       end
     end
-    local isIdle = isEmpty[REST] and (lane.f or 0) == 0 and not lane.i and not lane.x
+    local isBare = isEmpty[REST] and (lane.f or 0) == 0
       and redis.call('EXISTS', key(URGENT, name)) == 0
+    local isIdle = isBare and not lane.i and not lane.x
+    if isBare and lane.l then
+      redis.call('ZREM', key('s'), name)
+      set(lane, 'l', nil)
+    elseif not isBare and not lane.l and next(lane.rescored) then
+      redis.call('ZADD', key('s'), 0, name)
+      set(lane, 'l', 1)
+    end
     local remembers = math.max(lane.t or 0, lane.u or 0)
     if isIdle and remembers <= now and (lane.s or 0) == 0 and not lane.w
       and factor_of(lane, now) == 1 then

@@ -5,7 +5,7 @@
 -- ARGV     retention ms, most items
 -- RETURNS  how many were forgotten
 -- COST     one variadic UNLINK of three keys an item
-local oldest = clock() - tonumber(ARGV[1])
+local oldest = older_than(tonumber(ARGV[1]))
 local ids = redis.call('ZRANGE', key('h'), '-inf', int(oldest), 'BYSCORE', 'LIMIT', 0, tonumber(ARGV[2]))
 if #ids == 0 then return 0 end
 local keys = {}

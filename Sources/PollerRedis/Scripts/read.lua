@@ -5,14 +5,16 @@
 -- ARGV     id
 -- RETURNS  {} when there is none, else {hash, long values, newest event or '', due ms or ''};
 --          the first two are flat lists of field and value
--- COST     five reads
+-- COST     six reads
 local id = ARGV[1]
 local w = redis.call('HGETALL', key('w', id))
 if #w == 0 then return {} end
 local lane = redis.call('HGET', key('w', id), 'l')
+local due = redis.call('ZSCORE', key(URGENT, lane), id) or redis.call('ZSCORE', key(REST, lane), id)
+local _, _, back = clocks()
 return {
   w,
   redis.call('HGETALL', key('o', id)),
   redis.call('LINDEX', key('l', id), -1) or '',
-  redis.call('ZSCORE', key(URGENT, lane), id) or redis.call('ZSCORE', key(REST, lane), id) or '',
+  due and int(due - back) or '',
 }

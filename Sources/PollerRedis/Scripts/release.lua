@@ -5,7 +5,7 @@
 -- ARGV     owner, then for each lease two values: id, token
 -- RETURNS  for each lease 1 (given back, now or before) or 0 (LEASELOST: nothing written)
 -- COST     two reads and two writes an item
-local owner, now = ARGV[1], clock()
+local owner, now = ARGV[1], clocks()
 local before = head_of_partition()
 local results, done = {}, {}
 for at = 2, #ARGV, 2 do

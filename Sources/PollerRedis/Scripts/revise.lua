@@ -7,7 +7,7 @@
 --          (packed) as it was read, state as it is to be
 -- RETURNS  for each 1 (changed), 0 (BUSY: nothing written) or -1 (there is none)
 -- COST     four reads and about four writes an item
-local now = clock()
+local now = clocks()
 local before = head_of_partition()
 local results = {}
 for at = 2, #ARGV, 3 do

@@ -7,22 +7,11 @@
 --          quarantined, oldest due ms or -1, paused, held, circuits open, next rank or -1}; all but
 --          those of lanes are told with the first of them
 -- COST     five reads a lane, and the groups of the outbox
-local now = clock()
+local now, _, back = clocks()
 local first, count = tonumber(ARGV[1]), tonumber(ARGV[2])
 local waiting, overdue, oldest, paused, held, open = 0, 0, nil, 0, 0, 0
-local names, total = {}, 0
-local seen = {}
-for _, set in pairs(READY) do
-  for _, name in ipairs(redis.call('ZRANGE', key(set), 0, -1)) do
-    if not seen[name] then
-      seen[name] = true
-      total = total + 1
-      names[total] = name
-    end
-  end
-end
-for at = first + 1, math.min(first + count, total) do
-  local name = names[at]
+local total = redis.call('ZCARD', key('s'))
+for _, name in ipairs(redis.call('ZRANGE', key('s'), first, first + count - 1)) do
   local lane = lane_of(name)
   for wheel in pairs(READY) do
     local size = redis.call('ZCARD', key(wheel, name))
@@ -53,5 +42,5 @@ if first == 0 then
     redis.call('ZCARD', key('x')) }
 end
 return { waiting, overdue, numbers[1], numbers[2], numbers[3], numbers[4],
-  first == 0 and total or 0, numbers[5], oldest and int(oldest) or '-1', paused, held, open,
+  first == 0 and total or 0, numbers[5], oldest and int(oldest - back) or '-1', paused, held, open,
   following }

@@ -16,7 +16,7 @@ for _, id in ipairs(due) do
   if redis.call('EXISTS', ARGV[6] .. id) == 0 then missed = missed + 1 end
 end
 local function int(x) return string.format('%.0f', x) end
-redis.call('HSET', KEYS[1], 'c', ARGV[2], 'd', int(now + ARGV[4]))
+redis.call('HSET', KEYS[1], 'c', ARGV[2], 'd', int(now + ARGV[4]), 'p', ARGV[4])
 redis.call('HDEL', KEYS[1], 'o', 'u')
 if ARGV[3] == '1' then redis.call('HSET', KEYS[1], 't', int(now)) end
 if #due > 0 then redis.call('ZREM', KEYS[2], unpack(due)) end

@@ -1,16 +1,19 @@
 #!lua flags=allow-oom
 -- Takes an account's sweep when it is due and nobody else has it.
 --
--- KEYS[1]  the account's sweep: hash `o` owner, `u` until ms, `d` due ms, `c` cursor, `t` caught up ms
+-- KEYS[1]  the account's sweep: hash `o` owner, `u` until ms, `d` due ms, `c` cursor, `t` caught up ms,
+--          `p` pause to `d` ms
 -- ARGV     owner, span ms
 -- RETURNS  {1 when it is ours, cursor, caught up ms or '', now ms}
 -- COST     at most one write
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
-local f = redis.call('HMGET', KEYS[1], 'o', 'u', 'd', 'c', 't')
-local is_held = f[1] and f[1] ~= ARGV[1] and tonumber(f[2] or 0) > now
+local f = redis.call('HMGET', KEYS[1], 'o', 'u', 'd', 'c', 't', 'p')
+-- Farther ahead than anybody could have set them, the clock was set back since.
+local function is_ahead(at, most) return tonumber(at or 0) > now and tonumber(at) <= now + most end
+local is_held = f[1] and f[1] ~= ARGV[1] and is_ahead(f[2], ARGV[2])
 local ours = 0
-if not is_held and tonumber(f[3] or 0) <= now then
+if not is_held and not is_ahead(f[3], f[6] or 3600000) then
   ours = 1
   redis.call('HSET', KEYS[1], 'o', ARGV[1], 'u', string.format('%.0f', now + ARGV[2]))
 end

@@ -23,7 +23,7 @@ end
 -- Without a group nobody has read anything yet.
 local groups = redis.call('XINFO', 'GROUPS', stream)
 if #groups == 0 then return 0 end
-local keep = int(math.max(clock() - tonumber(ARGV[1]), 0)) .. '-0'
+local keep = int(older_than(tonumber(ARGV[1]))) .. '-0'
 for _, group in ipairs(groups) do
   local facts = {}
   for at = 1, #group, 2 do facts[group[at]] = group[at + 1] end

@@ -21,7 +21,7 @@ package struct MemoryHarness: StoreHarness {
 
     package var watches: any WatchStore & Outbox { store }
 
-    package var deliveries: any DeliveryQueue & DeliveryBook { queue }
+    package var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { queue }
 
     package var endpoints: any EndpointStore { registry }
 
@@ -31,6 +31,12 @@ package struct MemoryHarness: StoreHarness {
 
     package func advance(by duration: Duration) {
         time.advance(by: duration)
+    }
+
+    package func step(by duration: Duration) {
+        time.step(by: duration)
+        store.follow(duration)
+        queue.follow(duration)
     }
 
     package func partition(of lane: LaneID) -> Int {

@@ -2,6 +2,29 @@ import Poller
 
 extension QueueConformance {
     static let enqueueing: [ConformanceCase] = [
+        ConformanceCase("a source watched anew after it was forgotten has events of its own") {
+            bench in
+            let key = bench.key("1")
+            let home = bench.partition(of: key)
+            let day = 86_400_000
+            // Beyond the time in which the first releases recorded.
+            try await bench.advance(ms: 60 * day)
+            var ids: [EventID] = []
+            for _ in 0..<2 {
+                try bench.equal(try await bench.enqueue(key).outcome, .created, "outcome")
+                let lease = try await bench.take(key)
+                _ = try await bench.commit(lease, .close(.settled), status: "consumed")
+                let log = try await bench.watches.events(of: key, after: 0, limit: 9)
+                try bench.equal(log.map(\.seq), [1], "seq")
+                ids += log.map(\.id)
+                try await bench.advance(ms: 45 * day)
+                // Only time that a claim has seen pass makes anything older.
+                try bench.equal(try await bench.claim(in: home).leases.count, 0, "leases")
+                try await bench.advance(ms: 2000)
+                while try await bench.watches.purge(partition: home, retention: .seconds(1)) {}
+            }
+            try bench.equal(Set(ids).count, 2, "different ids of \(ids)")
+        },
         ConformanceCase("a new watch is created with run 1 and is due at once") { bench in
             let key = bench.key("1")
             let result = try await bench.enqueue(key)

@@ -93,6 +93,21 @@ extension QueueConformance {
                 try bench.equal(snapshot.watch.seq, 1, "seq")
             }
         },
+        ConformanceCase("who joins what a hint has opened has a watch like any other") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key, timeout: .seconds(5))
+            _ = try await bench.commit(
+                try await bench.take(key),
+                .close(.expired),
+                status: "pending"
+            )
+            _ = try await bench.watches.hint(key)
+            let joined = try await bench.enqueue(key, timeout: .seconds(3600))
+            try bench.equal(joined.outcome, .joined, "outcome")
+            let watch = try await bench.take(key).item
+            try bench.equal(watch.reopenedSeq, nil, "seq when it was opened")
+            try bench.equal(watch.deadline - watch.createdAt, .seconds(3600), "span")
+        },
         ConformanceCase("a hint leaves closed what has ended, was reached, stopped or is dead") {
             bench in
             for reason in ClosedReason.allCases where !reason.opensOnHint {

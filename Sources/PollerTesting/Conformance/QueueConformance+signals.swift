@@ -224,6 +224,45 @@ extension QueueConformance {
             let report = try await bench.report(keys[0])
             try bench.equal(report.heldUntil, report.now + .seconds(1), "held until")
         },
+        ConformanceCase("an item that fails again and again opens no circuit") { bench in
+            let keys = bench.keys(0..<3)
+            try await bench.enqueue(keys)
+            for _ in 0..<12 { try await bench.attempt(keys[0], .stillFailing) }
+            let report = try await bench.report(keys[0])
+            try bench.equal(report.circuit, .closed, "circuit")
+            try bench.equal(report.failures, 0, "failures")
+            try bench.equal(report.heldUntil, nil, "held until")
+        },
+        ConformanceCase("an item that fails again holds an open circuit no longer than before") {
+            bench in
+            let keys = bench.keys(0..<3)
+            _ = try await bench.openCircuit(keys)
+            var holds: [Int64?] = []
+            for signal in [LaneSignal.stillFailing, .stillFailing, .failing, .stillFailing] {
+                try await bench.advance(ms: 2000)
+                try await bench.attempt(keys[0], signal)
+                let report = try await bench.report(keys[0])
+                holds.append(report.heldUntil.map { ($0 - report.now).ms })
+            }
+            try bench.equal(holds, [1000, 1000, 2000, 2000], "holds")
+        },
+        ConformanceCase("denials of different items open the circuit, whose holds grow slowly") {
+            bench in
+            let keys = bench.keys(0..<3)
+            try await bench.enqueue(keys)
+            for _ in 0..<9 { try await bench.attempt(keys[0], .denied) }
+            try bench.equal(try await bench.report(keys[0]).circuit, .closed, "after nine")
+            var holds: [Int64?] = []
+            for _ in 0..<33 {
+                try await bench.attempt(keys[0], .denied)
+                let report = try await bench.report(keys[0])
+                try bench.equal(report.circuit, .open, "circuit")
+                holds.append(report.heldUntil.map { ($0 - report.now).ms })
+                try await bench.advance(ms: 2000)
+            }
+            try bench.equal(holds.prefix(31), Array(repeating: 1000, count: 31)[...], "holds")
+            try bench.equal(holds.suffix(2), [2000, 2000], "the last holds")
+        },
         ConformanceCase("failures of attempts in flight do not lengthen the hold") { bench in
             let keys = bench.keys(0..<15)
             try await bench.enqueue(keys)

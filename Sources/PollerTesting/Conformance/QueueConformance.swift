@@ -4,5 +4,5 @@ package enum QueueConformance {
     package static let allCases: [ConformanceCase] =
         enqueueing + charging + claiming + fencing + committing + hinting + lanes + outbox + reading
         + deliveries + outcomes + priorities + turns + ahead + control + slowing + circuits + poison
-        + quarantine + explaining + fusing + members + registry
+        + quarantine + explaining + fusing + members + registry + clocks
 }

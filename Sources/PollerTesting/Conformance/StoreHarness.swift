@@ -5,7 +5,7 @@ package protocol StoreHarness: Sendable {
     /// The store of watches with its outbox.
     var watches: any WatchStore & Outbox { get }
     /// The queue of deliveries.
-    var deliveries: any DeliveryQueue & DeliveryBook { get }
+    var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { get }
     /// The registered endpoints.
     var endpoints: any EndpointStore { get }
     /// The lanes of the watches.
@@ -13,8 +13,12 @@ package protocol StoreHarness: Sendable {
     /// The processes that have announced themselves.
     var members: any Membership { get }
 
-    /// Moves the clock all of them read forward; it stands still otherwise.
+    /// Lets time pass while processes live: moves the clock all of them read forward; it stands still
+    /// otherwise.
     func advance(by duration: Duration) async throws
+
+    /// Sets the clock of the store's server forward or back: no time passes.
+    func step(by duration: Duration) async throws
 
     /// The partition a lane lives in, of watches and of deliveries alike.
     func partition(of lane: LaneID) -> Int

@@ -11,11 +11,12 @@ struct LaneHealth: Sendable {
     /// Of an endpoint: the first attempt that failed since one succeeded.
     private(set) var failingSince: Timestamp?
     /// How often the circuit has opened since it was closed last.
-    private var opens = 0
+    private var opens = 0.0
     /// The factor at the last `slow`, and when its hold ends.
     private var slowed: (factor: Double, until: Timestamp)?
-    /// The last word of the batch that is being committed is a failure, not an answer.
-    private var isShaken = false
+    /// What the failures count that the batch which is being committed has told since its last
+    /// answer; nil without any.
+    private var failed: Double?
 
     /// A lane about which nothing is known.
     init(circuit: CircuitHold = .upstream, flaws: Set<QueueFlaw> = []) {
@@ -23,9 +24,18 @@ struct LaneHealth: Sendable {
         self.flaws = flaws
     }
 
-    /// What a claim tells about it.
-    var trouble: LaneTrouble? {
-        failingSince.map { LaneTrouble(failures: failures, since: $0) }
+    /// What a claim tells about it; what nobody has seen pass does not count against it.
+    func trouble(_ gap: ClockGap) -> LaneTrouble? {
+        failingSince.map { since in
+            let counted = since < gap.end ? min(since + gap.span, gap.end) : since
+            return LaneTrouble(failures: failures, since: counted)
+        }
+    }
+
+    /// Follows a clock that was set back.
+    mutating func shift(by span: Duration) {
+        heldUntil = heldUntil + span
+        slowed = slowed.map { ($0.factor, $0.until + span) }
     }
 
     /// Lets attempts go out at once, whatever holds them.
@@ -52,7 +62,7 @@ struct LaneHealth: Sendable {
             if !flaws.contains(.neverForgivesTrouble) { failingSince = nil }
             failures = 0
             opens = 0
-            isShaken = false
+            failed = nil
         case .hold(let span): hold(span, now)
         case .slow(let span):
             let half = max(LaneSignal.factorMin, factor(now) / 2)
@@ -66,7 +76,14 @@ struct LaneHealth: Sendable {
             hold(span, now)
         case .failing:
             failures += 1
-            isShaken = true
+            failed = 1
+        case .denied:
+            failures += 1
+            failed = max(failed ?? 0, 1 / Double(CircuitHold.denialsToDouble))
+        case .stillFailing where flaws.contains(.blamesTheLaneForOneItem):
+            apply(.failing, now: now)
+        case .stillFailing:
+            failed = failed ?? 0
         case .refused(let span):
             failures = max(failures, LaneSignal.failuresMax)
             hold(span, now)
@@ -75,10 +92,11 @@ struct LaneHealth: Sendable {
 
     /// Opens the circuit after a batch of signals, unless something holds the lane already.
     mutating func endBatch(now: Timestamp) {
-        defer { isShaken = false }
-        guard isShaken, isProbed, now >= heldUntil, !flaws.contains(.neverOpens) else { return }
-        hold(flaws.contains(.neverDoublesHolds) ? circuit.first : circuit.span(opens: opens), now)
-        opens += 1
+        defer { failed = nil }
+        guard let failed, isProbed, now >= heldUntil, !flaws.contains(.neverOpens) else { return }
+        opens += failed
+        let span = circuit.span(opens: opens)
+        hold(flaws.contains(.neverDoublesHolds) ? circuit.first : span, now)
     }
 
     private mutating func hold(_ span: Duration, _ now: Timestamp) {
@@ -91,7 +109,7 @@ extension LaneSignal {
     fileprivate var isTrouble: Bool {
         switch self {
         case .fine: false
-        case .failing: true
+        case .failing, .denied, .stillFailing: true
         case .hold(let span), .slow(let span), .refused(let span): span > .zero
         }
     }

@@ -18,6 +18,11 @@ struct LaneRate: Hashable, Sendable {
         return Timestamp(ms: max(0, (earliest + 999) / 1000))
     }
 
+    /// Follows a clock that was set back.
+    mutating func shift(by span: Duration) {
+        arrivalUs = max(0, arrivalUs + span.ms * 1000)
+    }
+
     /// Counts an item that starts at an instant, at a share of the full rate.
     mutating func take(_ limit: LaneLimit, factor: Double, at start: Timestamp) {
         let interval = Int64((Double(limit.intervalUs) / factor).rounded())

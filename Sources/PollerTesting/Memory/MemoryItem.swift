@@ -28,6 +28,25 @@ struct MemoryItem<Record: Sendable>: Sendable {
     var phase: Phase
     var record: Record
 
+    /// Follows a clock that was set back.
+    mutating func shift(by span: Duration) {
+        switch phase {
+        case .waiting(let due, let isUrgent):
+            phase = .waiting(due: due + span, isUrgent: isUrgent)
+        case .leased(let lease):
+            phase = .leased(
+                MemoryLease(
+                    owner: lease.owner,
+                    due: lease.due + span,
+                    isUrgent: lease.isUrgent,
+                    endsAt: lease.endsAt + span,
+                    hinted: lease.hinted
+                )
+            )
+        case .closed: break
+        }
+    }
+
     /// How a lease of this item stands.
     func standing(of ref: LeaseRef) -> LeaseStanding {
         guard ref.token == token else { return .lost }

@@ -66,6 +66,15 @@ struct MemoryLane: Sendable {
             : rest.count(before: place) + urgent.count(dueAt: now)
     }
 
+    /// Follows a clock that was set back.
+    mutating func shift(by span: Duration) {
+        urgent.shift(by: span)
+        rest.shift(by: span)
+        health.shift(by: span)
+        rate.shift(by: span)
+        turns = turns.mapValues { Turn(servedAt: $0.servedAt + span, number: $0.number) }
+    }
+
     // MARK: Limits
 
     /// The limit that holds, given the default.

@@ -128,7 +128,7 @@ extension MemoryPartition {
                 startsAt: flaws.contains(.startsAheadAtOnce) ? now : startsAt,
                 endsAt: endsAt,
                 crashes: item.crashes,
-                trouble: self[lane].health.trouble
+                trouble: self[lane].health.trouble(gap)
             )
             hand.take(lease, countsCrashes: !flaws.contains(.ignoresCrashes))
         }

@@ -26,6 +26,8 @@ struct MemoryPartition<Record: Sendable>: Sendable {
     var turns = 0
     /// Counts the claims that found both urgent items and others.
     var contests = 0
+    /// The last span that nobody has seen pass.
+    private(set) var gap = ClockGap()
 
     /// An empty partition.
     init(number: Int, circuit: CircuitHold, flaws: Set<QueueFlaw>) {
@@ -53,6 +55,24 @@ struct MemoryPartition<Record: Sendable>: Sendable {
         guard let ready = nextReady(now), told.map({ ready < $0 }) ?? true else { return false }
         told = ready
         return true
+    }
+
+    // MARK: Clocks
+
+    /// Follows a clock that was set forward or back.
+    ///
+    /// Set back, what waits, is leased or held moves with it, and nothing has changed. Set forward,
+    /// that comes too early, which does no harm; what would end by itself waits for it to pass.
+    mutating func follow(_ span: Duration, to now: Timestamp) {
+        guard span < .zero else {
+            if !flaws.contains(.endsThingsInGaps) { gap = ClockGap(span: span, end: now) }
+            return
+        }
+        if flaws.contains(.freezesWithTheClock) { return }
+        for id in items.keys { items[id]?.shift(by: span) }
+        for lane in lanes.keys { self[lane].shift(by: span) }
+        leaseEnds = leaseEnds.mapValues { $0 + span }
+        told = told.map { $0 + span }
     }
 
     // MARK: Ending a lease

@@ -26,7 +26,7 @@ package final class MemoryStore: WatchStore, Outbox {
             let partition = commits.first?.ref.partition ?? 0
             var recorded: [(Event, [NotifyURL])] = []
             let results = try queue.commit(
-                commits.map { prolonged($0, now: now) },
+                commits.map { prolonged(outlivingGap($0), now: now) },
                 now: now,
                 check: { record, change throws(StoreError) in
                     guard let event = change.event, event.seq != record.seq + 1 else { return }
@@ -42,6 +42,29 @@ package final class MemoryStore: WatchStore, Outbox {
                 arrived.insert(partition)
             }
             return results
+        }
+
+        /// A deadline that has passed while nobody saw the time pass closes nothing: the watch has
+        /// left what it had left before, and is looked at again.
+        private mutating func outlivingGap(_ commit: Commit<WatchChange>) -> Commit<WatchChange> {
+            guard commit.verdict == .close(.expired), queue.hasPartition(commit.ref.partition)
+            else { return commit }
+            let partition = queue[commit.ref.partition]
+            guard partition.standing(of: commit.ref) == .held,
+                let deadline = partition.items[commit.ref.id]?.record.deadline,
+                partition.gap.holds(deadline)
+            else { return commit }
+            queue[commit.ref.partition].update(commit.ref.id) { $0.outlive(partition.gap.span) }
+            return Commit(
+                ref: commit.ref,
+                verdict: .next(after: .zero),
+                change: WatchChange(
+                    state: commit.change.state,
+                    lastError: commit.change.lastError
+                ),
+                signal: commit.signal,
+                isUrgent: commit.isUrgent
+            )
         }
 
         /// A watch joined during the lease with a later deadline or a farther goal is not closed by
@@ -118,6 +141,13 @@ package final class MemoryStore: WatchStore, Outbox {
         arrivalNews.sendLoss()
     }
 
+    /// Follows a clock that was set forward or back by a span.
+    package func follow(_ span: Duration) {
+        changing { state, now in
+            for partition in 0..<partitions { state.queue[partition].follow(span, to: now) }
+        }
+    }
+
     // MARK: LeaseQueue
 
     package func claim(_ request: ClaimRequest) async throws(StoreError) -> Claim<Watch> {
@@ -156,7 +186,8 @@ package final class MemoryStore: WatchStore, Outbox {
 
     package func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
         changing { state, now in
-            state.queue[partition].purge(closedAt: Timestamp(ms: now.ms - retention.ms))
+            let gap = state.queue[partition].gap
+            return state.queue[partition].purge(closedAt: gap.olderThan(retention, at: now))
         }
     }
 
@@ -177,8 +208,20 @@ package final class MemoryStore: WatchStore, Outbox {
         }
     }
 
+    package func hold(
+        partition: Int,
+        consumer: OwnerID,
+        _ ids: [String]
+    ) async throws(StoreError) {
+        changing { state, now in state.outbox[partition].hold(Set(ids), now: now) }
+    }
+
     package func acknowledge(partition: Int, _ ids: [String]) async throws(StoreError) {
         changing { state, _ in state.outbox[partition].acknowledge(Set(ids)) }
+    }
+
+    package func settled(partition: Int) async throws(StoreError) -> Timestamp {
+        reading { state, now in state.outbox[partition].settled ?? now }
     }
 
     package func entries(
@@ -199,7 +242,8 @@ package final class MemoryStore: WatchStore, Outbox {
 
     package func trim(partition: Int, retention: Duration) async throws(StoreError) {
         changing { state, now in
-            state.outbox[partition].trim(before: Timestamp(ms: now.ms - retention.ms))
+            let gap = state.queue[partition].gap
+            state.outbox[partition].trim(before: gap.olderThan(retention, at: now))
         }
     }
 

@@ -36,6 +36,11 @@ struct MemoryWheel: Sendable {
         places.removeFirst()
     }
 
+    /// Follows a clock that was set back.
+    mutating func shift(by span: Duration) {
+        places = places.map { Place(due: $0.due + span, id: $0.id) }
+    }
+
     /// How many items come before a place.
     func count(before place: Place) -> Int {
         firstIndex { $0 >= place }

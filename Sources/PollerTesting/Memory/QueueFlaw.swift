@@ -77,11 +77,13 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     /// A process that left is still listed.
     case keepsDepartedMembers
 
-    /// Only deliveries show it, or who tells them; the simulation, which is of watches, cannot.
-    package var isOfDeliveries: Bool {
+    /// Only deliveries show it, who tells them, or a clock that is set; the simulation, which is of
+    /// watches under a clock that runs, cannot.
+    package var isBeyondSimulation: Bool {
         switch self {
         case .losesAttempts, .settlesWhatIsSetAside, .revisesBlindly, .losesNamedEvents,
-            .neverForgivesTrouble, .notesForAnyHistory, .forgetsWhoIsAtWork:
+            .neverForgivesTrouble, .notesForAnyHistory, .forgetsWhoIsAtWork,
+            .freezesWithTheClock, .endsThingsInGaps:
             true
         default: false
         }

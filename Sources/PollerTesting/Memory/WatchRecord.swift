@@ -62,6 +62,7 @@ struct WatchRecord: Sendable {
         goal = goal.farther(new.goal)
         clientSecret = new.clientSecret ?? clientSecret
         charge = charge.flatMap { $0.isNothing ? nil : $0 } ?? new.charge ?? charge
+        reopenedSeq = nil
     }
 
     /// Starts a closed watch again; its events go on counting.

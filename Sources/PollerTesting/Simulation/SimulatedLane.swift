@@ -17,7 +17,7 @@ struct SimulatedLane {
     var isPaused = false
     private(set) var heldUntil = Timestamp(ms: 0)
     private(set) var failures = 0
-    private var opens = 0
+    private var opens = 0.0
     private var slowFactor = 1.0
     private var slowUntil = Timestamp(ms: 0)
     /// The latest theoretical arrival time of the next start that a store may believe in.
@@ -71,24 +71,26 @@ struct SimulatedLane {
 
     /// Takes in the signals of one batch of commits, in their order.
     mutating func hear(_ signals: [LaneSignal], _ now: Timestamp) {
-        var isShaken = false
+        var (isShaken, counts) = (false, 0.0)
         for signal in signals {
             switch signal {
-            case .fine: (failures, opens, isShaken) = (0, 0, false)
+            case .fine: (failures, opens, isShaken, counts) = (0, 0, false, 0)
             case .hold(let span): heldUntil = max(heldUntil, now + span)
             case .slow(let span):
                 if now >= slowUntil { slowFactor = max(1.0 / 32, factor(now) / 2) }
                 slowUntil = max(slowUntil, now + span)
                 heldUntil = max(heldUntil, now + span)
-            case .failing: (failures, isShaken) = (failures + 1, true)
+            case .failing: (failures, isShaken, counts) = (failures + 1, true, 1)
+            case .denied: (failures, isShaken, counts) = (failures + 1, true, max(counts, 1.0 / 16))
+            case .stillFailing: isShaken = true
             case .refused(let span):
                 failures = max(failures, 10)
                 heldUntil = max(heldUntil, now + span)
             }
         }
         guard isShaken, failures >= 10, now >= heldUntil else { return }
-        heldUntil = now + .seconds(min(60, 1 << min(opens, 6)))
-        opens += 1
+        opens += counts
+        heldUntil = now + .seconds(min(60, 1 << Int(min(max(opens - 1, 0), 6))))
     }
 
     /// Lets the lane go on as if nothing had happened; what it has started still counts.

@@ -22,4 +22,9 @@ package final class VirtualTime: StoreTime {
     package func advance(by duration: Duration) {
         current.withLock { $0 = $0 + max(duration, .zero) }
     }
+
+    /// Sets the clock forward or back, as an operator or a failover does: no time passes.
+    package func step(by duration: Duration) {
+        current.withLock { $0 = $0 + duration }
+    }
 }

@@ -105,13 +105,15 @@ package struct StripeUpstream: Upstream {
         } catch {
             return .malformed("\(error)")
         }
+        let now = wallClock()
         return .observed(
             Observation(
                 status: status,
                 rank: StripeStatuses.rank(status, of: watch.key.kind, usage: facts.usage),
                 object: RawJSON(unchecked: text),
                 detail: facts.detail.text,
-                expiresAt: expiry.expiresAt(facts, of: watch.key.kind, now: wallClock())
+                expiresAt: expiry.expiresAt(facts, of: watch.key.kind, now: now),
+                toldAt: now
             )
         )
     }

@@ -82,6 +82,7 @@ class Cluster:
         apis: int = 1,
         store: str = "standalone",
         fsync: str = "always",
+        redis_env: dict[str, str] | None = None,
     ):
         self._folder = tempfile.TemporaryDirectory(prefix="poller-e2e-")
         root = Path(self._folder.name)
@@ -94,6 +95,8 @@ class Cluster:
         self._sizes = (workers, notifiers, apis)
         self._store = store
         self._fsync = fsync
+        # Of a single server alone, such as what fakes its clock.
+        self._redis_options = {"env": redis_env} if redis_env else {}
         self._data = root / "redis"
 
     def __enter__(self) -> "Cluster":
@@ -106,7 +109,9 @@ class Cluster:
         return self
 
     def _start(self) -> None:
-        self.redis = STORES[self._store](self.logs, self._data, fsync=self._fsync)
+        self.redis = STORES[self._store](
+            self.logs, self._data, fsync=self._fsync, **self._redis_options
+        )
         self.processes += self.redis.processes
         self.redis.start()
         sandbox = self._add(

@@ -40,6 +40,7 @@ class RedisServer(Process):
         fsync: str = "always",
         port: int | None = None,
         options: dict[str, str] | None = None,
+        env: dict[str, str] | None = None,
     ):
         self.port = port or free_port()
         data.mkdir(parents=True, exist_ok=True)
@@ -55,7 +56,7 @@ class RedisServer(Process):
         command = ["redis-server"]
         for option, value in settings.items():
             command += [f"--{option}", *value.split()] if value else [f"--{option}", ""]
-        super().__init__(name, command, logs)
+        super().__init__(name, command, logs, env)
         self.url = f"redis://127.0.0.1:{self.port}/0"
 
     @property

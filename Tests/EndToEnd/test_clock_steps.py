@@ -1,0 +1,84 @@
+"""Redis' clock is set back and forward under a running cluster: nothing freezes, nothing ends."""
+
+import time
+
+import pytest
+
+from harness.cluster import Cluster
+from harness.faked_clock import IS_HERE, FakedClock
+
+HOUR_S = 3600
+DAY_S = 24 * HOUR_S
+
+pytestmark = pytest.mark.skipif(not IS_HERE, reason="needs a C compiler on Linux")
+
+
+@pytest.fixture
+def faked(chaos, tmp_path) -> tuple[Cluster, FakedClock]:
+    clock = FakedClock(tmp_path / "clock")
+    return chaos(redis_env=clock.env), clock
+
+
+@pytest.mark.parametrize("step_s", [-HOUR_S, -DAY_S])
+def test_a_clock_set_back_freezes_nothing(faked, step_s):
+    cluster, clock = faked
+    old, settled = cluster.sandbox.create_sources(2)
+    for source in (old, settled):
+        cluster.enqueue(source)
+        cluster.wait_status(source, "pending")
+    clock.set(step_s)
+    with cluster.redis.client() as client:
+        behind = time.time() - client.time()[0]
+        assert abs(behind + step_s) < 60, f"the clock of Redis is {behind:.0f} s behind"
+
+    # A new watch, a hint, and what waited before: none of them waits for the clock to catch up.
+    (new,) = cluster.sandbox.create_sources(1)
+    cluster.enqueue(new)
+    cluster.wait_status(new, "pending", timeout_s=5)
+    for source in (new, settled):
+        cluster.sandbox.set_status(source, "chargeable")
+    assert cluster.api.request("POST", f"/v1/watches/{settled}/poll").ok
+    cluster.wait_status(settled, "chargeable", timeout_s=5)
+    cluster.wait_status(new, "chargeable", timeout_s=20)
+    cluster.sandbox.set_status(old, "consumed")
+    cluster.wait_status(old, "consumed", timeout_s=30)
+    cluster.wait_delivered([old, new, settled], timeout_s=20)
+
+    # A worker that dies meanwhile leaves a lease that ends in its time.
+    fault = cluster.sandbox.fault("hang", match=f"/v1/sources/{new}", times=1)
+    assert cluster.api.request("POST", f"/v1/watches/{new}/poll").ok
+    cluster.workers[0].kill9()
+    cluster.sandbox.clear_fault(fault)
+    cluster.sandbox.set_status(new, "consumed")
+    cluster.wait_status(new, "consumed", timeout_s=30)
+    clock.set(0)
+    cluster.sandbox.set_status(settled, "consumed")
+    cluster.wait_status(settled, "consumed", timeout_s=30)
+    cluster.verify([old, new, settled])
+    assert cluster.fsck().returncode == 0
+
+
+def test_a_clock_set_forward_forgets_and_expires_nothing(faked):
+    cluster, clock = faked
+    waiting, done = cluster.sandbox.create_sources(2)
+    cluster.enqueue(waiting, timeout="1h")
+    cluster.wait_status(waiting, "pending")
+    cluster.sandbox.set_status(done, "consumed")
+    cluster.enqueue(done)
+    cluster.wait_status(done, "consumed")
+    cluster.wait_delivered([waiting, done], mail=False)
+    clock.set(60 * DAY_S)
+    # Retention has looked at every partition by then, and each watch has been polled.
+    time.sleep(35)
+    assert cluster.api.watch(done)["status"] == "consumed"
+    watch = cluster.api.watch(waiting)
+    assert watch["state"] == "open", watch
+    cluster.sandbox.set_status(waiting, "consumed")
+    cluster.wait_status(waiting, "consumed", timeout_s=30)
+    cluster.wait_delivered([waiting], timeout_s=20)
+    clock.set(0)
+    (new,) = cluster.sandbox.create_sources(1)
+    cluster.enqueue(new)
+    cluster.wait_status(new, "pending", timeout_s=10)
+    cluster.verify([waiting, done])
+    assert cluster.fsck().returncode == 0

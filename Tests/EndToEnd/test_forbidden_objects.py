@@ -1,0 +1,60 @@
+"""Objects that the key may not see stand beside others that it may: those go on as if alone."""
+
+import time
+
+from harness.cluster import Cluster
+from harness.waiting import wait_until
+
+FORBIDDEN, GOOD = 20, 50
+# The limits that users have: the suite's own would hide a lane that is held.
+USERS_LIMITS = {"POLLER_LANE_RATE": "20", "POLLER_LANE_BURST": "5", "POLLER_LANE_CONCURRENCY": "20"}
+
+
+def test_forbidden_objects_do_not_stop_the_others_of_their_lane(chaos):
+    cluster: Cluster = chaos(env=USERS_LIMITS, listen=False)
+    sources = cluster.sandbox.create_sources(FORBIDDEN + GOOD)
+    forbidden, good = sources[:FORBIDDEN], sources[FORBIDDEN:]
+    for source in forbidden:
+        cluster.sandbox.fault("status", f"/v1/sources/{source}", status=403)
+    # The forbidden first: nothing of the lane has been answered when they are refused.
+    for source in forbidden + good:
+        cluster.enqueue(source, policy="standard", notify=[])
+
+    def unseen() -> list[str]:
+        return [source for source in good if cluster.api.watch(source)["status"] != "pending"]
+
+    wait_until(lambda: not unseen(), 30, "every good source polled")
+
+    # It stays so while the forbidden are refused again and again.
+    changed, refused = good[-5:], sum(len(cluster.sandbox.polls(source)) for source in forbidden)
+    for source in changed:
+        cluster.sandbox.set_status(source, "chargeable")
+    began = time.monotonic()
+    for source in changed:
+        assert cluster.api.request("POST", f"/v1/watches/{source}/poll").ok
+        cluster.wait_status(source, "chargeable", timeout_s=10)
+    print(f"{len(changed)} changes seen in {time.monotonic() - began:.1f} s")
+    assert refused >= FORBIDDEN
+
+    # Nothing was said about the payments that nobody could see.
+    for source in forbidden:
+        assert cluster.api.events(source) == []
+        assert "credentials refused" in cluster.api.watch(source)["last_error"]
+
+
+def test_a_revoked_key_is_probed_and_its_return_is_noticed(chaos):
+    cluster: Cluster = chaos(env=USERS_LIMITS, listen=False)
+    sources = cluster.sandbox.create_sources(30)
+    fault = cluster.sandbox.fault("status", "/v1/sources/", status=401)
+    for source in sources:
+        cluster.enqueue(source, policy="interactive", notify=[])
+
+    def circuit() -> str:
+        lanes = cluster.api.get("/v1/lanes")["data"]
+        return lanes[0]["circuit"] if lanes else ""
+
+    wait_until(lambda: circuit() in ("open", "probing"), 20, "the lane's circuit opened")
+    cluster.sandbox.clear_fault(fault)
+    for source in sources:
+        cluster.wait_status(source, "pending", timeout_s=70)
+    assert circuit() == "closed"

@@ -1,0 +1,90 @@
+import Poller
+import PollerRedis
+import PollerTesting
+import RedisClient
+import Testing
+
+/// What a page costs Redis beside few lanes and beside many, in the same run.
+@Suite("reading costs what a page costs", .timeLimit(.minutes(2)))
+struct ListCostTests {
+    private static let few = 100
+    private static let many = 10_000
+
+    @Test("a page of watches, of lanes and of counts does not grow with the lanes of the store")
+    func pages() async throws {
+        let small = try await costs(lanes: Self.few)
+        let large = try await costs(lanes: Self.many)
+        for (name, cost) in large {
+            let before = try #require(small[name])
+            // A hundred times the lanes: whatever looks at all of them costs some fifty times more.
+            #expect(cost < before * 8 + 50, "\(name): \(before) → \(cost) µs a page")
+        }
+    }
+
+    @Test("every watch of many lanes is listed once while nothing moves")
+    func complete() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client)
+            try await enqueue(harness, lanes: 700)
+            var seen: [SourceID] = []
+            var cursor: String?
+            repeat {
+                let page = try await harness.store.list(ListQuery(limit: 37, cursor: cursor))
+                seen += page.items.map(\.watch.key.source)
+                cursor = page.next
+            } while cursor != nil
+            #expect(seen.count == 700)
+            #expect(Set(seen).count == 700)
+            #expect(try await harness.store.stats().lanes == 700)
+            var lanes: Set<LaneID> = []
+            repeat {
+                let page = try await harness.store.lanes(limit: 50, cursor: cursor)
+                lanes.formUnion(page.items.map(\.lane))
+                cursor = page.next
+            } while cursor != nil
+            #expect(lanes.count == 700)
+        }
+    }
+
+    /// µs of Redis for a page of each kind, the mean of some.
+    private func costs(lanes: Int) async throws -> [String: Double] {
+        var costs: [String: Double] = [:]
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client)
+            try await enqueue(harness, lanes: lanes)
+            costs["watches"] = try await cost(client) {
+                _ = try await harness.store.list(ListQuery(limit: 10))
+            }
+            costs["lanes"] = try await cost(client) {
+                _ = try await harness.store.lanes(limit: 10, cursor: nil)
+            }
+        }
+        return costs
+    }
+
+    private func cost(
+        _ client: RedisClient,
+        _ read: () async throws -> Void
+    ) async throws -> Double {
+        let rounds = 20
+        try await read()
+        _ = try await client.send(RedisCommand("CONFIG", ["RESETSTAT"]))
+        for _ in 0..<rounds { try await read() }
+        let stats = try await client.send(RedisCommand("INFO", ["commandstats"])).string ?? ""
+        let used = try #require(stats.firstMatch(of: /cmdstat_evalsha:calls=\d+,usec=(\d+)/)?.1)
+        return Double(used).map { $0 / Double(rounds) } ?? .infinity
+    }
+
+    private func enqueue(_ harness: RedisHarness, lanes: Int) async throws {
+        let watches = try (0..<lanes).map { number in
+            try NewWatch(
+                key: WatchKey(
+                    account: AccountID(unchecked: "acct_\(number)"),
+                    source: SourceID(unchecked: "src_\(number)"),
+                    kind: .source
+                )
+            )
+        }
+        _ = try await harness.watches.enqueue(watches)
+    }
+}
