@@ -90,9 +90,9 @@ package struct RedisEndpointStore: EndpointStore {
                 .string(try EndpointRecord.json(endpoint)), RedisArgument(countMax),
                 .string(request?.key ?? ""), .string(request?.fingerprint ?? ""),
                 RedisArgument(EndpointRequest.span.ms),
-            ]
+            ],
+            isDurable: true
         )
-        try await queue.confirm(partition: 0)
         switch reply.first?.string {
         case "created":
             guard reply.count == 2, let now = Int64(reply[1].string ?? "") else { break }
@@ -129,10 +129,10 @@ package struct RedisEndpointStore: EndpointStore {
             [
                 "replace", .string(endpoint.id.description),
                 .string(try EndpointRecord.json(endpoint)), RedisArgument(version),
-            ]
+            ],
+            isDurable: true
         )
         if reply.first?.string == "changed" { return nil }
-        try await queue.confirm(partition: 0)
         guard reply.count == 2, let value = reply[1].string,
             let replaced = EndpointRecord.endpoint(endpoint.id.description, value)
         else { throw .corrupt("endpoint_write answered nonsense") }
@@ -142,9 +142,9 @@ package struct RedisEndpointStore: EndpointStore {
     package func remove(_ id: EndpointID) async throws(StoreError) -> Bool {
         let reply = try await run(
             queue.scripts.endpointWrite,
-            ["remove", .string(id.description), RedisArgument(Self.removedMax)]
+            ["remove", .string(id.description), RedisArgument(Self.removedMax)],
+            isDurable: true
         )
-        try await queue.confirm(partition: 0)
         return reply.first?.string == "removed"
     }
 
@@ -196,11 +196,13 @@ package struct RedisEndpointStore: EndpointStore {
 
     private func run(
         _ script: RedisScript,
-        _ arguments: [RedisArgument]
+        _ arguments: [RedisArgument],
+        isDurable: Bool = false
     ) async throws(StoreError) -> [RedisValue] {
-        guard let reply = try await queue.run(script, partition: 0, arguments).array else {
+        let reply = try await queue.run(script, partition: 0, arguments, isDurable: isDurable)
+        guard let parts = reply.array else {
             throw .corrupt("a script of the endpoints answered nonsense")
         }
-        return reply
+        return parts
     }
 }

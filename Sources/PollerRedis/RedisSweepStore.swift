@@ -91,22 +91,12 @@ package struct RedisSweepStore: SweepStore {
         _ marks: [(name: String, span: Duration)],
         of account: AccountID
     ) async throws(StoreError) {
-        do throws(RedisError) {
-            let replies = try await client.pipeline(
-                marks.map { mark in
-                    RedisCommand(
-                        "SET",
-                        [
-                            .string(key("mark", account) + mark.name), "", "PX",
-                            RedisArgument(mark.span.ms),
-                        ]
-                    )
-                }
-            )
-            if let error = replies.lazy.compactMap(\.error).first { throw .reply(error) }
-        } catch {
-            throw StoreError(error)
-        }
+        guard !marks.isEmpty else { return }
+        _ = try await run(
+            Scripts.live.remember,
+            marks.map { key("mark", account) + $0.name },
+            marks.map { RedisArgument($0.span.ms) }
+        )
     }
 
     package func addReads(

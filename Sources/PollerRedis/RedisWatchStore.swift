@@ -46,7 +46,8 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisLeaseQue
                 let reply = try await queue.run(
                     queue.scripts.enqueue,
                     partition: partition,
-                    chunk.flatMap { arguments(for: watches[$0]) }
+                    chunk.flatMap { arguments(for: watches[$0]) },
+                    isDurable: true
                 )
                 guard let outcomes = reply.array, outcomes.count == chunk.count else {
                     throw .corrupt("enqueue.lua answered \(reply)")
@@ -55,7 +56,6 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisLeaseQue
                     results[index] = try result(of: watches[index].key, outcome)
                 }
             }
-            try await queue.confirm(partition: partition)
         }
         return results.compactMap(\.self)
     }

@@ -33,18 +33,18 @@ package struct StoreLayout: Hashable, Sendable {
         namespace: String,
         partitions: Int = partitionsOnOneRedis
     ) async throws(StoreError) -> StoreLayout {
-        let key = RedisArgument.string("\(namespace):layout")
-        let replies: [RedisValue]
+        let value: RedisValue
         do throws(RedisError) {
-            replies = try await client.pipeline([
-                RedisCommand("HSETNX", [key, "partitions", RedisArgument(partitions)]),
-                RedisCommand("HGET", [key, "partitions"]),
-            ])
-            if let error = replies.lazy.compactMap(\.error).first { throw .reply(error) }
+            value = try await AgreedField.value(
+                of: "partitions",
+                in: "\(namespace):layout",
+                on: client,
+                fresh: String(partitions)
+            )
         } catch {
             throw StoreError(error)
         }
-        guard let agreed = replies[1].int, (1...1024).contains(agreed) else {
+        guard let agreed = value.int, (1...1024).contains(agreed) else {
             throw .corrupt("\(namespace):layout holds no number of partitions")
         }
         return StoreLayout(namespace: namespace, partitions: agreed)

@@ -1,6 +1,7 @@
 """Redis has no memory left: nothing new is accepted, and everything accepted goes on."""
 
 from harness.cluster import Cluster
+from harness.waiting import wait_until
 
 
 def test_a_full_redis_refuses_new_watches_and_finishes_those_it_has(chaos):
@@ -26,3 +27,39 @@ def test_a_full_redis_refuses_new_watches_and_finishes_those_it_has(chaos):
     cluster.enqueue(second, policy="interactive")
     cluster.wait_status(second, "consumed")
     cluster.verify([first, second])
+
+
+def test_a_full_redis_can_be_restarted_into(chaos):
+    """Every process starts again, and so does Redis; what was open is polled, told, acknowledged."""
+    cluster: Cluster = chaos(store="sentinel", env={"POLLER_WAIT_REPLICAS": "1"})
+    first, second, third = cluster.sandbox.create_sources(3)
+    for source in (first, second):
+        cluster.enqueue(source, policy="interactive")
+        cluster.wait_status(source, "pending")
+    cluster.wait_delivered([first, second], mail=False)
+    with cluster.redis.client() as client:
+        client.config_set("maxmemory", 1)
+    roles = [cluster.api_process, *cluster.workers, *cluster.notifiers]
+    for role in roles:
+        role.kill9()
+    for role in roles:
+        role.start()
+    for role in roles:
+        role.wait_ready()
+    cluster.api.url = cluster.api_process.address("api")
+    assert cluster.api.enqueue(third).status_code == 503
+
+    for source in (first, second):
+        cluster.sandbox.set_status(source, "consumed")
+    for source in (first, second):
+        cluster.wait_status(source, "consumed")
+    cluster.wait_delivered([first, second], mail=False)
+
+    def acknowledged() -> bool:
+        return cluster.api.get("/v1/stats")["watches"]["undelivered"] == 0
+
+    wait_until(acknowledged, 20, "what was told is acknowledged")
+    with cluster.redis.client() as client:
+        client.config_set("maxmemory", 0)
+    cluster.enqueue(third, policy="interactive")
+    cluster.wait_status(third, "pending")

@@ -30,12 +30,11 @@ struct ClusterSecrets {
     }
 
     private func agreed(_ field: String, fresh: String) async throws -> String {
-        let key = RedisArgument.string("\(cluster.layout.namespace):secrets")
-        let replies = try await cluster.client.pipeline([
-            RedisCommand("HSETNX", [key, .string(field), .string(fresh)]),
-            RedisCommand("HGET", [key, .string(field)]),
-        ])
-        if let error = replies.lazy.compactMap(\.error).first { throw RedisError.reply(error) }
-        return replies[1].string ?? ""
+        try await AgreedField.value(
+            of: field,
+            in: "\(cluster.layout.namespace):secrets",
+            on: cluster.client,
+            fresh: fresh
+        ).string ?? ""
     }
 }

@@ -1,0 +1,145 @@
+import Logging
+import Poller
+import PollerTesting
+import RedisClient
+import Testing
+
+@testable import PollerRedis
+
+/// A master with one replica, and stores that accept nothing the replica does not have.
+@Suite("what is accepted or told is on a replica first", .timeLimit(.minutes(1)))
+struct DurableStoreTests {
+    private let durability = RedisDurability(replicas: 1, timeout: .milliseconds(500))
+    private let key = WatchKey(
+        account: .main,
+        source: SourceID(unchecked: "src_1"),
+        kind: .source
+    )
+
+    @Test("a new watch, and one that is joined, wait for the replica")
+    func accepted() async throws {
+        try await withPair { store, _, replica in
+            let watch = try NewWatch(key: key)
+            #expect(try await store.enqueue([watch]).first?.outcome == .created)
+            #expect(try await store.enqueue([watch]).first?.outcome == .joined)
+            replica.pause()
+            defer { replica.resume() }
+            await #expect(throws: StoreError.self, "joined, and no replica says so") {
+                try await store.enqueue([watch])
+            }
+        }
+    }
+
+    @Test("what is told of is confirmed by the server that has it, and by no other")
+    func told() async throws {
+        try await withPair { store, _, _ in
+            let entry = try await record(store)
+            let partition = store.partition(of: key)
+            try await store.queue.confirm(partition: partition, entry: entry.id)
+            await #expect(throws: StoreError.self) {
+                try await store.queue.confirm(partition: partition, entry: "1-1")
+            }
+        }
+    }
+
+    @Test("a full store goes on: what is open is polled, told, acknowledged and forgotten")
+    func full() async throws {
+        try await withPair { store, client, _ in
+            _ = try await store.enqueue([try NewWatch(key: key)])
+            _ = try await client.send(RedisCommand("CONFIG", ["SET", "maxmemory", "1"]))
+            let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 8)
+            #expect(layout.partitions == 4)
+            await #expect(throws: StoreError.full) {
+                try await StoreLayout.agreed(on: client, namespace: "new", partitions: 4)
+            }
+            await #expect(throws: StoreError.full) {
+                let other = WatchKey(
+                    account: .main,
+                    source: SourceID(unchecked: "src_2"),
+                    kind: .source
+                )
+                _ = try await store.enqueue([try NewWatch(key: other)])
+            }
+            // The group of the notifiers is not there yet either.
+            let entry = try await record(store, isEnqueuing: false)
+            try await store.acknowledge(partition: entry.partition, [entry.id])
+            try await store.trim(partition: entry.partition, retention: .zero)
+            #expect(try await store.stats().outbox == 0)
+
+            let marks = RedisSweepStore(client: client, layout: layout)
+            try await marks.mark([("e:1", .seconds(60))], of: .main)
+            #expect(try await marks.isMarked(["e:1"], of: .main) == [true])
+        }
+    }
+
+    /// Polls the watch once, which records its status, and reads the outbox.
+    private func record(
+        _ store: RedisWatchStore,
+        isEnqueuing: Bool = true
+    ) async throws -> OutboxEntry {
+        if isEnqueuing { _ = try await store.enqueue([try NewWatch(key: key)]) }
+        let partition = store.partition(of: key)
+        let owner = OwnerID(unchecked: "AAAAAAAAAAA")
+        let claim = try await store.claim(
+            ClaimRequest(
+                partition: partition,
+                limit: 1,
+                owner: owner,
+                lease: .seconds(10),
+                lane: .unlimited
+            )
+        )
+        let lease = try #require(claim.leases.first)
+        var state = lease.item.state
+        state.status = SourceStatus(unchecked: "pending")
+        let event = Event(
+            watch: lease.item,
+            status: state.status,
+            final: false,
+            object: nil,
+            polledAt: claim.now,
+            lag: .zero
+        )
+        let commit = Commit(
+            ref: lease.ref,
+            verdict: .next(after: .seconds(60)),
+            change: WatchChange(state: state, event: event)
+        )
+        #expect(try await store.commit([commit]) == [.done])
+        let entries = try await store.unacknowledged(
+            partition: partition,
+            consumer: owner,
+            idle: .seconds(5),
+            limit: 10
+        )
+        return try #require(entries.first)
+    }
+
+    private func withPair(
+        _ body: (RedisWatchStore, RedisClient, RedisServerProcess) async throws -> Void
+    ) async throws {
+        let master = try RedisServerProcess(arguments: ["--repl-diskless-sync-delay", "0"])
+        defer { master.stop() }
+        let replica = try RedisServerProcess(
+            arguments: ["--replicaof", "127.0.0.1 \(master.port)"]
+        )
+        defer { replica.stop() }
+        try replica.await("INFO", "replication") { $0.contains("master_link_status:up") }
+        var logger = Logger(label: "durable")
+        logger.logLevel = .error
+        let client = RedisClient(url: try RedisURL(master.url), logger: logger)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await client.run() }
+            try await client.waitUntilConnected(timeout: .seconds(10))
+            let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
+            let store = RedisWatchStore(
+                client: client,
+                layout: layout,
+                durability: durability,
+                logger: logger
+            )
+            try await body(store, client, replica)
+            group.cancelAll()
+        }
+    }
+}
