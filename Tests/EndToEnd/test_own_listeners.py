@@ -6,6 +6,8 @@ from harness.moody_receiver import MoodyReceiver
 from harness.poller_api import PollerAPI
 
 ANY_PORT = {f"POLLER_{name}_BIND": "127.0.0.1:0" for name in ("API", "GATEWAY", "ADMIN")}
+# Of 127.0.0.0/8, which is allowed here, and of this machine.
+SPELLINGS = ("127.0.0.1", "localhost", "127.1")
 
 
 def verdict(api: PollerAPI, url: str) -> str:
@@ -26,17 +28,18 @@ def receiver():
     receiver.close()
 
 
-@pytest.mark.parametrize("bind", ["127.0.0.1:0", "localhost:0"])
+@pytest.mark.parametrize("bind", ["127.0.0.1:0", "localhost:0", "0.0.0.0:0"])
 def test_no_webhook_reaches_the_process_that_sends_it(tmp_path, receiver: MoodyReceiver, bind: str):
     command = [program("pollerd"), "all", "--embedded"]
-    role = Role("pollerd", command, tmp_path, ANY_PORT | {"POLLER_ADMIN_BIND": bind}).start()
+    env = ANY_PORT | {"POLLER_ADMIN_BIND": bind, "POLLER_ADMIN_PUBLIC": "true"}
+    role = Role("pollerd", command, tmp_path, env).start()
     try:
         api = PollerAPI(role.wait_ready().address("api"))
         urls = {name: role.address(name) for name in ("api", "gateway", "admin", "sandbox")}
         urls["redis"] = role.line(r"^pollerd redis listening on (redis://\S+)$").group(1)
         for name, url in urls.items():
             port = url.split(":")[2].split("/")[0]
-            for host in ("127.0.0.1", "localhost", "127.1"):
+            for host in (*SPELLINGS, "127.9.9.9") if "0.0.0.0" in url else SPELLINGS:
                 seen = verdict(api, f"http://{host}:{port}/metrics")
                 assert seen == "blocked", f"{name} at {host}:{port}: {seen}"
         # Beside them, on the same machine, somebody else is told.

@@ -6,9 +6,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import stripe
 from harness.cluster import WEBHOOK_SECRET, program
 from harness.process import Process
 from harness.sandbox import Sandbox
+from harness.stripe_lab import Hook, StripeLab
 from harness.waiting import wait_until
 
 SANDBOX = "http://127.0.0.1:12111"
@@ -178,6 +180,22 @@ def test_secrets_that_others_see_are_warned_of(tmp_path: Path):
     assert f"{plain} can be read by everybody" in check("--config", plain).stderr
     harmless = kept(tmp_path, "lease: 20s\n", mode=0o644)
     assert "warning" not in check("--config", harmless).stderr
+
+
+def test_the_sandbox_takes_its_secret_from_a_file(tmp_path: Path):
+    hook, secret = Hook(), "whsec_kept_in_a_file"
+    try:
+        with StripeLab("--webhook", hook.url, "--webhook-secret-file", kept(tmp_path, secret + "\n")) as lab:
+            made = lab.source()
+            lab.press(made, "authorize")
+            body, signature = hook.take("source.chargeable", made.id)
+            stripe.Webhook.construct_event(body, signature, secret)
+    finally:
+        hook.close()
+    both = run("stripe-sandbox", "--webhook", SANDBOX, "--webhook-secret", "a", "--webhook-secret-file", "b")
+    assert both.returncode == 64 and "--webhook-secret-file" in both.stderr
+    gone = run("stripe-sandbox", "--webhook", SANDBOX, "--webhook-secret-file", str(tmp_path / "none"))
+    assert gone.returncode != 0 and "does not exist" in gone.stderr
 
 
 def test_secrets_in_files_are_used(chaos, tmp_path: Path):
