@@ -11,12 +11,14 @@ from chaos.run import Plan, Run
 ROLES = {"worker killed", "worker frozen", "notifier frozen", "api killed"}
 # Slots that move have a test of their own, in test_chaos_failover.py.
 REDIS = {"redis killed", "redis frozen"}
+SHORTAGES = {"redis full", "objects forbidden", "worker killed"}
 
 
 @pytest.mark.parametrize(
     "plan",
     [
         Plan("standalone", seed=17, seconds=12, kinds=frozenset(ROLES | REDIS)),
+        Plan("standalone", seed=21, seconds=12, kinds=frozenset(SHORTAGES)),
         Plan("sentinel", seed=12, seconds=12, sources=60, kinds=frozenset(ROLES | REDIS)),
         Plan("cluster", seed=13, seconds=12, sources=60, kinds=frozenset(ROLES | REDIS)),
     ],

@@ -27,6 +27,10 @@ WEIGHTS = {
     "slot moved": 3,
     # A master that acknowledges for a while what its replica never hears, and dies.
     "shard lost": 1,
+    # No memory left, while a process starts anew into it.
+    "redis full": 1,
+    # Objects that the key may not see for a while, beside those it may.
+    "objects forbidden": 2,
 }
 # A delivery of a killed notifier waits for the end of its lease, 45 s: too long for a short run.
 LONG_ONLY = {"notifier killed"}
@@ -44,14 +48,25 @@ class Faults:
     BEYOND_LEASE_S = (0.3, 1.5)
     # Of one fault in so many, the next does not wait for the end.
     TOGETHER = 4
+    # More of them than it takes to open the circuit of their lane.
+    FORBIDDEN = 20
 
-    def __init__(self, cluster: Cluster, seed: int, lease_s: float, kinds: set[str] | None = None):
+    def __init__(
+        self,
+        cluster: Cluster,
+        seed: int,
+        lease_s: float,
+        kinds: set[str] | None = None,
+        sources: Callable[[], list[str]] = lambda: [],
+    ):
         self.counts: Counter = Counter()
         self.log: list[tuple[str, str, float]] = []
         self._cluster = cluster
         self._chance = random.Random(seed)
         self._lease_s = lease_s
         self._kinds = kinds
+        # Those that are open.
+        self._sources = sources
         self._busy: set[str] = set()
         self._began = time.monotonic()
 
@@ -71,6 +86,9 @@ class Faults:
         if isinstance(self._cluster.redis, RedisCluster):
             found["slot moved"] = lambda: self._redis(self._move_slot)
             found["shard lost"] = lambda: self._redis(self._lose_shard)
+        if isinstance(self._cluster.redis, RedisServer):
+            found["redis full"] = lambda: self._redis(self._fill_redis)
+        found["objects forbidden"] = self._objects
         wanted = self._kinds if self._kinds is not None else set(WEIGHTS)
         return {kind: found[kind] for kind in WEIGHTS if kind in wanted and kind in found}
 
@@ -124,6 +142,13 @@ class Faults:
             return None
         spans = [self._chance.random() for _ in range(2)]
         return "redis", lambda: self._hold("redis", lambda: work(*spans))
+
+    def _objects(self) -> tuple[str, Callable] | None:
+        if "objects" in self._busy or not (sources := self._sources()):
+            return None
+        chosen = self._chance.sample(sources, min(len(sources), self.FORBIDDEN))
+        span = self._chance.random()
+        return "objects", lambda: self._hold("objects", lambda: self._forbid(chosen, span))
 
     def _hold(self, name: str, work: Callable) -> None:
         self._busy.add(name)
@@ -192,6 +217,31 @@ class Faults:
             redis.wait_replicas(2)
         else:
             redis.wait_whole()
+
+    def _fill_redis(self, span: float, _: float) -> None:
+        newcomer = self._cluster.role("newcomer", "worker")
+        with self._cluster.redis.client() as client:
+            client.config_set("maxmemory", 1)
+            try:
+                newcomer.start().wait_ready(timeout_s=60)
+                time.sleep(1 + span)
+            finally:
+                newcomer.end()
+                self._cluster.processes.remove(newcomer)
+                client.config_set("maxmemory", 0)
+
+    def _forbid(self, sources: list[str], span: float) -> None:
+        sandbox = self._cluster.sandbox
+        family = {"p": "payment_intents", "s": "sources"}
+        faults = [
+            sandbox.fault("status", f"/v1/{family[source[0]]}/{source}", status=403)
+            for source in sources
+        ]
+        try:
+            time.sleep(1 + span)
+        finally:
+            for fault in faults:
+                sandbox.clear_fault(fault)
 
     def _lose_shard(self, pause: float, which: float) -> None:
         redis = self._cluster.redis

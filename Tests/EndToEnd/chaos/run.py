@@ -152,7 +152,7 @@ class Run:
         kinds = plan.kinds
         if kinds is None:
             kinds = set(WEIGHTS) if plan.is_long else set(WEIGHTS) - LONG_ONLY
-        faults = Faults(self._cluster, plan.seed, LEASE_S, kinds)
+        faults = Faults(self._cluster, plan.seed, LEASE_S, kinds, self._open)
         began = time.monotonic()
         while (left := plan.seconds - (time.monotonic() - began)) > 0:
             faults.run(min(left, 10))
@@ -170,6 +170,10 @@ class Run:
             )
         self.figures.seconds = time.monotonic() - began
         return faults
+
+    def _open(self) -> list[str]:
+        """The sources that have not come to their end."""
+        return [source for source in self._all if source not in self._recorder.closed]
 
     def _end(self) -> None:
         """Every process runs, every source settles, everything is recorded and delivered."""
