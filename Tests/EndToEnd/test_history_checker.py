@@ -42,6 +42,14 @@ def test_a_true_history_passes():
     history.verdict()
 
 
+def test_an_intent_that_came_back_unseen_may_repeat_its_status():
+    happened = [{"status": s} for s in ("requires_action", "processing", "requires_action", "succeeded")]
+    recorded = story("requires_action", "requires_action", "succeeded")
+    HistoryChecker({"pi_1": happened}, {"pi_1": recorded}).verdict()
+    with pytest.raises(AssertionError, match="repeats"):
+        HistoryChecker({"pi_1": happened[2:]}, {"pi_1": recorded}).verdict()
+
+
 def test_a_status_nobody_could_have_seen_may_be_missing():
     HistoryChecker(HAPPENED, {"src_1": story("pending", "consumed")}).verdict()
 

@@ -25,7 +25,8 @@ enum Sample {
         step: Int = 0,
         failures: Int = 0,
         malformed: Int = 0,
-        hintedAt: Timestamp? = nil
+        hintedAt: Timestamp? = nil,
+        isReopened: Bool = false
     ) -> Watch {
         Watch(
             key: key(),
@@ -34,6 +35,7 @@ enum Sample {
             deadline: createdAt + timeout,
             run: 1,
             seq: seq,
+            reopenedSeq: isReopened ? seq : nil,
             hintedAt: hintedAt,
             state: WatchState(
                 status: status.map(SourceStatus.init(unchecked:)),

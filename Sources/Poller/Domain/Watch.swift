@@ -9,7 +9,8 @@ package struct Watch: Hashable, Sendable {
     package let deadline: Timestamp
     /// How often this source has been watched anew after a close; starts at 1.
     package let run: Int
-    /// Events recorded before a hint opened the closed watch again for a look; nil when none did.
+    /// Events recorded before a hint opened the closed watch again for a look; nil when none did,
+    /// or somebody has asked for it since.
     package let reopenedSeq: Int?
     /// Events recorded so far over all runs: gapless, the next one is `seq + 1`.
     package let seq: Int

@@ -13,13 +13,20 @@ from .receipts import Receipts
 
 def is_mailed(event: dict) -> bool:
     """Whether a customer is told by mail: what is final, authorised, or to be tried again."""
-    if event["closed_reason"]:
+    status, previous, is_end = event["status"], event["previous_status"], bool(event["closed_reason"])
+    charge = (event.get("charge") or {}).get("state")
+    if event["type"].startswith("watch.") or (is_end and charge == "succeeded"):
         return True
     if event["type"].startswith("charge."):
-        return event["type"] == "charge.failed"
-    if event["status"] in ("chargeable", "requires_capture"):
-        return True
-    return event["status"] == "requires_payment_method" and event["previous_status"] is not None
+        return event["type"] == "charge.failed" or is_end
+    # The same status again is about something beside it; a refused charge was told as such.
+    if status in ("chargeable", "requires_capture"):
+        return status != previous and charge != "failed"
+    if status == "requires_payment_method":
+        found = event.get("object") or {}
+        has_failed = found.get("last_payment_error") or found.get("last_setup_error")
+        return bool(has_failed) or (is_end if previous is None else status != previous)
+    return is_end or status == "consumed"
 
 
 def polled_ms(event: dict) -> float:
@@ -116,10 +123,12 @@ class HistoryChecker:
                 self._say(source, f"seq {event['seq']} follows {previous}, says {said}")
             if event["type"].startswith("watch."):
                 continue
-            if event["status"] == previous:
+            found = self._place(event, changes, place)
+            # An intent may have left a status and come back unseen, with another error or next step.
+            is_back = found is not None and source.startswith(("pi_", "seti_"))
+            if event["status"] == previous and not is_back:
                 self._say(source, f"seq {event['seq']} repeats {previous}", "doubled")
             previous = event["status"]
-            found = self._place(event, changes, place)
             if found is None:
                 self._say(
                     source,
