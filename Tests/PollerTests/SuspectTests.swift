@@ -8,7 +8,8 @@ struct SuspectTests {
     private let suspect = Sample.key("src_suspect", account: "acct_suspect")
 
     /// A watch that two holders have died on; it comes back when `lease` has passed.
-    private func crash(lease: Duration) async throws {
+    private func crash(_ suspect: WatchKey? = nil, lease: Duration) async throws {
+        let suspect = suspect ?? self.suspect
         _ = try await rig.store.enqueue([try NewWatch(key: suspect)])
         for span in [Duration.seconds(1), lease] {
             let claim = try await rig.store.claim(
@@ -54,6 +55,38 @@ struct SuspectTests {
             let ended = rig.clock.now.offset
             #expect(ended - began >= .milliseconds(900), "others were beside it from the start")
             #expect(ended < .seconds(13), "\(ended)")
+        }
+    }
+
+    @Test("one that is slow keeps other suspects away, and nobody else")
+    func crowded() async throws {
+        let home = rig.store.partition(of: suspect.lane)
+        let elsewhere = (0..<100).lazy.map { Sample.key("src_second", account: "acct_\($0)") }
+        let second = try #require(
+            elsewhere.first { rig.store.partition(of: $0.lane) != home }
+        )
+        try await crash(lease: .seconds(6))
+        try await crash(second, lease: .seconds(5))
+        rig.upstream.hold(suspect.source)
+        rig.upstream.hold(second.source)
+        let worker = rig.worker()
+        try await running(worker.run) {
+            await rig.clock.waitForSleepers(1)
+            rig.clock.advance(by: .seconds(5))
+            try await eventually("one of them is polled") {
+                isPolled(suspect) != isPolled(second)
+            }
+            let next = try await enqueue("src_next")
+            try await rig.timePasses(until: "others are polled beside it") { isPolled(next) }
+            let began = rig.clock.now.offset
+            try await rig.timePasses(until: "it is slow") {
+                rig.clock.now.offset >= began + .seconds(3)
+            }
+            #expect(isPolled(suspect) != isPolled(second), "no two suspects at once")
+            rig.upstream.release(isPolled(suspect) ? suspect.source : second.source)
+            try await rig.timePasses(until: "the other is polled") {
+                isPolled(suspect) && isPolled(second)
+            }
         }
     }
 

@@ -182,17 +182,25 @@ where Instant.Duration == Duration, Instant: Sendable {
         // before them does; never beside those that have just begun, and no two claims of suspects
         // go together.
         let isTooLate = isolatedUntil != nil && (isSuspicious || suspects.isEmpty)
+        // While a slow suspect runs on beside others, no other one joins it: other processes are to
+        // take that first, and we ask again from time to time.
+        let isCrowded = isSuspicious && suspectsRunning > 0
+        if isCrowded, let partition = claim.leases.first?.ref.partition {
+            schedule.leave(partition: partition, now: answered)
+        }
         for lease in claim.leases {
+            let isSuspect =
+                isSuspicious && (!isCrowded || lease.crashes >= Lease<Queue.Item>.suspectAt)
             let work = Work(
                 lease: lease,
-                isSuspect: isSuspicious,
+                isSuspect: isSuspect,
                 answered: answered,
                 startsAt: answered.advanced(by: max(lease.startsAt - claim.now, .zero)),
                 endsAt: asked.advanced(by: settings.lease)
             )
-            if isDraining || isTooLate {
+            if isDraining || isTooLate || (isCrowded && isSuspect) {
                 wait(.release(lease.ref), endsAt: work.endsAt, now: answered)
-            } else if isSuspicious {
+            } else if isSuspect {
                 suspects.append(work)
                 isolatedUntil = answered.advanced(by: Self.isolation)
                 schedule.isClaiming = false
