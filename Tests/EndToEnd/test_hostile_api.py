@@ -1,11 +1,14 @@
 """Out-of-range and hostile input at the API: clear errors, no crash, nothing half-done."""
 
 import json
+import select
 import socket
+from pathlib import Path
 
 import pytest
 
-from harness.cluster import Cluster
+from harness.cluster import Cluster, Role, program
+from harness.waiting import wait_until
 
 LONG = "src_" + "a" * 252
 SEVENTEEN = [f"https://h{n}.example" for n in range(17)]
@@ -177,3 +180,38 @@ def test_half_a_request_does_not_hold_up_others(unchanged: Cluster):
     finally:
         for client in opened:
             client.close()
+
+
+def test_one_address_has_so_many_connections_at_each_listener(tmp_path: Path):
+    env = {f"POLLER_{name}_BIND": "127.0.0.1:0" for name in ("API", "GATEWAY", "ADMIN")}
+    env["POLLER_CONNECTIONS_PER_ADDRESS"] = "5"
+    role = Role("pollerd", [program("pollerd"), "all", "--embedded"], tmp_path, env).start()
+    try:
+        role.wait_ready()
+        for listener in ("api", "gateway", "admin"):
+            address = role.address(listener).removeprefix("http://").rsplit(":", 1)
+            where = (address[0], int(address[1]))
+            opened = [socket.create_connection(where, timeout=5) for _ in range(6)]
+            # They are set up side by side: one of them is too many, whichever that is.
+            refused = select.select(opened, [], [], 10)[0]
+            assert len(refused) == 1, listener
+            opened.remove(refused[0])
+            refused[0].close()
+            assert answer_of(where) == b"", listener
+            opened.pop().close()
+            wait_until(lambda: b"HTTP/1.1" in answer_of(where), 10, f"a place at {listener}")
+            for client in opened:
+                client.close()
+    finally:
+        role.end()
+    assert "one address has as many as it may" in role.stderr()
+
+
+def answer_of(where: tuple[str, int]) -> bytes:
+    """The first bytes that a request is answered; none when it is cut off."""
+    with socket.create_connection(where, timeout=5) as client:
+        try:
+            client.sendall(b"GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            return client.recv(4096)
+        except ConnectionError:
+            return b""

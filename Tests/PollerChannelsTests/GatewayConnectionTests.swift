@@ -7,18 +7,28 @@ import Testing
 
 @testable import PollerChannels
 
-@Suite("Connections to the gateway that say nothing yet")
+@Suite("Places at the gateway")
 struct GatewayConnectionTests {
-    @Test("one address has so many and no more, until one ends")
+    @Test(
+        "one address has so many connections and no more, until one ends",
+        .enabled(
+            if: PythonPeer.has("websockets"),
+            "needs the PyPI package websockets (see Tests/Peers/requirements.txt)"
+        )
+    )
     func perAddress() async throws {
         try await LiveBench.run(limits: GatewayLimits(addresses: .most(2))) { bench in
-            let taken = [try await Self.open(bench.port), try await Self.open(bench.port)]
+            let first = try await bench.client()
+            try await first.message("hello")
+            let second = try await bench.client()
+            try await second.message("hello")
             #expect(try await Self.answer(bench.port) == "")
-            try await taken[0].close()
+            try first.send("!close")
+            _ = try await first.closeCode()
             try await eventually("a place is free") {
                 try await Self.answer(bench.port).hasPrefix("HTTP/1.1 404 ")
             }
-            try await taken[1].close()
+            try second.send("!close")
         }
     }
 
@@ -29,11 +39,6 @@ struct GatewayConnectionTests {
         #expect(place != nil)
         #expect(slots.place(of: Principal(name: "key 1", account: nil)) == nil)
         #expect(slots.place(of: Principal(name: "key 2", account: nil)) != nil)
-    }
-
-    private static func open(_ port: Int) async throws -> any Channel {
-        try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .connect(host: "127.0.0.1", port: port).get()
     }
 
     /// Everything that a connection is told until it ends; nothing when it is cut.
