@@ -32,7 +32,7 @@ struct DeliveryDeciderTests {
     @Test("what is accepted moves the cursor and says that the endpoint is well")
     func delivered() {
         let done = decide(DeliveryState(cursor: 3, failures: 2, attempts: 7), .delivered)
-        #expect(done.state == DeliveryState(cursor: 4, attempts: 8))
+        #expect(done.state == DeliveryState(cursor: 4, attempts: 8, told: event.id.digest))
         #expect(done.verdict == .rest && done.signal == .fine && done.fate == .delivered)
     }
 
@@ -96,7 +96,8 @@ struct DeliveryDeciderTests {
     func givesUp() {
         let before = DeliveryState(cursor: 3, failures: 2, attempts: 2, dead: [1])
         let done = decide(before, .failed("500"))
-        #expect(done.state == DeliveryState(cursor: 4, attempts: 3, dead: [1, 4]))
+        let told = event.id.digest
+        #expect(done.state == DeliveryState(cursor: 4, attempts: 3, dead: [1, 4], told: told))
         #expect(done.verdict == .setAside && done.fate == .givenUp)
         #expect(decide(before, .failed("500"), more: true).verdict == .next(after: .zero))
     }
@@ -158,7 +159,14 @@ struct DeliveryDeciderTests {
 
     @Test("going back tells everything after a seq anew")
     func rewinds() {
-        var state = DeliveryState(cursor: 9, failures: 3, escalated: 8, dead: [2, 6])
+        var state = DeliveryState(
+            cursor: 9,
+            failures: 3,
+            escalated: 8,
+            dead: [2, 6],
+            told: "AbCdEf",
+            owed: [8]
+        )
         state.rewind(to: 4)
         #expect(state == DeliveryState(cursor: 4, escalated: 4, dead: [2]))
         state.rewind(to: 8)
