@@ -10,9 +10,10 @@ package struct CircuitHold: Hashable, Sendable {
     /// For a customer's endpoint, which may be away for days: 96 probes a day (delivery FACTS §2).
     package static let endpoint = CircuitHold(first: .seconds(30), longest: .seconds(900))
 
-    /// Denials of different items that count as much as one silence for the growth of holds: behind
-    /// some that a key may not see others wait that it may. At one a hold a revoked key costs a
-    /// minute's hold after a quarter of an hour.
+    /// Denials of different items that count as much as one silence for the growth of holds.
+    ///
+    /// Behind some that a key may not see others wait that it may; a key that was revoked still
+    /// comes to holds of a minute after a quarter of an hour.
     package static let denialsToDouble = 16
 
     /// The hold when the circuit has opened so often since it was closed last; parts of an opening

@@ -1,5 +1,8 @@
 -- Stands before the scripts that take items: the claim itself, for claim.lua and commit.lua.
 
+-- How old `seen` may be, ms: what a step back may cost; more often, an idle store would write for it.
+local SEEN_PACE = 2000
+
 -- The clocks, with what has become of them since the last claim; and the gap, the last span that
 -- nobody has seen pass: {ms, wall clock time of its end}.
 --
@@ -18,7 +21,7 @@ local function watched_clocks()
     local others = tonumber(m[5] or 0) > wall - GAPS_MEMORY and m[6] or 0
     redis.call('HSET', KEYS[1], 'gap', int(gap[1]), 'gapend', int(wall), 'seen', int(now),
       'gaps', int(gap[1] + others))
-  elseif not seen or now - seen >= 250 then
+  elseif not seen or now - seen >= SEEN_PACE then
     redis.call('HSET', KEYS[1], 'seen', int(now))
   end
   if not m[3] then

@@ -9,11 +9,13 @@
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local f = redis.call('HMGET', KEYS[1], 'o', 'u', 'd', 'c', 't', 'p')
+-- Nobody takes a sweep for so long, ms; nor does a pause of an earlier release last longer.
+local SPAN_MAX, PAUSE_MAX = 300000, 3600000
 -- Farther ahead than anybody could have set them, the clock was set back since.
 local function is_ahead(at, most) return tonumber(at or 0) > now and tonumber(at) <= now + most end
-local is_held = f[1] and f[1] ~= ARGV[1] and is_ahead(f[2], ARGV[2])
+local is_held = f[1] and f[1] ~= ARGV[1] and is_ahead(f[2], SPAN_MAX)
 local ours = 0
-if not is_held and not is_ahead(f[3], f[6] or 3600000) then
+if not is_held and not is_ahead(f[3], f[6] or PAUSE_MAX) then
   ours = 1
   redis.call('HSET', KEYS[1], 'o', ARGV[1], 'u', string.format('%.0f', now + ARGV[2]))
 end
