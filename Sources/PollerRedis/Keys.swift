@@ -24,7 +24,7 @@
 /// | `<ns>x{p}` | zset | of those, quarantined: item → closed ms |
 /// | `<ns>e{p}` | stream | outbox: `i` item, `e` event, `n` notify URLs; group `notifier` |
 /// | `<ns>p{p}` | hash | in partition 0 only, live processes: owner → end ms and what it says of itself |
-/// | `<ns>m{p}` | hash | partition meta: `trimmed`, the newest outbox id ever dropped; `turn`, counts claims, so that every fifth begins with the rest; `seen`, the queue's clock at a claim, at most two seconds ago while there are claims, ms; `back`, what it is ahead of the server's; `gap`, `gapend`, the last span nobody saw pass and its end by the server's clock, ms, `gaps` the sum of those of 90 days; `listed`, `s` is complete; `joined` and `confirmed`, written only so that replicas can be waited for; of deliveries `history` and `whole`, in which history of its server all marks of events before that ms are there |
+/// | `<ns>m{p}` | hash | partition meta: `trimmed`, the newest outbox id ever dropped; `turn`, counts claims, so that every fifth begins with the rest; `seen`, the queue's clock at a claim, at most two seconds ago while there are claims, ms; `back`, what it is ahead of the server's; `gap`, `gapend`, the last span nobody saw pass and its end by the server's clock, ms, `gaps` the sum of all, which fade in 90 days; `listed`, `s` is complete; `joined` and `confirmed`, written only so that replicas can be waited for; of deliveries `history` and `whole`, in which history of its server all marks of events before that ms are there |
 /// | `<ns>g{p}` | hash | in partition 0 of the deliveries only, registered endpoints: id → `created ms, updated ms, account, JSON` |
 /// | `<ns>j{p}` | zset | all score 0: `created ms, id`, their order in lists |
 /// | `<ns>v{p}` | zset | endpoint → version of its last change |
@@ -45,7 +45,7 @@
 /// `r` seq at which a hint opened it again.
 ///
 /// Fields of a lane: `f` in flight · `t` GCRA arrival ms · `n` not before ms · `u` held until ms ·
-/// `s` failures in a row · `o` times the circuit opened · `w` of an endpoint: failing since ms · `r` factor after a slow · `v` when that
+/// `s` failures in a row · `o` times the circuit opened · `q` denials that held it · `w` of an endpoint: failing since ms · `r` factor after a slow · `v` when that
 /// begins to grow back, ms · `p` parked for want of a slot · `l` listed in `s` · `e` empty, to be forgotten by its TTL · `du`, `dz` its turn in the list of the
 /// urgent and of the rest, thousandths of a ms · its settings: `x` paused, `i` interval µs, `b`
 /// burst, `m` most in flight.

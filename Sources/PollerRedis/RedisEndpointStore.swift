@@ -83,7 +83,7 @@ package struct RedisEndpointStore: EndpointStore {
         request: EndpointRequest?
     ) async throws(StoreError) -> EndpointCreation {
         let reply = try await run(
-            queue.scripts.endpointWrite,
+            queue.scripts.endpointCreate,
             [
                 "create", .string(endpoint.id.description),
                 .string(endpoint.account.description),

@@ -24,7 +24,7 @@ package struct RedisSuppressionList: SuppressionList {
         of account: AccountID
     ) async throws(StoreError) -> SuppressionReason? {
         let replies = try await run(
-            Self.entries(recipient, account).map { RedisCommand("GET", [key($0)]) }
+            Self.entries(recipient, account).map { RedisCommand("GET", [.string(key($0))]) }
         )
         guard let text = replies.lazy.compactMap(\.string).first else { return nil }
         guard let reason = SuppressionReason(rawValue: text) else {
@@ -37,13 +37,21 @@ package struct RedisSuppressionList: SuppressionList {
         _ entry: SuppressionEntry,
         because reason: SuppressionReason
     ) async throws(StoreError) {
-        _ = try await run([RedisCommand("SET", [key(entry), .string(reason.rawValue)])])
+        do throws(RedisError) {
+            _ = try await client.eval(
+                Scripts.live.suppress,
+                keys: [key(entry)],
+                arguments: [.string(reason.rawValue)]
+            )
+        } catch {
+            throw StoreError(error)
+        }
     }
 
     package func lift(_ recipient: MailAddress, of account: AccountID) async throws(StoreError) {
         // One key a command: in a Cluster they live in different slots.
         _ = try await run(
-            Self.entries(recipient, account).map { RedisCommand("DEL", [key($0)]) }
+            Self.entries(recipient, account).map { RedisCommand("DEL", [.string(key($0))]) }
         )
     }
 
@@ -54,8 +62,8 @@ package struct RedisSuppressionList: SuppressionList {
         [SuppressionEntry(everywhere: recipient), SuppressionEntry(recipient, of: account)]
     }
 
-    private func key(_ entry: SuppressionEntry) -> RedisArgument {
-        .string("\(namespace)suppressed:\(entry.id)")
+    private func key(_ entry: SuppressionEntry) -> String {
+        "\(namespace)suppressed:\(entry.id)"
     }
 
     private func run(_ commands: [RedisCommand]) async throws(StoreError) -> [RedisValue] {

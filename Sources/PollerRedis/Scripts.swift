@@ -32,6 +32,8 @@ package struct Scripts: Sendable {
     let sweepFinish: RedisScript
     let reads: RedisScript
     let remember: RedisScript
+    let suppress: RedisScript
+    let endpointCreate: RedisScript
     let endpointWrite: RedisScript
     let endpointChanges: RedisScript
     let endpointRead: RedisScript
@@ -55,8 +57,8 @@ package struct Scripts: Sendable {
             enqueue, mark, revise, claim, commit, release, hint, cancel, redrive, lane, control,
             explain,
             audit, beat, read, list, log, stats, ledger, settled, outboxGroup, confirm, trim, purge,
-            sweepTake, sweepFinish, reads, remember,
-            endpointWrite, endpointChanges, endpointRead, endpointList,
+            sweepTake, sweepFinish, reads, remember, suppress,
+            endpointCreate, endpointWrite, endpointChanges, endpointRead, endpointList,
         ]
     }
 
@@ -108,7 +110,12 @@ package struct Scripts: Sendable {
         sweepFinish = plain(PackageResources.sweep_finish_lua)
         reads = plain(PackageResources.reads_lua)
         remember = plain(PackageResources.remember_lua)
-        endpointWrite = script(PackageResources.endpoint_write_lua)
+        suppress = plain(PackageResources.suppress_lua)
+        endpointCreate = script(PackageResources.endpoint_write_lua)
+        // What is registered may change and go also in a store that is full.
+        endpointWrite = RedisScript(
+            source: "#!lua flags=allow-oom" + endpointCreate.source.dropFirst("#!lua".count)
+        )
         endpointChanges = script(PackageResources.endpoint_changes_lua)
         endpointRead = script(PackageResources.endpoint_read_lua)
         endpointList = script(PackageResources.endpoint_list_lua)

@@ -86,7 +86,10 @@ struct TokenTests {
     @Test("a new watch is checked as a whole")
     func newWatch() throws {
         let key = Sample.key()
-        #expect(try NewWatch(key: key, policy: .interactive).timeout == .seconds(600))
+        // Of Stripe's objects the kind says how long they live, of all others the policy.
+        #expect(try NewWatch(key: key, policy: .interactive).timeout == key.kind.life)
+        let other = WatchKey(account: key.account, source: key.source, kind: .http)
+        #expect(try NewWatch(key: other, policy: .interactive).timeout == .seconds(600))
         let urls = try (0..<17).map { try NotifyURL("https://a.example/\($0)") }
         #expect(try NewWatch(key: key, notify: Array(urls.prefix(16))).notify.count == 16)
         #expect(throws: InvalidInput.self) { try NewWatch(key: key, notify: urls) }

@@ -90,11 +90,14 @@ local function check_lane(name, leases)
       rescore(lane)
     end
   end
+  local isBare = leases == 0
   for wheel, ready in pairs(READY) do
     local head = tonumber(redis.call('ZRANGE', key(wheel, name), 0, 0, 'WITHSCORES')[2] or '')
     if head then
+      isBare = false
       local score = tonumber(redis.call('ZSCORE', key(ready), name) or '')
-      local truth = math.max(head, lane.n or 0, lane.u or 0, now)
+      local turn = (lane[TURN[wheel]] or 0) / 1000
+      local truth = math.max(head, lane.n or 0, lane.u or 0, now, turn)
       local isParked = lane.x or (lane.p and leases > 0)
       if not score then
         fault('lane ' .. name .. ' holds items and is not listed')
@@ -112,6 +115,13 @@ local function check_lane(name, leases)
           rescore(lane)
         end
       end
+    end
+  end
+  if isBare and redis.call('ZSCORE', key('s'), name) then
+    fault('lane ' .. name .. ' is listed and holds nothing')
+    if isRepairing then
+      redis.call('ZREM', key('s'), name)
+      set(lane, 'l', nil)
     end
   end
 end
@@ -145,6 +155,7 @@ else
   for _, set in pairs(READY) do
     for _, name in ipairs(redis.call('ZRANGE', key(set), 0, -1)) do add(name) end
   end
+  for _, name in ipairs(redis.call('ZRANGE', key('s'), 0, -1)) do add(name) end
   local first, count = tonumber(ARGV[3]), tonumber(ARGV[4])
   for at = first + 1, math.min(first + count, #names) do
     check_lane(names[at], counts[names[at]] or 0)

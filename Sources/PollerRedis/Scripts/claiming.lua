@@ -2,6 +2,8 @@
 
 -- How old `seen` may be, ms: what a step back may cost; more often, an idle store would write for it.
 local SEEN_PACE = 2000
+-- How soon after a gap another goes on with it, ms.
+local SOON = 600000
 
 -- The clocks, with what has become of them since the last claim; and the gap, the last span that
 -- nobody has seen pass: {ms, wall clock time of its end}.
@@ -12,15 +14,27 @@ local function watched_clocks()
   local m = redis.call('HMGET', KEYS[1], 'back', 'seen', 'listed', 'gap', 'gapend', 'gaps')
   local back, seen = tonumber(m[1] or 0), tonumber(m[2])
   local now, gap = wall + back, { tonumber(m[4] or 0), tonumber(m[5] or 0) }
+  local gaps = tonumber(m[6] or 0)
   if seen and now < seen then
     back = back + seen - now
     now = seen
     redis.call('HSET', KEYS[1], 'back', int(back))
+    if gap[2] > wall then
+      -- What of the gap lies ahead now has not passed after all.
+      local undone = math.min(gap[1], gap[2] - wall)
+      gap = { gap[1] - undone, wall }
+      gaps = math.max(gaps - undone, 0)
+      redis.call('HSET', KEYS[1], 'gap', int(gap[1]), 'gapend', int(wall), 'gaps', int(gaps))
+    end
   elseif seen and now - seen > UNSEEN then
-    gap = { now - seen, wall }
-    local others = tonumber(m[5] or 0) > wall - GAPS_MEMORY and m[6] or 0
+    -- Older ones fade, so that nights without processes do not add up for ever.
+    gaps = now - seen + gaps * math.max(0, 1 - (wall - gap[2]) / GAPS_MEMORY)
+    -- A pause soon after a gap goes on with it: not everything has been looked at in between.
+    local first = wall - (now - seen)
+    if first - gap[2] < SOON then first = math.min(first, gap[2] - gap[1]) end
+    gap = { wall - first, wall }
     redis.call('HSET', KEYS[1], 'gap', int(gap[1]), 'gapend', int(wall), 'seen', int(now),
-      'gaps', int(gap[1] + others))
+      'gaps', int(gaps))
   elseif not seen or now - seen >= SEEN_PACE then
     redis.call('HSET', KEYS[1], 'seen', int(now))
   end
@@ -29,6 +43,7 @@ local function watched_clocks()
     redis.call('ZUNIONSTORE', key('s'), 2, key('a'), key('b'), 'WEIGHTS', 0, 0)
     redis.call('HSET', KEYS[1], 'listed', 1)
   end
+  gap.sum = gaps
   return now, wall, back, gap
 end
 
@@ -123,6 +138,7 @@ local function claim(request, now, back, gap, reply)
         if #w == 0 then
           -- Nothing but its place is left of it.
           redis.call('ZREM', key(wheel, name), id)
+          rescore(lane)
         elseif crashes >= 2 and taken > 0 and (crashes >= 3 or taken >= 8) then
           -- Suspects come in small batches, then alone, to find the one that kills its holder.
           -- This one waits, and what is behind it; its lane keeps its place before the others.
@@ -137,7 +153,7 @@ local function claim(request, now, back, gap, reply)
           -- A lane without trouble ends the list before its last two.
           -- What nobody has seen pass does not count against an endpoint.
           local trouble = lane.w
-          if trouble and trouble < gap[2] then trouble = math.min(trouble + gap[1], gap[2]) end
+          if trouble and trouble < gap[2] then trouble = math.min(trouble + gap.sum, gap[2]) end
           reply[#reply + 1] = { id, token, int(due[at + 1] - back), start - back, name, private, w,
             trouble, lane.s or 0 }
           ids[#ids + 1] = id

@@ -69,12 +69,11 @@ local function hear(lane, signal, span)
   local kind = string.lower(signal)
   local isEndpoint = kind ~= signal
   -- Timed until an attempt succeeds. A hold of nothing says nothing.
-  if isEndpoint and not lane.w and (kind == 'f' or kind == 'k' or span > 0) then set(lane, 'w', wall) end
+  if isEndpoint and (not lane.w or lane.w > wall) and (kind == 'f' or kind == 'k' or span > 0) then set(lane, 'w', wall) end
   if kind == 'f' or kind == 'd' or kind == 'k' then
     if kind ~= 'k' then set(lane, 's', (lane.s or 0) + 1) end
-    local opens = kind == 'f' and 1 or kind == 'd' and 1 / DENIALS_TO_DOUBLE or 0
     lane.isFailing = isEndpoint and ENDPOINT_HOLD or UPSTREAM_HOLD
-    lane.opens = math.max(lane.opens or 0, opens)
+    lane.isSilent, lane.isDenied = lane.isSilent or kind == 'f', lane.isDenied or kind == 'd'
   else
     set(lane, 'u', math.max(lane.u or 0, now + span))
   end
@@ -89,23 +88,32 @@ local function hear(lane, signal, span)
 end
 
 -- Opens the circuit of a lane whose attempts got no answer, longer each time; as long as last time
--- when only items failed that had failed before.
+-- when only items failed that had failed before. Who denies is not silent: its holds grow apart.
 local function judge(lane)
   if not lane.isFailing or (lane.s or 0) < FAILURES_MAX or now < (lane.u or 0) then return end
   local first, longest = unpack(lane.isFailing)
-  local opens = (lane.o or 0) + lane.opens
-  local doublings = math.floor(math.min(math.max(opens - 1, 0), 6))
-  set(lane, 'u', now + math.min(longest, first * 2 ^ doublings))
-  set(lane, 'o', opens)
+  local doublings
+  if lane.isSilent then
+    doublings = lane.o or 0
+    set(lane, 'o', doublings + 1)
+  else
+    local denials = (lane.q or 0) + (lane.isDenied and 1 or 0)
+    doublings = math.max(math.floor(denials / DENIALS_TO_DOUBLE) - 1, 0)
+    set(lane, 'q', denials)
+    set(lane, 'o', nil)
+  end
+  set(lane, 'u', now + math.min(longest, first * 2 ^ math.min(doublings, 6)))
   rescore(lane)
 end
 
 -- Whether an item's deadline has passed while nobody saw the time pass; it then has left what it
--- had left before.
+-- had left before, or its whole span when it began in that time.
 local function outlives_gap(id)
-  local deadline = tonumber(redis.call('HGET', items .. id, 'x') or 0)
-  if deadline > gap[2] or deadline <= gap[2] - gap[1] then return false end
-  redis.call('HSET', items .. id, 'x', int(deadline + gap[1]))
+  local w = redis.call('HMGET', items .. id, 'x', 'b')
+  local deadline, first = tonumber(w[1] or 0), gap[2] - gap[1]
+  if deadline > gap[2] or deadline <= first then return false end
+  local left = deadline - math.max(first, tonumber(w[2] or 0))
+  redis.call('HSET', items .. id, 'x', int(gap[2] + left))
   return true
 end
 
@@ -141,7 +149,8 @@ for _, index in ipairs(held) do
     set(lane, 's', nil)
     set(lane, 'o', nil)
     set(lane, 'w', nil)
-    lane.isFailing, lane.opens = nil, nil
+    set(lane, 'q', nil)
+    lane.isFailing, lane.isSilent, lane.isDenied = nil, nil, nil
   end
 
   local due

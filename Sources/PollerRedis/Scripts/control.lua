@@ -12,7 +12,7 @@ local lane = lane_of(name)
 if verb == 'pause' then
   set(lane, 'x', 1)
 elseif verb == 'resume' then
-  for _, field in ipairs({ 'x', 'u', 's', 'o', 'w', 'r', 'v', 'p' }) do set(lane, field, nil) end
+  for _, field in ipairs({ 'x', 'u', 's', 'o', 'q', 'w', 'r', 'v', 'p' }) do set(lane, field, nil) end
 else
   -- What the old limit has put off is free again; what is in flight still counts.
   for _, field in ipairs({ 't', 'n', 'p' }) do set(lane, field, nil) end

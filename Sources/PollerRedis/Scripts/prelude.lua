@@ -22,7 +22,7 @@ end
 -- Without a claim for so long, ms, nobody has seen the time pass: every process was down, or the
 -- clock was set forward. Each partition is claimed from every second.
 local UNSEEN = 60000
--- How long after its end a gap that nobody has seen pass is counted, ms: longer than anything is kept.
+-- How long it takes a gap that nobody has seen pass to fade, ms: longer than anything is kept.
 local GAPS_MEMORY = 7776000000
 
 -- The wall clock time before which things are older than `span` ms. What nobody has seen pass has

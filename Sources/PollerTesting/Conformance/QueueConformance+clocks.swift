@@ -118,6 +118,43 @@ extension QueueConformance {
             _ = try await bench.expire(key)
             try bench.equal(try await bench.snapshot(key).closed, .expired, "closed in the end")
         },
+        ConformanceCase("a clock set forward and back again leaves no gap behind") { bench in
+            let key = bench.key("a")
+            let home = bench.partition(of: key)
+            _ = try await bench.claim(in: home)
+            try await bench.harness.step(by: hour * 8760)
+            _ = try await bench.claim(in: home)
+            try await bench.harness.advance(by: hour)
+            _ = try await bench.claim(in: home)
+            try await bench.harness.step(by: .zero - hour * 8760)
+            _ = try await bench.claim(in: home)
+            try await bench.enqueue(key, timeout: hour)
+            try await bench.harness.advance(by: hour)
+            _ = try await bench.expire(key)
+            try bench.equal(try await bench.snapshot(key).closed, .expired, "closed in its time")
+            try await bench.harness.advance(by: hour * 24 * 31)
+            _ = try await bench.watches.purge(partition: home, retention: hour * 24 * 30)
+            let gone = try await bench.watches.snapshot(of: key)
+            try bench.equal(gone, nil, "what is left once the retention has passed")
+        },
+        ConformanceCase("what was enqueued while the clock was behind has its span and no more") {
+            bench in
+            let key = bench.key("a")
+            _ = try await bench.claim(in: bench.partition(of: key))
+            try await bench.harness.step(by: .zero - hour * 720)
+            try await bench.enqueue(key, timeout: hour)
+            _ = try await bench.commit(try await bench.take(key), .next(after: .seconds(60)))
+            try await bench.harness.advance(by: hour / 2)
+            try await bench.harness.step(by: hour * 720)
+            _ = try await bench.expire(key)
+            let open = try await bench.snapshot(key)
+            let now = try await bench.report(key).now
+            let left = open.watch.deadline - now
+            try bench.expect(left <= hour, "it has \(left) left")
+            try await bench.harness.advance(by: hour)
+            _ = try await bench.expire(key)
+            try bench.equal(try await bench.snapshot(key).closed, .expired, "closed in the end")
+        },
         ConformanceCase("what nobody saw pass does not count against an endpoint") { bench in
             let mark = try bench.mark("a")
             try await bench.deliveries.mark([mark])

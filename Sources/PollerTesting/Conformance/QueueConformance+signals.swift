@@ -238,13 +238,14 @@ extension QueueConformance {
             let keys = bench.keys(0..<3)
             _ = try await bench.openCircuit(keys)
             var holds: [Int64?] = []
-            for signal in [LaneSignal.stillFailing, .stillFailing, .failing, .stillFailing] {
-                try await bench.advance(ms: 2000)
+            // Who answers at all is no longer silent: those holds begin anew.
+            for signal in [LaneSignal.failing, .failing, .stillFailing, .stillFailing, .failing] {
+                try await bench.advance(ms: 4000)
                 try await bench.attempt(keys[0], signal)
                 let report = try await bench.report(keys[0])
                 holds.append(report.heldUntil.map { ($0 - report.now).ms })
             }
-            try bench.equal(holds, [1000, 1000, 2000, 2000], "holds")
+            try bench.equal(holds, [2000, 4000, 1000, 1000, 1000], "holds")
         },
         ConformanceCase("denials of different items open the circuit, whose holds grow slowly") {
             bench in

@@ -8,6 +8,13 @@ struct ClockGap: Hashable, Sendable {
     /// By the clock as it stands since.
     var end = Timestamp(ms: 0)
 
+    /// What of it lies ahead of a clock that was set back has not passed after all.
+    mutating func undo(at now: Timestamp) {
+        guard end > now else { return }
+        span = max(.zero, span - (end - now))
+        end = now
+    }
+
     /// Whether an instant is one that nobody has seen.
     func holds(_ instant: Timestamp) -> Bool {
         instant <= end && instant + span > end

@@ -2,6 +2,17 @@ import Poller
 
 /// What a lane's attempts have told: its hold, its rate factor, its circuit.
 struct LaneHealth: Sendable {
+    /// The worst of the failures of a batch.
+    private enum Failed: Int, Comparable, Sendable {
+        /// Only items that had failed before.
+        case again
+        /// Our credentials were refused for another item.
+        case denied
+        case silent
+
+        static func < (lhs: Failed, rhs: Failed) -> Bool { lhs.rawValue < rhs.rawValue }
+    }
+
     private let flaws: Set<QueueFlaw>
     private let circuit: CircuitHold
     /// Nothing starts before this instant.
@@ -11,12 +22,13 @@ struct LaneHealth: Sendable {
     /// Of an endpoint: the first attempt that failed since one succeeded.
     private(set) var failingSince: Timestamp?
     /// How often the circuit has opened since it was closed last.
-    private var opens = 0.0
+    private var opens = 0
+    /// How many denials have held it since.
+    private var denials = 0
     /// The factor at the last `slow`, and when its hold ends.
     private var slowed: (factor: Double, until: Timestamp)?
-    /// What the failures count that the batch which is being committed has told since its last
-    /// answer; nil without any.
-    private var failed: Double?
+    /// What the batch that is being committed has told since its last answer; nil without failures.
+    private var failed: Failed?
 
     /// A lane about which nothing is known.
     init(circuit: CircuitHold = .upstream, flaws: Set<QueueFlaw> = []) {
@@ -62,6 +74,7 @@ struct LaneHealth: Sendable {
             if !flaws.contains(.neverForgivesTrouble) { failingSince = nil }
             failures = 0
             opens = 0
+            denials = 0
             failed = nil
         case .hold(let span): hold(span, now)
         case .slow(let span):
@@ -76,14 +89,14 @@ struct LaneHealth: Sendable {
             hold(span, now)
         case .failing:
             failures += 1
-            failed = 1
+            failed = .silent
         case .denied:
             failures += 1
-            failed = max(failed ?? 0, 1 / Double(CircuitHold.denialsToDouble))
+            failed = max(failed ?? .again, .denied)
         case .stillFailing where flaws.contains(.blamesTheLaneForOneItem):
             apply(.failing, now: now)
         case .stillFailing:
-            failed = failed ?? 0
+            failed = failed ?? .again
         case .refused(let span):
             failures = max(failures, LaneSignal.failuresMax)
             hold(span, now)
@@ -94,8 +107,15 @@ struct LaneHealth: Sendable {
     mutating func endBatch(now: Timestamp) {
         defer { failed = nil }
         guard let failed, isProbed, now >= heldUntil, !flaws.contains(.neverOpens) else { return }
-        opens += failed
-        let span = circuit.span(opens: opens)
+        let span: Duration
+        if failed == .silent {
+            span = circuit.span(opens: opens)
+            opens += 1
+        } else {
+            if failed == .denied { denials += 1 }
+            span = circuit.span(denials: denials)
+            opens = 0
+        }
         hold(flaws.contains(.neverDoublesHolds) ? circuit.first : span, now)
     }
 

@@ -68,6 +68,7 @@ struct MemoryPartition<Record: Sendable>: Sendable {
             if !flaws.contains(.endsThingsInGaps) { gap = ClockGap(span: span, end: now) }
             return
         }
+        gap.undo(at: now)
         if flaws.contains(.freezesWithTheClock) { return }
         for id in items.keys { items[id]?.shift(by: span) }
         for lane in lanes.keys { self[lane].shift(by: span) }

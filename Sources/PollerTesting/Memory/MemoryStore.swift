@@ -54,7 +54,7 @@ package final class MemoryStore: WatchStore, Outbox {
                 let deadline = partition.items[commit.ref.id]?.record.deadline,
                 partition.gap.holds(deadline)
             else { return commit }
-            queue[commit.ref.partition].update(commit.ref.id) { $0.outlive(partition.gap.span) }
+            queue[commit.ref.partition].update(commit.ref.id) { $0.outlive(partition.gap) }
             return Commit(
                 ref: commit.ref,
                 verdict: .next(after: .zero),

@@ -94,9 +94,9 @@ struct WatchRecord: Sendable {
         reopenedSeq = seq
     }
 
-    /// Prolongs the watch by a span that nobody has seen pass.
-    mutating func outlive(_ span: Duration) {
-        deadline = deadline + span
+    /// Leaves the watch, after a gap in which its deadline fell, what it had left before.
+    mutating func outlive(_ gap: ClockGap) {
+        deadline = gap.end + (deadline - max(gap.end + (.zero - gap.span), createdAt))
     }
 
     /// What is wrong with the log; nil when it is sound: gapless up to `seq`, the last 100 kept.

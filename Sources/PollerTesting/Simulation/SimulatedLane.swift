@@ -17,7 +17,8 @@ struct SimulatedLane {
     var isPaused = false
     private(set) var heldUntil = Timestamp(ms: 0)
     private(set) var failures = 0
-    private var opens = 0.0
+    private var opens = 0
+    private var denials = 0
     private var slowFactor = 1.0
     private var slowUntil = Timestamp(ms: 0)
     /// The latest theoretical arrival time of the next start that a store may believe in.
@@ -71,17 +72,19 @@ struct SimulatedLane {
 
     /// Takes in the signals of one batch of commits, in their order.
     mutating func hear(_ signals: [LaneSignal], _ now: Timestamp) {
-        var (isShaken, counts) = (false, 0.0)
+        var (isShaken, isSilent, isDenied) = (false, false, false)
         for signal in signals {
             switch signal {
-            case .fine: (failures, opens, isShaken, counts) = (0, 0, false, 0)
+            case .fine:
+                (failures, opens, denials) = (0, 0, 0)
+                (isShaken, isSilent, isDenied) = (false, false, false)
             case .hold(let span): heldUntil = max(heldUntil, now + span)
             case .slow(let span):
                 if now >= slowUntil { slowFactor = max(1.0 / 32, factor(now) / 2) }
                 slowUntil = max(slowUntil, now + span)
                 heldUntil = max(heldUntil, now + span)
-            case .failing: (failures, isShaken, counts) = (failures + 1, true, 1)
-            case .denied: (failures, isShaken, counts) = (failures + 1, true, max(counts, 1.0 / 16))
+            case .failing: (failures, isShaken, isSilent) = (failures + 1, true, true)
+            case .denied: (failures, isShaken, isDenied) = (failures + 1, true, true)
             case .stillFailing: isShaken = true
             case .refused(let span):
                 failures = max(failures, 10)
@@ -89,8 +92,14 @@ struct SimulatedLane {
             }
         }
         guard isShaken, failures >= 10, now >= heldUntil else { return }
-        opens += counts
-        heldUntil = now + .seconds(min(60, 1 << Int(min(max(opens - 1, 0), 6))))
+        if isSilent {
+            heldUntil = now + .seconds(min(60, 1 << min(opens, 6)))
+            opens += 1
+        } else {
+            if isDenied { denials += 1 }
+            heldUntil = now + .seconds(min(60, 1 << min(max(denials / 16 - 1, 0), 6)))
+            opens = 0
+        }
     }
 
     /// Lets the lane go on as if nothing had happened; what it has started still counts.
