@@ -1,0 +1,70 @@
+"""usage: docc.py CATALOGUE.docc…
+
+Converts documentation catalogues with `docc`; a warning is an error. Where the target has been built
+since its sources changed, links to its symbols are checked against the symbol graph (and with them the
+comments of the target); otherwise pages and their links to each other are checked alone.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+
+def symbols_of(target: Path, folder: Path) -> bool:
+    """Writes the symbol graph of a target into the folder; false when there is no build to make it from."""
+    modules = Path(".build/debug/Modules")
+    module = modules / f"{target.name}.swiftmodule"
+    extract = shutil.which("swift-symbolgraph-extract")
+    sources = [file.stat().st_mtime for file in target.rglob("*.swift")]
+    if not (extract and module.exists() and module.stat().st_mtime > max(sources)):
+        return False
+    triple = json.loads(subprocess.check_output(["swiftc", "-print-target-info"]))["target"]["triple"]
+    command = [extract, "-module-name", target.name, "-I", str(modules), "-target", triple]
+    command += ["-minimum-access-level", "internal", "-skip-synthesized-members", "-skip-inherited-docs"]
+    done = subprocess.run([*command, "-output-dir", str(folder)], capture_output=True)
+    # Targets whose modules need C modules of other packages cannot be read without a build's settings.
+    return done.returncode == 0 and any(folder.iterdir())
+
+
+def without_symbols(catalogue: Path, folder: Path) -> Path:
+    """A copy of the catalogue in which names of symbols are code and no links."""
+    copy = folder / catalogue.name
+    shutil.copytree(catalogue, copy)
+    for page in copy.rglob("*.md"):
+        text = page.read_text()
+        root = re.match(r"# ``(\w+)``\n", text)
+        if root:
+            text = f"# {root[1]}\n\n@Metadata {{\n    @TechnologyRoot\n}}\n" + text[root.end() :]
+        # A list of nothing but symbols would be an empty section.
+        text = re.sub(r"^### [^\n]*\n\n(?:- ``[^`]*``\n)+\n?", "", text, flags=re.M)
+        text = re.sub(r"\n## Topics\s*\Z", "\n", text)
+        page.write_text(re.sub(r"``([^`\n]+)``", r"`\1`", text))
+    return copy
+
+
+def converts(catalogue: Path) -> bool:
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        graph = folder / "symbols"
+        graph.mkdir()
+        built = symbols_of(catalogue.parent, graph)
+        pages = catalogue if built else without_symbols(catalogue, folder)
+        name = catalogue.stem
+        command = ["docc", "convert", str(pages), "--output-path", str(folder / "out"), "--warnings-as-errors"]
+        command += ["--fallback-display-name", name, "--fallback-bundle-identifier", name]
+        command += ["--additional-symbol-graph-dir", str(graph)] if built else []
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            print(done.stdout + done.stderr, end="")
+        return done.returncode == 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    results = [converts(Path(argument)) for argument in sys.argv[1:]]
+    sys.exit(not all(results))
