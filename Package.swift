@@ -95,6 +95,7 @@ let package = Package(
         .target(
             name: "StripeAPI",
             dependencies: [httpClient, nioCore, nioHTTP1, nioPosix, crypto],
+            path: "Sources/Stripe/StripeAPI",
             swiftSettings: settings
         ),
         // Secrets in files of their own, for every program.
@@ -153,6 +154,7 @@ let package = Package(
                 "StripeAPI", nioCore, nioHTTP1, nioPosix, logging, lifecycle, crypto, httpClient,
                 hummingbird,
             ],
+            path: "Sources/Stripe/StripeSandbox",
             swiftSettings: settings
         ),
 
@@ -190,6 +192,7 @@ let package = Package(
             dependencies: [
                 "SecretFiles", "StripeSandbox", signals, arguments, logging, lifecycle,
             ],
+            path: "Sources/Stripe/stripe-sandbox",
             swiftSettings: settings
         ),
 

@@ -36,9 +36,11 @@ def imports(file: Path) -> set[str]:
 
 @pytest.mark.parametrize("target", sorted(MAY_IMPORT))
 def test_imports_point_downward(target: str):
+    files = list(next(SOURCES.glob(f"**/{target}")).rglob("*.swift"))
+    assert files
     wrong = {
         f"{file.relative_to(ROOT)}: {name}"
-        for file in (SOURCES / target).rglob("*.swift")
+        for file in files
         for name in imports(file) & OURS - MAY_IMPORT[target] - {target}
     }
     assert not wrong
@@ -87,7 +89,7 @@ def test_time_and_chance_come_in_from_outside():
     wrong = [
         f"{file.relative_to(ROOT)}: {match}"
         for file in SOURCES.rglob("*.swift")
-        if file.relative_to(SOURCES).parts[0] not in allowed
+        if not allowed.intersection(file.relative_to(SOURCES).parts)
         for match in re.findall(r"\bDate\(\)|ContinuousClock\(\)", file.read_text())
     ]
     assert not wrong
