@@ -1,27 +1,27 @@
-"""Where others failed, as FACTS §1 of delivery counts it: each is a test of ours, found by its number.
+"""Where others failed: each mistake is a test of ours, found by its number.
 
-|  # | what happened to others                          | our test |
-|----|--------------------------------------------------|----------|
-|  1 | Redis restarted, `NOGROUP` for ever              | here |
-|  2 | a worker exits after ten Redis errors            | here |
-|  3 | a response read without deadline or cap          | WebhookChannelTests |
-|  4 | a lease shorter than the request's timeout       | test_delivery_outcomes |
-|  5 | a redirect followed with the signed body         | WebhookChannelTests |
-|  6 | only the body signed: replayable                 | WebhookChannelTests |
-|  7 | JSON serialised again after signing              | WebhookChannelTests |
-|  8 | an unknown Last-Event-ID: silence                | EventStreamTests; test_sse |
-|  9 | a private id leaked in a cursor                  | GatewayCursorTests; here |
-| 10 | SSE fields injected by a newline                 | EventStreamPartsTests |
-| 11 | JWT algorithm confusion                          | StreamTokensTests; test_stream_tokens |
-| 12 | keys of two tenants collide                      | EndpointDeliveryTests |
-| 13 | `Retry-After` ignored                            | DeliveryDeciderTests; test_delivery_outcomes |
-| 14 | slow SMTP blocks everything                      | here |
-| 15 | a notification lost on the first error           | test_delivery_outcomes |
-| 16 | two creates race under one idempotency key       | test_endpoints |
-| 17 | secrets in the API or in logs                    | test_endpoints |
-| 18 | the same mail twice from two workers             | here |
-| 19 | all clients reconnect at once on a restart       | here |
-| 20 | Chromium never reconnects after 204, 429 or 503  | EventStreamEndsTests; here |
+|  # | what happened to others                                    | our test |
+|----|------------------------------------------------------------|----------|
+|  1 | Redis restarted, `NOGROUP` for ever (svix#1844)           | here |
+|  2 | a worker exits after ten Redis errors (outpost)           | here |
+|  3 | a response read without deadline or cap (svix)            | WebhookChannelTests |
+|  4 | a lease shorter than the request's timeout (svix)         | test_delivery_outcomes |
+|  5 | a redirect followed with the signed body (convoy, outpost)| WebhookChannelTests |
+|  6 | only the body signed: replayable (outpost)                | WebhookChannelTests |
+|  7 | JSON serialised again after signing (soketi)              | WebhookChannelTests |
+|  8 | an unknown Last-Event-ID: silence (mercure#704)           | EventStreamTests; test_sse |
+|  9 | a private id leaked in a cursor (mercure#1215)            | GatewayCursorTests; here |
+| 10 | SSE fields injected by a newline (mercure#1259)           | EventStreamPartsTests |
+| 11 | JWT algorithm confusion (mercure#1298)                    | StreamTokensTests; test_stream_tokens |
+| 12 | keys of two tenants collide (outpost#967)                 | EndpointDeliveryTests |
+| 13 | `Retry-After` ignored (svix before 1.87)                  | DeliveryDeciderTests; test_delivery_outcomes |
+| 14 | slow SMTP blocks everything (gatus#786)                   | here |
+| 15 | a notification lost on the first error (uptime-kuma#6046) | test_delivery_outcomes |
+| 16 | two creates race under one idempotency key (convoy#2747)  | test_endpoints |
+| 17 | secrets in the API or in logs (convoy#2706)               | test_endpoints |
+| 18 | the same mail twice from two workers (novu#2569)          | here |
+| 19 | all clients reconnect at once on a restart (soketi)       | here |
+| 20 | Chromium never reconnects after 204, 429 or 503 (measured)| EventStreamEndsTests; here |
 """
 
 import asyncio

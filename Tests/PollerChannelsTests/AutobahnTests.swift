@@ -6,7 +6,7 @@ import Testing
     "The WebSocket stack",
     .enabled(
         if: Autobahn.command != nil,
-        "needs the Autobahn test suite: POLLER_AUTOBAHN_DIR, or shared/tools/install-autobahn"
+        "needs the Autobahn test suite: POLLER_AUTOBAHN_DIR, or Tests/Peers/install-autobahn"
     )
 )
 struct AutobahnTests {

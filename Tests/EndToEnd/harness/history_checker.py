@@ -1,7 +1,7 @@
 """Compares what really happened with what was recorded and what was delivered.
 
 Independent of the system under test: it reads the sandbox's history, the recorded events and the
-receipts of each channel, and knows only the guarantees of DESIGN §3.
+receipts of each channel, and knows only what Guarantees.md promises.
 """
 
 from bisect import bisect_right

@@ -1,4 +1,4 @@
-"""A client of our HTTP API that knows only what INTERFACE.md says."""
+"""A client of our HTTP API that shares no code with it."""
 
 import requests
 

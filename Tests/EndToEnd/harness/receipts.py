@@ -21,7 +21,7 @@ class Receipt:
 
     @staticmethod
     def of(channel: str, body: dict, headers: dict | None = None) -> "Receipt":
-        """Reads an event as DESIGN §5 writes it."""
+        """Reads an event as `GET /v1/events` shows it."""
         return Receipt(
             channel=channel,
             event=body["id"],

@@ -89,13 +89,13 @@ class Hook:
 class JudgingClient(stripe.RequestsClient):
     """Stripe's HTTP client, with every answer held against the schemas."""
 
-    def __init__(self, schemas: StripeSchemas | None):
+    def __init__(self, schemas: StripeSchemas):
         super().__init__()
         self._schemas = schemas
 
     def request(self, method, url, headers, post_data=None):
         content, status, answer_headers = super().request(method, url, headers, post_data)
-        if self._schemas and answer_headers.get("Content-Type") == "application/json":
+        if answer_headers.get("Content-Type") == "application/json":
             try:
                 body = json.loads(content)
             except ValueError:
@@ -110,7 +110,7 @@ class StripeLab:
     def __init__(self, *options: str, webhook: bool = False):
         self._options = options
         self.hook = Hook() if webhook else None
-        self.schemas = StripeSchemas() if StripeSchemas.are_here() else None
+        self.schemas = StripeSchemas()
 
     def __enter__(self) -> "StripeLab":
         binary = Path(os.environ["POLLER_BIN_DIR"]) / "stripe-sandbox"

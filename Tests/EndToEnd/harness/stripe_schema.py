@@ -1,11 +1,15 @@
-"""Stripe's OpenAPI schemas, as a judge of every object the sandbox answers."""
+"""Stripe's OpenAPI schemas, as a judge of every object the sandbox answers.
+
+The files are cut out of https://github.com/stripe/openapi (MIT licence), version 2023-08-16: each
+object and what it refers to, without texts.
+"""
 
 import json
 from pathlib import Path
 
 import jsonschema
 
-SCHEMAS = Path(__file__).resolve().parents[4] / "shared" / "stripe" / "openapi"
+SCHEMAS = Path(__file__).resolve().parents[1] / "fixtures" / "stripe-openapi"
 
 # What newer API versions send, and what the specification of 2023-08-16 does not know yet.
 NEWER_FIELDS = {
@@ -38,7 +42,7 @@ class StripeSchemas:
         self.seen: dict[str, int] = {}
         schemas: dict[str, dict] = {}
         for name in OBJECTS:
-            for key, schema in json.loads((SCHEMAS / f"schema.{name}.json").read_text())["schemas"].items():
+            for key, schema in json.loads((SCHEMAS / f"{name}.json").read_text())["schemas"].items():
                 schemas.setdefault(key, schema)
         translated = {name: _translate(schema, name, set(schemas)) for name, schema in schemas.items()}
         for name in ("source", "source_transaction"):
@@ -47,10 +51,6 @@ class StripeSchemas:
         self._validators = {
             name: jsonschema.Draft202012Validator(definitions | {"$ref": f"#/$defs/{name}"}) for name in OBJECTS
         }
-
-    @staticmethod
-    def are_here() -> bool:
-        return SCHEMAS.is_dir()
 
     def check(self, body: dict) -> None:
         """Validates an answer: an object, a list of them, an event with its object, or an error."""

@@ -4,7 +4,7 @@ import Testing
 /// The Autobahn test suite for WebSockets: a client that tries 250 things on a server.
 ///
 /// `POLLER_AUTOBAHN_DIR` names the folder that holds `wstest`; without it, the suite is put into
-/// `.build/autobahn` with `shared/tools/install-autobahn` from beside the repository, once.
+/// `.build/autobahn` by `Tests/Peers/install-autobahn`, once.
 enum Autobahn {
     /// A case of the suite and what came of it.
     struct Result: Hashable {
@@ -27,7 +27,7 @@ enum Autobahn {
             ?? root.appendingPathComponent(".build/autobahn")
         let command = folder.appendingPathComponent("wstest")
         if FileManager.default.isExecutableFile(atPath: command.path) { return command }
-        let installer = root.appendingPathComponent("../shared/tools/install-autobahn").standardized
+        let installer = root.appendingPathComponent("Tests/Peers/install-autobahn")
         guard FileManager.default.isExecutableFile(atPath: installer.path),
             (try? install(installer, [folder.path])) == 0
         else { return nil }
