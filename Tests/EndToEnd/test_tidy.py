@@ -5,6 +5,7 @@ change that breaks it: `test_the_house_keeps` holds the rule against the tree as
 `test_a_breach_is_noticed` against the tree with that change, so no rule passes because it sees nothing.
 """
 
+import posixpath
 import re
 import subprocess
 from collections.abc import Callable, Iterable
@@ -307,7 +308,7 @@ def what_documents_name_is_there(tree: Tree):
             if name not in tree and name not in folders:
                 yield f"{path}: {name}"
         for link in re.findall(r"\]\((?!https?:|#)([^)]+)\)", text):
-            target = (Path(path).parent / link.split("#")[0]).as_posix()
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(path), link.split("#")[0]))
             if target not in tree and target not in folders:
                 yield f"{path}: {link}"
 
