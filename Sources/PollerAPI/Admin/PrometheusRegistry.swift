@@ -128,3 +128,185 @@ package final class PrometheusRegistry: MetricsFactory {
         return series
     }
 }
+
+/// The series of one metric name.
+struct PrometheusFamily: Sendable {
+    /// What Prometheus is told the metric is.
+    enum Kind: String, Sendable {
+        case counter
+        case gauge
+        case histogram
+    }
+
+    /// What one set of labels has.
+    enum Series: Sendable {
+        case value(PrometheusValue)
+        case histogram(PrometheusHistogram)
+    }
+
+    let kind: Kind
+    /// By the labels as they are rendered, without braces.
+    private var series: [String: Series] = [:]
+
+    init(kind: Kind) {
+        self.kind = kind
+    }
+
+    /// The series of a set of labels; the one for all that is too much when there are `max`.
+    mutating func series(_ labels: String, max: Int) -> Series {
+        if let known = series[labels] { return known }
+        let labels = series.count < max ? labels : "overflow=\"true\""
+        if let known = series[labels] { return known }
+        let new: Series =
+            kind == .histogram ? .histogram(PrometheusHistogram()) : .value(PrometheusValue())
+        series[labels] = new
+        return new
+    }
+
+    /// Appends the family's lines.
+    func render(_ name: String, into text: inout String) {
+        text += "# TYPE \(name) \(kind.rawValue)\n"
+        for (labels, series) in series.sorted(by: { $0.key < $1.key }) {
+            switch series {
+            case .value(let value):
+                let braces = labels.isEmpty ? "" : "{\(labels)}"
+                text += "\(name)\(braces) \(PrometheusText.number(value.current))\n"
+            case .histogram(let histogram): histogram.render(name, labels, into: &text)
+            }
+        }
+    }
+}
+
+/// A number that is counted up or set: counter and gauge.
+///
+/// A class, as the metrics API asks.
+final class PrometheusValue: CounterHandler, FloatingPointCounterHandler, MeterHandler,
+    RecorderHandler
+{
+    private let value = Mutex(0.0)
+
+    /// The number now; integers are exact up to 2^53.
+    var current: Double { value.withLock { $0 } }
+
+    func increment(by amount: Int64) {
+        value.withLock { $0 += Double(amount) }
+    }
+
+    func increment(by amount: Double) {
+        value.withLock { $0 += amount }
+    }
+
+    func decrement(by amount: Double) {
+        value.withLock { $0 -= amount }
+    }
+
+    func set(_ new: Int64) {
+        value.withLock { $0 = Double(new) }
+    }
+
+    func set(_ new: Double) {
+        value.withLock { $0 = new }
+    }
+
+    func record(_ new: Int64) {
+        set(new)
+    }
+
+    func record(_ new: Double) {
+        set(new)
+    }
+
+    func reset() {
+        value.withLock { $0 = 0 }
+    }
+}
+
+/// How often values fell into fixed buckets.
+///
+/// A class, as the metrics API asks.
+///
+/// The buckets span 1 ms to 10 minutes in steps of 2 to 2.5: a due lag of some ms and a long
+/// poll of a minute both fall between two bounds, and a series costs 19 lines at most.
+final class PrometheusHistogram: TimerHandler, RecorderHandler {
+    /// Upper bounds in seconds, for timers; `+Inf` follows.
+    static let bounds = [
+        0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 600,
+    ]
+
+    private struct State: Sendable {
+        var counts = Array(repeating: 0, count: bounds.count + 1)
+        var sum = 0.0
+    }
+
+    private let state = Mutex(State())
+
+    func recordNanoseconds(_ duration: Int64) {
+        record(Double(duration) / 1e9)
+    }
+
+    func record(_ value: Int64) {
+        record(Double(value))
+    }
+
+    func record(_ value: Double) {
+        let bucket = Self.bounds.firstIndex { value <= $0 } ?? Self.bounds.count
+        state.withLock { state in
+            state.counts[bucket] += 1
+            state.sum += value
+        }
+    }
+
+    /// Appends the series' lines: cumulative buckets, sum and count.
+    func render(_ name: String, _ labels: String, into text: inout String) {
+        let state = state.withLock { $0 }
+        let prefix = labels.isEmpty ? "" : "\(labels),"
+        var count = 0
+        for (index, bound) in (Self.bounds + [.infinity]).enumerated() {
+            count += state.counts[index]
+            let end = PrometheusText.number(bound)
+            text += "\(name)_bucket{\(prefix)le=\"\(end)\"} \(count)\n"
+        }
+        let braces = labels.isEmpty ? "" : "{\(labels)}"
+        text += "\(name)_sum\(braces) \(PrometheusText.number(state.sum))\n"
+        text += "\(name)_count\(braces) \(count)\n"
+    }
+}
+
+/// The spelling rules of Prometheus' text format 0.0.4.
+enum PrometheusText {
+    /// A metric or label name: other characters than `a–z A–Z 0–9 _` become `_`.
+    static func name(_ text: String) -> String {
+        var name = String(
+            text.map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") ? $0 : "_" }
+        )
+        if name.first.map(\.isNumber) ?? true { name = "_" + name }
+        return name
+    }
+
+    /// Labels in order of their names, without braces: `a="1",b="2"`.
+    static func labels(_ dimensions: [(String, String)]) -> String {
+        dimensions.sorted { $0.0 < $1.0 }
+            .map { "\(name($0.0))=\"\(escaped($0.1))\"" }
+            .joined(separator: ",")
+    }
+
+    /// A number: whole ones without a fraction.
+    static func number(_ value: Double) -> String {
+        if value == .infinity { return "+Inf" }
+        if value == -.infinity { return "-Inf" }
+        return Int(exactly: value).map(String.init) ?? "\(value)"
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for character in text.unicodeScalars {
+            switch character {
+            case "\\": escaped += "\\\\"
+            case "\"": escaped += "\\\""
+            case "\n": escaped += "\\n"
+            default: escaped.unicodeScalars.append(character)
+            }
+        }
+        return escaped
+    }
+}

@@ -116,3 +116,99 @@ struct EventRoutes {
         )
     }
 }
+
+/// Reads pages of the outbox for one request.
+struct OutboxReading: Sendable {
+    let outbox: any Outbox
+    let limit: Int
+    let filter: EventFilter
+
+    /// What follows a cursor.
+    ///
+    /// At most `limit` entries are looked at, so a page with a filter may be empty although there
+    /// is more. Costs one look at the bounds and a read for each partition that has something.
+    func page(after start: OutboxCursor) async throws -> OutboxPage {
+        var cursor = start
+        var hasGap = false
+        var hasMore = false
+        var found: [(position: OutboxCursor.Position, entry: OutboxEntry)] = []
+        for (partition, bounds) in try await outbox.bounds().enumerated() {
+            let newest = OutboxCursor.Position(bounds.newest) ?? .start
+            let trimmed = OutboxCursor.Position(bounds.trimmed) ?? .start
+            if cursor.positions[partition] > newest {
+                // The store lost its last writes, or is another one: begin again.
+                cursor.positions[partition] = .start
+                hasGap = true
+            }
+            if cursor.positions[partition] < trimmed {
+                // Who begins at the start asked for what is kept, and misses nothing.
+                hasGap = hasGap || cursor.positions[partition] != .start
+                cursor.positions[partition] = trimmed
+            }
+            guard newest > cursor.positions[partition] else { continue }
+            let entries = try await outbox.entries(
+                partition: partition,
+                after: cursor.positions[partition].description,
+                limit: limit
+            )
+            hasMore = hasMore || entries.count == limit
+            for entry in entries {
+                guard let position = OutboxCursor.Position(entry.id) else {
+                    throw StoreError.corrupt("an outbox entry has the id \(entry.id)")
+                }
+                found.append((position, entry))
+            }
+        }
+        found.sort { ($0.position, $0.entry.partition) < ($1.position, $1.entry.partition) }
+        hasMore = hasMore || found.count > limit
+        for (position, entry) in found.prefix(limit) {
+            cursor.positions[entry.partition] = position
+        }
+        return OutboxPage(
+            events: found.prefix(limit).map(\.entry.event).filter(filter.matches),
+            next: cursor,
+            hasMore: hasMore,
+            hasGap: hasGap
+        )
+    }
+}
+
+/// A page of all recorded events, merged over the partitions by the time they were recorded.
+///
+/// Order is that of `seq` within a source, and roughly that of time across sources: partitions
+/// are separate streams, so an event may be recorded in one while another is read.
+struct OutboxPage: Sendable {
+    let events: [Event]
+    /// Where the next page begins; there always is one, for what will be recorded.
+    let next: OutboxCursor
+    let hasMore: Bool
+    /// Some events after the cursor are no longer kept: read the watches anew.
+    let hasGap: Bool
+
+    /// Puts a page together; an empty one by default.
+    init(
+        events: [Event] = [],
+        next: OutboxCursor,
+        hasMore: Bool = false,
+        hasGap: Bool = false
+    ) {
+        self.events = events
+        self.next = next
+        self.hasMore = hasMore
+        self.hasGap = hasGap
+    }
+
+    /// Whether somebody who waits wants to be answered with it.
+    var isWorthTelling: Bool { !events.isEmpty || hasMore || hasGap }
+
+    /// The page on the wire.
+    func json(_ cursors: any EventCursors) -> String {
+        var json = JSONObject()
+        json.add("data", raw: JSONObject.array(events.map(\.json)))
+        json.add("has_more", hasMore)
+        let entries = next.positions.map(\.description)
+        json.add("next", cursors.text(after: entries, account: nil))
+        json.add("gap", hasGap)
+        return json.text
+    }
+}

@@ -1,4 +1,5 @@
 import HTTPTypes
+import Hummingbird
 
 /// Every route of the API; `openapi.json` describes exactly these.
 enum Route: String, CaseIterable {
@@ -117,5 +118,15 @@ enum Route: String, CaseIterable {
         // `{` is behind every letter.
         guard let nearest = fitting.min() else { return [] }
         return allCases.filter { $0.paths.contains(nearest) }.map(\.methodName)
+    }
+}
+
+extension Router<APIContext> {
+    /// Adds a route with what answers it.
+    func add(
+        _ route: Route,
+        _ answer: @escaping @Sendable (Request, APIContext) async throws -> Response
+    ) {
+        for path in route.paths { on(RouterPath(path), method: route.method, use: answer) }
     }
 }

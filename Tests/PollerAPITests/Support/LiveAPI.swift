@@ -4,6 +4,7 @@ import PollerClient
 import PollerNet
 import PollerTesting
 import ServiceLifecycle
+import Synchronization
 import Testing
 
 @testable import PollerAPI
@@ -200,6 +201,47 @@ struct LiveAPI: HTTPServer {
             ref: lease.ref,
             verdict: final ? .close(.settled) : .next(after: .zero),
             change: WatchChange(state: state, event: event)
+        )
+    }
+}
+
+/// A feed that tells how many requests have begun to listen.
+///
+/// A class, because server and test share it.
+final class ObservedFeed: EventFeed {
+    private let base: any EventFeed
+    private let count = Mutex(0)
+
+    init(_ base: any EventFeed) {
+        self.base = base
+    }
+
+    /// Requests that have listened so far.
+    var listened: Int { count.withLock { $0 } }
+
+    func listen(
+        bufferMax: Int,
+        matching matches: @escaping @Sendable (OutboxEntry) -> Bool
+    ) -> AsyncStream<FeedItem> {
+        defer { count.withLock { $0 += 1 } }
+        return base.listen(bufferMax: bufferMax, matching: matches)
+    }
+}
+
+extension EndpointDesk {
+    /// The secret of inline webhooks of every server under test.
+    static let inlineSecret = "whsec_" + String(repeating: "aW5saW5l", count: 4)
+
+    /// A registry in memory, whose tests go through `channels`.
+    static func inMemory(
+        time: any StoreTime,
+        channels: [any DeliveryChannel] = []
+    ) -> EndpointDesk {
+        EndpointDesk(
+            store: MemoryEndpointStore(time: time),
+            probe: EndpointProbe(channels: channels),
+            standardLimit: LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 16),
+            inlineSecret: try? WebhookSecret(inlineSecret)
         )
     }
 }
