@@ -11,7 +11,7 @@ package struct APIBackend: Sendable {
     package let laneLimit: LaneLimit
     package let feed: any EventFeed
     /// The registered endpoints.
-    package let endpoints: EndpointDesk
+    package let endpoints: EndpointBackend
     package let checks: [any HealthCheck]
     /// Writes and reads the cursors of `/v1/events`.
     package let cursors: any EventCursors
@@ -52,7 +52,7 @@ package struct APIBackend: Sendable {
         members: any Membership,
         laneLimit: LaneLimit,
         feed: any EventFeed,
-        endpoints: EndpointDesk,
+        endpoints: EndpointBackend,
         checks: [any HealthCheck] = [],
         cursors: (any EventCursors)? = nil,
         webhooks: (any WebhookIntake)? = nil,
@@ -91,7 +91,7 @@ package protocol EventFeed: Sendable {
 extension LiveFeed: EventFeed {}
 
 /// What the routes of endpoints work on.
-package struct EndpointDesk: Sendable {
+package struct EndpointBackend: Sendable {
     package let store: any EndpointStore
     package let probe: EndpointProbe
     /// What holds for endpoints without a limit of their own.

@@ -60,7 +60,7 @@ package struct APIServer: Service {
         let reader = BodyReader(clock: clock)
         let polls = LongPolls(feed: backend.feed, addresses: addresses, clock: clock)
         let intake = Intake(watches: backend.watches, deliveries: backend.deliveries)
-        let surveyor = Surveyor(backend: backend, clock: clock)
+        let statusCache = ClusterStatusCache(backend: backend, clock: clock)
         WatchRoutes(
             watches: backend.watches,
             intake: intake,
@@ -71,12 +71,12 @@ package struct APIServer: Service {
         BatchRoutes(intake: intake, locator: backend.locator, reader: reader).add(to: router)
         EventRoutes(backend: backend, polls: polls).add(to: router)
         EndpointRoutes(
-            desk: backend.endpoints,
+            backend: backend.endpoints,
             lanes: backend.deliveries,
             reader: reader
         ).add(to: router)
         DeliveryRoutes(backend: backend).add(to: router)
-        let replays = ReplayDesk(
+        let replays = ReplayRunner(
             replayer: Replayer(
                 watches: backend.watches,
                 outbox: backend.outbox,
@@ -84,10 +84,10 @@ package struct APIServer: Service {
                 clock: clock
             )
         )
-        ReplayRoutes(backend: backend, desk: replays, reader: reader).add(to: router)
-        LaneRoutes(backend: backend, reader: reader, surveyor: surveyor).add(to: router)
-        QuarantineRoutes(backend: backend, surveyor: surveyor).add(to: router)
-        OperatorRoutes(backend: backend, surveyor: surveyor, clock: clock).add(to: router)
+        ReplayRoutes(backend: backend, runner: replays, reader: reader).add(to: router)
+        LaneRoutes(backend: backend, reader: reader, statusCache: statusCache).add(to: router)
+        QuarantineRoutes(backend: backend, statusCache: statusCache).add(to: router)
+        OperatorRoutes(backend: backend, statusCache: statusCache, clock: clock).add(to: router)
         StripeWebhookRoutes(intake: backend.webhooks, reader: reader).add(to: router)
         StreamTokenRoutes(issuer: backend.streamTokens, reader: reader).add(to: router)
         MailRoutes(preferences: backend.mail, reader: reader).add(to: router)

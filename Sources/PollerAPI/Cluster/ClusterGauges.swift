@@ -28,7 +28,7 @@ package struct ClusterGauges: Service {
     /// A scrape's usual interval.
     package static let period = Duration.seconds(15)
 
-    private let surveyor: Surveyor
+    private let statusCache: ClusterStatusCache
     private let clock: any Clock<Duration>
     private let factory: any MetricsFactory
     private let logger: Logger
@@ -40,7 +40,7 @@ package struct ClusterGauges: Service {
         logger: Logger,
         factory: any MetricsFactory = MetricsSystem.factory
     ) {
-        surveyor = Surveyor(backend: backend, clock: clock)
+        statusCache = ClusterStatusCache(backend: backend, clock: clock)
         self.clock = clock
         self.logger = logger
         self.factory = factory
@@ -59,7 +59,7 @@ package struct ClusterGauges: Service {
 
     private func refresh() async {
         do {
-            record(try await surveyor.look())
+            record(try await statusCache.current())
             set("poller_store_up", 1)
         } catch {
             // Who scrapes sees it; requests and workers have their own say about a broken store.
@@ -68,16 +68,16 @@ package struct ClusterGauges: Service {
         }
     }
 
-    private func record(_ survey: ClusterSurvey) {
-        let (watches, deliveries) = (survey.watches, survey.deliveries)
+    private func record(_ status: ClusterStatus) {
+        let (watches, deliveries) = (status.watches, status.deliveries)
         set("poller_watches_pending", watches.pending)
         set("poller_watches_overdue", watches.overdue)
         set("poller_watches_leased", watches.leased)
         set("poller_watches_quarantined", watches.quarantined)
         Gauge(label: "poller_watches_oldest_overdue_seconds", factory: factory)
-            .record(survey.oldestOverdue.inSeconds)
+            .record(status.oldestOverdue.inSeconds)
         for state in LaneState.allCases {
-            set("poller_lanes", survey.count(state), ("state", state.rawValue))
+            set("poller_lanes", status.count(state), ("state", state.rawValue))
         }
         set("poller_outbox_undelivered", watches.undelivered)
         set("poller_deliveries_pending", deliveries.pending)
@@ -85,7 +85,7 @@ package struct ClusterGauges: Service {
         set("poller_deliveries_dead", deliveries.quarantined)
         set("poller_endpoints_down", deliveries.circuitsOpen)
         for role in ["worker", "notifier", "api"] {
-            set("poller_members", survey.count(role: role), ("role", role))
+            set("poller_members", status.count(role: role), ("role", role))
         }
     }
 

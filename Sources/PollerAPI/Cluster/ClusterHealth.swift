@@ -12,9 +12,9 @@ struct ClusterHealth {
     /// Lanes named in one answer.
     private static let namedMax = 3
 
-    let survey: ClusterSurvey
+    let status: ClusterStatus
     /// What the lists of deliveries tell; nil when there are too many to read them for this.
-    var trouble: DeliveryTrouble?
+    var failures: DeliveryFailures?
 
     /// Every answer by its name, in the order an operator wants to read them.
     var results: [(name: String, result: HealthResult)] {
@@ -25,14 +25,14 @@ struct ClusterHealth {
         ]
     }
 
-    private var watches: StoreStats { survey.watches }
+    private var watches: StoreStats { status.watches }
 
     private var workers: HealthResult {
         let open = watches.pending + watches.leased
-        guard survey.workers == 0 else {
+        guard status.workers == 0 else {
             return HealthResult(
                 .ok,
-                "\(survey.workers) polling, \(open) open watches"
+                "\(status.workers) polling, \(open) open watches"
             )
         }
         let action = "start one with pollerd worker, on as many machines as you like"
@@ -43,9 +43,9 @@ struct ClusterHealth {
 
     /// Workers alone are a failure: what they see is told to nobody.
     private var notifiers: HealthResult {
-        let open = survey.deliveries.pending + survey.deliveries.leased
-        guard survey.notifiers == 0 else {
-            return HealthResult(.ok, "\(survey.notifiers) delivering, \(open) open deliveries")
+        let open = status.deliveries.pending + status.deliveries.leased
+        guard status.notifiers == 0 else {
+            return HealthResult(.ok, "\(status.notifiers) delivering, \(open) open deliveries")
         }
         let action = "start one with pollerd notifier, on as many machines as you like"
         guard open == 0 else {
@@ -56,7 +56,7 @@ struct ClusterHealth {
             )
         }
         return HealthResult(
-            survey.members.isEmpty ? .warning : .failed,
+            status.members.isEmpty ? .warning : .failed,
             "none delivers",
             action: action
         )
@@ -64,7 +64,7 @@ struct ClusterHealth {
 
     /// Paused lanes are left out: a person wants them to wait.
     private var backlog: HealthResult {
-        let moving = survey.lanes.filter { $0.state != .paused }
+        let moving = status.lanes.filter { $0.state != .paused }
         let oldest = moving.map(\.overdueFor).max() ?? .zero
         let count = moving.reduce(0) { $0 + $1.overdue }
         guard count > 0 else { return HealthResult(.ok, "nothing is overdue") }
@@ -105,7 +105,7 @@ struct ClusterHealth {
         return HealthResult(
             .ok,
             slower.isEmpty
-                ? "\(survey.lanes.count), none stopped" : "the upstream slows down \(slower)"
+                ? "\(status.lanes.count), none stopped" : "the upstream slows down \(slower)"
         )
     }
 
@@ -121,7 +121,7 @@ struct ClusterHealth {
     private var outbox: HealthResult {
         let waiting = watches.undelivered
         guard waiting > 0 else { return HealthResult(.ok, "every event is marked for delivery") }
-        guard survey.notifiers > 0 else {
+        guard status.notifiers > 0 else {
             return HealthResult(
                 .failed,
                 "\(waiting) events wait and no notifier is alive",
@@ -139,9 +139,9 @@ struct ClusterHealth {
     }
 
     private var deliveries: HealthResult {
-        let dead = trouble?.dead ?? survey.deliveries.quarantined
-        let down = survey.deliveries.circuitsOpen
-        let failing = trouble?.failing ?? 0
+        let dead = failures?.dead ?? status.deliveries.quarantined
+        let down = status.deliveries.circuitsOpen
+        let failing = failures?.failing ?? 0
         var (seen, actions): ([String], [String]) = ([], [])
         if down > 0 {
             seen.append("\(down) endpoints do not answer; they are probed by themselves")
@@ -168,13 +168,13 @@ struct ClusterHealth {
                 action: actions.joined(separator: "; ")
             )
         }
-        let waiting = survey.deliveries.pending
+        let waiting = status.deliveries.pending
         return HealthResult(.ok, waiting == 0 ? "nothing waits" : "\(waiting) on their way")
     }
 
     /// The lanes in a state by name; nil when there is none.
     private func named(_ state: LaneState) -> String? {
-        let lanes = survey.lanes.filter { $0.state == state }
+        let lanes = status.lanes.filter { $0.state == state }
         guard !lanes.isEmpty else { return nil }
         let names = lanes.prefix(Self.namedMax).map(\.lane.description)
         let more = lanes.count - names.count
@@ -192,7 +192,7 @@ struct ClusterHealth {
 }
 
 /// What the lists of deliveries tell that no counter does, as `pollerctl delivery list` shows it.
-struct DeliveryTrouble: Hashable, Sendable {
+struct DeliveryFailures: Hashable, Sendable {
     /// Deliveries read for it: each is a read of its own, some tens of milliseconds in all.
     private static let readMax = 500
     /// Pages read: an empty partition is one too.

@@ -1,7 +1,7 @@
 import Poller
 
 /// What a look at the whole cluster saw.
-struct ClusterSurvey: Sendable {
+struct ClusterStatus: Sendable {
     let watches: StoreStats
     let deliveries: StoreStats
     /// What holds things up first; see ``LaneRank``.
@@ -65,7 +65,7 @@ extension Member {
 /// looking takes about a twentieth of the store's time.
 ///
 /// An actor, because all requests share the look that is kept.
-actor Surveyor {
+actor ClusterStatusCache {
     /// Lanes looked at: 40 reads, a few MB.
     ///
     /// Of a cluster with more the rest is listed in the store's own order.
@@ -86,7 +86,7 @@ actor Surveyor {
     private var changes = 0
 
     private struct Look {
-        let survey: ClusterSurvey
+        let status: ClusterStatus
         let age: @Sendable () -> Duration
         let keep: Duration
     }
@@ -97,21 +97,21 @@ actor Surveyor {
     }
 
     /// How the cluster stands, now or a moment ago.
-    func look() async throws(StoreError) -> ClusterSurvey {
+    func current() async throws(StoreError) -> ClusterStatus {
         if let latest, latest.age() < latest.keep * (looking > 0 ? 2 : 1) {
-            return latest.survey
+            return latest.status
         }
         looking += 1
         defer { looking -= 1 }
         let (age, seen) = (clock.stopwatch(), changes)
-        let survey = try await read()
+        let status = try await read()
         let took = age()
         if seen == changes {
-            let isCheap = survey.lanes.count <= Self.fewLanes
+            let isCheap = status.lanes.count <= Self.fewLanes
             let keep = isCheap ? .zero : min(took * Self.keptPerLook, Self.keptAtMost)
-            latest = Look(survey: survey, age: age, keep: keep)
+            latest = Look(status: status, age: age, keep: keep)
         }
-        return survey
+        return status
     }
 
     /// Looks anew at the next call: something was changed on purpose, and who did it wants to
@@ -121,7 +121,7 @@ actor Surveyor {
         latest = nil
     }
 
-    private func read() async throws(StoreError) -> ClusterSurvey {
+    private func read() async throws(StoreError) -> ClusterStatus {
         var lanes: [LaneReport] = []
         var cursor: String?
         repeat {
@@ -129,7 +129,7 @@ actor Surveyor {
             lanes += page.items
             cursor = page.next
         } while cursor != nil && lanes.count < Self.lanesMax
-        return ClusterSurvey(
+        return ClusterStatus(
             watches: try await backend.watches.stats(),
             deliveries: try await backend.deliveries.stats(),
             lanes: lanes,

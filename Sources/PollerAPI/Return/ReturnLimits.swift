@@ -34,7 +34,7 @@ final class ReturnLimits: Sendable {
 ///
 /// A class, because all requests share it. It forgets everything beyond a bound: the worst that
 /// comes of it is one hint more.
-final class HintTimes: Sendable {
+final class HintThrottle: Sendable {
     /// Payments remembered: some 1 MiB.
     private static let countMax = 10_000
 

@@ -29,7 +29,7 @@ struct ReturnPageRoutes {
     private let page = ReturnPage()
     private let limits = ReturnLimits()
     private let clock: any Clock<Duration>
-    private let hinted: HintTimes
+    private let hinted: HintThrottle
 
     init(
         watches: any WatchStore,
@@ -41,7 +41,7 @@ struct ReturnPageRoutes {
         self.polls = polls
         self.branding = branding
         self.clock = clock
-        hinted = HintTimes(elapsed: clock.stopwatch())
+        hinted = HintThrottle(elapsed: clock.stopwatch())
     }
 
     func add(to router: Router<APIContext>) {
@@ -69,12 +69,12 @@ struct ReturnPageRoutes {
         _ request: Request
     ) async throws(StoreError) -> Response {
         let snapshot = try await watches.snapshot(of: key)
-        let visit = ReturnVisit(key: key, isLocal: Self.isLocal(request))
+        let proof = ReturnCookie(key: key, isLocal: Self.isLocal(request))
         let secret =
             query["client_secret"] ?? query["payment_intent_client_secret"]
             ?? query["setup_intent_client_secret"]
         if let secret {
-            guard ReturnVisit.isSecret(secret, of: snapshot?.watch), let snapshot,
+            guard ReturnCookie.isSecret(secret, of: snapshot?.watch), let snapshot,
                 Self.isSameMode(query["livemode"], snapshot)
             else { return page.neutral() }
             // The return is a hint: the bank has an answer by now.
@@ -85,12 +85,12 @@ struct ReturnPageRoutes {
             return Response(
                 status: .seeOther,
                 headers: [
-                    .location: Self.path(key), .setCookie: visit.cookie(secret),
+                    .location: Self.path(key), .setCookie: proof.cookie(secret),
                     .referrerPolicy: "no-referrer",
                 ]
             )
         }
-        guard visit.isProven(by: request.headers[.cookie], of: snapshot?.watch), let snapshot
+        guard proof.isProven(by: request.headers[.cookie], of: snapshot?.watch), let snapshot
         else { return page.neutral() }
         let loads = query["n"].flatMap(Int.init) ?? 0
         return page.response(
@@ -113,9 +113,9 @@ struct ReturnPageRoutes {
         }
         let wait = try query.wait()
         let afterSeq = try query.integer("after_seq", in: 0...Int.max) ?? 0
-        let visit = ReturnVisit(key: key, isLocal: Self.isLocal(request))
+        let proof = ReturnCookie(key: key, isLocal: Self.isLocal(request))
         let known = try await watches.snapshot(of: key)
-        guard visit.isProven(by: request.headers[.cookie], of: known?.watch) else {
+        guard proof.isProven(by: request.headers[.cookie], of: known?.watch) else {
             throw Self.notFound
         }
         guard limits.enter(key.id) else {

@@ -8,7 +8,7 @@ extension EndpointRoutes {
     func test(_ request: Request, _ context: APIContext) async throws -> Response {
         try BodyReader.checkIdempotencyKey(request)
         let stored = try await stored(request, context)
-        guard let result = await desk.probe.ask(stored.endpoint, at: stored.now) else {
+        guard let result = await backend.probe.ask(stored.endpoint, at: stored.now) else {
             throw Problem(
                 .channelMissing,
                 "This server does not deliver to \(stored.endpoint.url.scheme): URLs; "
@@ -47,7 +47,7 @@ extension EndpointRoutes {
             EndpointRequest(account: old.account, key: key, body: []).key
         }
         var refusal: InvalidInput?
-        let rotated = try await desk.store.update(old.id) { endpoint, now in
+        let rotated = try await backend.store.update(old.id) { endpoint, now in
             do throws(InvalidInput) {
                 try endpoint.rotate(to: secret, overlap: overlap, request: repeated, at: now)
                 refusal = nil
@@ -101,7 +101,7 @@ extension EndpointRoutes {
                     + "/v1/endpoints/inline/secret."
             )
         }
-        guard let secret = desk.inlineSecret else {
+        guard let secret = backend.inlineSecret else {
             throw Problem(.notFound, "This server does not know the secret of inline webhooks.")
         }
         var json = JSONObject()

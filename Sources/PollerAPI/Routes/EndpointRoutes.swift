@@ -3,7 +3,7 @@ import Poller
 
 /// The registered endpoints: create, list, read, change, remove.
 struct EndpointRoutes {
-    let desk: EndpointDesk
+    let backend: EndpointBackend
     /// Those of the deliveries.
     let lanes: any LaneControl
     let reader: BodyReader
@@ -32,7 +32,7 @@ struct EndpointRoutes {
         let fields = try EndpointFields(
             json: json,
             isNew: true,
-            standardLimit: desk.standardLimit
+            standardLimit: backend.standardLimit
         )
         let endpoint = try Self.endpoint(fields)
         try await checkFallback(endpoint)
@@ -67,7 +67,7 @@ struct EndpointRoutes {
         _ key: EndpointRequest?
     ) async throws -> EndpointCreation {
         do {
-            return try await desk.store.create(endpoint, request: key)
+            return try await backend.store.create(endpoint, request: key)
         } catch {
             guard key == nil, case .unavailable = error else { throw error }
             throw Problem(
@@ -109,7 +109,7 @@ struct EndpointRoutes {
     @Sendable
     private func list(_ request: Request, _ context: APIContext) async throws -> Response {
         let query = try QueryParameters(request, allowed: ["account", "limit", "cursor"])
-        let page = try await desk.store.list(
+        let page = try await backend.store.list(
             account: try query.checked("account") { text throws(InvalidInput) in
                 try AccountID(text)
             },
@@ -133,7 +133,7 @@ struct EndpointRoutes {
         let fields = try EndpointFields(
             json: try await reader.json(request),
             isNew: false,
-            standardLimit: desk.standardLimit
+            standardLimit: backend.standardLimit
         )
         var wish = old
         try fields.apply(to: &wish)
@@ -156,7 +156,7 @@ struct EndpointRoutes {
     private func remove(_ request: Request, _ context: APIContext) async throws -> Response {
         let endpoint = try await stored(request, context).endpoint
         if !FileEndpoints.hasLeft(endpoint) { try Self.checkNotOfFile(endpoint) }
-        guard try await desk.store.remove(endpoint.id) else {
+        guard try await backend.store.remove(endpoint.id) else {
             throw Problem.endpointNotFound(endpoint.id)
         }
         return Response(json: endpoint.json())
@@ -177,7 +177,7 @@ extension EndpointRoutes {
         let id = try Problem.checked(.invalidParameter) { () throws(InvalidInput) in
             try EndpointID(text)
         }
-        guard let stored = try await desk.store.read(id),
+        guard let stored = try await backend.store.read(id),
             account == nil || account == stored.endpoint.account
         else { throw Problem.endpointNotFound(id) }
         return stored
@@ -189,7 +189,7 @@ extension EndpointRoutes {
         _ change: (inout Endpoint, Timestamp) throws(Problem) -> Void
     ) async throws -> Response {
         var problem: Problem?
-        let endpoint = try await desk.store.update(id) { endpoint, now in
+        let endpoint = try await backend.store.update(id) { endpoint, now in
             do throws(Problem) {
                 var changed = endpoint
                 try change(&changed, now)
@@ -208,7 +208,7 @@ extension EndpointRoutes {
     /// when it is needed.
     private func checkFallback(_ endpoint: Endpoint) async throws {
         guard let fallback = endpoint.notifyBy?.fallback else { return }
-        guard try await desk.store.read(fallback)?.endpoint.account == endpoint.account else {
+        guard try await backend.store.read(fallback)?.endpoint.account == endpoint.account else {
             throw Problem(
                 .invalidValue,
                 "notify_by.endpoint names no endpoint of the account \(endpoint.account).",

@@ -5,7 +5,7 @@ package import Poller
 struct LaneRoutes {
     let backend: APIBackend
     let reader: BodyReader
-    let surveyor: Surveyor
+    let statusCache: ClusterStatusCache
 
     func add(to router: Router<APIContext>) {
         router.add(.listLanes, list)
@@ -32,17 +32,17 @@ struct LaneRoutes {
                 next: rest.next.map { LaneCursor.store($0).text }
             )
         } else {
-            page = Self.page(of: try await surveyor.look(), after: cursor, limit: limit)
+            page = Self.page(of: try await statusCache.current(), after: cursor, limit: limit)
         }
         return Response(json: page.json { $0.json(standard: backend.laneLimit) })
     }
 
     private static func page(
-        of survey: ClusterSurvey,
+        of status: ClusterStatus,
         after cursor: LaneCursor?,
         limit: Int
     ) -> ListPage<LaneReport> {
-        let rest = survey.lanes.drop { report in
+        let rest = status.lanes.drop { report in
             guard case .after(let rank) = cursor else { return false }
             return LaneRank(report) <= rank
         }
@@ -51,7 +51,7 @@ struct LaneRoutes {
             if rest.count > limit, let last = items.last {
                 .after(LaneRank(last))
             } else {
-                survey.more.map(LaneCursor.store)
+                status.more.map(LaneCursor.store)
             }
         return ListPage(items: items, next: next?.text)
     }
@@ -106,7 +106,7 @@ struct LaneRoutes {
     ///
     /// One that holds nothing and has lost its last setting is forgotten by the store.
     private func changed(_ lane: LaneID) async throws -> Response {
-        await surveyor.forget()
+        await statusCache.forget()
         guard let report = try await backend.lanes.lane(lane) else {
             var json = JSONObject()
             json.add("id", lane.description)

@@ -7,7 +7,7 @@ struct OperatorRoutes {
     private static let checkTimeout = Duration.seconds(10)
 
     let backend: APIBackend
-    let surveyor: Surveyor
+    let statusCache: ClusterStatusCache
     let clock: any Clock<Duration>
 
     private typealias Finding = (name: String, result: HealthResult)
@@ -22,15 +22,15 @@ struct OperatorRoutes {
     @Sendable
     private func stats(_ request: Request, _ context: APIContext) async throws -> Response {
         _ = try QueryParameters(request, allowed: [])
-        let survey = try await surveyor.look()
+        let status = try await statusCache.current()
         var json = JSONObject()
-        json.add("watches", raw: survey.watches.json)
-        json.add("deliveries", raw: survey.deliveries.json)
-        json.add("lanes", raw: survey.laneCounts)
-        json.add("oldest_overdue_ms", Int(survey.oldestOverdue.ms))
-        json.add("quarantined", survey.watches.quarantined)
-        json.add("workers", survey.workers)
-        json.add("notifiers", survey.notifiers)
+        json.add("watches", raw: status.watches.json)
+        json.add("deliveries", raw: status.deliveries.json)
+        json.add("lanes", raw: status.laneCounts)
+        json.add("oldest_overdue_ms", Int(status.oldestOverdue.ms))
+        json.add("quarantined", status.watches.quarantined)
+        json.add("workers", status.workers)
+        json.add("notifiers", status.notifiers)
         return Response(json: json.text)
     }
 
@@ -38,9 +38,9 @@ struct OperatorRoutes {
     @Sendable
     private func workers(_ request: Request, _ context: APIContext) async throws -> Response {
         _ = try QueryParameters(request, allowed: [])
-        let survey = try await surveyor.look()
+        let status = try await statusCache.current()
         var json = JSONObject()
-        json.add("data", raw: JSONObject.array(survey.members.map(\.json)))
+        json.add("data", raw: JSONObject.array(status.members.map(\.json)))
         json.add("has_more", false)
         json.add("next", orNull: nil)
         return Response(json: json.text)
@@ -85,9 +85,9 @@ struct OperatorRoutes {
     @Sendable
     private func cluster() async -> [Finding] {
         do {
-            let survey = try await surveyor.look()
-            let trouble = try await DeliveryTrouble(backend.deliveries, stats: survey.deliveries)
-            return ClusterHealth(survey: survey, trouble: trouble).results
+            let status = try await statusCache.current()
+            let failures = try await DeliveryFailures(backend.deliveries, stats: status.deliveries)
+            return ClusterHealth(status: status, failures: failures).results
         } catch {
             let action = "is Redis up, and its URL right?"
             return [("cluster", HealthResult(.failed, "\(error)", action: action))]

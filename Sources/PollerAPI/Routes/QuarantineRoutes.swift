@@ -4,7 +4,7 @@ import Poller
 /// Watches that a person must look at, and why a watch waits.
 struct QuarantineRoutes {
     let backend: APIBackend
-    let surveyor: Surveyor
+    let statusCache: ClusterStatusCache
 
     func add(to router: Router<APIContext>) {
         router.add(.listQuarantine, list)
@@ -39,7 +39,7 @@ struct QuarantineRoutes {
                     + "and not in quarantine; enqueue it again to watch on."
             )
         }
-        await surveyor.forget()
+        await statusCache.forget()
         return Response(json: snapshot.json())
     }
 

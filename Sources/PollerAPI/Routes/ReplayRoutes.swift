@@ -8,7 +8,7 @@ struct ReplayRoutes {
     private static let fields = ["status", "since", "rate", "dry_run"]
 
     let backend: APIBackend
-    let desk: ReplayDesk
+    let runner: ReplayRunner
     let reader: BodyReader
 
     func add(to router: Router<APIContext>) {
@@ -46,10 +46,10 @@ struct ReplayRoutes {
             )
         }
         try await backend.deliveries.record(job)
-        guard desk.start(job, endpoint: registered) else {
+        guard runner.start(job, endpoint: registered) else {
             throw Problem(
                 .replayRunning,
-                "\(ReplayDesk.runningMax) replays are running here already; wait for one to end.",
+                "\(ReplayRunner.runningMax) replays are running here already; wait for one to end.",
                 retryAfterSeconds: 10
             )
         }
@@ -133,7 +133,7 @@ extension ReplayJob {
 /// process can tell it.
 ///
 /// A class, because routes hand jobs to the loop that runs them.
-final class ReplayDesk: Sendable {
+final class ReplayRunner: Sendable {
     /// Replays at once: each reads and changes some hundred deliveries a second.
     static let runningMax = 4
 

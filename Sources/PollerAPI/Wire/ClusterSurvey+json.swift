@@ -1,6 +1,6 @@
 import Poller
 
-extension ClusterSurvey {
+extension ClusterStatus {
     /// How many lanes are in which state, on the wire.
     var laneCounts: String {
         var json = JSONObject()

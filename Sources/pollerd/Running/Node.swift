@@ -200,7 +200,7 @@ struct Node: Sendable {
             members: cluster.members,
             laneLimit: settings.lane,
             feed: feed,
-            endpoints: EndpointDesk(
+            endpoints: EndpointBackend(
                 store: cluster.endpoints,
                 probe: EndpointProbe(channels: channels.all),
                 standardLimit: endpointLimit,

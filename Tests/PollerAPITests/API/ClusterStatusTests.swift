@@ -6,10 +6,10 @@ import Testing
 @testable import PollerAPI
 
 @Suite("Looking at a bounded cost")
-struct SurveyorTests {
+struct ClusterStatusTests {
     /// Lanes whose listing takes time, as that of a store with many lanes.
     ///
-    /// A class, because test and surveyor share its count.
+    /// A class, because test and cache share its count.
     private final class SlowLanes: LaneControl {
         let clock: ManualClock
         let count: Int
@@ -61,7 +61,7 @@ struct SurveyorTests {
     private static func rig(
         lanes count: Int,
         takes: Duration
-    ) -> (Surveyor, SlowLanes, ManualClock) {
+    ) -> (ClusterStatusCache, SlowLanes, ManualClock) {
         let clock = ManualClock()
         let store = MemoryStore(time: ClockTime(clock))
         let lanes = SlowLanes(count, clock: clock, takes: takes)
@@ -75,46 +75,49 @@ struct SurveyorTests {
             feed: LiveFeed(outbox: store, clock: clock, logger: LiveAPI.quiet),
             endpoints: .inMemory(time: ClockTime(clock))
         )
-        return (Surveyor(backend: backend, clock: clock), lanes, clock)
+        return (ClusterStatusCache(backend: backend, clock: clock), lanes, clock)
     }
 
     @Test("a look at few lanes is taken anew each time")
     func few() async throws {
-        let (surveyor, lanes, _) = Self.rig(lanes: Surveyor.fewLanes, takes: .milliseconds(100))
-        for _ in 0..<3 { _ = try await surveyor.look() }
+        let (statusCache, lanes, _) = Self.rig(
+            lanes: ClusterStatusCache.fewLanes,
+            takes: .milliseconds(100)
+        )
+        for _ in 0..<3 { _ = try await statusCache.current() }
         #expect(lanes.looks == 3)
     }
 
     @Test("a look at many lanes is kept for twenty times as long as it took")
     func many() async throws {
-        let (surveyor, lanes, clock) = Self.rig(lanes: 600, takes: .milliseconds(100))
-        _ = try await surveyor.look()
+        let (statusCache, lanes, clock) = Self.rig(lanes: 600, takes: .milliseconds(100))
+        _ = try await statusCache.current()
         clock.advance(by: .milliseconds(1850))
-        _ = try await surveyor.look()
+        _ = try await statusCache.current()
         #expect(lanes.looks == 1)
         clock.advance(by: .milliseconds(100))
-        _ = try await surveyor.look()
+        _ = try await statusCache.current()
         #expect(lanes.looks == 2)
     }
 
     @Test("a look goes over all pages, and says where the rest of very many begins")
     func pages() async throws {
         let (all, _, _) = Self.rig(lanes: 600, takes: .zero)
-        let survey = try await all.look()
-        #expect(survey.lanes.count == 600)
-        #expect(survey.more == nil)
-        let (some, _, _) = Self.rig(lanes: Surveyor.lanesMax + 1, takes: .zero)
-        let cut = try await some.look()
-        #expect(cut.lanes.count == Surveyor.lanesMax)
-        #expect(cut.more == "\(Surveyor.lanesMax)")
+        let status = try await all.current()
+        #expect(status.lanes.count == 600)
+        #expect(status.more == nil)
+        let (some, _, _) = Self.rig(lanes: ClusterStatusCache.lanesMax + 1, takes: .zero)
+        let cut = try await some.current()
+        #expect(cut.lanes.count == ClusterStatusCache.lanesMax)
+        #expect(cut.more == "\(ClusterStatusCache.lanesMax)")
     }
 
     @Test("a change on purpose shows at once")
     func forgets() async throws {
-        let (surveyor, lanes, _) = Self.rig(lanes: 600, takes: .milliseconds(100))
-        _ = try await surveyor.look()
-        await surveyor.forget()
-        _ = try await surveyor.look()
+        let (statusCache, lanes, _) = Self.rig(lanes: 600, takes: .milliseconds(100))
+        _ = try await statusCache.current()
+        await statusCache.forget()
+        _ = try await statusCache.current()
         #expect(lanes.looks == 2)
     }
 }

@@ -276,7 +276,7 @@ struct EndpointRoutesTests {
             #expect(urls.count == 5)
             #expect(try await api.get("/v1/endpoints?cursor=x").status == 400)
             let inline = try await api.get("/v1/endpoints/inline/secret")
-            #expect(inline["secret"] == EndpointDesk.inlineSecret)
+            #expect(inline["secret"] == EndpointBackend.inlineSecret)
         }
     }
 }

@@ -102,7 +102,7 @@ struct PollerctlEndpointTests {
             #expect(rotated.output.contains("whsec_"))
             #expect(rotated.output.contains("2 sign right now"))
             let secret = try await Self.run(api, "secret")
-            #expect(secret.output == EndpointDesk.inlineSecret + "\n")
+            #expect(secret.output == EndpointBackend.inlineSecret + "\n")
         }
     }
 

@@ -228,7 +228,7 @@ final class ObservedFeed: EventFeed {
     }
 }
 
-extension EndpointDesk {
+extension EndpointBackend {
     /// The secret of inline webhooks of every server under test.
     static let inlineSecret = "whsec_" + String(repeating: "aW5saW5l", count: 4)
 
@@ -236,8 +236,8 @@ extension EndpointDesk {
     static func inMemory(
         time: any StoreTime,
         channels: [any DeliveryChannel] = []
-    ) -> EndpointDesk {
-        EndpointDesk(
+    ) -> EndpointBackend {
+        EndpointBackend(
             store: MemoryEndpointStore(time: time),
             probe: EndpointProbe(channels: channels),
             standardLimit: LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 16),

@@ -5,7 +5,7 @@ import Testing
 @testable import PollerAPI
 
 @Suite("A look at the cluster")
-struct SurveyTests {
+struct ClusterHealthTests {
     private static let now = Timestamp(ms: 1_000_000)
 
     private static func lane(
@@ -32,12 +32,12 @@ struct SurveyTests {
         )
     }
 
-    private static func survey(
+    private static func status(
         _ lanes: [LaneReport],
         watches: StoreStats = StoreStats(),
         deliveries: StoreStats = StoreStats(),
         roles: [String] = ["worker", "notifier"]
-    ) -> ClusterSurvey {
+    ) -> ClusterStatus {
         let members = roles.enumerated().map { index, roles in
             Member(
                 owner: OwnerID(unchecked: "o\(index)"),
@@ -49,7 +49,7 @@ struct SurveyTests {
                 inFlight: 0
             )
         }
-        return ClusterSurvey(
+        return ClusterStatus(
             watches: watches,
             deliveries: deliveries,
             lanes: lanes,
@@ -60,9 +60,9 @@ struct SurveyTests {
 
     private static func health(
         _ name: String,
-        _ survey: ClusterSurvey
+        _ status: ClusterStatus
     ) throws -> HealthResult {
-        try #require(ClusterHealth(survey: survey).results.first { $0.name == name }).result
+        try #require(ClusterHealth(status: status).results.first { $0.name == name }).result
     }
 
     @Test("a lane has one state: what holds it up most")
@@ -86,7 +86,7 @@ struct SurveyTests {
             Self.lane("open-later", overdueFor: .seconds(5), heldFor: .seconds(1), failures: 10),
             Self.lane("later", overdueFor: .seconds(20)),
         ]
-        let names = Self.survey(lanes.shuffled()).lanes.map {
+        let names = Self.status(lanes.shuffled()).lanes.map {
             String($0.lane.description.dropLast(8))
         }
         #expect(
@@ -107,14 +107,14 @@ struct SurveyTests {
 
     @Test("no worker is a failure only when something waits")
     func workers() throws {
-        let idle = Self.survey([], roles: ["api"])
+        let idle = Self.status([], roles: ["api"])
         #expect(try Self.health("workers", idle).status == .warning)
-        let stuck = Self.survey([], watches: StoreStats(pending: 3), roles: ["api"])
+        let stuck = Self.status([], watches: StoreStats(pending: 3), roles: ["api"])
         let result = try Self.health("workers", stuck)
         #expect(result.status == .failed)
         #expect(result.message.contains("3"))
         #expect(result.action?.contains("pollerd worker") == true)
-        let all = Self.survey([], roles: ["worker,notifier,api"])
+        let all = Self.status([], roles: ["worker,notifier,api"])
         #expect(try Self.health("workers", all).status == .ok)
     }
 
@@ -123,57 +123,57 @@ struct SurveyTests {
         for (age, status) in [
             (Duration.seconds(1), "ok"), (.seconds(16), "warning"), (.seconds(61), "failed"),
         ] {
-            let result = try Self.health("backlog", Self.survey([Self.lane("a", overdueFor: age)]))
+            let result = try Self.health("backlog", Self.status([Self.lane("a", overdueFor: age)]))
             #expect(result.status.rawValue == status)
             #expect((result.action == nil) == (status == "ok"))
         }
         let paused = Self.lane("a", overdueFor: .seconds(999), isPaused: true)
-        #expect(try Self.health("backlog", Self.survey([paused])).status == .ok)
+        #expect(try Self.health("backlog", Self.status([paused])).status == .ok)
     }
 
     @Test("stopped lanes are named, an open circuit is a failure")
     func lanes() throws {
         let open = Self.lane("down", heldFor: .seconds(1), failures: 12)
-        let result = try Self.health("lanes", Self.survey([open]))
+        let result = try Self.health("lanes", Self.status([open]))
         #expect(result.status == .failed)
         #expect(result.message.contains("down/sources"))
         let many = (0..<5).map { Self.lane("p\($0)", isPaused: true) }
-        let paused = try Self.health("lanes", Self.survey(many))
+        let paused = try Self.health("lanes", Self.status(many))
         #expect(paused.status == .warning)
         #expect(paused.message.contains("2 more"))
         #expect(paused.action?.contains("lane resume") == true)
-        #expect(try Self.health("lanes", Self.survey([Self.lane("a")])).status == .ok)
+        #expect(try Self.health("lanes", Self.status([Self.lane("a")])).status == .ok)
     }
 
     @Test("quarantine is a warning, events without a notifier a failure")
     func others() throws {
-        let quarantined = Self.survey([], watches: StoreStats(quarantined: 2))
+        let quarantined = Self.status([], watches: StoreStats(quarantined: 2))
         #expect(try Self.health("quarantine", quarantined).status == .warning)
         let waiting = StoreStats(undelivered: 5)
-        let nobody = Self.survey([], watches: waiting, roles: ["worker"])
+        let nobody = Self.status([], watches: waiting, roles: ["worker"])
         #expect(try Self.health("outbox", nobody).status == .failed)
-        #expect(try Self.health("outbox", Self.survey([], watches: waiting)).status == .ok)
-        let many = Self.survey([], watches: StoreStats(undelivered: 5000))
+        #expect(try Self.health("outbox", Self.status([], watches: waiting)).status == .ok)
+        let many = Self.status([], watches: StoreStats(undelivered: 5000))
         #expect(try Self.health("outbox", many).status == .warning)
     }
 
     @Test("no notifier is a failure where anybody works or anything waits")
     func notifiers() throws {
-        let empty = Self.survey([], roles: [])
+        let empty = Self.status([], roles: [])
         #expect(try Self.health("notifiers", empty).status == .warning)
-        let waiting = Self.survey([], deliveries: StoreStats(pending: 2, leased: 1), roles: [])
+        let waiting = Self.status([], deliveries: StoreStats(pending: 2, leased: 1), roles: [])
         let stuck = try Self.health("notifiers", waiting)
         #expect(stuck.status == .failed && stuck.message.contains("3 deliveries wait"))
         #expect(stuck.action?.contains("pollerd notifier") == true)
-        let workers = Self.survey([], roles: ["worker"])
+        let workers = Self.status([], roles: ["worker"])
         #expect(try Self.health("notifiers", workers).status == .failed)
-        let two = try Self.health("notifiers", Self.survey([], roles: ["notifier", "notifier"]))
+        let two = try Self.health("notifiers", Self.status([], roles: ["notifier", "notifier"]))
         #expect(two.status == .ok && two.message.contains("2 delivering"))
     }
 
     @Test("a dead letter hides no endpoint that is down, and the lists are told as they are")
     func trouble() throws {
-        let both = Self.survey([], deliveries: StoreStats(quarantined: 2, circuitsOpen: 3))
+        let both = Self.status([], deliveries: StoreStats(quarantined: 2, circuitsOpen: 3))
         let result = try Self.health("deliveries", both)
         for part in ["2 gave up", "3 endpoints do not answer"] {
             #expect(result.message.contains(part), "\(result)")
@@ -181,33 +181,33 @@ struct SurveyTests {
         for part in ["--state dead", "--state failing"] {
             #expect(result.action?.contains(part) == true, "\(result)")
         }
-        let listed = ClusterHealth(survey: both, trouble: DeliveryTrouble(failing: 4, dead: 5))
+        let listed = ClusterHealth(status: both, failures: DeliveryFailures(failing: 4, dead: 5))
         let exact = try #require(listed.results.first { $0.name == "deliveries" }).result
         #expect(exact.message.contains("4 are failing") && exact.message.contains("5 gave up"))
     }
 
     @Test("dead letters and endpoints that are down are warnings that say what to do")
     func deliveries() throws {
-        let dead = Self.survey([], deliveries: StoreStats(quarantined: 2))
+        let dead = Self.status([], deliveries: StoreStats(quarantined: 2))
         #expect(try Self.health("deliveries", dead).status == .warning)
         #expect(try Self.health("deliveries", dead).action?.contains("--state dead") == true)
-        let down = Self.survey([], deliveries: StoreStats(circuitsOpen: 1))
+        let down = Self.status([], deliveries: StoreStats(circuitsOpen: 1))
         #expect(try Self.health("deliveries", down).status == .warning)
-        #expect(try Self.health("deliveries", Self.survey([])).status == .ok)
+        #expect(try Self.health("deliveries", Self.status([])).status == .ok)
     }
 
     @Test("the oldest overdue is told by the store's clock, and is nothing when nothing is overdue")
     func oldest() {
-        let late = Self.survey(
+        let late = Self.status(
             [Self.lane("a", overdueFor: .seconds(4)), Self.lane("b", overdueFor: .seconds(7))],
             watches: StoreStats(overdue: 2)
         )
         #expect(late.oldestOverdue == .seconds(7))
-        let beyond = Self.survey(
+        let beyond = Self.status(
             [Self.lane("a")],
             watches: StoreStats(overdue: 1, oldestDue: Self.now + .seconds(-30))
         )
         #expect(beyond.oldestOverdue == .seconds(30), "its lane was not looked at")
-        #expect(Self.survey([Self.lane("a")]).oldestOverdue == .zero)
+        #expect(Self.status([Self.lane("a")]).oldestOverdue == .zero)
     }
 }

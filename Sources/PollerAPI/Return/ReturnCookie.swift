@@ -12,7 +12,7 @@ import Foundation
 /// The proof is a MAC made with that secret, so every process that knows the watch can check it
 /// and none has to remember anything: pages stay open while servers come and go. The secret itself
 /// leaves the address at once, and is in no cookie.
-struct ReturnVisit {
+struct ReturnCookie {
     /// How long a customer may keep looking.
     private static let spanSeconds = 1800
 
