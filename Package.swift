@@ -67,7 +67,7 @@ let package = Package(
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
     ],
     targets: [
-        // The product without I/O: domain, decisions, seams, loops. Read this first.
+        // The product without I/O, a folder for each story. Read this first.
         .target(
             name: "Poller",
             dependencies: [logging, metrics, lifecycle, crypto],
@@ -200,6 +200,7 @@ let package = Package(
         .target(
             name: "PollerTesting",
             dependencies: ["Poller"],
+            path: "Tests/Kit",
             swiftSettings: settings
         ),
         .testTarget(
