@@ -59,16 +59,16 @@ package struct APIServer: Service {
         router.add(middleware: KeyMiddleware(keys: keys))
         let reader = BodyReader(clock: clock)
         let polls = LongPolls(feed: backend.feed, addresses: addresses, clock: clock)
-        let intake = Intake(watches: backend.watches, deliveries: backend.deliveries)
+        let enqueuer = Enqueuer(watches: backend.watches, deliveries: backend.deliveries)
         let statusCache = ClusterStatusCache(backend: backend, clock: clock)
         WatchRoutes(
             watches: backend.watches,
-            intake: intake,
+            enqueuer: enqueuer,
             locator: backend.locator,
             reader: reader,
             polls: polls
         ).add(to: router)
-        BatchRoutes(intake: intake, locator: backend.locator, reader: reader).add(to: router)
+        BatchRoutes(enqueuer: enqueuer, locator: backend.locator, reader: reader).add(to: router)
         EventRoutes(backend: backend, polls: polls).add(to: router)
         EndpointRoutes(
             backend: backend.endpoints,

@@ -3,7 +3,7 @@ import Poller
 import Synchronization
 
 /// A worker's hand that polls for ever at one pace and records how late each poll was.
-final class BenchHandler: Reconciling {
+final class BenchHandler: ItemHandler {
     /// How long after a poll the next one is due.
     typealias Pace = @Sendable (Watch) -> Duration
 
@@ -46,10 +46,10 @@ final class BenchHandler: Reconciling {
         }
     }
 
-    func reconcile(_ held: Held<Watch>) async -> Reconciled<WatchChange>? {
-        let watch = held.item
-        let polledAt = held.now
-        let lag = polledAt - max(held.lease.due, held.lease.startsAt)
+    func handle(_ leased: LeasedItem<Watch>) async -> Decision<WatchChange>? {
+        let watch = leased.item
+        let polledAt = leased.now
+        let lag = polledAt - max(leased.lease.due, leased.lease.startsAt)
         let started = ContinuousClock.now
         let result = await upstream.poll(watch, timeout: .seconds(8))
         var isAnswered = false
@@ -80,7 +80,7 @@ final class BenchHandler: Reconciling {
             event = news
             tally.withLock { $0.sent[news.id.description] = .now }
         }
-        return Reconciled(
+        return Decision(
             verdict: .next(after: pace(watch)),
             change: WatchChange(state: state, event: event),
             isNews: event != nil

@@ -77,11 +77,11 @@ struct BenchStore: Sendable {
         lane: LaneLimit = .unlimited,
         _ body: () async throws -> Result
     ) async throws -> Result {
-        let worker = Reconciler(
+        let worker = LeaseWorker(
             name: "bench",
             queue: watches,
             handler: handler,
-            settings: ReconcilerSettings(
+            settings: LeaseWorkerSettings(
                 owner: owner,
                 concurrency: concurrency,
                 lease: .seconds(12),

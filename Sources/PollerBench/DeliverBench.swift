@@ -142,11 +142,11 @@ extension BenchStore {
             clock: clock,
             logger: logger
         )
-        let notifier = Reconciler(
+        let notifier = LeaseWorker(
             name: "bench-notifier",
             queue: deliveries,
             handler: DeliveryHandler(store: watches, channels: [channel], logger: logger),
-            settings: ReconcilerSettings(
+            settings: LeaseWorkerSettings(
                 owner: owner,
                 concurrency: 256,
                 lease: .seconds(45),

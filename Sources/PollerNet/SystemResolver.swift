@@ -18,7 +18,7 @@ package final class SystemResolver<C: Clock>: AddressResolver where C.Duration =
         var plan = LookupPlan<C.Instant>()
         var callers = 0
         /// Who waits, by number, and what they have been told.
-        var alarms: [Int: Alarm<C>] = [:]
+        var wakers: [Int: Waker<C>] = [:]
         var answers: [Int: LookupAnswer] = [:]
     }
 
@@ -64,23 +64,23 @@ package final class SystemResolver<C: Clock>: AddressResolver where C.Duration =
     }
 
     private func answer(_ host: String) async -> LookupAnswer {
-        let alarm = Alarm(clock: clock)
+        let waker = Waker(clock: clock)
         let asked = state.withLock { state in
             state.callers += 1
             if let known = state.plan.ask(host, caller: state.callers, at: clock.now) {
                 return Asked.known(known)
             }
-            state.alarms[state.callers] = alarm
+            state.wakers[state.callers] = waker
             return .waits(caller: state.callers)
         }
         switch asked {
         case .known(let answer): return answer
         case .waits(let caller):
             start()
-            await alarm.sleep(until: clock.now.advanced(by: timeout))
+            await waker.sleep(until: clock.now.advanced(by: timeout))
             let answer = state.withLock { state in
                 state.plan.leave(host, caller: caller)
-                state.alarms[caller] = nil
+                state.wakers[caller] = nil
                 return state.answers.removeValue(forKey: caller)
             }
             let reason = Task.isCancelled ? "nobody waits for it any more" : "no answer within 5 s"
@@ -100,9 +100,9 @@ package final class SystemResolver<C: Clock>: AddressResolver where C.Duration =
         let told = state.withLock { state in
             let callers = state.plan.finish(name, answer, at: clock.now)
             for caller in callers { state.answers[caller] = answer }
-            return callers.compactMap { state.alarms[$0] }
+            return callers.compactMap { state.wakers[$0] }
         }
-        for alarm in told { alarm.ring() }
+        for waker in told { waker.wake() }
         start()
     }
 }

@@ -21,7 +21,7 @@ struct StripeWebhooksTests {
             tolerance: .seconds(300),
             watches: rig.watches,
             marks: rig.store,
-            intake: enqueues ? Intake(watches: rig.watches, deliveries: rig.deliveries) : nil,
+            enqueuer: enqueues ? Enqueuer(watches: rig.watches, deliveries: rig.deliveries) : nil,
             wallClock: { Self.now },
             logger: AccountRig.quiet
         )

@@ -5,12 +5,12 @@ import Metrics
 struct DeliveryConcluding: Sendable {
     /// What a turn has come to.
     struct Conclusion: Sendable {
-        let record: Reconciled<DeliveryChange>
+        let record: Decision<DeliveryChange>
         /// Of what the fallback endpoint is to be told before that is recorded.
         let escalates: Event?
     }
 
-    private let held: Held<Delivery>
+    private let leased: LeasedItem<Delivery>
     private let pending: PendingEvent
     private let target: DeliveryTarget
     private let decider: DeliveryDecider
@@ -18,13 +18,13 @@ struct DeliveryConcluding: Sendable {
 
     /// A turn that tries an event.
     init(
-        _ held: Held<Delivery>,
+        _ leased: LeasedItem<Delivery>,
         _ pending: PendingEvent,
         _ target: DeliveryTarget,
         _ decider: DeliveryDecider,
         _ logger: Logger
     ) {
-        self.held = held
+        self.leased = leased
         self.pending = pending
         self.target = target
         self.decider = decider
@@ -32,7 +32,7 @@ struct DeliveryConcluding: Sendable {
     }
 
     private var event: Event { pending.event }
-    private var state: DeliveryState { held.item.state }
+    private var state: DeliveryState { leased.item.state }
 
     /// Records what came of an attempt.
     func conclude(_ result: AttemptResult, began: Timestamp) -> Conclusion {
@@ -41,9 +41,9 @@ struct DeliveryConcluding: Sendable {
             state,
             event,
             result,
-            trouble: held.lease.trouble,
+            trouble: leased.lease.trouble,
             more: pending.more,
-            now: held.now,
+            now: leased.now,
             chance: &chance
         )
         let error = result.outcome == .delivered ? nil : result.reason
@@ -66,9 +66,9 @@ struct DeliveryConcluding: Sendable {
         let decision = decider.outlived(
             state,
             event,
-            trouble: held.lease.trouble,
+            trouble: leased.lease.trouble,
             more: pending.more,
-            now: held.now
+            now: leased.now
         )
         guard let decision else { return nil }
         let error = "not sent: its endpoint did not answer for as long as its schedule goes on"
@@ -82,7 +82,7 @@ struct DeliveryConcluding: Sendable {
         _ attempt: AttemptRecord?
     ) -> Conclusion {
         Conclusion(
-            record: Reconciled(
+            record: Decision(
                 verdict: decision.verdict,
                 change: DeliveryChange(state: decision.state, lastError: error, attempt: attempt),
                 signal: decision.signal
@@ -92,10 +92,10 @@ struct DeliveryConcluding: Sendable {
     }
 
     private func report(_ decision: DeliveryDecision, _ kind: AttemptClass, _ error: String?) {
-        let lag = held.now - event.polledAt
+        let lag = leased.now - event.polledAt
         var metadata: Logger.Metadata = [
             "event.id": "\(event.id)", "source": "\(event.key.source)", "seq": "\(event.seq)",
-            "endpoint": "\(held.item.endpoint)", "host": "\(target.url.host)",
+            "endpoint": "\(leased.item.endpoint)", "host": "\(target.url.host)",
             "attempt": "\(state.failures + 1)", "class": "\(kind.rawValue)",
         ]
         if let error { metadata["error"] = "\(error)" }
@@ -106,7 +106,7 @@ struct DeliveryConcluding: Sendable {
             logger.info("delivered", metadata: metadata)
             Timer(label: "poller_delivery_lag_seconds").recordMilliseconds(max(lag.ms, 0))
         case .skipped: logger.info("not sent: the recipient wants no mail", metadata: metadata)
-        case .failed where held.lease.trouble?.isProbed == true:
+        case .failed where leased.lease.trouble?.isProbed == true:
             logger.debug("the endpoint still does not answer", metadata: metadata)
         case .failed: logger.warning("delivery failed, will be tried again", metadata: metadata)
         case .givenUp: logger.error("delivery given up: no attempt is left", metadata: metadata)

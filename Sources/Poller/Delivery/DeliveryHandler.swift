@@ -5,7 +5,7 @@ import Metrics
 ///
 /// One event a turn, so that each success is recorded before the next attempt: a crash repeats
 /// at most the one attempt whose outcome nobody recorded, with the same event id.
-package struct DeliveryHandler<Store: WatchStore>: Reconciling {
+package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
     /// Events read at a time; those an endpoint does not want are passed over in one turn.
     static var readAhead: Int { 32 }
     /// When a fallback that somebody holds is asked again: its attempt takes seconds.
@@ -13,7 +13,7 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
 
     private let store: Store
     private let resolver: DeliveryResolver<Store>
-    private let warden: EndpointWarden?
+    private let health: EndpointHealth?
     private let fallbacks: FallbackCall?
     private let book: (any DeliveryBook)?
     private let channels: [String: any DeliveryChannel]
@@ -35,7 +35,7 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
         resolver = DeliveryResolver(store: store, directory: directory)
         book = deliveries
         fallbacks = deliveries.map { FallbackCall(directory: directory, deliveries: $0) }
-        warden = directory.map { EndpointWarden(directory: $0, logger: logger) }
+        health = directory.map { EndpointHealth(directory: $0, logger: logger) }
         self.logger = logger
         var byScheme: [String: any DeliveryChannel] = [:]
         for channel in channels {
@@ -44,71 +44,74 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
         self.channels = byScheme
     }
 
-    package func reconcile(_ held: Held<Delivery>) async -> Reconciled<DeliveryChange>? {
-        let delivery = held.item
+    package func handle(_ leased: LeasedItem<Delivery>) async -> Decision<DeliveryChange>? {
+        let delivery = leased.item
         let target: DeliveryTarget
         switch await resolver.resolve(delivery) {
         case .target(let found): target = found
         case .instead(let answer): return answer
         }
-        if !delivery.state.owed.isEmpty { return await paid(held, target) }
+        if !delivery.state.owed.isEmpty { return await paid(leased, target) }
         let channel: any DeliveryChannel =
             channels[target.url.scheme] ?? MissingChannel(scheme: target.url.scheme)
         let look: Look
         do {
-            look = try await next(held, target, isSuperseding: channel.isSuperseding) { event in
+            look = try await next(leased, target, isSuperseding: channel.isSuperseding) { event in
                 channel.wants(event) && target.endpoint?.wants(event) ?? true
             }
         } catch {
             let why = "log unreadable: \(error)"
             let change = DeliveryChange(state: delivery.state, lastError: why)
-            return Reconciled(verdict: .next(after: .seconds(1)), change: change)
+            return Decision(verdict: .next(after: .seconds(1)), change: change)
         }
         switch look {
         case .passed(let state, let verdict):
-            return Reconciled(verdict: verdict, change: DeliveryChange(state: state))
+            return Decision(verdict: verdict, change: DeliveryChange(state: state))
         case .event(let pending):
-            return await attempt(held, pending, target, through: channel)
+            return await attempt(leased, pending, target, through: channel)
         }
     }
 
     /// Tries an event and says what to record.
     private func attempt(
-        _ held: Held<Delivery>,
+        _ leased: LeasedItem<Delivery>,
         _ pending: PendingEvent,
         _ target: DeliveryTarget,
         through channel: any DeliveryChannel
-    ) async -> Reconciled<DeliveryChange>? {
-        let state = held.item.state
+    ) async -> Decision<DeliveryChange>? {
+        let state = leased.item.state
         // An endpoint's own schedule is about the endpoint, not about what we lack.
         let own = channel is MissingChannel ? nil : target.endpoint?.retry
         let decider = DeliveryDecider(
             schedule: own?.schedule(standard: channel.schedule) ?? channel.schedule,
             notifyBy: fallbacks == nil ? nil : target.endpoint?.notifyBy?.within
         )
-        let concluding = DeliveryConcluding(held, pending, target, decider, logger)
-        if held.lease.crashes >= Lease<Delivery>.poisonAt {
-            let why = "\(held.lease.crashes) notifiers in a row ended without a word on it"
-            return await told(concluding.conclude(.rejected(why, .poison), began: held.now), target)
+        let concluding = DeliveryConcluding(leased, pending, target, decider, logger)
+        if leased.lease.crashes >= Lease<Delivery>.poisonAt {
+            let why = "\(leased.lease.crashes) notifiers in a row ended without a word on it"
+            return await told(
+                concluding.conclude(.rejected(why, .poison), began: leased.now),
+                target
+            )
         }
         if let unsent = concluding.outlived() { return await told(unsent, target) }
         let timeout = target.endpoint?.timeout ?? channel.timeout
         // After a stall somebody else may hold it before this attempt could end: give it back.
-        guard held.remaining > timeout else { return nil }
-        let began = held.now
+        guard leased.remaining > timeout else { return nil }
+        let began = leased.now
         var result = await channel.deliver(
             pending.event,
             to: target,
             attempt: state.failures + 1
         )
         // Not every channel takes the time itself.
-        if result.phases.totalMs == nil { result.phases.totalMs = Int((held.now - began).ms) }
+        if result.phases.totalMs == nil { result.phases.totalMs = Int((leased.now - began).ms) }
         if Task.isCancelled, result.outcome != .delivered { return nil }
         if channel is MissingChannel {
             return await told(concluding.conclude(result, began: began), target).leftToOthers
         }
         if let endpoint = target.endpoint {
-            await warden?.hear(result, of: endpoint, held.lease.trouble, now: held.now)
+            await health?.record(result, of: endpoint, leased.lease.trouble, now: leased.now)
         }
         return await told(concluding.conclude(result, began: began), target)
     }
@@ -121,7 +124,7 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
     private func told(
         _ conclusion: DeliveryConcluding.Conclusion,
         _ target: DeliveryTarget
-    ) async -> Reconciled<DeliveryChange> {
+    ) async -> Decision<DeliveryChange> {
         guard let event = conclusion.escalates, let fallback = target.endpoint?.notifyBy?.fallback
         else { return conclusion.record }
         do throws(StoreError) {
@@ -134,13 +137,13 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
 
     /// Tells the fallback of what it is owed, and does nothing else in this turn.
     private func paid(
-        _ held: Held<Delivery>,
+        _ leased: LeasedItem<Delivery>,
         _ target: DeliveryTarget
-    ) async -> Reconciled<DeliveryChange> {
-        var state = held.item.state
+    ) async -> Decision<DeliveryChange> {
+        var state = leased.item.state
         do throws(StoreError) {
             for seq in state.owed {
-                let event = try await store.event(seq, of: held.item.watch)
+                let event = try await store.event(seq, of: leased.item.watch)
                 // Without it, or without a fallback by now, nobody is left to tell.
                 if let event, let fallback = target.endpoint?.notifyBy?.fallback {
                     try await call(fallback, event)
@@ -151,7 +154,7 @@ package struct DeliveryHandler<Store: WatchStore>: Reconciling {
             let why = "the fallback is not told yet: \(error)"
             return .silent(.next(after: Self.owedPause), state, why: why)
         }
-        let wait = state.retryAt.map { max($0 - held.now, .zero) }
+        let wait = state.retryAt.map { max($0 - leased.now, .zero) }
         return .silent(.next(after: wait ?? .zero), state)
     }
 
@@ -182,12 +185,12 @@ extension DeliveryHandler {
 
     /// Finds the event to try: one that is asked for again, else the next after the cursor.
     private func next(
-        _ held: Held<Delivery>,
+        _ leased: LeasedItem<Delivery>,
         _ target: DeliveryTarget,
         isSuperseding: Bool,
         wants: (Event) -> Bool
     ) async throws(StoreError) -> Look {
-        let delivery = held.item
+        let delivery = leased.item
         var state = delivery.state
         if let seq = state.again.first {
             if let event = try await store.event(seq, of: delivery.watch) {
@@ -207,12 +210,12 @@ extension DeliveryHandler {
         )
         if let told = state.told, let first = events.first, first.seq == state.cursor {
             events.removeFirst()
-            if first.id.digest != told { return try await rewound(held, newest: state.cursor) }
+            if first.id.digest != told { return try await rewound(leased, newest: state.cursor) }
         } else if events.isEmpty, let newest = await newest(before: delivery) {
-            return try await rewound(held, newest: newest)
+            return try await rewound(leased, newest: newest)
         }
         let isFailing =
-            state.failures > 0 || (state.failedSince != nil && held.lease.trouble != nil)
+            state.failures > 0 || (state.failedSince != nil && leased.lease.trouble != nil)
         let isWhole = events.count < Self.readAhead
         if let pending = PendingEvent(
             in: events,
@@ -240,20 +243,20 @@ extension DeliveryHandler {
     /// All after the newest event that this endpoint has accepted; when its attempts do not name
     /// one, from the newest on, rather than the end of the payment to nobody.
     private func rewound(
-        _ held: Held<Delivery>,
+        _ leased: LeasedItem<Delivery>,
         newest: Int
     ) async throws(StoreError) -> Look {
-        let ref = held.lease.ref
+        let ref = leased.lease.ref
         let id = DeliveryID(partition: ref.partition, item: ref.id)
         let attempts = try await book?.attempts(of: id) ?? []
         let told = Set(attempts.filter { $0.outcome == .delivered }.map(\.event))
-        let log = try await store.events(of: held.item.watch, after: 0, limit: newest)
+        let log = try await store.events(of: leased.item.watch, after: 0, limit: newest)
         let last = log.last { told.contains($0.id) }
-        var state = held.item.state
+        var state = leased.item.state
         state.rewind(to: min(last?.seq ?? newest - 1, newest - 1))
         logger.warning(
             "the store has lost events that were told",
-            metadata: ["source": "\(held.item.watch.source)", "cursor": "\(state.cursor)"]
+            metadata: ["source": "\(leased.item.watch.source)", "cursor": "\(state.cursor)"]
         )
         return .passed(state, .next(after: .zero))
     }
@@ -266,13 +269,13 @@ extension WatchStore {
     }
 }
 
-extension Reconciled<DeliveryChange> {
+extension Decision<DeliveryChange> {
     /// The same, and the fallback is to be told of an event soon.
     fileprivate func owing(_ seq: Int, pause: Duration) -> Self {
         var state = change.state
         state.owe(seq)
         let wait = if case .next(let wait) = verdict { min(wait, pause) } else { pause }
-        return Reconciled(
+        return Decision(
             verdict: .next(after: wait),
             change: DeliveryChange(
                 state: state,
@@ -285,6 +288,6 @@ extension Reconciled<DeliveryChange> {
 
     /// The same, and other notifiers go first: they may have what we lack.
     fileprivate var leftToOthers: Self {
-        Reconciled(verdict: verdict, change: change, signal: signal, isForOthers: true)
+        Decision(verdict: verdict, change: change, signal: signal, isForOthers: true)
     }
 }

@@ -3,7 +3,7 @@ struct DeliveryResolver<Store: WatchStore>: Sendable {
     /// Where to, or what to record instead of an attempt.
     enum Resolution: Sendable {
         case target(DeliveryTarget)
-        case instead(Reconciled<DeliveryChange>)
+        case instead(Decision<DeliveryChange>)
     }
 
     /// How long a delivery waits that should not have been claimed: by then its lane is paused.
@@ -43,14 +43,14 @@ struct DeliveryResolver<Store: WatchStore>: Sendable {
     }
 }
 
-extension Reconciled<DeliveryChange> {
+extension Decision<DeliveryChange> {
     /// Nothing was tried, which says nothing about the receiver.
     static func silent(
         _ verdict: Verdict,
         _ state: DeliveryState,
         why: String? = nil
-    ) -> Reconciled<DeliveryChange> {
-        Reconciled(
+    ) -> Decision<DeliveryChange> {
+        Decision(
             verdict: verdict,
             change: DeliveryChange(state: state, lastError: why),
             signal: .hold(.zero)

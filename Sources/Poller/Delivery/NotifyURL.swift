@@ -51,7 +51,8 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
                 )
             }
         case "redis+stream":
-            guard (try? Token.check(String(rest), field: field, lengthMax: 64)) != nil else {
+            guard (try? IdentifierSyntax.check(String(rest), field: field, lengthMax: 64)) != nil
+            else {
                 throw InvalidInput(
                     field: field,
                     message:

@@ -7,9 +7,9 @@ import Synchronization
 /// *Exactness*: who has read an event asks ``refresh()`` before it asks who wants it. An event
 /// recorded after an endpoint was created is read after that, so the version read then is that of
 /// a registry that has the endpoint. What attempts use may be older by the pace of the
-/// ``EndpointKeeper``: a second.
+/// ``EndpointSync``: a second.
 ///
-/// A class, because the reader of the outbox, the handler and the keeper share it.
+/// A class, because the reader of the outbox, the handler and the sync share it.
 package final class EndpointDirectory: Sendable {
     private struct State: Sendable {
         var version: Int64 = 0
@@ -18,7 +18,7 @@ package final class EndpointDirectory: Sendable {
         var general: [AccountID: Set<EndpointID>] = [:]
         /// Those that name sources, by each of them.
         var bySource: [SourceID: Set<EndpointID>] = [:]
-        /// Ids whose endpoint changed or went, for the keeper.
+        /// Ids whose endpoint changed or went, for the sync.
         var changed: Set<EndpointID> = []
     }
 

@@ -25,7 +25,7 @@ package struct EndpointID: Hashable, Sendable, CustomStringConvertible {
 
     /// Checks and wraps an id from outside.
     package init(_ text: String) throws(InvalidInput) {
-        let id = try Token.check(text, field: "endpoint", lengthMax: 64)
+        let id = try IdentifierSyntax.check(text, field: "endpoint", lengthMax: 64)
         guard id.hasPrefix("ep_") else {
             throw InvalidInput(field: "endpoint", message: "must be the id of an endpoint, ep_…")
         }

@@ -15,7 +15,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let outbox: Events
     private let clock: C
     private let logger: Logger
-    private let alarm: Alarm<C>
+    private let waker: Waker<C>
     private let state = Mutex(State())
 
     private struct State: Sendable {
@@ -46,7 +46,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         self.outbox = outbox
         self.clock = clock
         self.logger = logger
-        alarm = Alarm(clock: clock)
+        waker = Waker(clock: clock)
     }
 
     /// What is recorded from now on and matches.
@@ -91,7 +91,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                     await self.readAll(Set(0..<self.outbox.partitions))
                     let insured = self.clock.now.advanced(by: self.insurance)
                     while !Task.isCancelled, self.clock.now < insured {
-                        await self.alarm.sleep(until: insured)
+                        await self.waker.sleep(until: insured)
                         await self.readAll(self.takeArrived())
                     }
                 }
@@ -115,7 +115,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                     state.arrived.formUnion(0..<outbox.partitions)
                 }
             }
-            alarm.ring()
+            waker.wake()
         }
     }
 

@@ -27,7 +27,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let owner: OwnerID
     private let clock: C
     private let logger: Logger
-    private let alarm: Alarm<C>
+    private let waker: Waker<C>
     private let arrived = Mutex<Set<Int>>([])
 
     /// A reader; several in one group share the work.
@@ -47,7 +47,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         self.owner = owner
         self.clock = clock
         self.logger = logger
-        alarm = Alarm(clock: clock)
+        waker = Waker(clock: clock)
     }
 
     /// Reads until shut down or cancelled.
@@ -60,7 +60,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                     await self.readAll(Set(0..<self.outbox.partitions))
                     let insured = self.clock.now.advanced(by: self.insurance)
                     while !Task.isCancelled, self.clock.now < insured {
-                        await self.alarm.sleep(until: insured)
+                        await self.waker.sleep(until: insured)
                         await self.readAll(self.takeArrived())
                     }
                 }
@@ -78,7 +78,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                     arrived.formUnion(0..<outbox.partitions)
                 }
             }
-            alarm.ring()
+            waker.wake()
         }
     }
 

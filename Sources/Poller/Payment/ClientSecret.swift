@@ -5,7 +5,7 @@ package struct ClientSecret: Hashable, Sendable, CustomStringConvertible {
 
     /// Checks and wraps a secret from outside.
     package init(_ text: String) throws(InvalidInput) {
-        reveal = try Token.check(text, field: "client_secret", lengthMax: 512)
+        reveal = try IdentifierSyntax.check(text, field: "client_secret", lengthMax: 512)
     }
 
     /// Wraps a secret read back from a store.

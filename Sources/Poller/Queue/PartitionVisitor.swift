@@ -20,12 +20,12 @@ struct PartitionVisitor<Queue: LeaseQueue>: Sendable {
     }
 
     let queue: Queue
-    let settings: ReconcilerSettings
+    let settings: LeaseWorkerSettings
     let logger: Logger
 
     /// Makes one visit; never throws: what could not be done is told.
     func visit(
-        _ plan: VisitPlan,
+        _ plan: Exchange,
         _ results: [Result]
     ) async -> Outcome {
         var outcome = Outcome(results: Array(repeating: nil, count: results.count))
@@ -95,7 +95,7 @@ struct PartitionVisitor<Queue: LeaseQueue>: Sendable {
         }
     }
 
-    private func request(_ plan: VisitPlan) -> ClaimRequest {
+    private func request(_ plan: Exchange) -> ClaimRequest {
         ClaimRequest(
             partition: plan.partition,
             limit: plan.limit,

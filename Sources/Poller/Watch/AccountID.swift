@@ -8,7 +8,7 @@ package struct AccountID: Hashable, Sendable, CustomStringConvertible {
 
     /// Checks and wraps a name from outside.
     package init(_ text: String) throws(InvalidInput) {
-        description = try Token.check(text, field: "account", lengthMax: 64)
+        description = try IdentifierSyntax.check(text, field: "account", lengthMax: 64)
     }
 
     /// Wraps a name that this system wrote itself.

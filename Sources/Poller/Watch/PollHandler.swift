@@ -1,7 +1,7 @@
 package import Logging
 
 /// A worker's hand: asks the upstream once and lets the ``PollDecider`` say what follows.
-package struct PollHandler<Truth: Upstream>: Reconciling {
+package struct PollHandler<Truth: Upstream>: ItemHandler {
     /// What a poll leaves of its lease for the commit.
     static var commitMargin: Duration { .seconds(1) }
 
@@ -27,26 +27,32 @@ package struct PollHandler<Truth: Upstream>: Reconciling {
         self.logger = logger
     }
 
-    package func reconcile(_ held: Held<Watch>) async -> Reconciled<WatchChange>? {
-        var watch = held.item
+    package func handle(_ leased: LeasedItem<Watch>) async -> Decision<WatchChange>? {
+        var watch = leased.item
         watch.charge = order(for: watch)
-        let polledAt = held.now
-        if held.lease.crashes >= Lease<Watch>.poisonAt { return quarantined(held) }
-        let patience = min(timeout, held.remaining - Self.commitMargin)
+        let polledAt = leased.now
+        if leased.lease.crashes >= Lease<Watch>.poisonAt { return quarantined(leased) }
+        let patience = min(timeout, leased.remaining - Self.commitMargin)
         guard patience > .zero else { return nil }
 
         let step = ChargeStep(watch)
         var result = await upstream.poll(target(of: watch, step), timeout: patience)
-        if case .observed(let seen) = result { result = .observed(seen.told(at: held.now)) }
+        if case .observed(let seen) = result { result = .observed(seen.told(at: leased.now)) }
         // A poll that was cut off says nothing about the upstream: another worker asks again.
         if Task.isCancelled { return nil }
-        let charged = await charge(watch, after: result, step, held)
+        let charged = await charge(watch, after: result, step, leased)
         // So it is with a charge: its key gives another worker the same answer.
         if Task.isCancelled { return nil }
 
-        let decision = decide(watch, result, step, charged, held, polledAt: polledAt)
-        report(watch, result, decision, lag: polledAt - held.lease.due, took: held.now - polledAt)
-        return Reconciled(
+        let decision = decide(watch, result, step, charged, leased, polledAt: polledAt)
+        report(
+            watch,
+            result,
+            decision,
+            lag: polledAt - leased.lease.due,
+            took: leased.now - polledAt
+        )
+        return Decision(
             verdict: decision.verdict,
             change: decision.change,
             signal: decision.signal,
@@ -82,14 +88,14 @@ package struct PollHandler<Truth: Upstream>: Reconciling {
         _ watch: Watch,
         after result: PollResult,
         _ step: ChargeStep,
-        _ held: Held<Watch>
+        _ leased: LeasedItem<Watch>
     ) async -> (Observation, ChargeResult)? {
         guard let charger, step == .source, case .observed(let seen) = result,
             let object = seen.object,
             let action = ChargeStep.action(watch, seeing: seen)
         else { return nil }
         // What was asked for a moment before the lease ends, nobody would record.
-        let patience = min(timeout, held.remaining - Self.commitMargin)
+        let patience = min(timeout, leased.remaining - Self.commitMargin)
         guard patience > .zero else {
             return (seen, .postponed("the lease was about to end", retryAfter: nil))
         }
@@ -110,7 +116,7 @@ package struct PollHandler<Truth: Upstream>: Reconciling {
         _ result: PollResult,
         _ step: ChargeStep,
         _ charged: (seen: Observation, result: ChargeResult)?,
-        _ held: Held<Watch>,
+        _ leased: LeasedItem<Watch>,
         polledAt: Timestamp
     ) -> PollDecision {
         var chance = SystemRandomNumberGenerator()
@@ -119,9 +125,9 @@ package struct PollHandler<Truth: Upstream>: Reconciling {
                 watch,
                 charged.seen,
                 charging: charged.result,
-                due: held.lease.due,
+                due: leased.lease.due,
                 polledAt: polledAt,
-                now: held.now,
+                now: leased.now,
                 using: &chance
             )
         }
@@ -130,30 +136,30 @@ package struct PollHandler<Truth: Upstream>: Reconciling {
                 watch,
                 following: id,
                 result,
-                due: held.lease.due,
+                due: leased.lease.due,
                 polledAt: polledAt,
-                now: held.now,
+                now: leased.now,
                 using: &chance
             )
         }
         return decider.decide(
             watch,
             result,
-            due: held.lease.due,
+            due: leased.lease.due,
             polledAt: polledAt,
-            now: held.now,
+            now: leased.now,
             using: &chance
         )
     }
 
-    private func quarantined(_ held: Held<Watch>) -> Reconciled<WatchChange> {
-        let crashes = held.lease.crashes
+    private func quarantined(_ leased: LeasedItem<Watch>) -> Decision<WatchChange> {
+        let crashes = leased.lease.crashes
         logger.error(
             "quarantined: its workers died",
-            metadata: ["source": "\(held.item.key.source)", "crashes": "\(crashes)"]
+            metadata: ["source": "\(leased.item.key.source)", "crashes": "\(crashes)"]
         )
-        let decision = decider.poisoned(held.item, crashes: crashes, now: held.now)
-        return Reconciled(verdict: decision.verdict, change: decision.change)
+        let decision = decider.poisoned(leased.item, crashes: crashes, now: leased.now)
+        return Decision(verdict: decision.verdict, change: decision.change)
     }
 
     private func report(

@@ -5,7 +5,7 @@ package struct SourceID: Hashable, Sendable, CustomStringConvertible {
 
     /// Checks and wraps an id from outside.
     package init(_ text: String) throws(InvalidInput) {
-        description = try Token.check(text, field: "source", lengthMax: 255)
+        description = try IdentifierSyntax.check(text, field: "source", lengthMax: 255)
     }
 
     /// Wraps an id that this system wrote itself.

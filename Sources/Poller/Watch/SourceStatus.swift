@@ -6,7 +6,7 @@ package struct SourceStatus: Hashable, Sendable, CustomStringConvertible {
 
     /// Checks and wraps a status read from the upstream.
     package init(_ text: String) throws(InvalidInput) {
-        description = try Token.check(text.lowercased(), field: "status", lengthMax: 64)
+        description = try IdentifierSyntax.check(text.lowercased(), field: "status", lengthMax: 64)
     }
 
     /// Wraps a status that this system wrote itself.

@@ -7,7 +7,7 @@ struct BatchRoutes {
     private static let chunk = 1000
     private static let lineTypes = ["application/x-ndjson", "application/jsonl"]
 
-    let intake: Intake
+    let enqueuer: Enqueuer
     let locator: (any SourceLocator)?
     let reader: BodyReader
 
@@ -33,7 +33,7 @@ struct BatchRoutes {
         for group in batch.groups {
             for start in stride(from: 0, to: group.count, by: Self.chunk) {
                 let end = min(start + Self.chunk, group.count)
-                results += try await intake.enqueue(Array(group[start..<end]))
+                results += try await enqueuer.enqueue(Array(group[start..<end]))
             }
         }
         var json = JSONObject()

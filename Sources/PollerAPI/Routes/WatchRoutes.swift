@@ -4,7 +4,7 @@ import Poller
 /// One watch at a time: create or join, list, read, wait, poll now, cancel.
 struct WatchRoutes {
     let watches: any WatchStore
-    let intake: Intake
+    let enqueuer: Enqueuer
     let locator: (any SourceLocator)?
     let reader: BodyReader
     let polls: LongPolls
@@ -23,7 +23,7 @@ struct WatchRoutes {
         try BodyReader.checkIdempotencyKey(request)
         try BodyReader.checkType(request, allowed: ["application/json"])
         let new = try NewWatch(json: try await reader.json(request), locator: locator)
-        let results = try await intake.enqueue([new])
+        let results = try await enqueuer.enqueue([new])
         guard let result = results.first else {
             throw StoreError.corrupt("enqueue answered nothing")
         }

@@ -30,7 +30,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let socket: Socket
     let queue: OutboundQueue
     private let start: C.Instant
-    private let alarm: Alarm<C>
+    private let waker: Waker<C>
     let state: Mutex<State>
     /// The key or token in the handshake.
     private let token: String?
@@ -43,7 +43,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         self.socket = socket
         queue = OutboundQueue(gateway.limits)
         start = gateway.clock.now
-        alarm = Alarm(clock: gateway.clock)
+        waker = Waker(clock: gateway.clock)
         let jitter = Double.random(in: 0.8...1.2)
         let every = Duration.milliseconds(
             Int64(Double(gateway.limits.pingInterval.ms) * jitter)
@@ -71,7 +71,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                         await self.read(inbound, &group)
                         self.session { $0.closeReceived() }
                         self.queue.finish(with: [], discarding: true)
-                        self.alarm.ring()
+                        self.waker.wake()
                         group.cancelAll()
                     }
                 } onGracefulShutdown: {
@@ -140,7 +140,7 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     private func keepTime() async {
         while !Task.isCancelled, let deadline = session({ $0.deadline }) {
-            await alarm.sleep(until: start.advanced(by: deadline))
+            await waker.sleep(until: start.advanced(by: deadline))
             apply(session { $0.tick(now: self.now) })
         }
     }
@@ -148,7 +148,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     func drain() {
         let wait = gateway.drainWait
         session { $0.drain(at: self.now + wait) }
-        alarm.ring()
+        waker.wake()
     }
 
     func close(_ code: CloseCode, _ reason: String) {
@@ -179,7 +179,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                 let admission = take(await gateway.door.admit(credentials, known: known))
                 apply(session { $0.authenticated(admission, now: self.now) })
                 // The session's next deadline may be nearer now.
-                alarm.ring()
+                waker.wake()
             case .subscribe(let subscription): begin(subscription, &group)
             case .send, .unsubscribe, .ping, .close, .cut: apply([action])
             }
@@ -209,7 +209,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             return state.listening.values
         }
         for number in numbers { gateway.hub.end(number) }
-        alarm.ring()
+        waker.wake()
         gateway.logger.debug("live connection closed by us", metadata: ["code": "\(code.rawValue)"])
     }
 

@@ -37,21 +37,21 @@ package struct StripeWebhooks: WebhookIntake {
     private let tolerance: Duration
     private let hinting: Hinting
     private let watches: any WatchStore
-    private let intake: Intake?
+    private let enqueuer: Enqueuer?
     private let wallClock: @Sendable () -> Timestamp
     private let logger: Logger
     private let counters: [String: Counter]
 
     /// An intake for `accounts`.
     ///
-    /// `tolerance` is how old a signature may be; `intake` takes sources that nobody watches, nil
+    /// `tolerance` is how old a signature may be; `enqueuer` takes sources that nobody watches, nil
     /// leaves them alone; `wallClock` is compared with the sender's time.
     package init(
         accounts: [AccountID: Account],
         tolerance: Duration,
         watches: any WatchStore,
         marks: any SweepStore,
-        intake: Intake?,
+        enqueuer: Enqueuer?,
         wallClock: @escaping @Sendable () -> Timestamp,
         logger: Logger
     ) {
@@ -59,7 +59,7 @@ package struct StripeWebhooks: WebhookIntake {
         self.tolerance = tolerance
         hinting = Hinting(watches: watches, marks: marks)
         self.watches = watches
-        self.intake = intake
+        self.enqueuer = enqueuer
         self.wallClock = wallClock
         self.logger = logger
         counters = Dictionary(
@@ -140,10 +140,10 @@ package struct StripeWebhooks: WebhookIntake {
         _ keys: [WatchKey],
         _ event: StripeEvent
     ) async throws(StoreError) -> Int {
-        guard let intake, let id = event.objectID,
+        guard let enqueuer, let id = event.objectID,
             let key = keys.first(where: { $0.source.description == id }), key.kind != .charge,
             try await watches.snapshot(of: key) == nil, let new = try? NewWatch(key: key)
         else { return 0 }
-        return try await intake.enqueue([new]).count
+        return try await enqueuer.enqueue([new]).count
     }
 }

@@ -52,11 +52,11 @@ extension Node {
     func notifier(
         _ channels: Channels
     ) async throws -> (
-        shared: [Roster<ContinuousClock>.Loop], services: [any Service]
+        shared: [Heartbeat<ContinuousClock>.Loop], services: [any Service]
     ) {
         let file = try await registerEndpoints()
         let directory = EndpointDirectory(store: cluster.endpoints, logger: log("endpoints"))
-        let loop = Reconciler(
+        let loop = LeaseWorker(
             name: "notifier",
             queue: cluster.deliveries,
             handler: DeliveryHandler(
@@ -66,7 +66,7 @@ extension Node {
                 channels: channels.all,
                 logger: log("notifier")
             ),
-            settings: ReconcilerSettings(
+            settings: LeaseWorkerSettings(
                 owner: cluster.owner,
                 concurrency: settings.deliveryConcurrency,
                 lease: settings.deliveryLease,
@@ -92,7 +92,7 @@ extension Node {
             logger: log("marks")
         )
         let services: [any Service] = [
-            EndpointKeeper(
+            EndpointSync(
                 directory: directory,
                 lanes: cluster.deliveries,
                 file: file,
@@ -122,7 +122,7 @@ extension Node {
         let partitions = cluster.deliveries.partitions
         let shared = [
             share(loop, as: .notifier, partitions: partitions),
-            Roster<ContinuousClock>.Loop(
+            Heartbeat<ContinuousClock>.Loop(
                 role: Role.notifier.rawValue,
                 partitions: partitions,
                 inFlight: { 0 },
@@ -147,7 +147,7 @@ extension Node {
                 )
             }
         } catch StoreError.full {
-            // Those that are registered already are told; the keeper brings the others in.
+            // Those that are registered already are told; the sync brings the others in.
             log("endpoints").error(
                 "the store is full: changes of the file's endpoints wait for the next start",
                 metadata: ["hint": "give Redis more memory (maxmemory)"]

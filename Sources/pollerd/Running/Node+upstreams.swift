@@ -78,8 +78,8 @@ extension Node {
             tolerance: settings.stripeWebhookTolerance,
             watches: cluster.watches,
             marks: sweeps,
-            intake: settings.stripeEnqueuesUnknown
-                ? Intake(watches: cluster.watches, deliveries: cluster.deliveries) : nil,
+            enqueuer: settings.stripeEnqueuesUnknown
+                ? Enqueuer(watches: cluster.watches, deliveries: cluster.deliveries) : nil,
             wallClock: WallClock.now,
             logger: log("webhooks")
         )

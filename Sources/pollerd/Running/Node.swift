@@ -69,7 +69,7 @@ struct Node: Sendable {
 
         let channels = roles == [.worker] ? nil : try await channels()
         services += channels?.services ?? []
-        var shared: [Roster<ContinuousClock>.Loop] = []
+        var shared: [Heartbeat<ContinuousClock>.Loop] = []
         if roles.contains(.worker) {
             let polling = polling()
             let worker = worker(polling.upstream)
@@ -83,7 +83,7 @@ struct Node: Sendable {
             services += others
             shared += loops
         }
-        services.append(roster(shared))
+        services.append(heartbeat(shared))
         if roles.contains(.api) || roles.contains(.notifier) { services.append(feed) }
         if roles.contains(.notifier) {
             services.append(try await gateway(feed: feed, keys: keys))
@@ -97,18 +97,18 @@ struct Node: Sendable {
 
     private func worker(
         _ upstream: PolledUpstream
-    ) -> Reconciler<RedisWatchStore, PollHandler<PolledUpstream>, ContinuousClock> {
+    ) -> LeaseWorker<RedisWatchStore, PollHandler<PolledUpstream>, ContinuousClock> {
         let handler = PollHandler(
             upstream: upstream,
             charger: charger,
             timeout: settings.pollTimeout,
             logger: log("worker")
         )
-        let worker = Reconciler(
+        let worker = LeaseWorker(
             name: "worker",
             queue: cluster.watches,
             handler: handler,
-            settings: ReconcilerSettings(
+            settings: LeaseWorkerSettings(
                 owner: cluster.owner,
                 concurrency: settings.workerConcurrency,
                 lease: settings.lease,
@@ -123,12 +123,12 @@ struct Node: Sendable {
     }
 
     /// What a loop shares with the same loop of other processes: its partitions.
-    func share<Queue: LeaseQueue, Hand: Reconciling>(
-        _ loop: Reconciler<Queue, Hand, ContinuousClock>,
+    func share<Queue: LeaseQueue, Hand: ItemHandler>(
+        _ loop: LeaseWorker<Queue, Hand, ContinuousClock>,
         as role: Role,
         partitions: Int
-    ) -> Roster<ContinuousClock>.Loop {
-        Roster.Loop(
+    ) -> Heartbeat<ContinuousClock>.Loop {
+        Heartbeat.Loop(
             role: role.rawValue,
             partitions: partitions,
             inFlight: { loop.inFlight },
@@ -136,8 +136,8 @@ struct Node: Sendable {
         )
     }
 
-    private func roster(_ loops: [Roster<ContinuousClock>.Loop]) -> any Service {
-        Roster(
+    private func heartbeat(_ loops: [Heartbeat<ContinuousClock>.Loop]) -> any Service {
+        Heartbeat(
             membership: cluster.members,
             member: Member(
                 owner: cluster.owner,

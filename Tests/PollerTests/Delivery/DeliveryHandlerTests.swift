@@ -43,20 +43,20 @@ struct DeliveryHandlerTests {
         ).leases.first
     }
 
-    func reconcile(
+    func handle(
         _ channel: RecordingChannel,
         _ state: DeliveryState = DeliveryState(),
         url: String = "https://a.example/hook"
-    ) async throws -> Reconciled<DeliveryChange>? {
+    ) async throws -> Decision<DeliveryChange>? {
         let handler = DeliveryHandler(store: store, channels: [channel], logger: Sample.quiet)
-        return await handler.reconcile(try held(state, url: url))
+        return await handler.handle(try leased(state, url: url))
     }
 
-    func held(_ state: DeliveryState, url: String) throws -> Held<Delivery> {
+    func leased(_ state: DeliveryState, url: String) throws -> LeasedItem<Delivery> {
         let url = try NotifyURL(url)
         let endpoint = EndpointID(account: key.account, url: url.description)
         let now = VirtualTime.start
-        return Held(
+        return LeasedItem(
             lease: Lease(
                 ref: LeaseRef(
                     id: Delivery.id(endpoint: endpoint, watch: key),
@@ -78,14 +78,14 @@ struct DeliveryHandlerTests {
     func superseded() async throws {
         try await record(["a", "b", "c"])
         let mail = RecordingChannel(isSuperseding: true)
-        _ = try await reconcile(mail, DeliveryState())
+        _ = try await handle(mail, DeliveryState())
         #expect(mail.attempts.map(\.event.seq) == [1])
         let failed = DeliveryState(failures: 1, failedSince: VirtualTime.start)
-        let done = try #require(try await reconcile(mail, failed))
+        let done = try #require(try await handle(mail, failed))
         #expect(mail.attempts.map(\.event.seq) == [1, 3])
         #expect(done.change.state.cursor == 3 && done.verdict == .rest)
         let hook = RecordingChannel()
-        _ = try await reconcile(hook, failed)
+        _ = try await handle(hook, failed)
         #expect(hook.attempts.map(\.event.seq) == [1])
     }
 
@@ -94,13 +94,13 @@ struct DeliveryHandlerTests {
         try await record(["a", "b", "c"])
         let channel = RecordingChannel()
         let state = DeliveryState(cursor: 1, failures: 2, attempts: 5)
-        let done = try #require(try await reconcile(channel, state))
+        let done = try #require(try await handle(channel, state))
         #expect(channel.attempts.map(\.event.seq) == [2])
         #expect(channel.attempts.map(\.number) == [3])
         let told = try await digest(2)
         #expect(done.change.state == DeliveryState(cursor: 2, attempts: 6, told: told))
         #expect(done.verdict == .next(after: .zero))
-        let last = try #require(try await reconcile(channel, done.change.state))
+        let last = try #require(try await handle(channel, done.change.state))
         #expect(last.change.state.cursor == 3)
         #expect(last.verdict == .rest)
     }
@@ -109,7 +109,7 @@ struct DeliveryHandlerTests {
     func nothing() async throws {
         try await record(["a"])
         let channel = RecordingChannel()
-        let done = try #require(try await reconcile(channel, DeliveryState(cursor: 1)))
+        let done = try #require(try await handle(channel, DeliveryState(cursor: 1)))
         #expect(done.verdict == .rest)
         #expect(done.change.state == DeliveryState(cursor: 1))
         #expect(channel.attempts.isEmpty)
@@ -122,7 +122,7 @@ struct DeliveryHandlerTests {
         channel.script([.failed("503", after: nil)])
         let retryAt = VirtualTime.start + .seconds(3600)
         let waiting = DeliveryState(failures: 1, attempts: 1, retryAt: retryAt)
-        let done = try #require(try await reconcile(channel, waiting))
+        let done = try #require(try await handle(channel, waiting))
         // A regular second failure would have used up the schedule's only wait.
         #expect(done.change.state.failures == 1 && done.change.state.retryAt == retryAt)
         guard case .next(let wait) = done.verdict else {
@@ -139,7 +139,7 @@ struct DeliveryHandlerTests {
             schedule: RetrySchedule(waits: [.seconds(10), .seconds(60)])
         )
         channel.script([.failed("503", after: nil)])
-        let done = try #require(try await reconcile(channel))
+        let done = try #require(try await handle(channel))
         #expect(done.change.state.cursor == 0 && done.change.state.failures == 1)
         #expect(done.change.state.retryAt != nil)
         #expect(done.change.lastError == "503")
@@ -160,7 +160,7 @@ struct DeliveryHandlerTests {
         try await record(["a"])
         let channel = RecordingChannel(schedule: RetrySchedule(waits: [.seconds(10)]))
         channel.script([.failed("429", after: wish)])
-        #expect(try await reconcile(channel)?.verdict == .next(after: wanted))
+        #expect(try await handle(channel)?.verdict == .next(after: wanted))
     }
 
     @Test("when no attempt is left the event is given up and the next one is told")
@@ -169,7 +169,7 @@ struct DeliveryHandlerTests {
         let channel = RecordingChannel(schedule: RetrySchedule(waits: [.seconds(1)]))
         channel.script([.failed("500", after: nil)])
         let state = DeliveryState(cursor: 0, failures: 1, attempts: 1)
-        let done = try #require(try await reconcile(channel, state))
+        let done = try #require(try await handle(channel, state))
         let told = try await digest(1)
         #expect(done.change.state == DeliveryState(cursor: 1, attempts: 2, dead: [1], told: told))
         #expect(done.verdict == .next(after: .zero))
@@ -181,7 +181,7 @@ struct DeliveryHandlerTests {
         try await record(["a"])
         let channel = RecordingChannel()
         channel.script([.rejected("410", .gone)])
-        let done = try #require(try await reconcile(channel))
+        let done = try #require(try await handle(channel))
         let told = try await digest(1)
         #expect(done.change.state == DeliveryState(cursor: 1, attempts: 1, dead: [1], told: told))
         #expect(done.verdict == .setAside)
@@ -193,13 +193,13 @@ struct DeliveryHandlerTests {
         try await record(["a", "b", "c"])
         let channel = RecordingChannel()
         let state = DeliveryState(cursor: 2, attempts: 9, dead: [1], again: [1])
-        let done = try #require(try await reconcile(channel, state))
+        let done = try #require(try await handle(channel, state))
         #expect(channel.attempts.map(\.event.seq) == [1])
         #expect(done.change.state == DeliveryState(cursor: 2, attempts: 10))
         #expect(done.verdict == .next(after: .zero))
         let events = try await store.events(of: key, after: 0, limit: 9)
         #expect(channel.attempts.first?.event.id == events.first?.id)
-        _ = try await reconcile(channel, done.change.state)
+        _ = try await handle(channel, done.change.state)
         #expect(channel.attempts.map(\.event.seq) == [1, 3])
     }
 
@@ -208,7 +208,7 @@ struct DeliveryHandlerTests {
         try await record(["a"])
         let channel = RecordingChannel()
         let done = try #require(
-            try await reconcile(channel, DeliveryState(cursor: 1, dead: [7], again: [7]))
+            try await handle(channel, DeliveryState(cursor: 1, dead: [7], again: [7]))
         )
         #expect(done.change.state == DeliveryState(cursor: 1))
         #expect(channel.attempts.isEmpty && done.verdict == .next(after: .zero))
@@ -222,7 +222,7 @@ struct DeliveryHandlerTests {
         answer.address = "192.0.2.1:443"
         answer.excerpt = "busy"
         channel.script([answer])
-        let done = try #require(try await reconcile(channel, DeliveryState(failures: 1)))
+        let done = try #require(try await handle(channel, DeliveryState(failures: 1)))
         let attempt = try #require(done.change.attempt)
         #expect(attempt.seq == 1 && attempt.number == 2 && attempt.outcome == .failed)
         #expect(attempt.kind == .serverError && attempt.code == 503)
@@ -235,10 +235,10 @@ struct DeliveryHandlerTests {
     func unwanted() async throws {
         try await record((1...40).map { $0 == 40 ? "chargeable" : "s\($0)" })
         let channel = RecordingChannel { $0.status?.description == "chargeable" }
-        let first = try #require(try await reconcile(channel))
+        let first = try #require(try await handle(channel))
         #expect(first.change.state == DeliveryState(cursor: 32, told: try await digest(32)))
         #expect(first.verdict == .next(after: .zero))
-        let second = try #require(try await reconcile(channel, first.change.state))
+        let second = try #require(try await handle(channel, first.change.state))
         #expect(channel.attempts.map(\.event.seq) == [40])
         #expect(second.change.state.cursor == 40)
         #expect(second.verdict == .rest)
@@ -251,7 +251,7 @@ struct DeliveryHandlerTests {
         var waits: [Duration] = []
         while state.dead.isEmpty, waits.count < 100 {
             let done = try #require(
-                try await reconcile(RecordingChannel(), state, url: "mailto:a@b.example")
+                try await handle(RecordingChannel(), state, url: "mailto:a@b.example")
             )
             #expect(done.isForOthers)
             // It says nothing about the recipient's relay.
@@ -274,7 +274,7 @@ struct DeliveryHandlerTests {
         #expect(state == DeliveryState(cursor: 2, attempts: 13, dead: [2]))
         let mail = RecordingChannel(schemes: ["mailto"])
         state.revive()
-        _ = try await reconcile(mail, state, url: "mailto:a@b.example")
+        _ = try await handle(mail, state, url: "mailto:a@b.example")
         #expect(mail.attempts.map(\.event.seq) == [2])
     }
 
@@ -284,15 +284,15 @@ struct DeliveryHandlerTests {
         let channel = RecordingChannel()
         let told = try #require(try await digest(2))
         let same = try #require(
-            try await reconcile(channel, DeliveryState(cursor: 2, told: told))
+            try await handle(channel, DeliveryState(cursor: 2, told: told))
         )
         #expect(same.verdict == .rest && channel.attempts.isEmpty)
         // A failover lost the second event; what was recorded then has its number.
         let lost = DeliveryState(cursor: 2, attempts: 2, escalated: 2, dead: [2], told: "AAAAAA")
-        let back = try #require(try await reconcile(channel, lost))
+        let back = try #require(try await handle(channel, lost))
         #expect(back.change.state == DeliveryState(cursor: 1, attempts: 2, escalated: 1))
         #expect(back.verdict == .next(after: .zero))
-        let done = try #require(try await reconcile(channel, back.change.state))
+        let done = try #require(try await handle(channel, back.change.state))
         #expect(channel.attempts.map(\.event.seq) == [2])
         #expect(
             done.change.state
@@ -304,7 +304,7 @@ struct DeliveryHandlerTests {
                 )
         )
         // One of an earlier release, which did not remember, goes on as it did.
-        let old = try #require(try await reconcile(channel, DeliveryState(cursor: 2)))
+        let old = try #require(try await handle(channel, DeliveryState(cursor: 2)))
         #expect(old.verdict == .rest && channel.attempts.count == 1)
     }
 
@@ -317,7 +317,7 @@ struct DeliveryHandlerTests {
             channels: [RecordingChannel()],
             logger: Sample.quiet
         )
-        let done = await handler.reconcile(try held(DeliveryState(cursor: 3), url: "https://a.b/"))
+        let done = await handler.handle(try leased(DeliveryState(cursor: 3), url: "https://a.b/"))
         #expect(done?.verdict == .next(after: .seconds(1)))
         #expect(done?.change.state == DeliveryState(cursor: 3))
     }
@@ -332,7 +332,7 @@ struct DeliveryHandlerTests {
             channel.script([answer])
             let task = Task {
                 while !Task.isCancelled { await Task.yield() }
-                return try await reconcile(channel)
+                return try await handle(channel)
             }
             task.cancel()
             let done = try await task.value

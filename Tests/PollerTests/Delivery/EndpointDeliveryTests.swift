@@ -17,7 +17,7 @@ struct EndpointDeliveryTests {
         directory = EndpointDirectory(store: registry, logger: Sample.quiet)
     }
 
-    /// Runs reader, keeper and notifier beside a worker while a test looks at what is told.
+    /// Runs reader, sync and notifier beside a worker while a test looks at what is told.
     func notifying(isKeeping: Bool = true, _ body: () async throws -> Void) async throws {
         let clock = rig.clock
         let reader = OutboxReader(
@@ -28,13 +28,13 @@ struct EndpointDeliveryTests {
             clock: clock,
             logger: Sample.quiet
         )
-        let keeper = EndpointKeeper(
+        let sync = EndpointSync(
             directory: directory,
             lanes: deliveries,
             clock: clock,
             logger: Sample.quiet
         )
-        let notifier = Reconciler(
+        let notifier = LeaseWorker(
             name: "notifier",
             queue: deliveries,
             handler: DeliveryHandler(
@@ -43,7 +43,7 @@ struct EndpointDeliveryTests {
                 channels: [channel],
                 logger: Sample.quiet
             ),
-            settings: ReconcilerSettings(
+            settings: LeaseWorkerSettings(
                 owner: Sample.owner,
                 concurrency: 8,
                 lease: .seconds(60),
@@ -55,7 +55,7 @@ struct EndpointDeliveryTests {
         )
         try await running(rig.worker().run) {
             try await running(reader.run) {
-                try await running({ if isKeeping { await keeper.run() } }) {
+                try await running({ if isKeeping { await sync.run() } }) {
                     try await running(notifier.run, body)
                 }
             }

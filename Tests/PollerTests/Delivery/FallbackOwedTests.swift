@@ -60,10 +60,10 @@ struct FallbackOwedTests {
         ).leases.first
     }
 
-    private func reconcile(
+    private func handle(
         _ endpoint: Endpoint,
         _ state: DeliveryState
-    ) async throws -> Reconciled<DeliveryChange> {
+    ) async throws -> Decision<DeliveryChange> {
         let handler = DeliveryHandler(
             store: store,
             directory: directory,
@@ -71,7 +71,7 @@ struct FallbackOwedTests {
             channels: [hook],
             logger: Sample.quiet
         )
-        let held = Held(
+        let leased = LeasedItem(
             lease: Lease(
                 ref: LeaseRef(
                     id: Delivery.id(endpoint: endpoint.id, watch: key),
@@ -87,24 +87,24 @@ struct FallbackOwedTests {
             ),
             elapsed: { .zero }
         )
-        return try #require(await handler.reconcile(held))
+        return try #require(await handler.handle(leased))
     }
 
     @Test("regression 16: each attempt beside it is recorded, and the call made when it is free")
     func owed() async throws {
         let (endpoint, telling) = try await late()
         hook.script([.failed("answered 500")])
-        let failed = try await reconcile(endpoint, DeliveryState())
+        let failed = try await handle(endpoint, DeliveryState())
         #expect(hook.attempts.count == 1)
         #expect(failed.change.attempt?.kind == .serverError)
         #expect(failed.change.state.owed == [1] && failed.change.state.failures == 1)
         #expect(failed.verdict == .next(after: .seconds(1)) && failed.signal == .failing)
         // It is still held: nothing is sent to the endpoint for that.
-        let busy = try await reconcile(endpoint, failed.change.state)
+        let busy = try await handle(endpoint, failed.change.state)
         #expect(hook.attempts.count == 1 && busy.verdict == .next(after: .seconds(1)))
         #expect(busy.change.state == failed.change.state && busy.change.attempt == nil)
         try await end(telling)
-        let paid = try await reconcile(endpoint, busy.change.state)
+        let paid = try await handle(endpoint, busy.change.state)
         #expect(hook.attempts.count == 1 && paid.change.state.owed == [])
         guard case .next(let wait) = paid.verdict else {
             Issue.record("\(paid.verdict)")
@@ -163,11 +163,11 @@ struct FallbackOwedTests {
     func givenUp() async throws {
         let (endpoint, telling) = try await late()
         hook.script([.rejected("not ours", .blocked)])
-        let dead = try await reconcile(endpoint, DeliveryState())
+        let dead = try await handle(endpoint, DeliveryState())
         #expect(dead.change.state.dead == [1] && dead.change.state.owed == [1])
         #expect(dead.verdict == .next(after: .seconds(1)))
         try await end(telling)
-        let paid = try await reconcile(endpoint, dead.change.state)
+        let paid = try await handle(endpoint, dead.change.state)
         #expect(paid.change.state.owed == [] && paid.verdict == .next(after: .zero))
         #expect(try await claim()?.item.state.again == [1])
     }

@@ -70,7 +70,7 @@ struct FallbackSweepTests {
             clock: clock,
             logger: Sample.quiet
         )
-        let notifier = Reconciler(
+        let notifier = LeaseWorker(
             name: "notifier",
             queue: deliveries,
             handler: DeliveryHandler(
@@ -80,7 +80,7 @@ struct FallbackSweepTests {
                 channels: [hook, mail],
                 logger: Sample.quiet
             ),
-            settings: ReconcilerSettings(
+            settings: LeaseWorkerSettings(
                 owner: Sample.owner,
                 concurrency: 8,
                 lease: .seconds(60),

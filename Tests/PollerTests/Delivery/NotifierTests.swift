@@ -22,11 +22,11 @@ struct NotifierTests {
             clock: clock,
             logger: Sample.quiet
         )
-        let notifier = Reconciler(
+        let notifier = LeaseWorker(
             name: "notifier",
             queue: deliveries,
             handler: DeliveryHandler(store: rig.store, channels: [channel], logger: Sample.quiet),
-            settings: ReconcilerSettings(
+            settings: LeaseWorkerSettings(
                 owner: Sample.owner,
                 concurrency: 8,
                 lease: .seconds(30),

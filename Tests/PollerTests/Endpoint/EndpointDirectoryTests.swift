@@ -87,10 +87,10 @@ struct EndpointDirectoryTests {
         #expect(try await directory.endpoint(EndpointID(unchecked: "ep_none")) == nil)
     }
 
-    @Test("the keeper brings lanes into line: paused, limited, going on, forgotten")
-    func keeper() async throws {
+    @Test("the sync brings lanes into line: paused, limited, going on, forgotten")
+    func sync() async throws {
         let queue = MemoryDeliveryQueue(time: time)
-        let keeper = EndpointKeeper(
+        let sync = EndpointSync(
             directory: directory,
             lanes: queue,
             clock: ManualClock(),
@@ -103,22 +103,22 @@ struct EndpointDirectoryTests {
             endpoint.limit = limit
             endpoint.state = .disabled(reason: "x", at: now)
         }
-        await keeper.keep(isReloading: false)
+        await sync.align(isReloading: false)
         var report = try #require(try await queue.lane(lane))
         #expect(report.isPaused)
         #expect(report.limit == limit)
         _ = try await store.enable(id)
-        await keeper.keep(isReloading: false)
+        await sync.align(isReloading: false)
         report = try #require(try await queue.lane(lane))
         #expect(!report.isPaused)
         // What a failover has undone is noticed at the next full look.
         try await queue.pause(lane)
-        await keeper.keep(isReloading: false)
+        await sync.align(isReloading: false)
         #expect(try await queue.lane(lane)?.isPaused == true)
-        await keeper.keep(isReloading: true)
+        await sync.align(isReloading: true)
         #expect(try await queue.lane(lane)?.isPaused == false)
         _ = try await store.remove(id)
-        await keeper.keep(isReloading: false)
+        await sync.align(isReloading: false)
         #expect(try await queue.lane(lane)?.limit == nil)
     }
 
@@ -135,16 +135,16 @@ struct EndpointDirectoryTests {
         )
         let file = FileEndpoints([endpoint], store: store)
         #expect(try await file.apply().map(\.what) == ["created"])
-        let keeper = EndpointKeeper(
+        let sync = EndpointSync(
             directory: directory,
             lanes: MemoryDeliveryQueue(time: time),
             file: file,
             clock: ManualClock(),
             logger: Sample.quiet
         )
-        await keeper.keep(isReloading: false)
+        await sync.align(isReloading: false)
         _ = try await store.remove(endpoint.id)
-        await keeper.keep(isReloading: false)
+        await sync.align(isReloading: false)
         #expect(try await interested(EndpointTests.event()) == [endpoint.id])
     }
 

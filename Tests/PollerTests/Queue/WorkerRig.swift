@@ -3,7 +3,7 @@ import PollerTesting
 
 /// A worker over an in-memory store whose time is the worker's own manual clock.
 struct WorkerRig: Sendable {
-    typealias Worker<Queue: WatchStore> = Reconciler<
+    typealias Worker<Queue: WatchStore> = LeaseWorker<
         Queue, PollHandler<ScriptedUpstream>, ManualClock
     >
 
@@ -21,7 +21,7 @@ struct WorkerRig: Sendable {
         upstream: ScriptedUpstream? = nil,
         concurrency: Int = 16
     ) -> Worker<Queue> {
-        Reconciler(
+        LeaseWorker(
             name: name,
             queue: queue,
             handler: PollHandler(
@@ -29,7 +29,7 @@ struct WorkerRig: Sendable {
                 timeout: .seconds(8),
                 logger: Sample.quiet
             ),
-            settings: ReconcilerSettings(
+            settings: LeaseWorkerSettings(
                 owner: OwnerID(unchecked: name),
                 concurrency: concurrency,
                 lease: .seconds(12),

@@ -29,7 +29,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let endsWhenSettled: Bool
     private let queue: OutboundQueue
     private let start: C.Instant
-    private let alarm: Alarm<C>
+    private let waker: Waker<C>
     private let state: Mutex<State>
 
     /// A stream whose head has been sent.
@@ -45,7 +45,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         self.channel = channel
         queue = OutboundQueue(gateway.limits)
         start = gateway.clock.now
-        alarm = Alarm(clock: gateway.clock)
+        waker = Waker(clock: gateway.clock)
         let life = Double(gateway.limits.rotationInterval.ms) * Double.random(in: 0.8...1.2)
         state = Mutex(
             State(
@@ -102,7 +102,7 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     private func keepTime() async {
         while !Task.isCancelled, let deadline = state.withLock({ $0.session.deadline }) {
-            await alarm.sleep(until: start.advanced(by: deadline))
+            await waker.sleep(until: start.advanced(by: deadline))
             switch state.withLock({ $0.session.tick(now: now) }) {
             // A full queue needs no heartbeat.
             case .heartbeat: _ = queue.offer(.text(EventStreamText.heartbeat))
@@ -151,7 +151,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     private func drain() {
         let wait = gateway.drainWait
         state.withLock { $0.session.drain(at: now + wait) }
-        alarm.ring()
+        waker.wake()
     }
 
     /// What there was to tell is in the queue.
@@ -168,6 +168,6 @@ where C.Duration == Duration, C.Instant: Sendable {
             return state.number
         }
         gateway.hub.end(number)
-        alarm.ring()
+        waker.wake()
     }
 }

@@ -1,7 +1,7 @@
 import Metrics
 
 /// What a loop counts.
-struct ReconcilerCounters: Sendable {
+struct LeaseWorkerMetrics: Sendable {
     /// A claim that only the insurance made and that found something this late means that a wake
     /// was lost.
     private static var wakeMissedAfter: Duration { .milliseconds(100) }
@@ -27,7 +27,7 @@ struct ReconcilerCounters: Sendable {
     /// Counts a visit; `late` is how long the first item of its claim had been ready.
     func count<Queue: LeaseQueue>(
         _ outcome: PartitionVisitor<Queue>.Outcome,
-        _ plan: VisitPlan,
+        _ plan: Exchange,
         late: Duration?,
         lost: Int
     ) {

@@ -1,5 +1,5 @@
 /// The one rule for every id that comes from outside and ends in a key, a path or a log line.
-enum Token {
+enum IdentifierSyntax {
     /// Returns `text` when it is 1–`lengthMax` characters of `A–Z a–z 0–9 _ - .`.
     ///
     /// Nothing else may pass: no slash (paths), no brace (hash tags), no control character

@@ -2,8 +2,8 @@ import Poller
 import PollerTesting
 import Testing
 
-@Suite("Reconciler as a worker", .timeLimit(.minutes(1)))
-struct ReconcilerTests {
+@Suite("LeaseWorker as a worker", .timeLimit(.minutes(1)))
+struct LeaseWorkerTests {
     let rig = WorkerRig()
 
     @Test("a source is followed until its status is final, each change recorded once")

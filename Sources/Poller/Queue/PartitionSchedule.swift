@@ -1,11 +1,11 @@
 /// When each partition is worth a visit, and how many items may be in our hands.
 ///
-/// Pure: the ``Reconciler`` asks it what to do and tells it what happened. A visit sends the
+/// Pure: the ``LeaseWorker`` asks it what to do and tells it what happened. A visit sends the
 /// results that wait for a partition and claims from it, in one operation of the store. Four
 /// things make a partition worth one: results that have waited long enough, its own next ready
 /// time as the last claim told it, a wake, and the insurance interval that bounds what a lost
 /// wake can cost.
-package struct VisitSchedule<Instant: InstantProtocol>: Sendable
+package struct PartitionSchedule<Instant: InstantProtocol>: Sendable
 where Instant.Duration == Duration, Instant: Sendable {
     /// The longest a partition goes without a claim: the "+ 1 s" of the polling guarantee.
     static var insurance: Duration { .seconds(1) }
@@ -70,7 +70,7 @@ where Instant.Duration == Duration, Instant: Sendable {
     ///
     /// Whoever is told one makes it and reports with ``visited(_:taken:nextReady:now:)`` or
     /// ``failed(_:pause:now:)``; meanwhile nobody else is told this partition.
-    package mutating func next(now: Instant) -> VisitPlan? {
+    package mutating func next(now: Instant) -> Exchange? {
         for offset in 0..<partitions.count {
             let index = (turn + offset) % partitions.count
             let partition = partitions[index]
@@ -84,7 +84,7 @@ where Instant.Duration == Duration, Instant: Sendable {
         return nil
     }
 
-    private mutating func begin(_ index: Int, isInsurance: Bool) -> VisitPlan {
+    private mutating func begin(_ index: Int, isInsurance: Bool) -> Exchange {
         let results = partitions[index].waiting
         free += results
         // Half of what is free, so that other partitions need not wait for this answer.
@@ -95,13 +95,13 @@ where Instant.Duration == Duration, Instant: Sendable {
         partitions[index].waiting = 0
         partitions[index].sendBy = nil
         if limit > 0 { partitions[index].isWoken = false }
-        return VisitPlan(partition: index, results: results, limit: limit, isInsurance: isInsurance)
+        return Exchange(partition: index, results: results, limit: limit, isInsurance: isInsurance)
     }
 
     /// A visit took `taken` items and heard that the partition is ready again in `nextReady`
     /// (nil: it is empty).
     package mutating func visited(
-        _ visit: VisitPlan,
+        _ visit: Exchange,
         taken: Int,
         nextReady: Duration?,
         now: Instant
@@ -123,7 +123,7 @@ where Instant.Duration == Duration, Instant: Sendable {
     }
 
     /// A visit failed: try again after a pause, with `waiting` results put back.
-    package mutating func failed(_ visit: VisitPlan, waiting: Int, pause: Duration, now: Instant) {
+    package mutating func failed(_ visit: Exchange, waiting: Int, pause: Duration, now: Instant) {
         let index = visit.partition
         let again = now.advanced(by: pause)
         partitions[index].isVisited = false

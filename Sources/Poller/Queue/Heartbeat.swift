@@ -2,7 +2,7 @@ package import Logging
 import ServiceLifecycle
 
 /// Keeps a process on the list of live ones, and tells its loops which partitions are theirs.
-package struct Roster<C: Clock>: Service where C.Duration == Duration {
+package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
     /// How often a process says that it lives: a dead one's share is late for no longer than
     /// ``span``, and then only by what others wait before they help out.
     static var beat: Duration { .seconds(2) }

@@ -8,7 +8,7 @@ import Synchronization
 /// When an endpoint began to fail is in its lane, so that any notifier knows it; which warnings
 /// were logged is known to this process alone: at worst each process says each once. A class,
 /// because all turns of a notifier share it.
-final class EndpointWarden: Sendable {
+final class EndpointHealth: Sendable {
     private let directory: EndpointDirectory
     private let logger: Logger
     /// At most one entry for each of the ``Endpoint/countMax`` there are.
@@ -21,7 +21,7 @@ final class EndpointWarden: Sendable {
     }
 
     /// Takes in what came of an attempt.
-    func hear(
+    func record(
         _ result: AttemptResult,
         of endpoint: Endpoint,
         _ trouble: LaneTrouble?,

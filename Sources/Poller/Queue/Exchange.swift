@@ -1,5 +1,5 @@
 /// A visit to make to one partition.
-package struct VisitPlan: Hashable, Sendable {
+package struct Exchange: Hashable, Sendable {
     package let partition: Int
     /// The results that go with it.
     package let results: Int

@@ -3,7 +3,7 @@
 /// The outbox told only the endpoints a watch had when an event was recorded. An endpoint that
 /// joins a watch with a history is marked here, so it is told at once and not only at the next
 /// change. A crash between the two steps leaves the joiner without an answer: it asks again.
-package struct Intake: Sendable {
+package struct Enqueuer: Sendable {
     private let watches: any WatchStore
     private let deliveries: any DeliveryQueue
 

@@ -4,10 +4,10 @@ import Testing
 @testable import Poller
 
 @Suite("ids from outside")
-struct TokenTests {
+struct IdentifierTests {
     @Test("letters, digits, '_', '-' and '.' pass", arguments: ["a", "src_1-2.X", "...", "-"])
     func passes(_ text: String) throws {
-        #expect(try Token.check(text, field: "f", lengthMax: 16) == text)
+        #expect(try IdentifierSyntax.check(text, field: "f", lengthMax: 16) == text)
     }
 
     @Test(
@@ -18,7 +18,9 @@ struct TokenTests {
         ]
     )
     func refuses(_ text: String) {
-        #expect(throws: InvalidInput.self) { try Token.check(text, field: "f", lengthMax: 64) }
+        #expect(throws: InvalidInput.self) {
+            try IdentifierSyntax.check(text, field: "f", lengthMax: 64)
+        }
     }
 
     @Test("each id has its longest length")

@@ -4,8 +4,8 @@ import PollerTesting
 import ServiceLifecycle
 import Testing
 
-@Suite("Reconciler draining", .timeLimit(.minutes(1)))
-struct ReconcilerDrainTests {
+@Suite("LeaseWorker draining", .timeLimit(.minutes(1)))
+struct LeaseWorkerDrainTests {
     let rig = WorkerRig()
 
     /// A queue that calls somebody right after each claim.
@@ -25,7 +25,7 @@ struct ReconcilerDrainTests {
         let keys = try await rig.enqueue(5)
         let draining = Shared<(@Sendable () -> Void)?>(nil)
         let queue = HookedQueue(base: rig.store) { draining.value?() }
-        let worker = Reconciler(
+        let worker = LeaseWorker(
             name: "worker",
             queue: queue,
             handler: PollHandler(
@@ -33,7 +33,7 @@ struct ReconcilerDrainTests {
                 timeout: .seconds(8),
                 logger: Sample.quiet
             ),
-            settings: ReconcilerSettings(
+            settings: LeaseWorkerSettings(
                 owner: Sample.owner,
                 concurrency: 16,
                 lease: .seconds(12),
@@ -62,7 +62,7 @@ struct ReconcilerDrainTests {
         let run = Task { await worker.run() }
         try await eventually("the poll runs") { rig.upstream.calls.count == 1 }
         worker.drain()
-        // The alarm for the drain's end is the only sleeper within its 5 s.
+        // The timer for the drain's end is the only sleeper within its 5 s.
         await rig.clock.waitForSleepers(1, within: .seconds(5))
         rig.upstream.release(key.source)
         await run.value

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// The one loop of this system: with a ``PollHandler`` it is a worker, with a
 /// ``DeliveryHandler`` a notifier. Results and claims of a partition travel together: while one
-/// ``VisitSchedule/Visit`` is at the store the next gathers behind it. Items claimed ahead of
+/// ``PartitionSchedule/Visit`` is at the store the next gathers behind it. Items claimed ahead of
 /// their time start from a timer of ours, at their own millisecond.
 ///
 /// What a crash leaves at each point: before the claim, nothing; between claim and commit, a
@@ -16,7 +16,7 @@ import Synchronization
 ///
 /// On graceful shutdown it claims nothing more, gives items back that no handler has started,
 /// lets running handlers finish for `drainTimeout`, then cancels them and gives theirs back too.
-package final class Reconciler<Queue: LeaseQueue, Handler: Reconciling, C: Clock>: Service
+package final class LeaseWorker<Queue: LeaseQueue, Handler: ItemHandler, C: Clock>: Service
 where
     Handler.Item == Queue.Item,
     Handler.Change == Queue.Change,
@@ -25,20 +25,20 @@ where
 {
     private let name: String
     private let handler: Handler
-    private let settings: ReconcilerSettings
+    private let settings: LeaseWorkerSettings
     private let clock: C
     private let logger: Logger
-    private let alarm: Alarm<C>
+    private let waker: Waker<C>
     private let visitor: PartitionVisitor<Queue>
-    private let counters: ReconcilerCounters
-    private let hands: Mutex<Hands<Queue, C.Instant>>
+    private let counters: LeaseWorkerMetrics
+    private let hands: Mutex<InFlight<Queue, C.Instant>>
 
     /// A loop over `queue`; `name` is `worker` or `notifier`, for logs and metrics.
     package init(
         name: String,
         queue: Queue,
         handler: Handler,
-        settings: ReconcilerSettings,
+        settings: LeaseWorkerSettings,
         clock: C,
         logger: Logger
     ) {
@@ -47,12 +47,12 @@ where
         self.settings = settings
         self.clock = clock
         self.logger = logger
-        counters = ReconcilerCounters(loop: name)
-        alarm = Alarm(clock: clock)
+        counters = LeaseWorkerMetrics(loop: name)
+        waker = Waker(clock: clock)
         visitor = PartitionVisitor(queue: queue, settings: settings, logger: logger)
         hands = Mutex(
-            Hands(
-                schedule: VisitSchedule(
+            InFlight(
+                schedule: PartitionSchedule(
                     partitions: queue.partitions,
                     concurrency: settings.concurrency,
                     ahead: settings.ahead,
@@ -82,19 +82,19 @@ where
     /// Stops claiming and lets ``run()`` end when all that runs is done.
     package func drain() {
         hands.withLock { $0.drain(now: clock.now) }
-        alarm.ring()
+        waker.wake()
     }
 
     /// These partitions are ours to claim from first; in the others we only help out.
     package func own(_ partitions: Set<Int>) {
         hands.withLock { $0.schedule.own(partitions, now: clock.now) }
-        alarm.ring()
+        waker.wake()
     }
 
     private func listen() async {
         for await partition in visitor.queue.wakes() {
             hands.withLock { $0.schedule.wake(partition: partition, now: clock.now) }
-            alarm.ring()
+            waker.wake()
         }
     }
 
@@ -125,7 +125,7 @@ where
                         }
                     }
                     let idle = now.advanced(by: .seconds(3600))
-                    await alarm.sleep(until: min(next ?? idle, patience ?? idle))
+                    await waker.sleep(until: min(next ?? idle, patience ?? idle))
                 }
                 handlers.cancelAll()
             }
@@ -138,7 +138,7 @@ where
     }
 
     /// One visit, with its effects on what is in our hands.
-    private func make(_ visit: Hands<Queue, C.Instant>.Visit) async {
+    private func make(_ visit: InFlight<Queue, C.Instant>.Visit) async {
         // Leases are counted from before the request left: we give up before Redis does.
         let asked = clock.now
         let outcome = await visitor.visit(visit.plan, visit.results.map(\.result))
@@ -153,7 +153,7 @@ where
                 metadata: ["loop": "\(name)", "count": "\(lost)"]
             )
         }
-        alarm.ring()
+        waker.wake()
     }
 
     /// How long the first item of a claim had been ready.
@@ -162,11 +162,11 @@ where
         return claim.leases.map { claim.now - max($0.due, $0.startsAt) }.max()
     }
 
-    private func handle(_ work: Hands<Queue, C.Instant>.Work) async {
+    private func handle(_ work: InFlight<Queue, C.Instant>.Work) async {
         let lease = work.lease
-        let held = Held(lease: lease) { [clock] in work.answered.duration(to: clock.now) }
+        let leased = LeasedItem(lease: lease) { [clock] in work.answered.duration(to: clock.now) }
         let isDraining = hands.withLock { $0.isDraining }
-        let reconciled = isDraining ? nil : await handler.reconcile(held)
+        let reconciled = isDraining ? nil : await handler.handle(leased)
         let result =
             if let reconciled {
                 PartitionVisitor<Queue>.Result.commit(
@@ -186,6 +186,6 @@ where
         if reconciled?.isForOthers == true {
             hands.withLock { $0.schedule.leave(partition: lease.ref.partition, now: now) }
         }
-        if hands.withLock({ $0.finish(work, result, now: now) }) { alarm.ring() }
+        if hands.withLock({ $0.finish(work, result, now: now) }) { waker.wake() }
     }
 }

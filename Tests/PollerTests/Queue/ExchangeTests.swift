@@ -4,11 +4,11 @@ import Testing
 @testable import Poller
 
 @Suite("PartitionVisitor")
-struct VisitTests {
+struct ExchangeTests {
     let queue = SpyQueue()
 
     var visitor: PartitionVisitor<SpyQueue> {
-        let settings = ReconcilerSettings(
+        let settings = LeaseWorkerSettings(
             owner: Sample.owner,
             concurrency: 8,
             lease: .seconds(12),
@@ -18,8 +18,8 @@ struct VisitTests {
         return PartitionVisitor(queue: queue, settings: settings, logger: Sample.quiet)
     }
 
-    func plan(limit: Int = 0) -> VisitPlan {
-        VisitPlan(partition: 0, results: 0, limit: limit, isInsurance: false)
+    func plan(limit: Int = 0) -> Exchange {
+        Exchange(partition: 0, results: 0, limit: limit, isInsurance: false)
     }
 
     func ref(_ number: Int) -> LeaseRef {

@@ -2,27 +2,27 @@ import Poller
 import PollerTesting
 import Testing
 
-@Suite("Intake")
-struct IntakeTests {
+@Suite("Enqueuer")
+struct EnqueuerTests {
     private let time = VirtualTime()
 
     @Test("an endpoint that joins a watch with a history is due at once; a first one is not")
     func lateJoiner() async throws {
         let store = MemoryStore(time: time)
         let deliveries = MemoryDeliveryQueue(time: time)
-        let intake = Intake(watches: store, deliveries: deliveries)
+        let enqueuer = Enqueuer(watches: store, deliveries: deliveries)
         let key = WatchKey(
             account: .main,
             source: SourceID(unchecked: "src_1"),
             kind: .source
         )
         let first = try NewWatch(key: key, notify: [NotifyURL("https://a.example/")])
-        #expect(try await intake.enqueue([first]).map(\.outcome) == [.created])
+        #expect(try await enqueuer.enqueue([first]).map(\.outcome) == [.created])
         #expect(try await deliveries.stats().pending == 0)
 
         try await record("pending", of: key, in: store)
         let second = try NewWatch(key: key, notify: [NotifyURL("https://b.example/")])
-        #expect(try await intake.enqueue([second]).map(\.outcome) == [.joined])
+        #expect(try await enqueuer.enqueue([second]).map(\.outcome) == [.joined])
         #expect(try await deliveries.stats().pending == 1)
     }
 

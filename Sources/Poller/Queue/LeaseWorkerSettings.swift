@@ -1,5 +1,5 @@
-/// How a ``Reconciler`` works.
-package struct ReconcilerSettings: Sendable {
+/// How a ``LeaseWorker`` works.
+package struct LeaseWorkerSettings: Sendable {
     /// This process; random for each start.
     package let owner: OwnerID
     /// Items in hand at once.

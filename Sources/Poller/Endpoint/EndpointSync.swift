@@ -9,7 +9,7 @@ import ServiceLifecycle
 /// lanes into line, again and again: a crash at any point delays that by a second. Hence pausing
 /// a lane of deliveries by other means does not last. In the same way the endpoints of the
 /// configuration file come back when the store has lost them.
-package struct EndpointKeeper<C: Clock>: Service where C.Duration == Duration {
+package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
     /// How long a change may go unnoticed while no event comes.
     static var pace: Duration { .seconds(1) }
     /// Every ten minutes all lanes are compared: a failover of Redis may have undone a change.
@@ -42,7 +42,7 @@ package struct EndpointKeeper<C: Clock>: Service where C.Duration == Duration {
         await cancelWhenGracefulShutdown {
             var round = 0
             while !Task.isCancelled {
-                await keep(isReloading: round % Self.roundsToReload == 0)
+                await align(isReloading: round % Self.roundsToReload == 0)
                 round += 1
                 // Cancelled: the loop's condition ends it.
                 try? await clock.sleep(for: Self.pace)
@@ -51,7 +51,7 @@ package struct EndpointKeeper<C: Clock>: Service where C.Duration == Duration {
     }
 
     /// One look at the registry, and what follows from it.
-    func keep(isReloading: Bool) async {
+    func align(isReloading: Bool) async {
         do {
             if isReloading {
                 try await directory.reload()

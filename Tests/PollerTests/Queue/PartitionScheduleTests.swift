@@ -3,9 +3,9 @@ import Testing
 
 @testable import Poller
 
-@Suite("VisitSchedule")
-struct VisitScheduleTests {
-    typealias Schedule = VisitSchedule<ManualClock.Instant>
+@Suite("PartitionSchedule")
+struct PartitionScheduleTests {
+    typealias Schedule = PartitionSchedule<ManualClock.Instant>
 
     func at(_ ms: Int) -> ManualClock.Instant { .init(offset: .milliseconds(ms)) }
 
@@ -18,7 +18,7 @@ struct VisitScheduleTests {
     }
 
     /// The visit that must be due.
-    func visit(_ schedule: inout Schedule, at now: Int) throws -> VisitPlan {
+    func visit(_ schedule: inout Schedule, at now: Int) throws -> Exchange {
         let visit = schedule.next(now: at(now))
         return try #require(visit)
     }

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Poller
 
-@Suite("EndpointWarden")
-struct EndpointWardenTests {
+@Suite("EndpointHealth")
+struct EndpointHealthTests {
     private let store = MemoryEndpointStore(time: VirtualTime())
     private let day = Duration.seconds(86_400)
 
@@ -23,7 +23,7 @@ struct EndpointWardenTests {
 
     private func hear(_ endpoint: Endpoint, _ result: AttemptResult, after span: Duration) async {
         let directory = EndpointDirectory(store: store, logger: Sample.quiet)
-        await EndpointWarden(directory: directory, logger: Sample.quiet).hear(
+        await EndpointHealth(directory: directory, logger: Sample.quiet).record(
             result,
             of: endpoint,
             LaneTrouble(failures: 12, since: VirtualTime.start),

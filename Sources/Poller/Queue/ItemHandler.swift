@@ -1,17 +1,17 @@
 /// What to do with a claimed item; the only difference between a worker and a notifier.
-package protocol Reconciling<Item, Change>: Sendable {
+package protocol ItemHandler<Item, Change>: Sendable {
     associatedtype Item: Sendable
     associatedtype Change: Sendable
 
     /// Looks at the item once and says what to record.
     ///
-    /// `held` is the item with the store's clock as far as we know it. Nil gives the item back
+    /// `leased` is the item with the store's clock as far as we know it. Nil gives the item back
     /// untouched.
-    func reconcile(_ held: Held<Item>) async -> Reconciled<Change>?
+    func handle(_ leased: LeasedItem<Item>) async -> Decision<Change>?
 }
 
 /// An item in our hands, with the store's time.
-package struct Held<Item: Sendable>: Sendable {
+package struct LeasedItem<Item: Sendable>: Sendable {
     package let lease: Lease<Item>
     private let elapsed: @Sendable () -> Duration
 
@@ -32,7 +32,7 @@ package struct Held<Item: Sendable>: Sendable {
 }
 
 /// What a handler wants recorded.
-package struct Reconciled<Change: Sendable>: Sendable {
+package struct Decision<Change: Sendable>: Sendable {
     package let verdict: Verdict
     package let change: Change
     /// What the attempt says about everybody in the lane.

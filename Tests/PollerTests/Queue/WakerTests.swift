@@ -3,17 +3,17 @@ import PollerTesting
 import Testing
 
 // A lost wake shows as a sleep without end: the limit turns it into a failure.
-@Suite("Alarm", .timeLimit(.minutes(1)))
-struct AlarmTests {
+@Suite("Waker", .timeLimit(.minutes(1)))
+struct WakerTests {
     let clock = ManualClock()
 
     @Test("wakes at its instant")
     func onTime() async {
-        let alarm = Alarm(clock: clock)
+        let waker = Waker(clock: clock)
         let woke = Shared(false)
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                await alarm.sleep(until: .init(offset: .seconds(5)))
+                await waker.sleep(until: .init(offset: .seconds(5)))
                 woke.change { $0 = true }
             }
             await clock.waitForSleepers(1)
@@ -25,24 +25,24 @@ struct AlarmTests {
         #expect(woke.value)
     }
 
-    @Test("wakes when rung, and leaves nobody asleep on the clock")
-    func rung() async {
-        let alarm = Alarm(clock: clock)
-        let sleeper = Task { await alarm.sleep(until: .init(offset: .seconds(5))) }
+    @Test("wakes when somebody wakes it, and leaves nobody asleep on the clock")
+    func woken() async {
+        let waker = Waker(clock: clock)
+        let sleeper = Task { await waker.sleep(until: .init(offset: .seconds(5))) }
         await clock.waitForSleepers(1)
-        alarm.ring()
+        waker.wake()
         await sleeper.value
         #expect(clock.now == .init(offset: .zero))
     }
 
-    @Test("a ring before the sleep ends it, but only one")
+    @Test("a wake before the sleep ends it, but only one")
     func rungBefore() async {
-        let alarm = Alarm(clock: clock)
-        alarm.ring()
-        alarm.ring()
-        await alarm.sleep(until: .init(offset: .seconds(5)))
+        let waker = Waker(clock: clock)
+        waker.wake()
+        waker.wake()
+        await waker.sleep(until: .init(offset: .seconds(5)))
         #expect(clock.now == .init(offset: .zero))
-        let second = Task { await alarm.sleep(until: .init(offset: .seconds(5))) }
+        let second = Task { await waker.sleep(until: .init(offset: .seconds(5))) }
         await clock.waitForSleepers(1)
         clock.advance(by: .seconds(5))
         await second.value
@@ -51,45 +51,45 @@ struct AlarmTests {
 
     @Test("cancellation ends the sleep")
     func cancelled() async {
-        let alarm = Alarm(clock: clock)
-        let sleeper = Task { await alarm.sleep(until: .init(offset: .seconds(5))) }
+        let waker = Waker(clock: clock)
+        let sleeper = Task { await waker.sleep(until: .init(offset: .seconds(5))) }
         await clock.waitForSleepers(1)
         sleeper.cancel()
         await sleeper.value
         #expect(clock.now == .init(offset: .zero))
     }
 
-    @Test("a wait for a ring alone outlives cancellation")
+    @Test("a wait for a wake alone outlives cancellation")
     func waits() async {
-        let alarm = Alarm(clock: clock)
+        let waker = Waker(clock: clock)
         let woke = Shared(false)
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                await alarm.wait()
+                await waker.wait()
                 woke.change { $0 = true }
             }
             group.cancelAll()
             for _ in 0..<100 { await Task.yield() }
             #expect(!woke.value)
-            alarm.ring()
+            waker.wake()
         }
         #expect(woke.value)
     }
 
-    @Test("no ring is lost in a storm of them")
+    @Test("no wake is lost in a storm of them")
     func storm() async {
         let began = ContinuousClock.now
-        let alarm = Alarm(clock: ContinuousClock())
+        let waker = Waker(clock: ContinuousClock())
         let ringer = Task {
             while !Task.isCancelled {
-                alarm.ring()
+                waker.wake()
                 await Task.yield()
             }
         }
-        for _ in 0..<500 { await alarm.sleep(until: .now.advanced(by: .seconds(30))) }
+        for _ in 0..<500 { await waker.sleep(until: .now.advanced(by: .seconds(30))) }
         ringer.cancel()
         await ringer.value
-        // One lost ring alone would have slept this long.
+        // One lost wake alone would have slept this long.
         #expect(began.duration(to: .now) < .seconds(30))
     }
 }

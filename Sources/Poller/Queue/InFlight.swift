@@ -1,7 +1,7 @@
-/// What a ``Reconciler`` holds: items to be started, how many run, results to be sent.
+/// What a ``LeaseWorker`` holds: items to be started, how many run, results to be sent.
 ///
 /// Pure but for the schedule's instants; the reconciler guards it with a lock.
-struct Hands<Queue: LeaseQueue, Instant: InstantProtocol>: Sendable
+struct InFlight<Queue: LeaseQueue, Instant: InstantProtocol>: Sendable
 where Instant.Duration == Duration, Instant: Sendable {
     typealias Result = PartitionVisitor<Queue>.Result
 
@@ -35,11 +35,11 @@ where Instant.Duration == Duration, Instant: Sendable {
 
     /// A visit with the results it carries.
     struct Visit: Sendable {
-        let plan: VisitPlan
+        let plan: Exchange
         let results: [Waiting]
     }
 
-    var schedule: VisitSchedule<Instant>
+    var schedule: PartitionSchedule<Instant>
     /// Leases in hand.
     private(set) var held = 0
     /// Handlers that run.
@@ -57,7 +57,7 @@ where Instant.Duration == Duration, Instant: Sendable {
     private var waiting: [Int: [Waiting]] = [:]
     private var pause = Duration.milliseconds(20)
 
-    init(schedule: VisitSchedule<Instant>) {
+    init(schedule: PartitionSchedule<Instant>) {
         self.schedule = schedule
     }
 
@@ -138,7 +138,7 @@ where Instant.Duration == Duration, Instant: Sendable {
         of visit: Visit,
         asked: Instant,
         answered: Instant,
-        _ settings: ReconcilerSettings
+        _ settings: LeaseWorkerSettings
     ) -> Int {
         visits -= 1
         var lost = 0
@@ -174,7 +174,7 @@ where Instant.Duration == Duration, Instant: Sendable {
         _ claim: Claim<Queue.Item>,
         asked: Instant,
         answered: Instant,
-        _ settings: ReconcilerSettings
+        _ settings: LeaseWorkerSettings
     ) {
         held += claim.leases.count
         let isSuspicious = claim.leases.contains { $0.crashes >= Lease<Queue.Item>.suspectAt }
