@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from harness.cluster import WEBHOOK_SECRET, Cluster
 from harness.history_checker import HistoryChecker
 from harness.poller_api import PollerAPI
-from harness.receipts import Receipts
+from harness.receipts import LeanReceipts, Receipts
 from harness.waiting import wait_until
 from harness.webhook_sink import WebhookSink
 
 from .bank import Bank
 from .faults import LONG_ONLY, WEIGHTS, Faults
 from .figures import Figures
-from .listeners import LeanReceipts
 from .recorder import Recorder
 from .shop import Shop
 

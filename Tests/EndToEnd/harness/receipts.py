@@ -2,7 +2,7 @@
 
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
@@ -87,3 +87,10 @@ class Receipts:
         for receipt in self.all():
             grouped.setdefault(receipt.source, []).append(receipt)
         return grouped
+
+
+class LeanReceipts(Receipts):
+    """Without bodies and headers: a long run of chaos has a million of them."""
+
+    def add(self, receipt: Receipt) -> None:
+        super().add(replace(receipt, body=None, headers={}))
