@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// Why a call to the server failed.
 public enum PollerError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The client was given something it cannot work with.
@@ -32,6 +38,100 @@ public enum PollerError: Error, Hashable, Sendable, CustomStringConvertible {
         case .unreachable(let url, let reason): "no answer from \(url): \(reason)"
         case .problem(let problem): problem.description
         case .unintelligible(let reason): reason
+        }
+    }
+}
+
+/// What the server says about a request it did not fulfil (RFC 9457).
+public struct PollerProblem: Hashable, Sendable, CustomStringConvertible {
+    /// The HTTP status.
+    public let status: Int
+    /// Stable name to decide on: `unknown_field`, `watch_not_found`, …; `http_502` and the like
+    /// when something between answered.
+    public let code: String
+    /// The same short sentence for every occurrence.
+    public let title: String
+    /// What is wrong here and what would be right.
+    public let detail: String
+    /// Where in the request, when it is one place.
+    public let field: String?
+    /// What to give an operator who looks into the server's log.
+    public let requestID: String?
+    /// How long to wait before a repeat.
+    public let retryAfter: Duration?
+    /// What is wrong with single items of a batch; the first 20.
+    public let items: [Item]
+    /// How many items are wrong.
+    public let itemsTotal: Int
+
+    /// What is wrong with one item of a batch.
+    public struct Item: Hashable, Sendable, Decodable {
+        /// The item's place in what was given to enqueue, from 0.
+        public let index: Int
+        /// As ``PollerProblem/code``.
+        public let code: String
+        /// As ``PollerProblem/field``.
+        public let field: String?
+        /// As ``PollerProblem/detail``.
+        public let detail: String
+
+        func moved(by offset: Int) -> Item {
+            Item(index: index + offset, code: code, field: field, detail: detail)
+        }
+    }
+
+    /// One or two sentences for people.
+    public var description: String {
+        [title, detail].filter { !$0.isEmpty }.joined(separator: " ")
+    }
+
+    /// The same with items counted from further on: batches are sent in parts.
+    func moved(by offset: Int) -> PollerProblem {
+        PollerProblem(
+            status: status,
+            code: code,
+            title: title,
+            detail: detail,
+            field: field,
+            requestID: requestID,
+            retryAfter: retryAfter,
+            items: items.map { $0.moved(by: offset) },
+            itemsTotal: itemsTotal
+        )
+    }
+}
+
+extension PollerProblem {
+    /// Reads an answer that is no success; whoever sent it, something can be said.
+    init(status: Int, retryAfterSeconds: Int?, body: [UInt8]) {
+        let wire = try? JSONDecoder().decode(Wire.self, from: Data(body))
+        self.init(
+            status: status,
+            code: wire?.code ?? "http_\(status)",
+            title: wire?.title ?? "The server answered \(status).",
+            detail: wire?.detail ?? "",
+            field: wire?.field,
+            requestID: wire?.requestID,
+            // A server may be wrong about this; an hour is more than anybody waits.
+            retryAfter: retryAfterSeconds.map { .seconds(min(max($0, 0), 3600)) },
+            items: wire?.errors ?? [],
+            itemsTotal: wire?.errorsTotal ?? 0
+        )
+    }
+
+    private struct Wire: Decodable {
+        let code: String?
+        let title: String?
+        let detail: String?
+        let field: String?
+        let requestID: String?
+        let errors: [Item]?
+        let errorsTotal: Int?
+
+        enum CodingKeys: String, CodingKey {
+            case code, title, detail, field, errors
+            case requestID = "request_id"
+            case errorsTotal = "errors_total"
         }
     }
 }

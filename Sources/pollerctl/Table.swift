@@ -1,3 +1,5 @@
+import Foundation
+
 /// Rows of text: aligned under a header for people, with tabs and without a header for programs.
 struct Table {
     /// A cell with its colour.
@@ -50,6 +52,22 @@ struct Table {
             let gap = String(repeating: " ", count: width - row[0].text.count + 2)
             let name = Terminal.coloured(row[0].text, row[0].colour)
             Terminal.printLine(name + gap + Terminal.coloured(row[1].text, row[1].colour))
+        }
+    }
+}
+
+extension Encodable {
+    /// Prints the value as one line of JSON, names in order.
+    func showJSON() throws {
+        Terminal.printLine(try jsonText)
+    }
+
+    /// The value as JSON, names in order.
+    var jsonText: String {
+        get throws {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return String(decoding: try encoder.encode(self), as: UTF8.self)
         }
     }
 }

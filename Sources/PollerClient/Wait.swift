@@ -1,0 +1,92 @@
+/// What to wait for.
+public enum WaitGoal: Hashable, Sendable {
+    /// A status that cannot change any more.
+    case final
+    /// The customer has done what had to be done: any status of a source but `pending`, and of an
+    /// intent `requires_capture` or its end.
+    case leftPending
+    /// This status, now or at some moment of the watch's current run.
+    case status(String)
+}
+
+/// How a wait ended.
+public enum WaitResult: Hashable, Sendable {
+    /// The goal was reached.
+    case reached(Watch)
+    /// The watch is closed and the goal can no longer be reached.
+    case closed(Watch)
+    /// The time is up.
+    case timedOut(Watch)
+}
+
+extension PollerClient {
+    /// Waits until a watch reaches a status or can no longer reach it.
+    ///
+    /// Transient failures after the first answer are waited out while there is time.
+    public func wait(
+        for name: WatchName,
+        until goal: WaitGoal,
+        timeout: Duration
+    ) async throws -> WaitResult {
+        let clock = ContinuousClock()
+        let end = clock.now + timeout
+        var watch = try await watch(name)
+        var seenSeq = 0
+        var backoff = Backoff()
+        while true {
+            do {
+                if try await isReached(goal, watch, name, after: seenSeq) { return .reached(watch) }
+                seenSeq = watch.seq
+                if !watch.isOpen { return .closed(watch) }
+                let rest = end - clock.now
+                guard rest > .zero else { return .timedOut(watch) }
+                // Shorter than the idle timeouts of usual proxies, never shorter than a ms.
+                let wait = max(min(rest, .seconds(30)), .milliseconds(1))
+                if let news = try await self.watch(name, after: watch.seq, wait: wait) {
+                    watch = news
+                }
+                backoff.reset()
+            } catch let error as PollerError where error.isTransient {
+                guard clock.now < end else { return .timedOut(watch) }
+                try await backoff.sleep(atLeast: error.retryAfter.map { min($0, end - clock.now) })
+            }
+        }
+    }
+
+    /// A status that came and went between two reads is in the history.
+    private func isReached(
+        _ goal: WaitGoal,
+        _ watch: Watch,
+        _ name: WatchName,
+        after seq: Int
+    ) async throws -> Bool {
+        let status: String
+        switch goal {
+        case .final: return watch.isFinal
+        case .leftPending: return watch.hasLeftPending
+        case .status(let wanted): status = wanted
+        }
+        if watch.status == status { return true }
+        guard watch.seq > seq else { return false }
+        var seq = seq
+        while true {
+            let page = try await events(of: name, after: seq)
+            if page.items.contains(where: { $0.run == watch.run && $0.status == status }) {
+                return true
+            }
+            guard page.hasMore, let last = page.items.last else { return false }
+            seq = last.seq
+        }
+    }
+}
+
+extension Watch {
+    /// Whether the last status seen is past what a customer has to do.
+    fileprivate var hasLeftPending: Bool {
+        switch kind {
+        case "source", "charge": status != nil && status != "pending"
+        case "payment_intent": isFinal || status == "requires_capture"
+        default: isFinal
+        }
+    }
+}

@@ -1,0 +1,191 @@
+import ArgumentParser
+import Foundation
+import PollerClient
+
+/// `pollerctl doctor`: what is wrong, and what to do.
+struct Doctor: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Check what the server depends on and say what to do.",
+        discussion: "Exit status: 0 no check failed, 1 some did, 69 the server is unreachable."
+    )
+
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            let report = try await client.health()
+            if server.json {
+                try report.showJSON()
+            } else {
+                Terminal.printLine(Self.line("ok", "server", "answers at \(client.url)"))
+                for check in report.checks {
+                    Terminal.printLine(Self.line(check.status, check.name, check.message))
+                    guard let action = check.action else { continue }
+                    Terminal.printLine("         → \(Terminal.clean(action))")
+                }
+            }
+            guard report.healthy else { throw ExitCode(1) }
+        }
+    }
+
+    private static func line(_ status: String, _ name: String, _ message: String) -> String {
+        let colour: Terminal.Colour =
+            switch status {
+            case "ok": .good
+            case "warning": .careful
+            default: .bad
+            }
+        let word = Terminal.clean(status)
+        let gap = String(repeating: " ", count: max(1, 9 - word.count))
+        return Terminal.coloured(word, colour) + gap
+            + "\(Terminal.clean(name)): \(Terminal.clean(message))"
+    }
+}
+
+/// `pollerctl stats`: counts.
+struct ShowStats: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stats",
+        abstract: "Count watches, deliveries, lanes and processes."
+    )
+
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            let stats = try await client.stats()
+            guard !server.json else { return try stats.showJSON() }
+            var table = Table("", "WATCHES", "DELIVERIES")
+            let rows: [(String, KeyPath<Stats.Counts, Int>)] = [
+                ("pending", \.pending), ("overdue", \.overdue), ("leased", \.leased),
+                ("closed", \.closed), ("lanes", \.lanes), ("outbox", \.outbox),
+                ("undelivered", \.undelivered),
+            ]
+            table.rows = rows.map { name, path in
+                [
+                    .init(name, .faint), .init("\(stats.watches[keyPath: path])"),
+                    .init("\(stats.deliveries[keyPath: path])"),
+                ]
+            }
+            if !Terminal.isInteractive {
+                table.rows.insert([.init("count"), .init("watches"), .init("deliveries")], at: 0)
+            }
+            table.print()
+            let facts = Self.facts(stats)
+            guard !facts.rows.isEmpty else { return }
+            if Terminal.isInteractive { Terminal.printLine("") }
+            facts.printFacts()
+        }
+    }
+    /// What a server of today tells beyond the counts.
+    private static func facts(_ stats: Stats) -> Table {
+        var table = Table("", "")
+        func add(_ name: String, _ value: Int?, _ colour: Terminal.Colour? = nil) {
+            guard let value else { return }
+            table.rows.append([.init(name, .faint), .init("\(value)", value > 0 ? colour : nil)])
+        }
+        if let lateMs = stats.oldestOverdueMs {
+            let text = lateMs > 0 ? Duration.milliseconds(lateMs).shown : "nothing is overdue"
+            table.rows.append([.init("oldest overdue", .faint), .init(text)])
+        }
+        add("workers", stats.workers)
+        add("notifiers", stats.notifiers)
+        add("quarantined", stats.quarantined, .careful)
+        add("lanes paused", stats.lanes?.paused, .careful)
+        add("lanes open", stats.lanes?.open, .bad)
+        add("lanes probing", stats.lanes?.probing, .careful)
+        add("lanes held", stats.lanes?.held, .careful)
+        add("lanes slowed", stats.lanes?.slowed, .careful)
+        return table
+    }
+}
+
+/// `pollerctl explain`: why one watch is not polled.
+struct Explain: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Tell when a source is polled next and what it waits for."
+    )
+
+    @Argument(help: "The id.")
+    var source: String
+
+    @OptionGroup var names: NameOptions
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            try await client.explain(names.name(source)).show(json: server.json)
+        }
+    }
+}
+
+extension WatchExplanation {
+    /// Prints the explanation: as JSON, or one fact a line.
+    func show(json isJSON: Bool) {
+        guard !isJSON else { return Terminal.printLine(json) }
+        var table = Table("", "")
+        func add(_ name: String, _ value: String?, _ colour: Terminal.Colour? = nil) {
+            guard let value else { return }
+            table.rows.append([.init(name, .faint), .init(value, colour)])
+        }
+        add("source", source, .strong)
+        add("account", account)
+        add("place", place)
+        add("due", dueAt?.shown)
+        add("ahead of it", ahead.map { "\($0)" })
+        add("in the hands of", owner)
+        add("earliest poll", earliestPollAt?.shown)
+        if crashes > 0 { add("crashes", "\(crashes) workers in a row", .careful) }
+        for reason in reasons { add("because", reason) }
+        table.printFacts()
+    }
+}
+
+/// `pollerctl worker`: the processes of the cluster.
+struct WorkerCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "worker",
+        abstract: "Look at the processes that work on the cluster.",
+        subcommands: [WorkerList.self],
+        defaultSubcommand: WorkerList.self
+    )
+}
+
+/// `pollerctl worker list`: who works right now.
+struct WorkerList: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the processes alive, with what they have in hand.",
+        discussion: "With --json one process a line."
+    )
+
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            let page = try await client.workers()
+            if server.json {
+                for worker in page.items { Terminal.printLine(worker.json) }
+            } else {
+                var table = Worker.table
+                table.rows = page.items.map(\.row)
+                table.print()
+            }
+        }
+    }
+}
+
+extension Worker {
+    /// The columns of ``row``.
+    static var table: Table {
+        Table("HOST", "PID", "ROLES", "IN HAND", "UP SINCE", "VERSION", "ID")
+    }
+
+    /// The process as a row of a list.
+    var row: [Table.Cell] {
+        [
+            .init(host, .strong), .init("\(pid)"), .init(roles.joined(separator: ",")),
+            .init("\(inFlight)"), .init(startedAt.shown), .init(version), .init(id, .faint),
+        ]
+    }
+}

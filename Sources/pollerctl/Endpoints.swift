@@ -1,0 +1,357 @@
+import ArgumentParser
+import Foundation
+import PollerClient
+
+/// `pollerctl endpoint`: the registered endpoints of an account.
+struct EndpointCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "endpoint",
+        abstract: "Register who is told about events, and manage them.",
+        discussion: """
+            An endpoint is told about every event of its account that it asked for. The --notify \
+            URLs of a watch are told about that watch alone and need no endpoint.
+            """,
+        subcommands: [
+            EndpointAdd.self, EndpointList.self, EndpointGet.self, EndpointChange.self,
+            EndpointProbe.self, EndpointRotate.self, EndpointEnable.self, EndpointDisable.self,
+            EndpointRemove.self, EndpointSecret.self,
+        ],
+        defaultSubcommand: EndpointList.self
+    )
+}
+
+/// `pollerctl endpoint add`: register an endpoint.
+struct EndpointAdd: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add",
+        abstract: "Register an endpoint; its secret is shown now and never again.",
+        discussion: "It is told what is seen from now on, of every source of its account."
+    )
+
+    @Argument(help: "https://…, mailto:name@host or redis+stream:NAME.")
+    var target: String
+
+    @Option(help: "The account whose events it is told; default when absent.")
+    var account: String?
+
+    @Option(help: "Names the request: sent again with the same key it makes no second endpoint.")
+    var idempotencyKey: String?
+
+    @OptionGroup var options: EndpointOptions
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            let endpoint = try await client.createEndpoint(
+                options.wish(url: target, account: account),
+                idempotencyKey: idempotencyKey
+            )
+            endpoint.show(json: server.json)
+        }
+    }
+}
+
+/// `pollerctl endpoint list`: the endpoints, the oldest first.
+struct EndpointList: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List endpoints, the oldest first.",
+        discussion: "With --json one endpoint a line."
+    )
+
+    @Option(help: "Only those of this account.")
+    var account: String?
+
+    @Option(help: "At most so many.")
+    var limit = 100
+
+    @OptionGroup var server: ServerOptions
+
+    func validate() throws {
+        guard limit >= 1 else { throw ValidationError("--limit must be at least 1") }
+    }
+
+    func run() async throws {
+        try await server.perform { client in
+            try await server.list(Endpoint.table, limit: limit, \.json, \.row) { limit, cursor in
+                try await client.endpoints(account: account, limit: limit, cursor: cursor)
+            }
+        }
+    }
+}
+
+/// `pollerctl endpoint get`: one endpoint.
+struct EndpointGet: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "get",
+        abstract: "Show an endpoint."
+    )
+
+    @Argument(help: "The endpoint: ep_….")
+    var endpoint: String
+
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            try await client.endpoint(endpoint).show(json: server.json)
+        }
+    }
+}
+
+/// `pollerctl endpoint change`: change what an endpoint asked for.
+struct EndpointChange: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "change",
+        abstract: "Change an endpoint; what no option names stays as it is."
+    )
+
+    @Argument(help: "The endpoint: ep_….")
+    var endpoint: String
+
+    @Option(help: "Where it is from now on.")
+    var target: String?
+
+    @OptionGroup var options: EndpointOptions
+    @OptionGroup var server: ServerOptions
+
+    func validate() throws {
+        guard options.wish(url: target) != EndpointWish() else {
+            throw ValidationError(
+                "name what is to change: pollerctl endpoint change ep_… --types 'source.*'"
+            )
+        }
+    }
+
+    func run() async throws {
+        try await server.perform { client in
+            try await client.changeEndpoint(endpoint, options.wish(url: target))
+                .show(json: server.json)
+        }
+    }
+}
+
+/// `pollerctl endpoint test`: whether it hears us.
+struct EndpointProbe: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "test",
+        abstract: "Send a signed test event at once; exit 1 when it is not accepted."
+    )
+
+    @Argument(help: "The endpoint: ep_….")
+    var endpoint: String
+
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            let result = try await client.testEndpoint(endpoint)
+            if server.json {
+                Terminal.printLine(result.json)
+            } else {
+                let what = result.isDelivered ? "accepted" : "not accepted: "
+                let reason = result.reason ?? ""
+                // Most reasons name the status themselves.
+                let answered =
+                    result.code.map { "answered \($0)" }
+                    .flatMap { reason.contains($0) ? nil : ", \($0)" } ?? ""
+                let took = result.durationMs.map { ", \($0) ms" } ?? ""
+                let why = result.isDelivered ? "" : "\(result.kind), \(reason)"
+                Terminal.printLine(Terminal.clean(what + why + answered + took))
+            }
+            if !result.isDelivered { throw ExitCode(1) }
+        }
+    }
+}
+
+/// `pollerctl endpoint rotate`: a new secret.
+struct EndpointRotate: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate",
+        abstract: "Make a new secret, shown now and never again.",
+        discussion: """
+            Until the overlap ends both sign every message, so that the receiver can be changed \
+            without losing one; --overlap 0s ends the old secrets at once. \
+            At most three are live: a fourth waits until one has ended.
+            """
+    )
+
+    @Argument(help: "The endpoint: ep_….")
+    var endpoint: String
+
+    @Option(help: "How long the old secrets go on signing, 0s to 7d.")
+    var overlap = Span(.seconds(86_400))
+
+    @Option(help: "Names the request: sent again with the same key it makes no second secret.")
+    var idempotencyKey: String?
+
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            try await client.rotateEndpoint(
+                endpoint,
+                overlap: overlap.duration,
+                idempotencyKey: idempotencyKey
+            ).show(json: server.json)
+        }
+    }
+}
+
+/// `pollerctl endpoint enable`: tell some endpoints again.
+struct EndpointEnable: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "enable",
+        abstract: "Tell an endpoint again; what waited for it comes first."
+    )
+
+    @Argument(help: "The endpoints: ep_….")
+    var endpoints: [String]
+
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            for id in endpoints {
+                try await client.enableEndpoint(id)
+                    .show(change: "is told again", json: server.json)
+            }
+        }
+    }
+}
+
+/// `pollerctl endpoint disable`: tell some endpoints nothing.
+struct EndpointDisable: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "disable",
+        abstract: "Tell an endpoint nothing until it is enabled; what comes within a day waits."
+    )
+
+    @Argument(help: "The endpoints: ep_….")
+    var endpoints: [String]
+
+    @Option(help: "Why, for whoever looks.")
+    var reason: String?
+
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            for id in endpoints {
+                try await client.disableEndpoint(id, reason: reason)
+                    .show(change: "is told nothing", json: server.json)
+            }
+        }
+    }
+}
+
+/// `pollerctl endpoint remove`: forget some endpoints.
+struct EndpointRemove: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Forget an endpoint; what waits for it is not delivered any more."
+    )
+
+    @Argument(help: "The endpoints: ep_….")
+    var endpoints: [String]
+
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            for id in endpoints {
+                try await client.removeEndpoint(id).show(change: "is gone", json: server.json)
+            }
+        }
+    }
+}
+
+/// `pollerctl endpoint secret`: what signs the webhooks of inline `--notify` URLs.
+struct EndpointSecret: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "secret",
+        abstract: "Show the secret that signs the webhooks of --notify URLs.",
+        discussion: "A registered endpoint has a secret of its own, shown when it is made."
+    )
+
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            let secret = try await client.inlineSecret()
+            if server.json {
+                try ["secret": secret].showJSON()
+            } else {
+                Terminal.printLine(Terminal.clean(secret))
+            }
+        }
+    }
+}
+
+extension Endpoint {
+    /// The columns of ``row``.
+    static var table: Table { Table("ENDPOINT", "STATE", "ACCOUNT", "URL", "TYPES") }
+
+    /// The endpoint as a row of a list.
+    var row: [Table.Cell] {
+        [
+            .init(id, .strong), .init(isEnabled ? "enabled" : "disabled", colour),
+            .init(account), .init(url), .init(typesShown, .faint),
+        ]
+    }
+
+    /// Prints the endpoint: as JSON, or one fact a line; its secret when the server has told it.
+    func show(json isJSON: Bool) {
+        guard !isJSON else { return Terminal.printLine(json) }
+        var table = Table("", "")
+        func add(_ name: String, _ value: String?, _ colour: Terminal.Colour? = nil) {
+            guard let value else { return }
+            table.rows.append([.init(name, .faint), .init(value, colour)])
+        }
+        add("endpoint", id, .strong)
+        add("name", name)
+        add("url", url)
+        add("account", account)
+        add("state", isEnabled ? "enabled" : "disabled: \(disabledReason ?? "?")", colour)
+        add("failing since", failingSince?.shown, .bad)
+        add("held until", heldUntil?.shown, .careful)
+        add("types", typesShown)
+        if !sources.isEmpty { add("sources", sources.joined(separator: ", ")) }
+        if !metadata.isEmpty { add("metadata", metadataShown) }
+        if isFinalOnly { add("told", "only how watches end") }
+        if isCoalescing { add("coalesce", "after a failure only the newest event") }
+        add("payload", payload)
+        add("retry", retry)
+        add("timeout", timeout)
+        if let limit {
+            let (rate, burst) = (Self.number(limit.rate), Self.number(limit.burst))
+            add("limit", "\(rate)/s, burst \(burst), concurrency \(limit.concurrency)")
+        }
+        if !headerNames.isEmpty { add("headers", headerNames.joined(separator: ", ")) }
+        if let notifyBy { add("notify by", "\(notifyBy.endpoint) after \(notifyBy.within)") }
+        if secretCount > 1 { add("secrets", "\(secretCount) sign right now") }
+        add("created", createdAt.shown)
+        add("secret", secret, .careful)
+        table.printFacts()
+        if secret != nil, Terminal.isErrorInteractive {
+            Terminal.printError("keep the secret now; it is not shown again")
+        }
+    }
+
+    /// Prints what became of a change: as JSON, or as a line.
+    func show(change: String, json isJSON: Bool) {
+        Terminal.printLine(isJSON ? json : "\(Terminal.clean(id)) \(change)")
+    }
+
+    private var typesShown: String { types.isEmpty ? "all" : types.joined(separator: ", ") }
+
+    private var metadataShown: String {
+        metadata.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: ", ")
+    }
+
+    private static func number(_ value: Double) -> String {
+        Int(exactly: value).map(String.init) ?? String(value)
+    }
+
+    private var colour: Terminal.Colour? { isEnabled ? .good : .bad }
+}

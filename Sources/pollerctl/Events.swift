@@ -1,0 +1,209 @@
+import ArgumentParser
+import Foundation
+import PollerClient
+
+/// `pollerctl events`: what was recorded of one source.
+struct Events: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show what was recorded of a source; the last 100 events are kept."
+    )
+
+    @Argument(help: "The id.")
+    var source: String
+
+    @Option(help: "Begin behind this seq.")
+    var after = 0
+
+    @OptionGroup var names: NameOptions
+    @OptionGroup var server: ServerOptions
+
+    func validate() throws {
+        guard after >= 0 else { throw ValidationError("--after must not be negative") }
+    }
+
+    func run() async throws {
+        try await server.perform { client in
+            var seq = after
+            var hasMore = true
+            while hasMore {
+                let page = try await client.events(of: names.name(source), after: seq)
+                for event in page.items { event.show(json: server.json) }
+                hasMore = page.hasMore && !page.items.isEmpty
+                seq = page.items.last?.seq ?? seq
+            }
+        }
+    }
+}
+
+/// `pollerctl follow`: events as they are recorded.
+struct Follow: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show events as they are recorded.",
+        discussion: """
+            With sources: first what is recorded already, then what comes, until every source is \
+            closed. Without: the events of all sources until it is interrupted. Nothing is lost \
+            when the connection drops or the server restarts.
+            """
+    )
+
+    @Argument(help: "Ids; none for all sources.")
+    var sources: [String] = []
+
+    @Option(help: "Only these types, with commas between: source.chargeable, source.*.")
+    var types: String?
+
+    @Option(help: "All sources: begin now, at the oldest event kept, a span ago, or at a time.")
+    var since: String?
+
+    @Option(help: "With sources: begin behind this seq.")
+    var after = 0
+
+    @OptionGroup var names: NameOptions
+    @OptionGroup var server: ServerOptions
+
+    func validate() throws {
+        guard after >= 0 else { throw ValidationError("--after must not be negative") }
+        guard sources.isEmpty || since == nil else {
+            throw ValidationError("--since is for all sources; with sources use --after SEQ")
+        }
+        for type in types?.split(separator: ",") ?? [] where !type.contains(".") {
+            throw ValidationError(
+                "--types takes event types such as source.chargeable or source.*, not \(type)"
+            )
+        }
+        _ = try start()
+    }
+
+    func run() async throws {
+        let types = types?.split(separator: ",").map(String.init) ?? []
+        guard !sources.isEmpty else {
+            let start = try start()
+            return try await server.perform { client in
+                let events = client.follow(from: start, account: names.account, types: types)
+                for try await item in events { Self.show(item, json: server.json) }
+            }
+        }
+        let list = try SourceList(
+            arguments: sources,
+            files: [],
+            needsPrefix: names.kind == nil
+        )
+        try await server.perform { client in
+            let runs = Dictionary(uniqueKeysWithValues: list.ids.map { (names.name($0), 0) })
+            try await Self.untilClosed(
+                runs,
+                client: client,
+                json: server.json,
+                after: after,
+                types: types
+            )
+        }
+    }
+
+    /// Shows the events of some watches, of a run or later, until each is closed.
+    ///
+    /// A watch may be closed already, so its state is asked for whenever its history was read:
+    /// at the first event shown the follower has read it all.
+    static func untilClosed(
+        _ runs: [WatchName: Int],
+        client: PollerClient,
+        json: Bool,
+        after: Int = 0,
+        types: [String] = []
+    ) async throws {
+        var open = Set(runs.keys)
+        // What closed before this seq will show no further event; types are filtered here, so
+        // that the event which closes a watch is seen whatever its type.
+        for name in runs.keys {
+            guard let watch = try await known(name, client) else {
+                Terminal.printError("nobody watches \(Terminal.clean(name.source)) yet; waiting")
+                continue
+            }
+            if !watch.isOpen, watch.seq <= after { open.remove(name) }
+        }
+        guard !open.isEmpty else { return }
+        for try await item in client.follow(Array(runs.keys), after: after) {
+            guard case .event(let event) = item else {
+                show(item, json: json)
+                continue
+            }
+            let name = runs.keys.first { $0.source == event.source }
+            guard let name, event.run >= runs[name] ?? 0 else { continue }
+            if matches(event.type, types) { event.show(json: json) }
+            guard event.closedReason != nil else { continue }
+            // A final event of an earlier run is history of a watch that was opened again.
+            if let watch = try await known(name, client), watch.isOpen || watch.seq > event.seq {
+                continue
+            }
+            open.remove(name)
+            if open.isEmpty { return }
+        }
+    }
+
+    private static func known(_ name: WatchName, _ client: PollerClient) async throws -> Watch? {
+        do {
+            return try await client.watch(name)
+        } catch PollerError.problem(let problem) where problem.code == "watch_not_found" {
+            return nil
+        }
+    }
+
+    private static func matches(_ type: String, _ patterns: [String]) -> Bool {
+        patterns.isEmpty
+            || patterns.contains { pattern in
+                pattern.hasSuffix(".*") ? type.hasPrefix(pattern.dropLast()) : type == pattern
+            }
+    }
+
+    private static func show(_ item: EventFollower.Element, json: Bool) {
+        switch item {
+        case .event(let event): event.show(json: json)
+        case .gap:
+            Terminal.printError(
+                "some events are no longer kept\nSee pollerctl list for where the watches are now."
+            )
+        }
+    }
+
+    private func start() throws -> EventStart {
+        switch since {
+        case nil, "now": return .now
+        case "oldest": return .oldest
+        case .some(let text):
+            if let span = Span(argument: text) {
+                return .time(Date(timeIntervalSinceNow: -Double(span.duration.components.seconds)))
+            }
+            let whole = try? Date(text, strategy: .iso8601)
+            let fraction = try? Date(
+                text,
+                strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+            )
+            guard let date = fraction ?? whole else {
+                throw ValidationError(
+                    "--since must be now, oldest, a span such as 10m, or a time such as "
+                        + "2026-11-20T09:30:00Z"
+                )
+            }
+            return .time(date)
+        }
+    }
+}
+
+extension WatchEvent {
+    /// Prints the event on one line: as JSON, or for people.
+    func show(json isJSON: Bool) {
+        guard !isJSON else { return Terminal.printLine(json) }
+        let change = "\(previousStatus ?? "-") → \(status ?? "-")"
+        let cells: [Table.Cell] = [
+            .init(polledAt.shown, .faint), .init(source, .strong), .init("#\(seq)"),
+            .init(type, Watch.colour(status, isFinal: isFinal)), .init(change),
+            .init(closedReason ?? "", .faint),
+        ]
+        guard Terminal.isInteractive else {
+            return Terminal.printLine(cells.map(\.text).joined(separator: "\t"))
+        }
+        Terminal.printLine(
+            cells.map { Terminal.coloured($0.text, $0.colour) }.joined(separator: "  ")
+        )
+    }
+}

@@ -1,0 +1,235 @@
+import ArgumentParser
+import Foundation
+import PollerClient
+
+/// `pollerctl lane`: the watches that share one upstream limit.
+struct LaneCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lane",
+        abstract: "Look at lanes, stop them, change their limits while they run.",
+        discussion: """
+            A lane is the watches of one account at one endpoint of the upstream, such as \
+            default/sources: they share its rate limit.
+            """,
+        subcommands: [
+            LaneList.self, LaneGet.self, LanePause.self, LaneResume.self, LaneLimit.self,
+        ],
+        defaultSubcommand: LaneList.self
+    )
+}
+
+/// `pollerctl lane list`: what holds things up first.
+struct LaneList: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List lanes, what holds things up first.",
+        discussion: "With --json one lane a line."
+    )
+
+    @Option(help: "At most so many.")
+    var limit = 100
+
+    @OptionGroup var server: ServerOptions
+
+    func validate() throws {
+        guard limit >= 1 else { throw ValidationError("--limit must be at least 1") }
+    }
+
+    func run() async throws {
+        try await server.perform { client in
+            try await server.list(Lane.table, limit: limit, \.json, \.row) { limit, cursor in
+                try await client.lanes(limit: limit, cursor: cursor)
+            }
+        }
+    }
+}
+
+/// `pollerctl lane get`: one lane.
+struct LaneGet: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "get",
+        abstract: "Show a lane."
+    )
+
+    @Argument(help: "The lane: ACCOUNT/ENDPOINT, such as default/sources.")
+    var lane: String
+
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            try await client.lane(lane).show(json: server.json)
+        }
+    }
+}
+
+/// `pollerctl lane pause`: poll nothing more of some lanes.
+struct LanePause: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pause",
+        abstract: "Poll nothing more of a lane until it is resumed; polls in flight go on."
+    )
+
+    @Argument(help: "The lanes: ACCOUNT/ENDPOINT, such as default/sources.")
+    var lanes: [String]
+
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            for id in lanes {
+                let lane = try await client.pause(lane: id)
+                let change = "is paused; \(lane.inFlight) in flight go on, \(lane.waiting) wait"
+                lane.show(change: change, json: server.json)
+            }
+        }
+    }
+}
+
+/// `pollerctl lane resume`: let some lanes go on.
+struct LaneResume: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume",
+        abstract: "Let a paused lane go on; also ends a hold and closes its circuit."
+    )
+
+    @Argument(help: "The lanes: ACCOUNT/ENDPOINT, such as default/sources.")
+    var lanes: [String]
+
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            for id in lanes {
+                let lane = try await client.resume(lane: id)
+                lane.show(change: "goes on; \(lane.waiting) wait", json: server.json)
+            }
+        }
+    }
+}
+
+/// `pollerctl lane limit`: how fast some lanes may go.
+struct LaneLimit: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "limit",
+        abstract: "Give a lane a limit of its own, or the default again.",
+        discussion: """
+            It holds from the next claim on; what is not named stays as it is. Within any second \
+            there are at most rate + burst polls.
+            """
+    )
+
+    @Argument(help: "The lanes: ACCOUNT/ENDPOINT, such as default/sources.")
+    var lanes: [String]
+
+    @Option(help: "Polls a second, 0 for no limit.")
+    var rate: Double?
+
+    @Option(help: "Polls that may follow each other at once.")
+    var burst: Int?
+
+    @Option(help: "Polls in flight at once.")
+    var concurrency: Int?
+
+    @Flag(name: .customLong("default"), help: "Use the server's default again.")
+    var isDefault = false
+
+    @OptionGroup var server: ServerOptions
+
+    func validate() throws {
+        let hasLimit = rate != nil || burst != nil || concurrency != nil
+        guard hasLimit != isDefault else {
+            throw ValidationError(
+                "name --rate, --burst or --concurrency, or --default alone: "
+                    + "pollerctl lane limit default/sources --rate 10 --burst 2"
+            )
+        }
+        if let rate {
+            guard rate.isFinite, rate >= 0 else {
+                throw ValidationError("--rate must be 0 or a positive number")
+            }
+        }
+        for (name, value) in [("--burst", burst), ("--concurrency", concurrency)] {
+            guard value ?? 1 >= 1 else { throw ValidationError("\(name) must be at least 1") }
+        }
+    }
+
+    func run() async throws {
+        try await server.perform { client in
+            for id in lanes {
+                let lane =
+                    isDefault
+                    ? try await client.useDefaultLimit(lane: id)
+                    : try await client.limit(
+                        lane: id,
+                        rate: rate,
+                        burst: burst,
+                        concurrency: concurrency
+                    )
+                let isOwn = lane.limit.isDefault ? "the default" : "its own limit"
+                lane.show(change: "has \(isOwn): \(lane.limit.shown)", json: server.json)
+            }
+        }
+    }
+}
+
+extension Lane {
+    /// The columns of ``row``.
+    static var table: Table {
+        Table("LANE", "STATE", "OVERDUE", "OLDEST", "WAITING", "IN FLIGHT", "LIMIT")
+    }
+
+    /// The lane as a row of a list.
+    var row: [Table.Cell] {
+        [
+            .init(id, .strong), .init(stateShown, colour), .init("\(overdue)"),
+            .init(overdue > 0 ? overdueFor.shown : "-"), .init("\(waiting)"),
+            .init("\(inFlight)"), .init(limit.shown, limit.isDefault ? .faint : nil),
+        ]
+    }
+
+    /// Prints the lane: as JSON, or one fact a line.
+    func show(json isJSON: Bool) {
+        guard !isJSON else { return Terminal.printLine(json) }
+        var table = Table("", "")
+        func add(_ name: String, _ value: String, _ colour: Terminal.Colour? = nil) {
+            table.rows.append([.init(name, .faint), .init(value, colour)])
+        }
+        add("lane", id, .strong)
+        add("state", stateShown, colour)
+        add("overdue", overdue > 0 ? "\(overdue), the oldest for \(overdueFor.shown)" : "0")
+        add("waiting", "\(waiting)")
+        add("in flight", "\(inFlight)")
+        add("limit", limit.shown + (limit.isDefault ? " (default)" : " (its own)"))
+        if failures > 0 { add("failures", "\(failures) in a row", .careful) }
+        table.printFacts()
+    }
+
+    /// Prints what became of a change: as JSON, or as a line.
+    func show(change: String, json isJSON: Bool) {
+        Terminal.printLine(isJSON ? json : "\(Terminal.clean(id)) \(change)")
+    }
+
+    private var stateShown: String {
+        var text = state
+        if let heldUntil { text += " until \(heldUntil.shown)" }
+        if factor < 1 { text += " at \(Int(factor * 100)) %" }
+        return text
+    }
+
+    private var colour: Terminal.Colour? {
+        switch state {
+        case "flowing": .good
+        case "open": .bad
+        default: .careful
+        }
+    }
+}
+
+extension Lane.Limit {
+    /// The limit for people: `20/s + 5, 20 at once`.
+    var shown: String {
+        let rateShown = rate == rate.rounded() ? "\(Int(rate))" : "\(rate)"
+        return (rate == 0 ? "no rate" : "\(rateShown)/s + \(burst)") + ", \(concurrency) at once"
+    }
+}

@@ -1,0 +1,127 @@
+import ArgumentParser
+import PollerClient
+
+/// `pollerctl quarantine`: watches that a person must look at.
+struct QuarantineCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "quarantine",
+        abstract: "Look at watches that could not be polled, and watch them again.",
+        discussion: """
+            A watch comes here when the upstream's answers could not be understood again and \
+            again, or when five workers in a row vanished with it in hand.
+            """,
+        subcommands: [QuarantineList.self, QuarantineRedrive.self],
+        defaultSubcommand: QuarantineList.self
+    )
+}
+
+/// `pollerctl quarantine list`: what is there, and why.
+struct QuarantineList: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List quarantined watches with the reason, those closed first at the top.",
+        discussion: "With --json one watch a line."
+    )
+
+    @Option(help: "At most so many.")
+    var limit = 100
+
+    @OptionGroup var names: NameOptions
+    @OptionGroup var server: ServerOptions
+
+    func validate() throws {
+        guard limit >= 1 else { throw ValidationError("--limit must be at least 1") }
+    }
+
+    func run() async throws {
+        let table = Table("SOURCE", "ACCOUNT", "KIND", "POLLS", "WHY")
+        try await server.perform { client in
+            try await server.list(table, limit: limit, \.json, \.quarantineRow) { limit, cursor in
+                try await client.quarantine(
+                    account: names.account,
+                    kind: names.kind,
+                    limit: limit,
+                    cursor: cursor
+                )
+            }
+        }
+    }
+}
+
+extension Watch {
+    /// The watch as a row of the quarantine.
+    fileprivate var quarantineRow: [Table.Cell] {
+        [
+            .init(source, .strong), .init(account), .init(kind), .init("\(attempts)"),
+            .init(lastError ?? "its polls took the worker down", .careful),
+        ]
+    }
+}
+
+/// `pollerctl quarantine redrive`: watch again.
+struct QuarantineRedrive: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "redrive",
+        abstract: "Watch quarantined sources again, with the span they had at first.",
+        discussion: """
+            Repeating the command is safe. What fails is told and the others go on; then the exit \
+            status is 1.
+            """
+    )
+
+    /// Watches asked for at a time.
+    private static let page = 500
+    /// Watches redriven at once with --all; more are left for the next call.
+    private static let allMax = 100_000
+
+    @Argument(help: "The ids.")
+    var sources: [String] = []
+
+    @Flag(help: "Everything that is in quarantine now; with --account or --kind only of those.")
+    var all = false
+
+    @OptionGroup var names: NameOptions
+    @OptionGroup var server: ServerOptions
+
+    func validate() throws {
+        guard sources.isEmpty == all else {
+            throw ValidationError("name sources, or --all for everything in quarantine")
+        }
+    }
+
+    func run() async throws {
+        try await server.perform { client in
+            let targets = all ? try await everything(client) : sources.map(names.name)
+            var failed = 0
+            for name in targets {
+                do {
+                    let watch = try await client.redrive(name)
+                    let line = "\(Terminal.clean(watch.source)) is watched again"
+                    Terminal.printLine(server.json ? watch.json : line)
+                } catch PollerError.problem(let problem) where [404, 409].contains(problem.status) {
+                    failed += 1
+                    Terminal.printError("\(name): \(problem)")
+                }
+            }
+            if all, targets.isEmpty, !server.json { Terminal.printLine("quarantine is empty") }
+            guard failed == 0 else { throw ExitCode(1) }
+        }
+    }
+
+    /// All names first: what goes back into quarantine meanwhile is not redriven for ever.
+    private func everything(_ client: PollerClient) async throws -> [WatchName] {
+        var names: [WatchName] = []
+        var cursor: String?
+        repeat {
+            let page = try await client.quarantine(
+                account: self.names.account,
+                kind: self.names.kind,
+                limit: Self.page,
+                cursor: cursor
+            )
+            names += page.items.map { WatchName($0.source, account: $0.account, kind: $0.kind) }
+            cursor = page.next
+        } while cursor != nil && names.count < Self.allMax
+        return names
+    }
+}

@@ -1,0 +1,129 @@
+import ArgumentParser
+import Foundation
+import PollerClient
+import StripeAPI
+
+/// Which Stripe, and as whom: the options of every command that talks to Stripe itself.
+struct StripeOptions: ParsableArguments {
+    @Option(
+        name: .customLong("stripe-account"),
+        help: "Act for this connected account, acct_… (Stripe-Account)."
+    )
+    var stripeAccount: String?
+
+    @Option(
+        name: .customLong("idempotency-key"),
+        help: "The same for every repetition; a new one when absent."
+    )
+    var idempotencyKey: String?
+
+    /// Longer than any answer of Stripe's that still comes, short enough for a person who waits.
+    private static let timeout = Duration.seconds(30)
+
+    /// Runs calls against Stripe; failures become a message and an exit status.
+    func perform<Value>(
+        isRead: Bool = false,
+        _ body: (StripeClient) async throws(StripeError) -> Value
+    ) async throws
+        -> Value
+    {
+        let environment = ProcessInfo.processInfo.environment
+        guard let key = try Terminal.secret("STRIPE_API_KEY", environment) else {
+            Terminal.printError(
+                "STRIPE_API_KEY is not set\nSet it to a secret key, sk_…, or a restricted one, or "
+                    + "STRIPE_API_KEY_FILE to a file that holds it."
+            )
+            throw ExitCode(64)
+        }
+        var configuration = StripeClientConfiguration(
+            key: StripeKey(key),
+            account: stripeAccount,
+            timeout: Self.timeout
+        )
+        if let base = environment["POLLER_STRIPE_API_BASE"], !base.isEmpty {
+            configuration.baseURL = base
+        }
+        do throws(StripeError) {
+            return try await body(StripeClient(configuration: configuration))
+        } catch {
+            let failure = Failure(error, base: configuration.baseURL, isRead: isRead)
+            Terminal.printError(failure.message)
+            throw ExitCode(failure.exitStatus)
+        }
+    }
+}
+
+/// Whether the cluster watches what a command has made, and how.
+struct WatchOptions: ParsableArguments {
+    @Flag(help: "Let the cluster watch it.")
+    var watch = false
+
+    @Flag(help: "Watch it, and show events until it is closed.")
+    var follow = false
+
+    @Flag(help: "Watch it, and let the cluster charge it once when it becomes chargeable.")
+    var chargeWhenChargeable = false
+
+    @Flag(help: "Watch it, and never charge it, whatever its account charges otherwise.")
+    var neverCharge = false
+
+    @Option(help: "How often to look: interactive, standard or patient.")
+    var policy: String?
+
+    @Option(help: "How far to follow: left_pending, settled (the default) or final.")
+    var until: String?
+
+    @Option(
+        help: "How long to wait for the payer, 1s to 90d; as long as its kind lives when absent."
+    )
+    var timeout: Span?
+
+    @Option(help: "Where to tell: https://…, mailto:… or redis+stream:NAME; may be repeated.")
+    var notify: [String] = []
+
+    @Option(help: "The cluster's name of the account; default when absent.")
+    var account: String?
+
+    @OptionGroup var server: ServerOptions
+
+    /// Whether anything is to be watched.
+    var isWatched: Bool { watch || follow || chargeWhenChargeable || neverCharge }
+
+    func validate() throws {
+        guard !(chargeWhenChargeable && neverCharge) else {
+            throw ValidationError("--charge-when-chargeable and --never-charge exclude each other")
+        }
+        guard isWatched || (policy == nil && until == nil && timeout == nil && notify.isEmpty)
+        else {
+            throw ValidationError(
+                "--policy, --until, --timeout and --notify belong to --watch or --follow"
+            )
+        }
+    }
+
+    /// Hands an object to the cluster, and follows it if that is wanted.
+    ///
+    /// Its secret goes along: it opens the return page to the customer.
+    func run(_ id: String, secret: StripeAPI.ClientSecret?) async throws {
+        guard isWatched else { return }
+        let name = WatchName(id, account: account)
+        let request = WatchRequest(
+            name,
+            policy: policy,
+            until: until,
+            timeout: timeout?.duration,
+            notify: notify,
+            clientSecret: secret?.rawValue,
+            charge: chargeWhenChargeable ? .whole : neverCharge ? .nothing : nil
+        )
+        try await server.perform { client in
+            let result = try await client.enqueue([request])
+            guard let line = result.results.first else { return }
+            if !server.json {
+                Terminal.printLine("watched: \(line.outcome), run \(line.run)")
+            }
+            guard follow else { return }
+            try await Follow.untilClosed([name: line.run], client: client, json: server.json)
+        }
+    }
+}

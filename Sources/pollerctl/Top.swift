@@ -1,0 +1,122 @@
+import ArgumentParser
+import PollerClient
+
+/// `pollerctl top`: the cluster as it runs.
+struct Top: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show due lag, the lanes that hold things up, and the processes.",
+        discussion: "On a terminal until it is interrupted; elsewhere, and with --json, once."
+    )
+
+    @Option(help: "How often to look on a terminal.")
+    var interval = Span(.seconds(2))
+
+    @OptionGroup var server: ServerOptions
+
+    func validate() throws {
+        guard interval.duration >= .milliseconds(200) else {
+            throw ValidationError("--interval must be at least 200ms")
+        }
+    }
+
+    func run() async throws {
+        try await server.perform { client in
+            let view = try await ClusterView(client)
+            if server.json { return Terminal.printLine(try view.json) }
+            guard Terminal.isInteractive else {
+                for line in view.lines { Terminal.printLine(line) }
+                return
+            }
+            try await refresh(client, from: view)
+        }
+    }
+
+    /// A server that does not answer for a moment is waited for: its last state stays visible.
+    private func refresh(_ client: PollerClient, from first: ClusterView) async throws {
+        var view = first
+        var note = ""
+        while true {
+            Terminal.redraw(
+                [Terminal.coloured("\(Terminal.clean(client.url)) \(note)", .faint), ""]
+                    + view.lines
+            )
+            try await Task.sleep(for: interval.duration)
+            do {
+                view = try await ClusterView(client)
+                note = ""
+            } catch let error as PollerError where error.isTransient {
+                note = Terminal.clean("does not answer, shown is what it said last: \(error)")
+            }
+        }
+    }
+}
+
+/// The cluster at one moment, as `pollerctl top` shows it.
+struct ClusterView {
+    /// Lanes asked for: what fits a screen.
+    private static let lanesMax = 12
+    /// Processes shown, those with the most in hand: the rest is in `pollerctl worker list`.
+    private static let workersMax = 12
+    /// A lease and a second and some room: beyond it something holds the cluster up.
+    private static let lateMs = 15_000
+
+    let stats: Stats
+    let lanes: [Lane]
+    let workers: [Worker]
+
+    /// Asks the server.
+    init(_ client: PollerClient) async throws {
+        stats = try await client.stats()
+        lanes = try await client.lanes(limit: Self.lanesMax).items
+        workers = try await client.workers().items
+    }
+
+    /// The view as one JSON object.
+    var json: String {
+        get throws {
+            """
+            {"stats":\(try stats.jsonText),"lanes":[\(lanes.map(\.json).joined(separator: ","))],\
+            "workers":[\(workers.map(\.json).joined(separator: ","))]}
+            """
+        }
+    }
+
+    /// The view for people, line by line.
+    var lines: [String] {
+        var lanes = Lane.table
+        lanes.rows = self.lanes.map(\.row)
+        var workers = Worker.table
+        let busiest = self.workers.sorted { $0.inFlight > $1.inFlight }.prefix(Self.workersMax)
+        workers.rows = busiest.map(\.row)
+        let more = self.workers.count - busiest.count
+        return summary + ["", Terminal.coloured("What holds things up", .strong)]
+            + (lanes.rows.isEmpty ? ["no lane holds anything"] : lanes.lines(forPeople: true))
+            + ["", Terminal.coloured("Processes", .strong)]
+            + (workers.rows.isEmpty ? ["none is alive"] : workers.lines(forPeople: true))
+            + (more > 0 ? ["… and \(more) more"] : [])
+    }
+
+    private var summary: [String] {
+        let watches = stats.watches
+        let lateMs = stats.oldestOverdueMs ?? 0
+        let lag = lateMs > 0 ? "oldest \(Duration.milliseconds(lateMs).shown)" : "on time"
+        let lagColour: Terminal.Colour? = lateMs > Self.lateMs ? .bad : nil
+        let quarantined = stats.quarantined ?? 0
+        let lanes = stats.lanes.map { lanes in
+            "\(lanes.total), \(lanes.paused) paused, \(lanes.open) open, "
+                + "\(lanes.held + lanes.probing) held, \(lanes.slowed) slowed"
+        }
+        return [
+            "Watches    \(watches.pending) waiting, \(watches.leased) being polled, "
+                + "\(watches.closed) closed",
+            "Due lag    "
+                + Terminal.coloured("\(watches.overdue) overdue, \(lag)", lagColour),
+            "Lanes      \(lanes ?? "\(watches.lanes)")",
+            "Quarantine "
+                + Terminal.coloured("\(quarantined)", quarantined > 0 ? .careful : nil),
+            "Delivery   \(watches.undelivered) events to mark, "
+                + "\(stats.deliveries.pending) deliveries waiting, "
+                + "\(stats.deliveries.leased) under way",
+        ]
+    }
+}

@@ -1,0 +1,228 @@
+import ArgumentParser
+import Foundation
+import PollerClient
+
+/// `pollerctl get`: one watch.
+struct Get: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Show a watch.")
+
+    @Argument(help: "The id.")
+    var source: String
+
+    @OptionGroup var names: NameOptions
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            try await client.watch(names.name(source)).show(json: server.json)
+        }
+    }
+}
+
+/// `pollerctl list`: many watches.
+struct List: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "List watches, open ones first.",
+        discussion: "With --json one watch a line."
+    )
+
+    @Option(help: "open, closed or quarantined.")
+    var state: String?
+
+    @Option(help: "Only with this status.")
+    var status: String?
+
+    @Option(help: "At most so many.")
+    var limit = 100
+
+    @OptionGroup var names: NameOptions
+    @OptionGroup var server: ServerOptions
+
+    func validate() throws {
+        guard limit >= 1 else { throw ValidationError("--limit must be at least 1") }
+    }
+
+    func run() async throws {
+        let table = Table("SOURCE", "STATE", "STATUS", "SEQ", "POLLS", "NEXT POLL")
+        try await server.perform { client in
+            try await server.list(table, limit: limit, \.json, \.row) { limit, cursor in
+                try await client.list(
+                    state: state,
+                    status: status,
+                    account: names.account,
+                    kind: names.kind,
+                    limit: limit,
+                    cursor: cursor
+                )
+            }
+        }
+    }
+}
+
+/// `pollerctl wait`: until a source has a status.
+struct Wait: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Wait until a source is final or has a status.",
+        discussion: "Exit status: 0 reached, 2 closed otherwise, 3 timed out."
+    )
+
+    @Argument(help: "The id.")
+    var source: String
+
+    @Option(help: "final, left_pending, or a status such as chargeable.")
+    var until = "final"
+
+    @Option(help: "How long to wait.")
+    var timeout = Span(.seconds(120))
+
+    @OptionGroup var names: NameOptions
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            let goal: WaitGoal =
+                switch until {
+                case "final": .final
+                case "left_pending": .leftPending
+                default: .status(until.lowercased())
+                }
+            let result = try await client.wait(
+                for: names.name(source),
+                until: goal,
+                timeout: timeout.duration
+            )
+            switch result {
+            case .reached(let watch): show(watch)
+            case .closed(let watch):
+                show(watch)
+                Terminal.printError(
+                    "\(source) is closed (\(watch.closedReason ?? "?")) and will not be \(until)"
+                )
+                throw ExitCode(2)
+            case .timedOut(let watch):
+                show(watch)
+                Terminal.printError("\(source) is not \(until) yet\nWait longer with --timeout.")
+                throw ExitCode(3)
+            }
+        }
+    }
+
+    private func show(_ watch: Watch) {
+        if server.json {
+            Terminal.printLine(watch.json)
+        } else {
+            let status = watch.status ?? "not seen yet"
+            Terminal.printLine("\(Terminal.clean(watch.source))\t\(Terminal.clean(status))")
+        }
+    }
+}
+
+/// `pollerctl poll`: look now.
+struct Poll: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Look at a source now instead of when it is due."
+    )
+
+    @Argument(help: "The id.")
+    var source: String
+
+    @OptionGroup var names: NameOptions
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            let watch = try await client.poll(names.name(source))
+            if server.json {
+                Terminal.printLine(watch.json)
+            } else {
+                Terminal.printLine("\(Terminal.clean(watch.source)) is polled now")
+            }
+        }
+    }
+}
+
+/// `pollerctl cancel`: stop watching.
+struct Cancel: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Stop watching a source; the source itself is not touched."
+    )
+
+    @Argument(help: "The id.")
+    var source: String
+
+    @OptionGroup var names: NameOptions
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            let watch = try await client.cancel(names.name(source))
+            if server.json {
+                Terminal.printLine(watch.json)
+            } else {
+                Terminal.printLine("\(Terminal.clean(watch.source)) is no longer watched")
+            }
+        }
+    }
+}
+
+extension Watch {
+    /// Prints the watch: as JSON, or one fact a line.
+    func show(json isJSON: Bool) {
+        guard !isJSON else { return Terminal.printLine(json) }
+        var table = Table("", "")
+        func add(_ name: String, _ value: String?, _ colour: Terminal.Colour? = nil) {
+            guard let value else { return }
+            table.rows.append([.init(name, .faint), .init(value, colour)])
+        }
+        add("source", source, .strong)
+        add("account", account)
+        add("kind", kind)
+        add("state", isOpen ? "open" : "closed (\(closedReason ?? "?"))")
+        add("status", status ?? "not seen yet", Self.colour(status, isFinal: isFinal))
+        add("final", isFinal ? "yes" : "no")
+        add("seq", "\(seq), run \(run)")
+        add("until", until)
+        add("polls", "\(attempts), policy \(policy)")
+        add("created", created)
+        add("deadline", deadline)
+        add("next poll", nextPoll)
+        add("last poll", lastPoll)
+        add("last error", lastError, .careful)
+        for url in notify { add("notify", url) }
+        for (name, value) in metadata.sorted(by: { $0.key < $1.key }) {
+            add("metadata", "\(name)=\(value)")
+        }
+        table.printFacts()
+    }
+
+    /// The watch as a row of a list.
+    var row: [Table.Cell] {
+        [
+            .init(source, .strong), .init(isOpen ? "open" : closedReason ?? "closed"),
+            .init(status ?? "-", Self.colour(status, isFinal: isFinal)), .init("\(seq)"),
+            .init("\(attempts)"), .init(nextPoll ?? "-"),
+        ]
+    }
+
+    private var created: String { createdAt.shown }
+    private var deadline: String { deadlineAt.shown }
+    private var nextPoll: String? { nextPollAt?.shown }
+    private var lastPoll: String? { lastPolledAt?.shown }
+
+    /// What a status means for money, at a glance.
+    static func colour(_ status: String?, isFinal: Bool) -> Terminal.Colour? {
+        switch status {
+        case "chargeable", "consumed", "succeeded", "requires_capture": .good
+        case "failed", "canceled": .bad
+        case nil: .faint
+        default: isFinal ? .strong : nil
+        }
+    }
+}
+
+extension Date {
+    /// The time as the API writes it.
+    var shown: String {
+        formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+}
