@@ -212,7 +212,7 @@ public struct WatchExplanation: Hashable, Sendable {
     public let dueAt: Date?
     /// Watches of its lane to be served before it; nil unless it waits.
     public let ahead: Int?
-    /// Who has it in hand; nil unless it is leased.
+    /// The process that has claimed it; nil unless it is leased.
     public let owner: String?
     /// When it can be polled at the earliest, as far as is known now.
     public let earliestPollAt: Date?

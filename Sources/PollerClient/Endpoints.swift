@@ -120,6 +120,7 @@ extension PollerClient {
             .decoded(Secret.self).secret
     }
 
+    /// The answer that carries a secret.
     private struct Secret: Decodable {
         let secret: String
     }

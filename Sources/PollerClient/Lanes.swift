@@ -77,6 +77,7 @@ extension PollerClient {
         return lane
     }
 
+    /// The body of a change of a lane's limit.
     private struct LimitChange: Encodable {
         var rate: Double?
         var burst: Int?

@@ -102,7 +102,7 @@ public struct PollerProblem: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension PollerProblem {
-    /// Reads an answer that is no success; whoever sent it, something can be said.
+    /// Reads an answer that is no success; a message can be shown, whatever server sent it.
     init(status: Int, retryAfterSeconds: Int?, body: [UInt8]) {
         let wire = try? JSONDecoder().decode(Wire.self, from: Data(body))
         self.init(

@@ -43,6 +43,7 @@ extension PollerClient {
         return token
     }
 
+    /// The body of a request for a stream token.
     private struct Wanted: Encodable {
         let account: String?
         let sources: [String]?

@@ -20,6 +20,7 @@ struct LookupPlan<Instant: InstantProtocol> where Instant.Duration == Duration {
         let lookupsMax: Int
     }
 
+    /// A name that is wanted: who waits for it, and whether it is looked up now.
     private struct Lookup {
         let domains: [Domain]
         var callers: Set<Int> = []
@@ -28,11 +29,13 @@ struct LookupPlan<Instant: InstantProtocol> where Instant.Duration == Duration {
         let number: Int
     }
 
+    /// A place in the queue of a domain.
     private struct Turn {
         let name: String
         let number: Int
     }
 
+    /// An answer that is remembered until its end.
     private struct Memory {
         let answer: LookupAnswer
         let end: Instant
@@ -92,7 +95,7 @@ struct LookupPlan<Instant: InstantProtocol> where Instant.Duration == Duration {
         for domain in lookup.domains {
             let rest = busy[domain.name, default: 0] - 1
             busy[domain.name] = rest > 0 ? rest : nil
-            // All of them: some may be in the way of another full domain, or wanted by nobody.
+            // All of them: some may belong to another full domain, or have no caller left.
             ready.insert(contentsOf: waiting.removeValue(forKey: domain.name) ?? [], at: 0)
         }
         remember(name, answer, now)

@@ -20,17 +20,20 @@ package final class PinnedClients: Sendable {
     /// More than a process ever has under way to one host.
     private static let connectionsMax = 1024
 
+    /// What a client is for: one address, under one name.
     private struct Key: Hashable, Sendable {
         let host: String
         let address: IPAddress
     }
 
+    /// A client, how many use it, and when it was used last.
     private struct Entry: Sendable {
         let client: HTTPClient
         var users: Int
         var lastUse: Int
     }
 
+    /// What the lock guards: the clients, and a count of uses that orders them by age.
     private struct State: Sendable {
         var entries: [Key: Entry] = [:]
         var uses = 0
@@ -48,7 +51,7 @@ package final class PinnedClients: Sendable {
         self.trustRoots = trustRoots
     }
 
-    /// Closes what nobody has closed, without waiting.
+    /// Closes the clients that are still open, without waiting.
     deinit {
         for entry in state.withLock({ $0.entries.values }) { _ = entry.client.shutdown() }
     }

@@ -39,22 +39,26 @@ enum EndpointRecord {
             let inFlight: Int
         }
 
+        /// A secret, its end, and the request that made it.
         struct Secret: Codable {
             let value: String
             let endsMs: Int64?
             let request: String?
         }
 
+        /// Why it was disabled, and when.
         struct Disabled: Codable {
             let reason: String
             let atMs: Int64
         }
 
+        /// The span and the id of the fallback.
         struct NotifyBy: Codable {
             let withinMs: Int64
             let fallback: String
         }
 
+        /// A header with its value in the clear.
         struct Header: Codable {
             let name: String
             let value: String

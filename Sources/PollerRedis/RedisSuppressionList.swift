@@ -3,8 +3,8 @@ package import RedisClient
 
 /// The suppression list in Redis: a key for each entry, `<ns>suppressed:<id>` → the reason.
 ///
-/// Without an end: who has asked us to stop is not asked again after a year. Some 100 bytes an
-/// entry, made by holders of our mails, by mail servers and by holders of API keys alone.
+/// Without an end: a recipient who has unsubscribed stays unsubscribed. Some 100 bytes an entry,
+/// made by holders of our mails, by mail servers and by holders of API keys alone.
 package struct RedisSuppressionList: SuppressionList {
     private let client: RedisClient
     private let namespace: String

@@ -1,8 +1,8 @@
 /// One mail address that can stand in an SMTP command: `local@domain`, checked strictly.
 ///
 /// libcurl puts addresses on the wire as they are, and a line break in one is a second command
-/// (delivery FACTS §3). So only the dot-string form of RFC 5321 §4.1.2 passes; quoted local
-/// parts and address literals, which hardly anybody has, do not.
+/// (tried with 7.88). So only the dot-string form of RFC 5321 §4.1.2 passes; quoted local parts
+/// and address literals, which hardly anybody has, do not.
 package struct MailAddress: Hashable, Sendable, CustomStringConvertible {
     /// `local@domain`.
     package let description: String

@@ -4,10 +4,10 @@ import Synchronization
 
 /// A process's copy of the registered endpoints, and who of them wants an event.
 ///
-/// *Exactness*: who has read an event asks ``refresh()`` before it asks who wants it. An event
-/// recorded after an endpoint was created is read after that, so the version read then is that of
-/// a registry that has the endpoint. What attempts use may be older by the pace of the
-/// ``EndpointSync``: a second.
+/// *Exactness*: after reading an event and before looking up who wants it, the reader calls
+/// ``refresh()``. An event recorded after an endpoint was created is read after that, so the
+/// version read then is that of a registry that has the endpoint. What attempts use may be older
+/// by the pace of the ``EndpointSync``: a second.
 ///
 /// A class, because the reader of the outbox, the handler and the sync share it.
 package final class EndpointDirectory: Sendable {

@@ -18,6 +18,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let waker: Waker<C>
     private let state = Mutex(State())
 
+    /// What the lock guards: the positions read so far, and who listens.
     private struct State: Sendable {
         var arrived: Set<Int> = []
         var positions: [String]?
@@ -26,6 +27,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         var ended = false
     }
 
+    /// One listener: which entries it wants, and its buffer.
     private struct Listener: Sendable {
         let matches: @Sendable (OutboxEntry) -> Bool
         let continuation: AsyncStream<FeedItem>.Continuation

@@ -95,7 +95,7 @@ package struct ReadUsage: Hashable, Sendable {
     }
 
     /// What Stripe allows for so many transactions in thirty days: 500 reads each, and never less
-    /// than 10,000 a month (FACTS §3.1).
+    /// than 10,000 a month (<https://docs.stripe.com/rate-limits>).
     package var allowance: Int { max(10_000, 500 * transactions) }
 
     /// The share of the allowance that is used; above 1 it is exceeded.

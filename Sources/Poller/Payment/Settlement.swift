@@ -34,14 +34,16 @@ package enum Settlement: Hashable, Sendable {
     package init(of event: Event?) {
         let isAboutSource = event?.type.hasPrefix("\(SourceKind.source.rawValue).") ?? false
         let json = isAboutSource ? event?.json : nil
-        // An object without these two, or none at all, says nothing.
+        // From an object without these two, or without an object, nothing is concluded.
         let shown = json.flatMap { try? JSONDecoder().decode(Shown.self, from: Data($0.utf8)) }
         self.init(method: shown?.object?.type, usage: shown?.object?.usage)
     }
 
+    /// The event's object, as far as a decision needs it.
     private struct Shown: Decodable {
         let object: Source?
 
+        /// A source, as a charge shows it.
         struct Source: Decodable {
             let type: String?
             let usage: String?

@@ -10,7 +10,7 @@ package protocol ItemHandler<Item, Change>: Sendable {
     func handle(_ leased: LeasedItem<Item>) async -> Decision<Change>?
 }
 
-/// An item in our hands, with the store's time.
+/// A claimed item, with the store's time.
 package struct LeasedItem<Item: Sendable>: Sendable {
     package let lease: Lease<Item>
     private let elapsed: @Sendable () -> Duration

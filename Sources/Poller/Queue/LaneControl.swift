@@ -1,4 +1,4 @@
-/// The operator's hand on lanes: look at them, stop them, change their limits while they run.
+/// What operators may do to lanes: look at them, stop them, change their limits while they run.
 package protocol LaneControl: Sendable {
     /// A page of the lanes that hold something or have settings of their own, partition by
     /// partition, the longest overdue of each partition first.

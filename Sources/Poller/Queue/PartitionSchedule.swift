@@ -1,4 +1,4 @@
-/// When each partition is worth a visit, and how many items may be in our hands.
+/// When each partition is worth an exchange, and how many items may be in flight.
 ///
 /// Pure: the ``LeaseWorker`` asks it what to do and tells it what happened. A visit sends the
 /// results that wait for a partition and claims from it, in one operation of the store. Four
@@ -41,6 +41,7 @@ where Instant.Duration == Duration, Instant: Sendable {
     /// Nothing is claimed while this is false; results still go out.
     package var isClaiming = true
 
+    /// What is known about one partition since its last claim.
     private struct Partition: Sendable {
         var nextClaim: Instant
         /// The claim is due by the insurance alone.
@@ -68,8 +69,8 @@ where Instant.Duration == Duration, Instant: Sendable {
 
     /// The next visit that is due; nil when there is none.
     ///
-    /// Whoever is told one makes it and reports with ``visited(_:taken:nextReady:now:)`` or
-    /// ``failed(_:pause:now:)``; meanwhile nobody else is told this partition.
+    /// The caller makes it and reports with ``visited(_:taken:nextReady:now:)`` or
+    /// ``failed(_:pause:now:)``; until then the partition is not returned again.
     package mutating func next(now: Instant) -> Exchange? {
         for offset in 0..<partitions.count {
             let index = (turn + offset) % partitions.count

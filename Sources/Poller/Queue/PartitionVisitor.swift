@@ -23,7 +23,7 @@ struct PartitionVisitor<Queue: LeaseQueue>: Sendable {
     let settings: LeaseWorkerSettings
     let logger: Logger
 
-    /// Makes one visit; never throws: what could not be done is told.
+    /// Makes one visit; never throws: what could not be done stands in the outcome.
     func visit(
         _ plan: Exchange,
         _ results: [Result]

@@ -8,12 +8,13 @@ package final class Waker<C: Clock>: Sendable where C.Duration == Duration {
     private let clock: C
     private let state = Mutex(State())
 
+    /// What the lock guards: a wake that came before the sleep, or the sleeper.
     private struct State: Sendable {
         var isWoken = false
         var sleeper: CheckedContinuation<Void, Never>?
     }
 
-    /// A waker that nobody has used yet.
+    /// A waker that was not used yet.
     package init(clock: C) {
         self.clock = clock
     }

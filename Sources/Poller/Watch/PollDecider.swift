@@ -89,7 +89,7 @@ package struct PollDecider: Sendable {
             return failed(watch, state, wait, polledAt, lag, now, error: error)
 
         case .unauthorized(let reason):
-            // One object that our key may not see says nothing about the others of its lane.
+            // One object that our key may not see is no reason to slow the others of its lane.
             let signal = state.failures == 0 ? LaneSignal.denied : .stillFailing
             state.failures += 1
             let wait = backoff(failures: state.failures, atLeast: nil, &chance)
@@ -97,7 +97,7 @@ package struct PollDecider: Sendable {
             return failed(watch, state, wait, polledAt, lag, now, error: error, signal)
 
         case .unserved(let reason):
-            // It says nothing about the lane: the worker beside us may do well.
+            // It is no sign of trouble in the lane: another worker may be configured for it.
             state.failures += 1
             let wait = backoff(failures: state.failures, atLeast: nil, &chance)
             let silence = LaneSignal.hold(.zero)

@@ -17,8 +17,8 @@ struct PollOutlook: Hashable, Sendable {
     /// What an observation leaves of a watch.
     init(_ watch: Watch, _ observation: Observation) {
         self.watch = watch
-        // What the upstream does with a source says nothing of a charge that is made already, and
-        // what a hint tells may come after all that was known.
+        // When the upstream ends a source, a charge that was made already goes on; and a hint may
+        // come after everything that was known.
         let isCharged = if case .pending = watch.state.charge { true } else { false }
         expiresAt = isCharged || watch.isOnlyLooking ? nil : observation.expiresAt
         deadline = min(watch.end, expiresAt.map { $0 + Self.expiryGrace } ?? watch.end)

@@ -131,7 +131,7 @@ package final class PrometheusRegistry: MetricsFactory {
 
 /// The series of one metric name.
 struct PrometheusFamily: Sendable {
-    /// What Prometheus is told the metric is.
+    /// The type of a metric as Prometheus knows it.
     enum Kind: String, Sendable {
         case counter
         case gauge
@@ -233,6 +233,7 @@ final class PrometheusHistogram: TimerHandler, RecorderHandler {
         0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 600,
     ]
 
+    /// What the lock guards: a count for each bucket, and the sum.
     private struct State: Sendable {
         var counts = Array(repeating: 0, count: bounds.count + 1)
         var sum = 0.0

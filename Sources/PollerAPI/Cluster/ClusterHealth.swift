@@ -41,7 +41,7 @@ struct ClusterHealth {
             : HealthResult(.warning, "none is alive", action: action)
     }
 
-    /// Workers alone are a failure: what they see is told to nobody.
+    /// Workers without a notifier are a failure: nobody is told what they see.
     private var notifiers: HealthResult {
         let open = status.deliveries.pending + status.deliveries.leased
         guard status.notifiers == 0 else {

@@ -85,6 +85,7 @@ actor ClusterStatusCache {
     /// Counts the changes that made older looks wrong.
     private var changes = 0
 
+    /// The last look, its age, and how long it may be shown.
     private struct Look {
         let status: ClusterStatus
         let age: @Sendable () -> Duration

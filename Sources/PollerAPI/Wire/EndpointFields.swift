@@ -117,7 +117,7 @@ struct EndpointFields {
         }
         var waits: [Duration] = []
         for text in try body.strings("retry") {
-            // A wait of nothing is what the check refuses.
+            // A wait of zero is refused by the check.
             waits.append(Duration(text: text) ?? .zero)
         }
         let all = waits

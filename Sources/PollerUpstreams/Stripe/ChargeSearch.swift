@@ -4,12 +4,12 @@ import Synchronization
 
 /// Looks for one charge among all of an account, newest first, to the end or until the time is up.
 ///
-/// "Not there" is said only when the end was seen: in between nobody knows, and whoever charges on
-/// that may charge twice. Stripe lists charges by customer and by time, not by source
+/// "Not there" is said only when the end was seen: in between it is unknown, and charging on that
+/// may charge twice. Stripe lists charges by customer and by time, not by source
 /// (`GET /v1/charges`), so a busy account has more of them than one poll has time for: where a
 /// search stopped is kept for ``marksSpan``, and the next one in this process goes on there. It
-/// need not look again at what is newer: whatever is made meanwhile for the same order is made with
-/// the same idempotency key, which Stripe remembers for longer than a mark is kept.
+/// need not look again at what is newer: whatever is made meanwhile for the same order is made
+/// with the same idempotency key, which Stripe remembers for longer than a mark is kept.
 struct ChargeSearch {
     /// How a search ended.
     enum Outcome {
@@ -91,6 +91,7 @@ final class ChargeSearchMarks: Sendable {
     /// is far less than the day for which Stripe keeps idempotency keys.
     private static let span = Duration.seconds(3600)
 
+    /// Where a search stopped, and when it began.
     private struct Mark {
         let cursor: String
         let began: Duration

@@ -14,7 +14,7 @@ import Synchronization
 final class RedisCluster: RedisBackend {
     /// Whom to ask next.
     enum Target {
-        /// Whoever the map names.
+        /// The node that the map names.
         case owner
         /// Whom a node has named.
         case node(RedisEndpoint)
@@ -27,7 +27,7 @@ final class RedisCluster: RedisBackend {
         case node(RedisNode, RedisEndpoint)
         /// The map has not been read yet.
         case unknown
-        /// Nobody serves the slot.
+        /// No node serves the slot.
         case unserved(Int)
         case closed
     }

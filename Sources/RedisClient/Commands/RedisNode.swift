@@ -13,6 +13,7 @@ final class RedisNode: Sendable {
         case stopped
     }
 
+    /// What the lock guards: the connections of the node, and how far they have come.
     private struct State {
         var phase = Phase.idle
         var isDurableWanted = false

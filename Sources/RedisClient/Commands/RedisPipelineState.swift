@@ -32,6 +32,7 @@ struct RedisPipelineState<Waiter> {
         var isStalled = false
     }
 
+    /// One command in the pipeline.
     private struct Slot {
         let id: UInt64
         /// `nil` once abandoned.

@@ -94,7 +94,7 @@ final class RedisSingleServer: RedisBackend {
         _ command: RedisCommand
     ) async -> Result<[RedisNodeReply], RedisError> {
         await node.shared.perform([command]).flatMap { replies in
-            // Whoever answered had been connected, so it is known.
+            // A server that answered is known, because it was connected.
             guard let node = endpoint ?? master.current else { return .failure(.notConnected) }
             return .success([RedisNodeReply(node: node, reply: replies[0])])
         }

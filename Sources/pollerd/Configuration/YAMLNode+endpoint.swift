@@ -126,7 +126,7 @@ extension YAMLNode {
             if texts.count == 1, Duration(text: texts[0]) == nil {
                 return try RetryChoice(named: texts[0])
             }
-            // A wait of nothing is what the check refuses.
+            // A wait of zero is refused by the check.
             return try RetryChoice(waits: texts.map { Duration(text: $0) ?? .zero })
         }
     }

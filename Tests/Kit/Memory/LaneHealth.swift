@@ -125,7 +125,7 @@ struct LaneHealth: Sendable {
 }
 
 extension LaneSignal {
-    /// Whether it says that an attempt did not succeed; a hold of nothing says nothing.
+    /// Whether it says that an attempt did not succeed; a hold of zero changes nothing.
     fileprivate var isTrouble: Bool {
         switch self {
         case .fine: false
