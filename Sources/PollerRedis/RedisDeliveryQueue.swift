@@ -1,3 +1,4 @@
+import Foundation
 package import Logging
 package import Poller
 package import RedisClient
@@ -95,5 +96,177 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
             partition: partition,
             [.string(history), RedisArgument(whole.ms)]
         )
+    }
+}
+
+/// How deliveries stand, and trying them again.
+extension RedisDeliveryQueue: DeliveryBook {
+    /// Pages read for one page of the caller, when filters leave most of them empty.
+    private static var roundsMax: Int { 20 }
+    /// A replay of which nothing was heard for so long has lost its process.
+    private static var replaySilence: Duration { .seconds(180) }
+    /// How long the outcome of a replay can be read.
+    private static var replayKept: Duration { .seconds(7 * 86_400) }
+
+    package func id(of endpoint: EndpointID, _ watch: WatchKey) -> DeliveryID {
+        DeliveryID(
+            partition: queue.keys.partition(of: LaneID(endpoint: endpoint).description),
+            item: Delivery.id(endpoint: endpoint, watch: watch)
+        )
+    }
+
+    package func delivery(_ id: DeliveryID) async throws(StoreError) -> DeliverySnapshot? {
+        guard id.partition < partitions else { return nil }
+        let reply = try await queue.run(
+            queue.scripts.read,
+            partition: id.partition,
+            [.string(id.item.description)]
+        )
+        guard let parts = reply.array, parts.count == 4 else { return nil }
+        let long = Packed.pairs(parts[1])
+        let fields = ItemFields(
+            id: id.item.description,
+            lane: "",
+            short: parts[0].array ?? [],
+            privateValue: long["p"] ?? ""
+        )
+        guard let delivery = DeliveryRecord.item(fields) else {
+            throw .corrupt("record of \(id) not understood")
+        }
+        let due = parts[3].string.flatMap { Double($0) }
+        let place: DeliverySnapshot.Place =
+            if fields.closed != nil {
+                .resting
+            } else {
+                due.map { .waiting(due: Timestamp(ms: Int64($0))) } ?? .leased
+            }
+        return DeliverySnapshot(id: id, delivery: delivery, place: place, lastError: long["y"])
+    }
+
+    package func attempts(of id: DeliveryID) async throws(StoreError) -> [AttemptRecord] {
+        guard id.partition < partitions else { return [] }
+        let key = queue.keys.attempts(of: id.item.description, id.partition)
+        do throws(RedisError) {
+            let command = RedisCommand("LRANGE", [.string(key), 0, -1])
+            let lines = try await queue.client.send(command).array ?? []
+            return lines.compactMap { $0.string.flatMap(AttemptLine.attempt) }
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    package func deliveries(
+        _ query: DeliveryQuery
+    ) async throws(StoreError) -> ListPage<DeliverySnapshot> {
+        let lane = query.endpoint.map { LaneID(endpoint: $0).description }
+        let home = lane.map { queue.keys.partition(of: $0) }
+        guard var position = ListPosition(cursor: query.cursor, of: query.state, in: home) else {
+            throw .unknownCursor
+        }
+        var items: [DeliverySnapshot] = []
+        for _ in 0..<Self.roundsMax {
+            guard position.partition < partitions else { break }
+            let at = position
+            let reply = try await queue.run(
+                queue.scripts.list,
+                partition: at.partition,
+                [
+                    RedisArgument(query.limit - items.count), .string(at.phase), .string(at.lane),
+                    .string(at.score), .string(at.id), .string(lane ?? ""),
+                ]
+            )
+            guard let parts = reply.array, parts.count == 5, let ids = parts[0].array else {
+                throw .corrupt("list.lua answered \(reply)")
+            }
+            for id in ids.compactMap(\.string) {
+                let id = DeliveryID(partition: at.partition, item: ItemID(unchecked: id))
+                do throws(StoreError) {
+                    let snapshot = try await delivery(id)
+                    if let snapshot, query.matches(snapshot) { items.append(snapshot) }
+                } catch .corrupt(let reason) {
+                    // One record of another release must not hide all the others.
+                    queue.logger.error("record not understood", metadata: ["error": "\(reason)"])
+                }
+            }
+            let next = at.following(
+                parts.dropFirst().map { $0.string ?? "" },
+                afterOpen: query.state.afterOpen,
+                partitions: home.map { $0 + 1 } ?? partitions,
+                home: home ?? 0
+            )
+            guard let next else { return ListPage(items: items, next: nil) }
+            position = next
+            if items.count >= query.limit { break }
+        }
+        return ListPage(items: items, next: position.cursor)
+    }
+
+    package func revise(
+        _ revisions: [DeliveryRevision],
+        endingHolds: Bool
+    ) async throws(StoreError) -> [RevisionResult] {
+        guard let partition = revisions.first?.id.partition else { return [] }
+        precondition(
+            revisions.allSatisfy { $0.id.partition == partition },
+            "the revisions of one operation belong to one partition"
+        )
+        guard partition < partitions else { return revisions.map { _ in .missing } }
+        var results: [RevisionResult] = []
+        for start in stride(from: 0, to: revisions.count, by: RedisQueue<DeliveryRecord>.chunk) {
+            let end = min(start + RedisQueue<DeliveryRecord>.chunk, revisions.count)
+            var arguments: [RedisArgument] = [endingHolds ? "1" : "0"]
+            for revision in revisions[start..<end] {
+                arguments.append(.string(revision.id.item.description))
+                arguments.append(.string(DeliveryRecord.text(of: revision.from)))
+                arguments.append(.string(DeliveryRecord.text(of: revision.to)))
+            }
+            let reply = try await queue.run(queue.scripts.revise, partition: partition, arguments)
+            guard let flags = reply.array, flags.count == end - start else {
+                throw .corrupt("revise.lua answered \(reply)")
+            }
+            results += flags.map { $0.int == 1 ? .done : $0.int == 0 ? .busy : .missing }
+        }
+        return results
+    }
+
+    package func replay(of endpoint: EndpointID) async throws(StoreError) -> ReplayJob? {
+        let key = queue.keys.replay(of: LaneID(endpoint: endpoint).description)
+        do throws(RedisError) {
+            let reply = try await queue.client.send(RedisCommand("GET", [.string(key)]))
+            guard let text = reply.string else { return nil }
+            // What another release has written is as good as gone.
+            return try? JSONDecoder().decode(ReplayJob.self, from: Data(text.utf8))
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    package func record(_ job: ReplayJob) async throws(StoreError) {
+        let key = queue.keys.replay(of: job.endpoint)
+        let seconds = job.progress == .running ? Self.replaySilence : Self.replayKept
+        do throws(RedisError) {
+            // Numbers, booleans and text: nothing that cannot be written.
+            guard let json = try? JSONEncoder().encode(job) else { return }
+            let text = String(decoding: json, as: UTF8.self)
+            _ = try await queue.client.send(
+                RedisCommand(
+                    "SET",
+                    [.string(key), .string(text), "EX", RedisArgument(seconds.ms / 1000)]
+                )
+            )
+        } catch {
+            throw StoreError(error)
+        }
+    }
+}
+
+extension DeliverySnapshot.State? {
+    /// Where a list goes on after the open ones: all closed ones, the quarantined, or nowhere.
+    fileprivate var afterOpen: String? {
+        switch self {
+        case nil: "h"
+        case .dead: "x"
+        case .waiting, .inFlight, .failing, .done: nil
+        }
     }
 }

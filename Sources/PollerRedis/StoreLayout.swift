@@ -56,3 +56,46 @@ package struct StoreLayout: Hashable, Sendable {
     /// The keys of the queue of deliveries.
     package var deliveryKeys: Keys { Keys(namespace: "\(namespace):d:", partitions: partitions) }
 }
+
+/// A field of a hash that all processes of a cluster must agree on: whoever comes first sets it.
+///
+/// Read before it is written: a store that is full refuses every write that may need memory, and a
+/// process must be able to start into it.
+package enum AgreedField {
+    /// The field's value: what is stored, or `fresh` when nobody has stored anything.
+    package static func value(
+        of field: String,
+        in key: String,
+        on client: RedisClient,
+        fresh: String
+    ) async throws(RedisError) -> RedisValue {
+        let read = RedisCommand("HGET", [.string(key), .string(field)])
+        let stored = try await client.send(read)
+        if stored != .null { return stored }
+        let write = RedisCommand("HSETNX", [.string(key), .string(field), .string(fresh)])
+        let replies = try await client.pipeline([write, read])
+        if let error = replies.lazy.compactMap(\.error).first { throw .reply(error) }
+        return replies[1]
+    }
+}
+
+extension StoreError {
+    /// What an error of the client means to the callers of a store.
+    ///
+    /// A script that met a key on its way to another node had read before it wrote, so repeating is
+    /// safe; every other answer that says "not now" means that nothing was executed.
+    package init(_ error: RedisError) {
+        switch error {
+        case .reply(let reply):
+            switch reply.kind {
+            case .outOfMemory: self = .full
+            case .other: self = .corrupt("\(reply)")
+            default: self = .unavailable("\(reply)")
+            }
+        case .protocolError(let detail), .replyTooLarge(let detail):
+            self = .corrupt(detail)
+        default:
+            self = .unavailable("\(error)")
+        }
+    }
+}

@@ -1,6 +1,9 @@
 import Logging
+import NIOCore
+import NIOPosix
 import PollerTesting
 import RedisClient
+import Synchronization
 
 /// What the live tests share.
 enum LiveRedis {
@@ -53,5 +56,82 @@ enum LiveRedis {
         configuration.connectTimeout = timeout
         configuration.reconnectCap = .milliseconds(100)
         return configuration
+    }
+}
+
+/// Listens on loopback, greets each connection with fixed bytes and says no more.
+enum HostileServer {
+    /// Runs `body` with the server's port.
+    static func with<Result>(
+        greeting: String,
+        _ body: (Int) async throws -> Result
+    ) async throws -> Result {
+        let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Greeter(greeting))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        do {
+            let result = try await body(server.localAddress?.port ?? 0)
+            try await server.close()
+            return result
+        } catch {
+            try await server.close()
+            throw error
+        }
+    }
+
+    private final class Greeter: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        private let greeting: String
+
+        init(_ greeting: String) {
+            self.greeting = greeting
+        }
+
+        func channelActive(context: ChannelHandlerContext) {
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: greeting)), promise: nil)
+        }
+    }
+}
+
+/// Keeps what is logged, for tests of what an operator reads.
+final class RecordedLog: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+
+    var logger: Logger { Logger(label: "test") { _ in Handler(log: self) } }
+
+    private struct Handler: LogHandler {
+        let log: RecordedLog
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let merged = metadata.merging(event.metadata ?? [:]) { $1 }
+            let fields = merged.map { "\($0)=\($1)" }.sorted().joined(separator: " ")
+            log.lines.withLock { $0.append("\(event.level): \(event.message) \(fields)") }
+        }
+    }
+}
+
+/// A count that many tasks increase.
+final class Tally: Sendable {
+    private let count = Atomic(0)
+
+    var value: Int { count.load(ordering: .relaxed) }
+
+    func add() {
+        count.add(1, ordering: .relaxed)
     }
 }

@@ -135,3 +135,32 @@ import Testing
         await #expect(throws: RedisError.closed) { try await client.send(RedisCommand("PING")) }
     }
 }
+
+@Suite(.timeLimit(.minutes(1))) struct RedisServerProcessTests {
+    @Test("a stopped server ends, and comes back on its port with its data")
+    func stopAndRestart() async throws {
+        let server = try RedisServerProcess(persistence: .appendOnly)
+        try await LiveRedis.withClient(server.url) { client in
+            _ = try await client.send(RedisCommand("SET", ["k", "v"]))
+            server.stop()
+            #expect(server.pid == nil)
+            #expect(server.log.contains("User requested shutdown"))
+            try server.restart()
+            #expect(server.pid != nil)
+            let value = try await client.send(RedisCommand("GET", ["k"]))
+            #expect(value.string == "v")
+        }
+    }
+}
+
+@Suite struct RedisScriptTests {
+    @Test("a script's digest is the SHA-1 of its text in lower-case hex")
+    func digest() {
+        // The example of the documentation of SCRIPT LOAD.
+        #expect(
+            RedisScript(source: "return 'Immabe a cached script'").sha1
+                == "c664a3bf70bd1d45c4284ffebb65a6f2299bfc9f"
+        )
+        #expect(RedisScript(source: "").sha1 == "da39a3ee5e6b4b0d3255bfef95601890afd80709")
+    }
+}

@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 import Testing
 
@@ -125,5 +126,162 @@ import Testing
         let chunk = [UInt8](repeating: 65, count: 8_192)
         let (values, error) = decode([[43]] + (0..<9).map { _ in chunk }, limits: limits)
         #expect(values.isEmpty && error == .tooLarge("a line of more than 65536 bytes"))
+    }
+}
+
+@Suite struct RedisReplyFuzzTests {
+    private static let limits = RedisReplyLimits(bytesMax: 8_192, elementsMax: 400, depthMax: 8)
+
+    /// Feeds `bytes` in random pieces.
+    private func decode(
+        _ bytes: [UInt8],
+        using random: inout SeededGenerator
+    ) throws -> [RedisValue] {
+        let decoder = RedisReplyDecoder(limits: Self.limits)
+        var values: [RedisValue] = []
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let piece = rest.prefix(Int.random(in: 1...64, using: &random))
+            rest = rest.dropFirst(piece.count)
+            try decoder.decode(ByteBuffer(bytes: piece)) { values.append($0) }
+        }
+        return values
+    }
+
+    @Test("any valid reply survives the round trip in any pieces")
+    func roundTrip() throws {
+        let seed = SeededGenerator.newSeed()
+        var random = SeededGenerator(seed: seed)
+        for round in 0..<1_500 {
+            let replies = (0..<3).map { _ in RESP.random(depth: 5, using: &random) }
+            let bytes = replies.flatMap { RESP.bytes($0) }
+            guard bytes.count < Self.limits.bytesMax else { continue }
+            let values = try decode(bytes, using: &random)
+            try #require(values == replies, "TEST_SEED=\(seed) round \(round)")
+        }
+    }
+
+    @Test("mutated replies end in an error or in waiting, within the limits")
+    func mutated() {
+        let seed = SeededGenerator.newSeed()
+        var random = SeededGenerator(seed: seed)
+        var refused = 0
+        var accepted = 0
+        for round in 0..<6_000 {
+            let replies = (0..<3).map { _ in RESP.random(depth: 4, using: &random) }
+            var bytes = replies.flatMap { RESP.bytes($0) }
+            for _ in 0..<Int.random(in: 1...4, using: &random) { mutate(&bytes, using: &random) }
+            do {
+                for value in try decode(bytes, using: &random) {
+                    accepted += 1
+                    let size = measure(value)
+                    #expect(
+                        size.elements <= Self.limits.elementsMax && size.depth <= 8,
+                        "TEST_SEED=\(seed) round \(round)"
+                    )
+                }
+            } catch {
+                refused += 1
+            }
+        }
+        // Both outcomes must occur, or the mutations test nothing.
+        #expect(refused > 100 && accepted > 100, "TEST_SEED=\(seed)")
+    }
+
+    @Test("random bytes never crash the decoder")
+    func garbage() {
+        var random = SeededGenerator(seed: SeededGenerator.newSeed())
+        let alphabet = Array("+-:$*0123456789\r\n\0x".utf8)
+        for _ in 0..<6_000 {
+            let count = Int.random(in: 1...80, using: &random)
+            let bytes = (0..<count).map { _ in alphabet.randomElement(using: &random) ?? 0 }
+            _ = try? decode(bytes, using: &random)  // an error is a right answer
+        }
+    }
+
+    private func mutate(_ bytes: inout [UInt8], using random: inout SeededGenerator) {
+        let interesting = [
+            "*1000000000\r\n", "$2147483648\r\n", "$-2\r\n", "*-1\r\n", "*9223372036854775807\r\n",
+            "\r\n", "\r", "*8\r\n*8\r\n*8\r\n", "$5\r\n", "9", "-", "",
+        ].map { Array($0.utf8) }
+        guard !bytes.isEmpty else { return }
+        let at = Int.random(in: 0..<bytes.count, using: &random)
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: bytes[at] = UInt8.random(in: 0...255, using: &random)
+        case 1: bytes.remove(at: at)
+        case 2: bytes.insert(contentsOf: interesting.randomElement(using: &random) ?? [], at: at)
+        default: bytes.removeSubrange(at..<min(bytes.count, at + 5))
+        }
+    }
+
+    private func measure(_ value: RedisValue) -> (elements: Int, depth: Int) {
+        guard let elements = value.array else { return (0, 0) }
+        let inner = elements.map { measure($0) }
+        return (
+            elements.count + inner.reduce(0) { $0 + $1.elements },
+            1 + (inner.map(\.depth).max() ?? 0)
+        )
+    }
+}
+
+/// Writes replies as a server does, independently of the code under test.
+enum RESP {
+    static func bytes(_ value: RedisValue) -> [UInt8] {
+        switch value {
+        case .simpleString(let text): Array("+\(text)\r\n".utf8)
+        case .error(let error): Array("-\(error)\r\n".utf8)
+        case .integer(let number): Array(":\(number)\r\n".utf8)
+        case .bulk(let bytes): Array("$\(bytes.count)\r\n".utf8) + bytes + Array("\r\n".utf8)
+        case .array(let elements):
+            Array("*\(elements.count)\r\n".utf8) + elements.flatMap { bytes($0) }
+        case .null: Array("$-1\r\n".utf8)
+        }
+    }
+
+    /// Any valid reply whose arrays nest at most `depth` deep.
+    static func random(depth: Int, using random: inout SeededGenerator) -> RedisValue {
+        switch Int.random(in: 0..<(depth > 0 ? 8 : 6), using: &random) {
+        case 0: return .simpleString(text(using: &random))
+        case 1:
+            return .error(RedisReplyError(code: "ERR", message: text(using: &random)))
+        case 2: return .integer(Int64.random(in: .min ... .max, using: &random))
+        case 3: return .integer(Int64.random(in: -9...9, using: &random))
+        case 4: return .null
+        case 5:
+            let count = Int.random(in: 0...40, using: &random)
+            return .bulk((0..<count).map { _ in UInt8.random(in: 0...255, using: &random) })
+        default:
+            let count = Int.random(in: 0...4, using: &random)
+            return .array((0..<count).map { _ in self.random(depth: depth - 1, using: &random) })
+        }
+    }
+
+    private static func text(using random: inout SeededGenerator) -> String {
+        let letters = Array("abc XYZ09:$*+-é")
+        let count = Int.random(in: 1...12, using: &random)
+        return String((0..<count).map { _ in letters.randomElement(using: &random) ?? "a" })
+    }
+}
+
+/// SplitMix64: reproducible randomness for tests.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        self.state = seed
+    }
+
+    /// The seed of a random test: `TEST_SEED` to repeat a failure, else another one each time.
+    static func newSeed() -> UInt64 {
+        ProcessInfo.processInfo.environment["TEST_SEED"].flatMap { UInt64($0) }
+            ?? UInt64.random(in: 1...999_999_999)
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ (mixed >> 31)
     }
 }

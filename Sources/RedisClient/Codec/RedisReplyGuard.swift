@@ -1,3 +1,40 @@
+/// The bounds of one reply; see ``RedisConfiguration`` for the reasons.
+struct RedisReplyLimits: Hashable {
+    let bytesMax: Int
+    let elementsMax: Int
+    let depthMax: Int
+
+    init(bytesMax: Int, elementsMax: Int, depthMax: Int) {
+        self.bytesMax = bytesMax
+        self.elementsMax = elementsMax
+        self.depthMax = depthMax
+    }
+
+    init(_ configuration: RedisConfiguration) {
+        self.init(
+            bytesMax: configuration.replyBytesMax,
+            elementsMax: configuration.replyElementsMax,
+            depthMax: configuration.replyDepthMax
+        )
+    }
+}
+
+/// Why the bytes of a server cannot be read; the connection is useless afterwards.
+enum RedisCodecError: Error, Hashable {
+    /// A reply exceeds a limit.
+    case tooLarge(String)
+    /// The bytes are not RESP2.
+    case malformed(String)
+
+    /// What the command learns whose reply it was.
+    var commandError: RedisError {
+        switch self {
+        case .tooLarge(let detail): .replyTooLarge(detail)
+        case .malformed(let detail): .protocolError(detail)
+        }
+    }
+}
+
 /// Reads ahead of hiredis and stops it from seeing bytes that would hurt.
 ///
 /// hiredis 0.14 believes every length it is told: `*1000000000` makes it allocate 8 GB, `$9999999999`

@@ -1,4 +1,5 @@
 import NIOCore
+import Synchronization
 
 /// What callers have left for the event loop of a ``RedisCommandLink``.
 ///
@@ -57,5 +58,97 @@ struct RedisCommandInbox {
         bytes = 0
         isWakeScheduled = false
         return taken
+    }
+}
+
+/// One call of ``RedisClient``: what to write, how many replies to expect, who waits for them.
+///
+/// A class because the caller, the inbox and the event loop refer to the same call.
+/// `@unchecked Sendable`: who waits is set before the request is posted, everything mutable is
+/// touched on the event loop only from then on.
+final class RedisRequest: @unchecked Sendable {
+    /// Every reply, or why there is none.
+    typealias Outcome = Result<[RedisValue], RedisError>
+
+    /// The commands as RESP.
+    let wire: ByteBuffer
+    /// How many replies they have.
+    let commands: Int
+    /// The number in ``RedisPipelineState``, once accepted.
+    var id: UInt64?
+    /// Whether the caller has left before the request was accepted.
+    var isCancelled = false
+    private var continuation: CheckedContinuation<Outcome, Never>?
+    private var completion: (@Sendable (Outcome) -> Void)?
+
+    init(wire: ByteBuffer, commands: Int) {
+        self.wire = wire
+        self.commands = commands
+    }
+
+    /// Called once, before posting.
+    func attach(_ continuation: CheckedContinuation<Outcome, Never>) {
+        self.continuation = continuation
+    }
+
+    /// Called once, before posting, by a caller that is no task.
+    func attach(_ completion: @escaping @Sendable (Outcome) -> Void) {
+        self.completion = completion
+    }
+
+    /// Answers the caller, once.
+    func resume(_ outcome: Outcome) {
+        continuation?.resume(returning: outcome)
+        continuation = nil
+        completion.take()?(outcome)
+    }
+}
+
+/// Somebody who waits for one outcome: of a connect, or of a command.
+///
+/// A class because the waiter, its timer and the event loop refer to the same wait; whoever comes
+/// first decides its outcome.
+final class RedisWaiter<Value: Sendable>: Sendable {
+    typealias Outcome = Result<Value, RedisError>
+
+    private struct State {
+        var outcome: Outcome?
+        var continuation: CheckedContinuation<Outcome, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    /// Waits for the outcome; a cancelled task gets ``RedisError/cancelled``.
+    func wait() async -> Outcome {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let outcome = state.withLock { state in
+                    if state.outcome == nil { state.continuation = continuation }
+                    return state.outcome
+                }
+                if let outcome { continuation.resume(returning: outcome) }
+            }
+        } onCancel: {
+            resume(.failure(.cancelled))
+        }
+    }
+
+    /// Waits for the outcome, at most `timeout`; then it is ``RedisError/notConnected``.
+    func wait(timeout: Duration, on eventLoop: any EventLoop) async -> Outcome {
+        let timer = eventLoop.scheduleTask(in: TimeAmount(timeout)) {
+            self.resume(.failure(.notConnected))
+        }
+        defer { timer.cancel() }
+        return await wait()
+    }
+
+    /// Decides the outcome, unless it is decided.
+    func resume(_ outcome: Outcome) {
+        let continuation = state.withLock { state in
+            guard state.outcome == nil else { return nil as CheckedContinuation<Outcome, Never>? }
+            state.outcome = outcome
+            return state.continuation.take()
+        }
+        continuation?.resume(returning: outcome)
     }
 }

@@ -1,6 +1,16 @@
 import NIOCore
 import Synchronization
 
+/// What a ``RedisCommandLink`` tells whoever chooses its server.
+enum RedisLinkNews: Hashable, Sendable {
+    /// It is connected and logged in.
+    case ready(RedisEndpoint)
+    /// The connection is gone or could not be made; it is tried again.
+    case down
+    /// The server says that it is the wrong one, or somebody else said so.
+    case wrongServer
+}
+
 /// The connection to one server that the commands of all tasks share.
 ///
 /// Callers post to an inbox; the event loop empties it once a turn and writes everything in one

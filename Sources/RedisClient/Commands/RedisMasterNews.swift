@@ -1,5 +1,35 @@
 import Synchronization
 
+/// The server that this client writes to is another one than before.
+///
+/// What the old one had acknowledged and the new one lacks is lost (``isFailover``), so whoever
+/// counts epochs starts a new one.
+package struct RedisMasterChange: Sendable, Hashable {
+    /// Who was written to; `nil` for slots that nobody served.
+    package let old: RedisEndpoint?
+    /// Who is written to from now on.
+    package let new: RedisEndpoint
+    /// The slots of a Cluster that it concerns; empty without a Cluster.
+    package let slots: [ClosedRange<Int>]
+    /// Whether a replica took over, so that acknowledged writes may be lost; a resharding loses none.
+    ///
+    /// Also `true` when the old one serves nothing any more, which may have either reason.
+    package let isFailover: Bool
+
+    /// A change.
+    package init(
+        old: RedisEndpoint?,
+        new: RedisEndpoint,
+        slots: [ClosedRange<Int>] = [],
+        isFailover: Bool
+    ) {
+        self.old = old
+        self.new = new
+        self.slots = slots
+        self.isFailover = isFailover
+    }
+}
+
 /// Tells everybody who listens when another server is written to.
 final class RedisMasterNews: Sendable {
     /// Changes kept for a slow listener: a failover of every master of a large Cluster.
@@ -49,5 +79,23 @@ final class RedisMasterNews: Sendable {
             return Array(state.listeners.values)
         }
         for listener in listeners { listener.finish() }
+    }
+}
+
+/// The server that was written to last, to notice when it is another one.
+final class RedisLastMaster: Sendable {
+    private let endpoint = Mutex<RedisEndpoint?>(nil)
+
+    /// The server, once there was one.
+    var current: RedisEndpoint? { endpoint.withLock { $0 } }
+
+    /// Notes the server; returns what has changed, if anything has.
+    func change(to new: RedisEndpoint) -> RedisMasterChange? {
+        let old = endpoint.withLock { endpoint in
+            defer { endpoint = new }
+            return endpoint
+        }
+        guard let old, old != new else { return nil }
+        return RedisMasterChange(old: old, new: new, isFailover: true)
     }
 }

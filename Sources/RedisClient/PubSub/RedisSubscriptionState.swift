@@ -1,6 +1,26 @@
 import DequeModule
 import NIOCore
 
+/// Something to subscribe to.
+enum RedisTopic: Hashable {
+    case channel(String)
+    case pattern(String)
+
+    var subscribe: RedisCommand {
+        switch self {
+        case .channel(let name): RedisCommand("SUBSCRIBE", [.string(name)])
+        case .pattern(let name): RedisCommand("PSUBSCRIBE", [.string(name)])
+        }
+    }
+
+    var unsubscribe: RedisCommand {
+        switch self {
+        case .channel(let name): RedisCommand("UNSUBSCRIBE", [.string(name)])
+        case .pattern(let name): RedisCommand("PUNSUBSCRIBE", [.string(name)])
+        }
+    }
+}
+
 /// Who is subscribed to what on the one subscription connection, and what its replies mean.
 ///
 /// Each topic has its own `SUBSCRIBE`, pipelined: a refused one (`NOPERM`) then harms no other, and

@@ -1,3 +1,6 @@
+import Crypto
+package import NIOCore
+
 /// One command and its arguments.
 ///
 /// Describing a command shows its name and the number of arguments, never their values: they may
@@ -23,4 +26,88 @@ extension RedisCommand: CustomStringConvertible, CustomDebugStringConvertible {
     package var description: String { "\(name) (\(arguments.count) arguments)" }
     /// The same as ``description``.
     package var debugDescription: String { description }
+}
+
+/// One argument of a command: any bytes, binary safe.
+///
+/// Literals and interpolations work as they are: `RedisCommand("SET", ["k:\(id)", 1])`.
+package enum RedisArgument: Sendable, Hashable {
+    /// Text, sent as UTF-8.
+    case string(String)
+    /// A number, sent in decimal.
+    case int(Int64)
+    /// Bytes, sent unchanged.
+    case bytes([UInt8])
+    /// The readable bytes of a buffer, sent unchanged.
+    case buffer(ByteBuffer)
+
+    /// Text, sent as UTF-8.
+    package init(_ text: some StringProtocol) {
+        self = .string(String(text))
+    }
+
+    /// A number, sent in decimal.
+    package init(_ number: some FixedWidthInteger & SignedInteger) {
+        self = .int(Int64(number))
+    }
+
+    /// Appends the bytes to be sent and returns how many there are.
+    func append(to bytes: inout [UInt8]) -> Int {
+        let before = bytes.count
+        switch self {
+        case .string(let text): bytes.append(contentsOf: text.utf8)
+        case .int(let number): bytes.append(contentsOf: String(number).utf8)
+        case .bytes(let raw): bytes.append(contentsOf: raw)
+        case .buffer(let buffer): bytes.append(contentsOf: buffer.readableBytesView)
+        }
+        return bytes.count - before
+    }
+}
+
+extension RedisArgument: ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral {
+    /// Text, sent as UTF-8.
+    package init(stringLiteral value: String) {
+        self = .string(value)
+    }
+
+    /// A number, sent in decimal.
+    package init(integerLiteral value: Int64) {
+        self = .int(value)
+    }
+}
+
+/// A Lua script, addressed by its digest so that two releases can run side by side.
+package struct RedisScript: Sendable, Hashable {
+    /// The script's text.
+    package let source: String
+    /// SHA-1 of the text in lower-case hex, as `EVALSHA` and `SCRIPT LOAD` use it.
+    ///
+    /// It is Redis' name for the script, not a safeguard.
+    package let sha1: String
+
+    /// Makes a script and computes its digest once.
+    package init(source: String) {
+        self.source = source
+        let digits = Array("0123456789abcdef".utf8)
+        var hex: [UInt8] = []
+        hex.reserveCapacity(40)
+        for byte in Insecure.SHA1.hash(data: Array(source.utf8)) {
+            hex.append(digits[Int(byte >> 4)])
+            hex.append(digits[Int(byte & 15)])
+        }
+        self.sha1 = String(decoding: hex, as: UTF8.self)
+    }
+
+    /// The command that runs it by its digest.
+    func evaluation(_ keys: [String], _ arguments: [RedisArgument]) -> RedisCommand {
+        RedisCommand(
+            "EVALSHA",
+            [.string(sha1), RedisArgument(keys.count)] + keys.map { .string($0) } + arguments
+        )
+    }
+
+    /// `evaluation` after the script has been loaded on the same node.
+    func loading(_ evaluation: RedisCommand) -> RedisUnit {
+        RedisUnit([RedisCommand("SCRIPT", ["LOAD", .string(source)]), evaluation], deciding: 1)
+    }
 }

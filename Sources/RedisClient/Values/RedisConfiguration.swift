@@ -61,3 +61,38 @@ package struct RedisConfiguration: Sendable, Hashable {
     /// The defaults.
     package init() {}
 }
+
+/// How `rediss://` connections are secured.
+package struct RedisTLSConfiguration: Sendable, Hashable {
+    /// A PEM file with the authorities to trust; `nil` trusts the system's.
+    package var trustRootsFile: String?
+    /// Whether the server's certificate and name are verified.
+    ///
+    /// Turn off for experiments only: without it anybody on the path can read and change everything.
+    package var verifiesServer = true
+    /// A PEM file with our certificate chain, for servers that ask for one (`tls-auth-clients yes`,
+    /// Redis' default).
+    package var certificateChainFile: String?
+    /// The PEM file with the private key of ``certificateChainFile``.
+    package var privateKeyFile: String?
+
+    /// The system's trust roots, verification on, no client certificate.
+    package init() {}
+}
+
+/// The PEM files that a TLS connection uses; what is `nil` is not used.
+package struct RedisTLSFiles: Sendable, Hashable {
+    /// The authorities to trust in place of the system's.
+    package var authorities: String?
+    /// Our certificate chain, for servers that ask for one (`tls-auth-clients yes`, Redis' default).
+    package var certificate: String?
+    /// The private key of ``certificate``.
+    package var key: String?
+
+    /// No files: the system's authorities and no client certificate.
+    package init(authorities: String? = nil, certificate: String? = nil, key: String? = nil) {
+        self.authorities = authorities
+        self.certificate = certificate
+        self.key = key
+    }
+}
