@@ -199,7 +199,7 @@ let package = Package(
         // Clocks, stores in memory, scripted peers, and the suite every store must pass.
         .target(
             name: "PollerTesting",
-            dependencies: ["Poller"],
+            dependencies: ["Poller", "RedisClient"],
             path: "Tests/Kit",
             swiftSettings: settings
         ),

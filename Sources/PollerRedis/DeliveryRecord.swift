@@ -30,44 +30,59 @@ enum DeliveryRecord: ItemRecord {
         )
     }
 
-    static func writing(_ change: DeliveryChange) -> ItemWriting {
-        ItemWriting(
-            state: text(of: change.state),
-            error: change.lastError ?? "",
-            event: nil,
-            attempt: change.attempt.map(AttemptLine.text)
-        )
+    static func state(after change: DeliveryChange) -> String { text(of: change.state) }
+
+    static func error(of change: DeliveryChange) -> String? { change.lastError }
+
+    static func entry(of change: DeliveryChange) -> ItemEntry {
+        change.attempt.map { .attempt(AttemptLine.text($0)) } ?? .nothing
     }
 
     /// The state as it is stored; without the empty values at its end.
     static func text(of state: DeliveryState) -> String {
         func ms(_ time: Timestamp?) -> String { time.map { String($0.ms) } ?? "" }
-        var parts = [
-            String(state.cursor), String(state.failures), String(state.attempts),
-            ms(state.retryAt), ms(state.failedSince),
-            state.escalated > 0 ? String(state.escalated) : "", list(state.dead),
-            list(state.again), state.told ?? "", list(state.owed),
-        ]
-        while parts.count > 4, parts.last?.isEmpty == true { parts.removeLast() }
+        func part(_ part: DeliveryPart) -> String {
+            switch part {
+            case .cursor: String(state.cursor)
+            case .failures: String(state.failures)
+            case .attempts: String(state.attempts)
+            case .retryAt: ms(state.retryAt)
+            case .failedSince: ms(state.failedSince)
+            case .escalated: state.escalated > 0 ? String(state.escalated) : ""
+            case .dead: list(state.dead)
+            case .again: list(state.again)
+            case .told: state.told ?? ""
+            case .owed: list(state.owed)
+            }
+        }
+        var parts = DeliveryPart.allCases.map(part)
+        while parts.count > partsMin, parts.last?.isEmpty == true { parts.removeLast() }
         return Packed.join(parts)
     }
 
+    /// What the first release has written; later ones have added to its end.
+    private static let partsMin = 4
+
     private static func state(_ text: String) -> DeliveryState {
-        var parts = Packed.split(text)
-        guard parts.count >= 4 else { return DeliveryState() }
-        // What an earlier release has written ends before these.
-        while parts.count < 10 { parts.append("") }
+        let parts = Packed.split(text)
+        guard parts.count >= partsMin else { return DeliveryState() }
+        func part(_ part: DeliveryPart) -> String {
+            part.rawValue < parts.count ? parts[part.rawValue] : ""
+        }
+        func time(_ name: DeliveryPart) -> Timestamp? {
+            Int64(part(name)).map(Timestamp.init(ms:))
+        }
         return DeliveryState(
-            cursor: Int(parts[0]) ?? 0,
-            failures: Int(parts[1]) ?? 0,
-            attempts: Int(parts[2]) ?? 0,
-            retryAt: Int64(parts[3]).map(Timestamp.init(ms:)),
-            failedSince: Int64(parts[4]).map(Timestamp.init(ms:)),
-            escalated: Int(parts[5]) ?? 0,
-            dead: seqs(parts[6]),
-            again: seqs(parts[7]),
-            told: parts[8].isEmpty ? nil : parts[8],
-            owed: seqs(parts[9])
+            cursor: Int(part(.cursor)) ?? 0,
+            failures: Int(part(.failures)) ?? 0,
+            attempts: Int(part(.attempts)) ?? 0,
+            retryAt: time(.retryAt),
+            failedSince: time(.failedSince),
+            escalated: Int(part(.escalated)) ?? 0,
+            dead: seqs(part(.dead)),
+            again: seqs(part(.again)),
+            told: part(.told).isEmpty ? nil : part(.told),
+            owed: seqs(part(.owed))
         )
     }
 

@@ -9,8 +9,14 @@ protocol ItemRecord {
     /// Reads an item; nil when the fields make none.
     static func item(_ fields: ItemFields) -> Item?
 
-    /// What a commit of this change writes.
-    static func writing(_ change: Change) -> ItemWriting
+    /// The state after a change, packed.
+    static func state(after change: Change) -> String
+
+    /// Why the turn failed, for operators; nil clears it.
+    static func error(of change: Change) -> String?
+
+    /// What a change records beside it.
+    static func entry(of change: Change) -> ItemEntry
 }
 
 /// The fields of an item that scripts pass on without understanding them.
@@ -32,7 +38,7 @@ struct ItemFields {
     /// Leases in a row that ended by themselves.
     private(set) var crashes = 0
 
-    /// Reads an item's hash, a flat list of field and value (Keys.swift names them).
+    /// Reads an item's hash, a flat list of field (``ItemField``) and value.
     init(id: String, lane: String, short: [RedisValue], privateValue: String) {
         self.id = id
         self.privateValue = privateValue
@@ -40,33 +46,37 @@ struct ItemFields {
         for index in stride(from: 0, to: short.count - 1, by: 2) {
             let value = short[index + 1]
             func time() -> Timestamp { Timestamp(ms: Int64(value.int ?? 0)) }
-            switch short[index].bytes?.first {
-            case UInt8(ascii: "s"): source = value.string ?? ""
-            case UInt8(ascii: "i"): facts = value.string ?? ""
-            case UInt8(ascii: "l"): if lane.isEmpty { ownLane = value.string }
-            case UInt8(ascii: "v"): state = value.string ?? ""
-            case UInt8(ascii: "q"): seq = value.int ?? 0
-            case UInt8(ascii: "n"): run = value.int ?? 1
-            case UInt8(ascii: "r"): reopenedSeq = value.int
-            case UInt8(ascii: "b"): began = time()
-            case UInt8(ascii: "x"): deadline = time()
-            case UInt8(ascii: "h"): hinted = time()
-            case UInt8(ascii: "c"): closed = value.string
-            case UInt8(ascii: "j"): crashes = value.int ?? 0
-            default: break
+            guard let byte = short[index].bytes?.first,
+                let field = ItemField(rawValue: Unicode.Scalar(byte))
+            else { continue }
+            switch field {
+            case .source: source = value.string ?? ""
+            case .facts: facts = value.string ?? ""
+            case .lane: if lane.isEmpty { ownLane = value.string }
+            case .state: state = value.string ?? ""
+            case .seq: seq = value.int ?? 0
+            case .run: run = value.int ?? 1
+            case .reopenedSeq: reopenedSeq = value.int
+            case .began: began = time()
+            case .deadline: deadline = time()
+            case .hinted: hinted = time()
+            case .closed: closed = value.string
+            case .crashes: crashes = value.int ?? 0
+            // The scripts' own.
+            case .token, .hasLong, .hasError, .formerDue, .formerCrashes: break
             }
         }
         self.lane = ownLane ?? lane
     }
 }
 
-/// What a commit writes beside due time and owner.
-struct ItemWriting {
-    let state: String
-    let error: String
-    let event: Event?
+/// What a commit records beside an item's state.
+enum ItemEntry {
+    case nothing
+    /// In the outbox and the item's own log.
+    case event(Event)
     /// A line for the item's log of attempts.
-    var attempt: String?
+    case attempt(String)
 }
 
 /// Values joined by `|`, which no value contains: short, and readable in redis-cli.
@@ -77,15 +87,5 @@ enum Packed {
 
     static func split(_ text: String) -> [String] {
         text.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
-    }
-
-    /// A flat list of field and value as a dictionary.
-    static func pairs(_ value: RedisValue) -> [String: String] {
-        let flat = value.array ?? []
-        var pairs: [String: String] = [:]
-        for index in stride(from: 0, to: flat.count - 1, by: 2) {
-            pairs[flat[index].string ?? ""] = flat[index + 1].string ?? ""
-        }
-        return pairs
     }
 }

@@ -12,16 +12,18 @@ extension RedisQueue {
     /// Only here the keyspace itself is walked: an item that is in no list is found no other way.
     /// One server is walked once; of a Redis Cluster the node of each partition, for its items.
     /// Cursors are `lanes.<partition>.<rank>` and `items.<partition>.<SCAN's cursor>`.
-    func audit(after cursor: String?, repairing: Bool) async throws(StoreError) -> AuditPage {
+    package func audit(after cursor: String?, repairing: Bool) async throws(StoreError) -> AuditPage
+    {
         let parts = (cursor ?? "lanes.0.0").split(separator: ".").map(String.init)
         switch (parts.first, parts.count) {
         case ("lanes", 3):
-            guard let partition = Int(parts[1]), (0..<keys.partitions).contains(partition),
+            guard let partition = Int(parts[1]), (0..<redis.keys.partitions).contains(partition),
                 let rank = Int(parts[2])
             else { throw .unknownCursor }
             return try await auditLanes(partition, rank, repairing)
         case ("items", 3):
-            guard let partition = Int(parts[1]), (0..<keys.partitions).contains(partition) else {
+            guard let partition = Int(parts[1]), (0..<redis.keys.partitions).contains(partition)
+            else {
                 throw .unknownCursor
             }
             return try await auditItems(partition, parts[2], repairing)
@@ -39,7 +41,7 @@ extension RedisQueue {
             repairing,
             ["lanes", RedisArgument(rank), RedisArgument(Self.auditLanes)]
         )
-        let isLast = partition + 1 == keys.partitions
+        let isLast = partition + 1 == redis.keys.partitions
         let following =
             next >= 0
             ? "lanes.\(partition).\(next)" : isLast ? "items.0.0" : "lanes.\(partition + 1).0"
@@ -51,11 +53,11 @@ extension RedisQueue {
         _ cursor: String,
         _ repairing: Bool
     ) async throws(StoreError) -> AuditPage {
-        let prefix = "\(keys.namespace)w{"
+        let prefix = "\(redis.keys.namespace)w{"
         let page = try await scan(
             cursor,
-            pattern: client.isCluster ? "\(prefix)\(partition)}*" : "\(prefix)*",
-            on: keys.meta(partition)
+            pattern: redis.client.isCluster ? "\(prefix)\(partition)}*" : "\(prefix)*",
+            on: redis.keys.meta(partition)
         )
         var items: [Int: [RedisArgument]] = [:]
         for key in page.keys {
@@ -71,7 +73,7 @@ extension RedisQueue {
             checked += found.checked
         }
         var next = page.next.map { "items.\(partition).\($0)" }
-        if next == nil, client.isCluster, partition + 1 < keys.partitions {
+        if next == nil, redis.client.isCluster, partition + 1 < redis.keys.partitions {
             next = "items.\(partition + 1).0"
         }
         return AuditPage(checked: checked, faults: faults, next: next)
@@ -91,7 +93,7 @@ extension RedisQueue {
             ]
         )
         do throws(RedisError) {
-            let reply = try await client.send(command, key: key)
+            let reply = try await redis.client.send(command, key: key)
             guard let parts = reply.array, parts.count == 2, let next = parts[0].string else {
                 throw .protocolError("SCAN answered \(reply)")
             }
@@ -107,8 +109,8 @@ extension RedisQueue {
         _ repairing: Bool,
         _ what: [RedisArgument]
     ) async throws(StoreError) -> (checked: Int, next: Int, faults: [String]) {
-        let reply = try await run(
-            scripts.audit,
+        let reply = try await redis.run(
+            redis.scripts.audit,
             partition: partition,
             [repairing ? "1" : "0"] + what
         )

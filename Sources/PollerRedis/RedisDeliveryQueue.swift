@@ -5,13 +5,14 @@ package import RedisClient
 
 /// The queue of deliveries in Redis: the watches' mechanism in a namespace of its own, with the
 /// endpoint as lane.
-package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Auditing,
-    RedisLeaseQueue
-{
+package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Auditing, RedisQueue {
     package typealias Item = Delivery
     package typealias Change = DeliveryChange
 
-    let queue: RedisQueue<DeliveryRecord>
+    typealias Record = DeliveryRecord
+
+    let redis: RedisPartitions
+    let circuit = CircuitHold.endpoint
 
     /// The deliveries of a cluster.
     ///
@@ -29,23 +30,22 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
         durability: RedisDurability? = nil,
         logger: Logger
     ) {
-        queue = RedisQueue(
+        redis = RedisPartitions(
             client: client,
             keys: layout.deliveryKeys,
             scripts: scripts,
             logger: logger,
-            circuit: .endpoint,
             durability: durability
         )
     }
 
     package func mark(_ deliveries: [DeliveryMark]) async throws(StoreError) {
         let byPartition = Dictionary(grouping: deliveries) { mark in
-            queue.keys.partition(of: mark.endpoint.description)
+            redis.keys.partition(of: mark.endpoint.description)
         }
         for (partition, marks) in byPartition {
-            for start in stride(from: 0, to: marks.count, by: RedisQueue<DeliveryRecord>.chunk) {
-                let end = min(start + RedisQueue<DeliveryRecord>.chunk, marks.count)
+            for start in stride(from: 0, to: marks.count, by: RedisPartitions.chunk) {
+                let end = min(start + RedisPartitions.chunk, marks.count)
                 let arguments = marks[start..<end].flatMap { mark -> [RedisArgument] in
                     let endpoint = mark.endpoint
                     return [
@@ -57,8 +57,8 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
                         .string(mark.telling.map(String.init) ?? ""),
                     ]
                 }
-                let reply = try await queue.run(
-                    queue.scripts.mark,
+                let reply = try await redis.run(
+                    redis.scripts.mark,
                     partition: partition,
                     arguments,
                     isDurable: true
@@ -71,11 +71,11 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
     }
 
     package func partition(of lane: LaneID) -> Int {
-        queue.keys.partition(of: lane.description)
+        redis.keys.partition(of: lane.description)
     }
 
     package func standing(partition: Int) async throws(StoreError) -> MarkStanding {
-        let reply = try await queue.run(queue.scripts.ledger, partition: partition, ["", ""])
+        let reply = try await redis.run(redis.scripts.ledger, partition: partition, ["", ""])
         guard let parts = reply.array, parts.count == 3, let history = parts[0].string,
             let noted = parts[1].string, let whole = parts[2].string.flatMap({ Int64($0) })
         else { throw .corrupt("ledger.lua answered \(reply)") }
@@ -91,8 +91,8 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
         whole: Timestamp,
         in history: String
     ) async throws(StoreError) {
-        _ = try await queue.run(
-            queue.scripts.ledger,
+        _ = try await redis.run(
+            redis.scripts.ledger,
             partition: partition,
             [.string(history), RedisArgument(whole.ms)]
         )
@@ -101,8 +101,6 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
 
 /// How deliveries stand, and trying them again.
 extension RedisDeliveryQueue: DeliveryBook {
-    /// Pages read for one page of the caller, when filters leave most of them empty.
-    private static var roundsMax: Int { 20 }
     /// A replay of which nothing was heard for so long has lost its process.
     private static var replaySilence: Duration { .seconds(180) }
     /// How long the outcome of a replay can be read.
@@ -110,95 +108,52 @@ extension RedisDeliveryQueue: DeliveryBook {
 
     package func id(of endpoint: EndpointID, _ watch: WatchKey) -> DeliveryID {
         DeliveryID(
-            partition: queue.keys.partition(of: LaneID(endpoint: endpoint).description),
+            partition: redis.keys.partition(of: LaneID(endpoint: endpoint).description),
             item: Delivery.id(endpoint: endpoint, watch: watch)
         )
     }
 
     package func delivery(_ id: DeliveryID) async throws(StoreError) -> DeliverySnapshot? {
         guard id.partition < partitions else { return nil }
-        let reply = try await queue.run(
-            queue.scripts.read,
-            partition: id.partition,
-            [.string(id.item.description)]
-        )
-        guard let parts = reply.array, parts.count == 4 else { return nil }
-        let long = Packed.pairs(parts[1])
-        let fields = ItemFields(
-            id: id.item.description,
-            lane: "",
-            short: parts[0].array ?? [],
-            privateValue: long["p"] ?? ""
-        )
-        guard let delivery = DeliveryRecord.item(fields) else {
-            throw .corrupt("record of \(id) not understood")
-        }
-        let due = parts[3].string.flatMap { Double($0) }
+        guard let reading = try await reading(id.item, partition: id.partition) else { return nil }
         let place: DeliverySnapshot.Place =
-            if fields.closed != nil {
+            if reading.fields.closed != nil {
                 .resting
             } else {
-                due.map { .waiting(due: Timestamp(ms: Int64($0))) } ?? .leased
+                reading.due.map { .waiting(due: $0) } ?? .leased
             }
-        return DeliverySnapshot(id: id, delivery: delivery, place: place, lastError: long["y"])
+        return DeliverySnapshot(
+            id: id,
+            delivery: reading.item,
+            place: place,
+            lastError: reading.long[.error]
+        )
     }
 
     package func attempts(of id: DeliveryID) async throws(StoreError) -> [AttemptRecord] {
         guard id.partition < partitions else { return [] }
-        let key = queue.keys.attempts(of: id.item.description, id.partition)
-        do throws(RedisError) {
-            let command = RedisCommand("LRANGE", [.string(key), 0, -1])
-            let lines = try await queue.client.send(command).array ?? []
-            return lines.compactMap { $0.string.flatMap(AttemptLine.attempt) }
-        } catch {
-            throw StoreError(error)
-        }
+        let key = redis.keys.attempts(of: id.item.description, id.partition)
+        let lines = try await redis.send(RedisCommand("LRANGE", [.string(key), 0, -1])).array ?? []
+        return lines.compactMap { $0.string.flatMap(AttemptLine.attempt) }
     }
 
     package func deliveries(
         _ query: DeliveryQuery
     ) async throws(StoreError) -> ListPage<DeliverySnapshot> {
         let lane = query.endpoint.map { LaneID(endpoint: $0).description }
-        let home = lane.map { queue.keys.partition(of: $0) }
-        guard var position = ListPosition(cursor: query.cursor, of: query.state, in: home) else {
-            throw .unknownCursor
+        let home = lane.map { redis.keys.partition(of: $0) }
+        let start = ListPosition(cursor: query.cursor, of: query.state, in: home)
+        guard let start else { throw .unknownCursor }
+        let span = ListSpan(
+            home: home ?? 0,
+            end: home.map { $0 + 1 } ?? partitions,
+            afterOpen: query.state.afterOpen
+        )
+        return try await page(from: start, span, lane: lane, limit: query.limit) {
+            (item, partition) async throws(StoreError) in
+            let snapshot = try await delivery(DeliveryID(partition: partition, item: item))
+            return snapshot.flatMap { query.matches($0) ? $0 : nil }
         }
-        var items: [DeliverySnapshot] = []
-        for _ in 0..<Self.roundsMax {
-            guard position.partition < partitions else { break }
-            let at = position
-            let reply = try await queue.run(
-                queue.scripts.list,
-                partition: at.partition,
-                [
-                    RedisArgument(query.limit - items.count), .string(at.phase), .string(at.lane),
-                    .string(at.score), .string(at.id), .string(lane ?? ""),
-                ]
-            )
-            guard let parts = reply.array, parts.count == 5, let ids = parts[0].array else {
-                throw .corrupt("list.lua answered \(reply)")
-            }
-            for id in ids.compactMap(\.string) {
-                let id = DeliveryID(partition: at.partition, item: ItemID(unchecked: id))
-                do throws(StoreError) {
-                    let snapshot = try await delivery(id)
-                    if let snapshot, query.matches(snapshot) { items.append(snapshot) }
-                } catch .corrupt(let reason) {
-                    // One record of another release must not hide all the others.
-                    queue.logger.error("record not understood", metadata: ["error": "\(reason)"])
-                }
-            }
-            let next = at.following(
-                parts.dropFirst().map { $0.string ?? "" },
-                afterOpen: query.state.afterOpen,
-                partitions: home.map { $0 + 1 } ?? partitions,
-                home: home ?? 0
-            )
-            guard let next else { return ListPage(items: items, next: nil) }
-            position = next
-            if items.count >= query.limit { break }
-        }
-        return ListPage(items: items, next: position.cursor)
     }
 
     package func revise(
@@ -212,15 +167,15 @@ extension RedisDeliveryQueue: DeliveryBook {
         )
         guard partition < partitions else { return revisions.map { _ in .missing } }
         var results: [RevisionResult] = []
-        for start in stride(from: 0, to: revisions.count, by: RedisQueue<DeliveryRecord>.chunk) {
-            let end = min(start + RedisQueue<DeliveryRecord>.chunk, revisions.count)
+        for start in stride(from: 0, to: revisions.count, by: RedisPartitions.chunk) {
+            let end = min(start + RedisPartitions.chunk, revisions.count)
             var arguments: [RedisArgument] = [endingHolds ? "1" : "0"]
             for revision in revisions[start..<end] {
                 arguments.append(.string(revision.id.item.description))
                 arguments.append(.string(DeliveryRecord.text(of: revision.from)))
                 arguments.append(.string(DeliveryRecord.text(of: revision.to)))
             }
-            let reply = try await queue.run(queue.scripts.revise, partition: partition, arguments)
+            let reply = try await redis.run(redis.scripts.revise, partition: partition, arguments)
             guard let flags = reply.array, flags.count == end - start else {
                 throw .corrupt("revise.lua answered \(reply)")
             }
@@ -230,42 +185,34 @@ extension RedisDeliveryQueue: DeliveryBook {
     }
 
     package func replay(of endpoint: EndpointID) async throws(StoreError) -> ReplayJob? {
-        let key = queue.keys.replay(of: LaneID(endpoint: endpoint).description)
-        do throws(RedisError) {
-            let reply = try await queue.client.send(RedisCommand("GET", [.string(key)]))
-            guard let text = reply.string else { return nil }
-            // What another release has written is as good as gone.
-            return try? JSONDecoder().decode(ReplayJob.self, from: Data(text.utf8))
-        } catch {
-            throw StoreError(error)
-        }
+        let key = redis.keys.replay(of: LaneID(endpoint: endpoint).description)
+        let reply = try await redis.send(RedisCommand("GET", [.string(key)]))
+        guard let text = reply.string else { return nil }
+        // What another release has written is as good as gone.
+        return try? JSONDecoder().decode(ReplayJob.self, from: Data(text.utf8))
     }
 
     package func record(_ job: ReplayJob) async throws(StoreError) {
-        let key = queue.keys.replay(of: job.endpoint)
+        let key = redis.keys.replay(of: job.endpoint)
         let seconds = job.progress == .running ? Self.replaySilence : Self.replayKept
-        do throws(RedisError) {
-            // Numbers, booleans and text: nothing that cannot be written.
-            guard let json = try? JSONEncoder().encode(job) else { return }
-            let text = String(decoding: json, as: UTF8.self)
-            _ = try await queue.client.send(
-                RedisCommand(
-                    "SET",
-                    [.string(key), .string(text), "EX", RedisArgument(seconds.ms / 1000)]
-                )
+        // Numbers, booleans and text: nothing that cannot be written.
+        guard let json = try? JSONEncoder().encode(job) else { return }
+        let text = String(decoding: json, as: UTF8.self)
+        _ = try await redis.send(
+            RedisCommand(
+                "SET",
+                [.string(key), .string(text), "EX", RedisArgument(seconds.ms / 1000)]
             )
-        } catch {
-            throw StoreError(error)
-        }
+        )
     }
 }
 
 extension DeliverySnapshot.State? {
     /// Where a list goes on after the open ones: all closed ones, the quarantined, or nowhere.
-    fileprivate var afterOpen: String? {
+    fileprivate var afterOpen: ListPosition.Phase? {
         switch self {
-        case nil: "h"
-        case .dead: "x"
+        case nil: .closed
+        case .dead: .quarantine
         case .waiting, .inFlight, .failing, .done: nil
         }
     }

@@ -11,9 +11,8 @@ package struct RedisEndpointStore: EndpointStore {
     /// Removed endpoints remembered; a reader that has missed more reads all there is.
     private static let removedMax = 1000
 
-    private let client: RedisClient
     private let versionCommand: RedisCommand
-    private let queue: RedisQueue<DeliveryRecord>
+    private let redis: RedisPartitions
     private let countMax: Int
     private let logger: Logger
 
@@ -34,27 +33,24 @@ package struct RedisEndpointStore: EndpointStore {
         countMax: Int = Endpoint.countMax,
         logger: Logger
     ) {
-        self.client = client
         self.countMax = countMax
         self.logger = logger
         let keys = layout.deliveryKeys
-        versionCommand = RedisCommand("HGET", [.string(keys.registry), "v"])
-        var queue = RedisQueue<DeliveryRecord>(
+        versionCommand = RedisCommand(
+            "HGET",
+            [.string(keys.registry), .string(RegistryField.version.rawValue)]
+        )
+        redis = RedisPartitions(
             client: client,
             keys: keys,
             scripts: scripts,
-            logger: logger
+            logger: logger,
+            durability: durability
         )
-        queue.durability = durability
-        self.queue = queue
     }
 
     package func version() async throws(StoreError) -> Int64 {
-        do throws(RedisError) {
-            return Int64(try await client.send(versionCommand).string ?? "") ?? 0
-        } catch {
-            throw StoreError(error)
-        }
+        Int64(try await redis.send(versionCommand).string ?? "") ?? 0
     }
 
     package func changes(
@@ -62,7 +58,7 @@ package struct RedisEndpointStore: EndpointStore {
         isContinuing: Bool
     ) async throws(StoreError) -> EndpointChanges {
         let reply = try await run(
-            queue.scripts.endpointChanges,
+            redis.scripts.endpointChanges,
             [RedisArgument(version), isContinuing ? "1" : "0", RedisArgument(Self.page)]
         )
         guard reply.count >= 4, let reset = reply[0].int,
@@ -83,7 +79,7 @@ package struct RedisEndpointStore: EndpointStore {
         request: EndpointRequest?
     ) async throws(StoreError) -> EndpointCreation {
         let reply = try await run(
-            queue.scripts.endpointCreate,
+            redis.scripts.endpointCreate,
             [
                 "create", .string(endpoint.id.description),
                 .string(endpoint.account.description),
@@ -111,7 +107,7 @@ package struct RedisEndpointStore: EndpointStore {
     }
 
     package func read(_ id: EndpointID) async throws(StoreError) -> StoredEndpoint? {
-        let reply = try await run(queue.scripts.endpointRead, [.string(id.description)])
+        let reply = try await run(redis.scripts.endpointRead, [.string(id.description)])
         if reply.isEmpty { return nil }
         guard reply.count == 3, let value = reply[0].string,
             let version = Int64(reply[1].string ?? ""), let now = Int64(reply[2].string ?? ""),
@@ -125,7 +121,7 @@ package struct RedisEndpointStore: EndpointStore {
         version: Int64
     ) async throws(StoreError) -> Endpoint? {
         let reply = try await run(
-            queue.scripts.endpointWrite,
+            redis.scripts.endpointWrite,
             [
                 "replace", .string(endpoint.id.description),
                 .string(try EndpointRecord.json(endpoint)), RedisArgument(version),
@@ -141,7 +137,7 @@ package struct RedisEndpointStore: EndpointStore {
 
     package func remove(_ id: EndpointID) async throws(StoreError) -> Bool {
         let reply = try await run(
-            queue.scripts.endpointWrite,
+            redis.scripts.endpointWrite,
             ["remove", .string(id.description), RedisArgument(Self.removedMax)],
             isDurable: true
         )
@@ -157,7 +153,7 @@ package struct RedisEndpointStore: EndpointStore {
         var items: [Endpoint] = []
         repeat {
             let reply = try await run(
-                queue.scripts.endpointList,
+                redis.scripts.endpointList,
                 [
                     .string(account?.description ?? ""), .string(place),
                     RedisArgument(limit - items.count), RedisArgument(Self.looksMax),
@@ -199,7 +195,7 @@ package struct RedisEndpointStore: EndpointStore {
         _ arguments: [RedisArgument],
         isDurable: Bool = false
     ) async throws(StoreError) -> [RedisValue] {
-        let reply = try await queue.run(script, partition: 0, arguments, isDurable: isDurable)
+        let reply = try await redis.run(script, partition: 0, arguments, isDurable: isDurable)
         guard let parts = reply.array else {
             throw .corrupt("a script of the endpoints answered nonsense")
         }

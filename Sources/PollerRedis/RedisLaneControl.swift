@@ -3,20 +3,22 @@ import RedisClient
 
 /// The operator's hand on lanes, for watches and deliveries alike.
 extension RedisQueue {
-    func lanes(limit: Int, cursor: String?) async throws(StoreError) -> ListPage<LaneReport> {
+    package func lanes(limit: Int, cursor: String?) async throws(StoreError) -> ListPage<LaneReport>
+    {
         var (partition, rank) = (0, 0)
         if let cursor {
             let parts = cursor.split(separator: ".").compactMap { Int($0) }
-            guard parts.count == 2, (0..<keys.partitions).contains(parts[0]), parts[1] >= 0 else {
+            guard parts.count == 2, (0..<redis.keys.partitions).contains(parts[0]), parts[1] >= 0
+            else {
                 throw .unknownCursor
             }
             (partition, rank) = (parts[0], parts[1])
         }
         let most = min(max(limit, 1), 500)
         var reports: [LaneReport] = []
-        while partition < keys.partitions, reports.count < most {
-            let reply = try await run(
-                scripts.lane,
+        while partition < redis.keys.partitions, reports.count < most {
+            let reply = try await redis.run(
+                redis.scripts.lane,
                 partition: partition,
                 ["", RedisArgument(rank), RedisArgument(most - reports.count)]
             )
@@ -28,11 +30,11 @@ extension RedisQueue {
                 rank = page.next
             }
         }
-        let next = partition < keys.partitions ? "\(partition).\(rank)" : nil
+        let next = partition < redis.keys.partitions ? "\(partition).\(rank)" : nil
         return ListPage(items: reports, next: next)
     }
 
-    func lane(_ lane: LaneID) async throws(StoreError) -> LaneReport? {
+    package func lane(_ lane: LaneID) async throws(StoreError) -> LaneReport? {
         let report = try await report(on: lane)
         let holds = report.waiting > 0 || report.inFlight > 0
         return holds || report.limit != nil || report.isPaused ? report : nil
@@ -40,9 +42,9 @@ extension RedisQueue {
 
     /// How a lane stands, even one that holds nothing.
     func report(on lane: LaneID) async throws(StoreError) -> LaneReport {
-        let partition = keys.partition(of: lane.description)
-        let reply = try await run(
-            scripts.lane,
+        let partition = redis.keys.partition(of: lane.description)
+        let reply = try await redis.run(
+            redis.scripts.lane,
             partition: partition,
             [.string(lane.description)]
         )
@@ -52,19 +54,27 @@ extension RedisQueue {
         return report
     }
 
-    func control(
+    package func pause(_ lane: LaneID) async throws(StoreError) {
+        try await control(lane, "pause")
+    }
+
+    package func resume(_ lane: LaneID) async throws(StoreError) {
+        try await control(lane, "resume")
+    }
+
+    private func control(
         _ lane: LaneID,
         _ verb: String,
         _ values: [RedisArgument] = []
     ) async throws(StoreError) {
-        _ = try await run(
-            scripts.control,
-            partition: keys.partition(of: lane.description),
+        _ = try await redis.run(
+            redis.scripts.control,
+            partition: redis.keys.partition(of: lane.description),
             [.string(lane.description), .string(verb)] + values
         )
     }
 
-    func limit(_ lane: LaneID, to limit: LaneLimit?) async throws(StoreError) {
+    package func limit(_ lane: LaneID, to limit: LaneLimit?) async throws(StoreError) {
         guard let limit else { return try await control(lane, "default") }
         try await control(
             lane,
@@ -126,13 +136,13 @@ extension RedisQueue {
     private static var statsLanes: Int { 500 }
 
     /// Counts for operators, over all partitions.
-    func stats() async throws(StoreError) -> StoreStats {
+    package func stats() async throws(StoreError) -> StoreStats {
         var total = StoreStats()
-        for partition in 0..<keys.partitions {
+        for partition in 0..<redis.keys.partitions {
             var first = 0
             repeat {
-                let counts = try await run(
-                    scripts.stats,
+                let counts = try await redis.run(
+                    redis.scripts.stats,
                     partition: partition,
                     [RedisArgument(first), RedisArgument(Self.statsLanes)]
                 ).array?.compactMap(\.int)

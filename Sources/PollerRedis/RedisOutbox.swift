@@ -4,7 +4,7 @@ import RedisClient
 
 /// The outbox: one stream a partition, read by the consumer group `notifier`.
 extension RedisWatchStore: Outbox {
-    private static var group: RedisArgument { "notifier" }
+    private static var group: RedisArgument { .string(OutboxGroup.notifier.rawValue) }
 
     package func unacknowledged(
         partition: Int,
@@ -12,7 +12,7 @@ extension RedisWatchStore: Outbox {
         idle: Duration,
         limit: Int
     ) async throws(StoreError) -> [OutboxEntry] {
-        let stream = RedisArgument.string(queue.keys.outbox(partition))
+        let stream = RedisArgument.string(redis.keys.outbox(partition))
         let name = RedisArgument.string(consumer.description)
         let read = RedisCommand(
             "XREADGROUP",
@@ -25,9 +25,9 @@ extension RedisWatchStore: Outbox {
                 RedisArgument(limit),
             ]
         )
-        let replies = try await pipeline([read, takeOver])
+        let replies = try await redis.pipeline([read, takeOver])
         if replies.contains(where: { $0.error?.code == "NOGROUP" }) {
-            _ = try await queue.run(queue.scripts.outboxGroup, partition: partition, [])
+            _ = try await redis.run(redis.scripts.outboxGroup, partition: partition, [])
             return try await unacknowledged(
                 partition: partition,
                 consumer: consumer,
@@ -42,7 +42,7 @@ extension RedisWatchStore: Outbox {
         // Nothing is told that a failover could make untold: what was read is on replicas first.
         // Until then it stays ours and unacknowledged, and comes back after `idle`.
         if let newest = fresh.last?.array?.first?.string {
-            try await queue.confirm(partition: partition, entry: newest)
+            try await redis.confirm(partition: partition, entry: newest)
         }
         let abandoned = replies[1].array.flatMap { $0.count > 1 ? $0[1].array : nil } ?? []
         var entries: [OutboxEntry] = []
@@ -56,7 +56,7 @@ extension RedisWatchStore: Outbox {
         }
         if !unreadable.isEmpty {
             // Kept, they would come back for ever and hold up the trimming of all that follow.
-            queue.logger.error("outbox entries not understood", metadata: ["ids": "\(unreadable)"])
+            redis.logger.error("outbox entries not understood", metadata: ["ids": "\(unreadable)"])
             try await acknowledge(partition: partition, unreadable)
         }
         return entries
@@ -68,20 +68,22 @@ extension RedisWatchStore: Outbox {
         _ ids: [String]
     ) async throws(StoreError) {
         guard !ids.isEmpty else { return }
-        let stream = RedisArgument.string(queue.keys.outbox(partition))
+        let stream = RedisArgument.string(redis.keys.outbox(partition))
         let name = RedisArgument.string(consumer.description)
         let claim = [stream, Self.group, name, 0] + ids.map { .string($0) } + ["JUSTID"]
-        _ = try await send(RedisCommand("XCLAIM", claim))
+        _ = try await redis.send(RedisCommand("XCLAIM", claim))
     }
 
     package func acknowledge(partition: Int, _ ids: [String]) async throws(StoreError) {
         guard !ids.isEmpty else { return }
-        let stream = RedisArgument.string(queue.keys.outbox(partition))
-        _ = try await send(RedisCommand("XACK", [stream, Self.group] + ids.map { .string($0) }))
+        let stream = RedisArgument.string(redis.keys.outbox(partition))
+        _ = try await redis.send(
+            RedisCommand("XACK", [stream, Self.group] + ids.map { .string($0) })
+        )
     }
 
     package func settled(partition: Int) async throws(StoreError) -> Timestamp {
-        let reply = try await queue.run(queue.scripts.settled, partition: partition, [])
+        let reply = try await redis.run(redis.scripts.settled, partition: partition, [])
         guard let ms = reply.string.flatMap({ Int64($0) }) else {
             throw .corrupt("settled.lua answered \(reply)")
         }
@@ -93,11 +95,11 @@ extension RedisWatchStore: Outbox {
         after position: String,
         limit: Int
     ) async throws(StoreError) -> [OutboxEntry] {
-        let reply = try await send(
+        let reply = try await redis.send(
             RedisCommand(
                 "XRANGE",
                 [
-                    .string(queue.keys.outbox(partition)), .string("(\(position)"), "+", "COUNT",
+                    .string(redis.keys.outbox(partition)), .string("(\(position)"), "+", "COUNT",
                     RedisArgument(limit),
                 ]
             )
@@ -107,14 +109,19 @@ extension RedisWatchStore: Outbox {
 
     package func bounds() async throws(StoreError) -> [OutboxBounds] {
         let commands = (0..<partitions).flatMap { partition -> [RedisCommand] in
-            let stream = RedisArgument.string(queue.keys.outbox(partition))
+            let stream = RedisArgument.string(redis.keys.outbox(partition))
             return [
                 RedisCommand("XRANGE", [stream, "-", "+", "COUNT", 1]),
                 RedisCommand("XREVRANGE", [stream, "+", "-", "COUNT", 1]),
-                RedisCommand("HGET", [.string(queue.keys.meta(partition)), "trimmed"]),
+                RedisCommand(
+                    "HGET",
+                    [
+                        .string(redis.keys.meta(partition)), .string(MetaField.trimmed.rawValue),
+                    ]
+                ),
             ]
         }
-        let replies = try await pipeline(commands)
+        let replies = try await redis.pipeline(commands)
         func id(_ reply: RedisValue) -> String? {
             reply.array?.first?.array?.first?.string
         }
@@ -129,37 +136,21 @@ extension RedisWatchStore: Outbox {
     }
 
     package func trim(partition: Int, retention: Duration) async throws(StoreError) {
-        _ = try await queue.run(
-            queue.scripts.trim,
+        _ = try await redis.run(
+            redis.scripts.trim,
             partition: partition,
             [RedisArgument(retention.ms)]
         )
     }
 
     package func arrivals() -> AsyncStream<Int?> {
-        queue.partitions(on: queue.keys.recordedChannel)
-    }
-
-    private func send(_ command: RedisCommand) async throws(StoreError) -> RedisValue {
-        do throws(RedisError) {
-            return try await queue.client.send(command)
-        } catch {
-            throw StoreError(error)
-        }
-    }
-
-    private func pipeline(_ commands: [RedisCommand]) async throws(StoreError) -> [RedisValue] {
-        do throws(RedisError) {
-            return try await queue.client.pipeline(commands)
-        } catch {
-            throw StoreError(error)
-        }
+        redis.news(on: redis.keys.recordedChannel)
     }
 }
 
 /// An entry of the outbox stream.
 ///
-/// *Shape*: `i` the item, `e` the event's JSON, `n` notify URLs by newline.
+/// *Shape*: ``OutboxField``.
 enum OutboxRecord {
     /// Reads an entry of XRANGE or XREADGROUP; nil when it is none of ours.
     static func entry(_ value: RedisValue, partition: Int) -> OutboxEntry? {
@@ -169,10 +160,10 @@ enum OutboxRecord {
         var event: Event?
         var urls = ""
         for index in stride(from: 0, to: fields.count - 1, by: 2) {
-            switch fields[index].string {
-            case "e": event = fields[index + 1].string.flatMap(Event.init(json:))
-            case "n": urls = fields[index + 1].string ?? ""
-            default: break
+            switch fields[index].string.flatMap(OutboxField.init(rawValue:)) {
+            case .event: event = fields[index + 1].string.flatMap(Event.init(json:))
+            case .notify: urls = fields[index + 1].string ?? ""
+            case .item, nil: break
             }
         }
         guard let event else { return nil }

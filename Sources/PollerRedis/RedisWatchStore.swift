@@ -3,11 +3,14 @@ package import Poller
 package import RedisClient
 
 /// The queue of watches, their logs and the outbox, in Redis.
-package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisLeaseQueue {
+package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
     package typealias Item = Watch
     package typealias Change = WatchChange
 
-    private(set) var queue: RedisQueue<WatchRecord>
+    typealias Record = WatchRecord
+
+    let redis: RedisPartitions
+    let circuit = CircuitHold.upstream
 
     /// The watches of a cluster.
     ///
@@ -25,13 +28,13 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisLeaseQue
         durability: RedisDurability? = nil,
         logger: Logger
     ) {
-        queue = RedisQueue(
+        redis = RedisPartitions(
             client: client,
             keys: layout.watchKeys,
             scripts: scripts,
-            logger: logger
+            logger: logger,
+            durability: durability
         )
-        queue.durability = durability
     }
 
     package func enqueue(_ watches: [NewWatch]) async throws(StoreError) -> [EnqueueResult] {
@@ -40,11 +43,11 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisLeaseQue
             partition(of: watches[index].key)
         }
         for (partition, indices) in byPartition {
-            for start in stride(from: 0, to: indices.count, by: RedisQueue<WatchRecord>.chunk) {
-                let end = min(start + RedisQueue<WatchRecord>.chunk, indices.count)
+            for start in stride(from: 0, to: indices.count, by: RedisPartitions.chunk) {
+                let end = min(start + RedisPartitions.chunk, indices.count)
                 let chunk = indices[start..<end]
-                let reply = try await queue.run(
-                    queue.scripts.enqueue,
+                let reply = try await redis.run(
+                    redis.scripts.enqueue,
                     partition: partition,
                     chunk.flatMap { arguments(for: watches[$0]) },
                     isDurable: true
@@ -61,8 +64,8 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisLeaseQue
     }
 
     package func hint(_ key: WatchKey) async throws(StoreError) -> Bool {
-        try await queue.run(
-            queue.scripts.hint,
+        try await redis.run(
+            redis.scripts.hint,
             partition: partition(of: key),
             [.string(key.id.description)]
         ).int == 1
@@ -83,16 +86,16 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisLeaseQue
                 polledAt: try await now(),
                 lag: .zero
             )
-            do {
-                return try await queue.run(
-                    queue.scripts.cancel,
+            do throws(StoreError) {
+                return try await redis.run(
+                    redis.scripts.cancel,
                     partition: partition(of: key),
                     [
                         .string(key.id.description), RedisArgument(event.seq),
-                        .string(event.json), .string(queue.keys.events(of: "\(key.source)")),
+                        .string(event.json), .string(redis.keys.events(of: "\(key.source)")),
                     ]
                 ).int == 1
-            } catch .corrupt(let reason) where reason.contains("BADSEQ") {
+            } catch .outOfOrder {
                 continue
             }
         }
@@ -101,17 +104,13 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisLeaseQue
 
     /// The partition of a watch.
     package func partition(of key: WatchKey) -> Int {
-        queue.keys.partition(of: key.lane.description)
+        redis.keys.partition(of: key.lane.description)
     }
 
     private func now() async throws(StoreError) -> Timestamp {
-        do throws(RedisError) {
-            let time = try await queue.client.send(RedisCommand("TIME")).array?.compactMap(\.int)
-            guard let time, time.count == 2 else { throw .protocolError("TIME") }
-            return Timestamp(ms: Int64(time[0] * 1000 + time[1] / 1000))
-        } catch {
-            throw StoreError(error)
-        }
+        let time = try await redis.send(RedisCommand("TIME")).array?.compactMap(\.int)
+        guard let time, time.count == 2 else { throw StoreError(.protocolError("TIME")) }
+        return Timestamp(ms: Int64(time[0] * 1000 + time[1] / 1000))
     }
 
     private func arguments(for watch: NewWatch) -> [RedisArgument] {

@@ -89,6 +89,8 @@ extension StoreError {
         case .reply(let reply):
             switch reply.kind {
             case .outOfMemory: self = .full
+            case .other where reply.code == ScriptError.outOfOrder.rawValue:
+                self = .outOfOrder("\(reply)")
             case .other: self = .corrupt("\(reply)")
             default: self = .unavailable("\(reply)")
             }

@@ -12,16 +12,16 @@ enum WatchRecord: ItemRecord {
     static func facts(of watch: NewWatch) -> String {
         switch watch.goal {
         case .settled: watch.policy.name
-        case .leftPending: Packed.join([watch.policy.name, "l"])
-        case .final: Packed.join([watch.policy.name, "f"])
+        case .leftPending: Packed.join([watch.policy.name, GoalLetter.leftPending.rawValue])
+        case .final: Packed.join([watch.policy.name, GoalLetter.final.rawValue])
         }
     }
 
     private static func goal(_ facts: [String]) -> WatchGoal {
-        switch facts.count > 1 ? facts[1] : "" {
-        case "l": .leftPending
-        case "f": .final
-        default: .settled
+        switch facts.count > 1 ? GoalLetter(rawValue: facts[1]) : nil {
+        case .leftPending: .leftPending
+        case .final: .final
+        case nil: .settled
         }
     }
 
@@ -56,19 +56,21 @@ enum WatchRecord: ItemRecord {
         )
     }
 
-    static func writing(_ change: WatchChange) -> ItemWriting {
+    static func state(after change: WatchChange) -> String {
         let state = change.state
-        return ItemWriting(
-            state: Packed.join(
-                [
-                    state.status?.description ?? "", String(state.attempts), String(state.step),
-                    String(state.failures), state.lastPolledAt.map { String($0.ms) } ?? "",
-                    String(state.malformed),
-                ] + tail(state)
-            ),
-            error: change.lastError ?? "",
-            event: change.event
+        return Packed.join(
+            [
+                state.status?.description ?? "", String(state.attempts), String(state.step),
+                String(state.failures), state.lastPolledAt.map { String($0.ms) } ?? "",
+                String(state.malformed),
+            ] + tail(state)
         )
+    }
+
+    static func error(of change: WatchChange) -> String? { change.lastError }
+
+    static func entry(of change: WatchChange) -> ItemEntry {
+        change.event.map { .event($0) } ?? .nothing
     }
 
     private static func state(_ text: String) -> WatchState {

@@ -273,16 +273,19 @@ def each_script_says_what_it_takes_and_costs(tree: Tree):
                 yield f"{path}: no {word} in the header"
 
 
-@rule({SCRIPTS + "breach.lua": "local a = key('Z')\n"})
+@rule({SCRIPTS + "breach.lua": "local a = key('w', id), key(KEY.forgotten)\n"})
 def every_key_of_the_scripts_is_in_the_table(tree: Tree):
-    documented = set(re.findall(r"`<ns>(\w)\{p\}", tree["Sources/PollerRedis/Keys.swift"]))
-    used = {kind for text in scripts(tree).values() for kind in re.findall(r"key\('(\w)'", text)}
-    # The wheels are named once, at the head of the prelude.
-    for text in scripts(tree).values():
-        used |= {kind for line in re.findall(r"^local URGENT, REST = .*$", text, re.M) for kind in re.findall(r"'(\w)'", line)}
+    schema = tree["Sources/PollerRedis/StoreSchema.swift"]
+    kinds = dict(re.findall(r'^    case (\w+) = "(\w)"', schema[schema.index("enum KeyKind") : schema.index("enum ItemField")], re.M))
+    if len(set(kinds.values())) != len(kinds):
+        yield "two kinds of keys have one letter"
+    used = {kind for text in scripts(tree).values() for kind in re.findall(r"\bKEY\.(\w+)", text)}
     assert used
-    yield from (f"{kind} is not in the table" for kind in used - documented)
-    yield from (f"{kind} is in the table, and no script uses it" for kind in documented - {"m"} - used)
+    yield from (f"{kind} is not in the table" for kind in used - set(kinds))
+    # Swift alone makes these.
+    yield from (f"{kind} is in the table, and no script uses it" for kind in set(kinds) - {"meta", "replay"} - used)
+    for path, text in scripts(tree).items():
+        yield from (f"{path}: {call} names a letter instead of a kind" for call in re.findall(r"\bkey\('\w'", text))
 
 
 # MARK: - Documents

@@ -35,9 +35,9 @@ struct DurableStoreTests {
         try await withPair { store, _, _ in
             let entry = try await record(store)
             let partition = store.partition(of: key)
-            try await store.queue.confirm(partition: partition, entry: entry.id)
+            try await store.redis.confirm(partition: partition, entry: entry.id)
             await #expect(throws: StoreError.self) {
-                try await store.queue.confirm(partition: partition, entry: "1-1")
+                try await store.redis.confirm(partition: partition, entry: "1-1")
             }
         }
     }

@@ -8,6 +8,9 @@ package enum StoreError: Error, Hashable, Sendable {
     case full
     /// The cursor of a list is none of this store's: the client should start again without one.
     case unknownCursor
+    /// An event of a commit does not follow the last one of its watch; nothing of the batch is
+    /// recorded. Whoever made the event reads the watch again and repeats.
+    case outOfOrder(String)
     /// The store answered what this version does not understand; a person must look.
     case corrupt(String)
 }
@@ -19,6 +22,7 @@ extension StoreError: CustomStringConvertible {
         case .unavailable(let reason): reason
         case .full: "the store is out of memory"
         case .unknownCursor: "the cursor is none of this store's"
+        case .outOfOrder(let detail): "an event does not follow the last one: \(detail)"
         case .corrupt(let detail): "the store answered what is not understood: \(detail)"
         }
     }

@@ -119,7 +119,7 @@ extension Problem {
                 "cursor is none of this list: send the next of a page, or none to start again.",
                 field: "cursor"
             )
-        case .corrupt(let reason):
+        case .corrupt(let reason), .outOfOrder(let reason):
             logger.error("store corrupt", metadata: ["error": "\(reason)"])
             self.init(
                 .storeCorrupt,

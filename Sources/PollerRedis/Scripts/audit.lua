@@ -12,17 +12,17 @@ local reply = { 0, -1 }
 local function fault(text) reply[#reply + 1] = text end
 
 local function check_item(id)
-  local w = redis.call('HMGET', key('w', id), 's', 'l', 'c', 'q')
+  local w = redis.call('HMGET', key(KEY.item, id), ITEM.source, ITEM.lane, ITEM.closed, ITEM.seq)
   if not w[2] then
     fault('item ' .. id .. ' has no lane')
-    if isRepairing then redis.call('DEL', key('w', id)) end
+    if isRepairing then redis.call('DEL', key(KEY.item, id)) end
     return
   end
   local lane, closed = w[2], w[3]
-  local lease, ends = redis.call('HGET', key('f'), id), redis.call('ZSCORE', key('r'), id)
+  local lease, ends = redis.call('HGET', key(KEY.leases), id), redis.call('ZSCORE', key(KEY.leaseEnds), id)
   local urgent = redis.call('ZSCORE', key(URGENT, lane), id)
   local rest = redis.call('ZSCORE', key(REST, lane), id)
-  local listed, dead = redis.call('ZSCORE', key('h'), id), redis.call('ZSCORE', key('x'), id)
+  local listed, dead = redis.call('ZSCORE', key(KEY.closed), id), redis.call('ZSCORE', key(KEY.quarantine), id)
   local isHeld = lease and ends
   local places = (isHeld and 1 or 0) + (urgent and 1 or 0) + (rest and 1 or 0)
   local faults = #reply
@@ -30,26 +30,26 @@ local function check_item(id)
   if (lease and true or false) ~= (ends and true or false) then
     fault('item ' .. id .. ' has half a lease')
     if isRepairing then
-      redis.call('HDEL', key('f'), id)
-      redis.call('ZREM', key('r'), id)
+      redis.call('HDEL', key(KEY.leases), id)
+      redis.call('ZREM', key(KEY.leaseEnds), id)
     end
   end
   if closed then
     if places > 0 then fault('item ' .. id .. ' is closed and still in a wheel or leased') end
     if not listed then fault('item ' .. id .. ' is closed and in no list') end
-    if (closed == 'dead') ~= (dead and true or false) then
+    if (closed == CLOSED.dead) ~= (dead and true or false) then
       fault('item ' .. id .. ' is ' .. closed .. ' and ' .. (dead and '' or 'not ') .. 'in quarantine')
     end
     if isRepairing and #reply > faults then
       redis.call('ZREM', key(URGENT, lane), id)
       redis.call('ZREM', key(REST, lane), id)
-      redis.call('ZREM', key('r'), id)
-      redis.call('HDEL', key('f'), id)
-      redis.call('ZADD', key('h'), 'NX', int(wall), id)
-      if closed == 'dead' then
-        redis.call('ZADD', key('x'), 'NX', int(wall), id)
+      redis.call('ZREM', key(KEY.leaseEnds), id)
+      redis.call('HDEL', key(KEY.leases), id)
+      redis.call('ZADD', key(KEY.closed), 'NX', int(wall), id)
+      if closed == CLOSED.dead then
+        redis.call('ZADD', key(KEY.quarantine), 'NX', int(wall), id)
       else
-        redis.call('ZREM', key('x'), id)
+        redis.call('ZREM', key(KEY.quarantine), id)
       end
       rescore(lane_of(lane))
     end
@@ -57,8 +57,8 @@ local function check_item(id)
     if places ~= 1 then fault('item ' .. id .. ' is open and in ' .. places .. ' places') end
     if listed or dead then fault('item ' .. id .. ' is open and listed as closed') end
     if isRepairing and #reply > faults then
-      redis.call('ZREM', key('h'), id)
-      redis.call('ZREM', key('x'), id)
+      redis.call('ZREM', key(KEY.closed), id)
+      redis.call('ZREM', key(KEY.quarantine), id)
       if isHeld or urgent then redis.call('ZREM', key(REST, lane), id) end
       if isHeld then
         redis.call('ZREM', key(URGENT, lane), id)
@@ -68,13 +68,13 @@ local function check_item(id)
       rescore(lane_of(lane))
     end
   end
-  for wheel, score in pairs({ u = urgent, z = rest }) do
+  for wheel, score in pairs({ [KEY.urgent] = urgent, [KEY.rest] = rest }) do
     if score and not redis.call('ZSCORE', key(READY[wheel]), lane) then
       fault('item ' .. id .. ' waits in lane ' .. lane .. ', which is not listed')
       if isRepairing then rescore(lane_of(lane)) end
     end
   end
-  local seq, log = tonumber(w[4] or 0), redis.call('LLEN', key('l', id))
+  local seq, log = tonumber(w[4] or 0), redis.call('LLEN', key(KEY.log, id))
   if log ~= math.min(seq, 100) then
     fault('item ' .. id .. ' has recorded ' .. seq .. ' events and keeps ' .. log)
   end
@@ -82,11 +82,12 @@ end
 
 local function check_lane(name, leases)
   local lane = lane_of(name)
-  if (lane.f or 0) ~= leases then
-    fault('lane ' .. name .. ' counts ' .. int(lane.f or 0) .. ' in flight and has ' .. leases .. ' leases')
+  if (lane.inFlight or 0) ~= leases then
+    fault('lane ' .. name .. ' counts ' .. int(lane.inFlight or 0) .. ' in flight and has '
+      .. leases .. ' leases')
     if isRepairing then
-      set(lane, 'f', leases)
-      set(lane, 'p', nil)
+      set(lane, LANE.inFlight, leases)
+      set(lane, LANE.parked, nil)
       rescore(lane)
     end
   end
@@ -97,31 +98,31 @@ local function check_lane(name, leases)
       isBare = false
       local score = tonumber(redis.call('ZSCORE', key(ready), name) or '')
       local turn = (lane[TURN[wheel]] or 0) / 1000
-      local truth = math.max(head, lane.n or 0, lane.u or 0, now, turn)
-      local isParked = lane.x or (lane.p and leases > 0)
+      local truth = math.max(head, lane.notBefore or 0, lane.heldUntil or 0, now, turn)
+      local isParked = lane.paused or (lane.parked and leases > 0)
       if not score then
         fault('lane ' .. name .. ' holds items and is not listed')
       elseif score > (truth + 1) * 1000 and not isParked then
         fault('lane ' .. name .. ' is ready at ' .. int(truth) .. ' and listed for ' .. int(score / 1000))
       end
       if isRepairing and (not score or (score > (truth + 1) * 1000 and not isParked)) then
-        set(lane, 'p', nil)
+        set(lane, LANE.parked, nil)
         rescore(lane)
       end
-      if not redis.call('ZSCORE', key('s'), name) then
+      if not redis.call('ZSCORE', key(KEY.occupiedLanes), name) then
         fault('lane ' .. name .. ' holds items and is in no list')
         if isRepairing then
-          set(lane, 'l', nil)
+          set(lane, LANE.listed, nil)
           rescore(lane)
         end
       end
     end
   end
-  if isBare and redis.call('ZSCORE', key('s'), name) then
+  if isBare and redis.call('ZSCORE', key(KEY.occupiedLanes), name) then
     fault('lane ' .. name .. ' is listed and holds nothing')
     if isRepairing then
-      redis.call('ZREM', key('s'), name)
-      set(lane, 'l', nil)
+      redis.call('ZREM', key(KEY.occupiedLanes), name)
+      set(lane, LANE.listed, nil)
     end
   end
 end
@@ -137,17 +138,17 @@ else
       names[#names + 1] = name
     end
   end
-  local leases = redis.call('HGETALL', key('f'))
+  local leases = redis.call('HGETALL', key(KEY.leases))
   for at = 1, #leases, 2 do
     local id = leases[at]
     local _, _, _, _, _, name = unpack_lease(leases[at + 1])
     counts[name] = (counts[name] or 0) + 1
     add(name)
-    if redis.call('EXISTS', key('w', id)) == 0 then
+    if redis.call('EXISTS', key(KEY.item, id)) == 0 then
       fault('lease of ' .. id .. ' has no item')
       if isRepairing then
-        redis.call('HDEL', key('f'), id)
-        redis.call('ZREM', key('r'), id)
+        redis.call('HDEL', key(KEY.leases), id)
+        redis.call('ZREM', key(KEY.leaseEnds), id)
         counts[name] = counts[name] - 1
       end
     end
@@ -155,7 +156,7 @@ else
   for _, set in pairs(READY) do
     for _, name in ipairs(redis.call('ZRANGE', key(set), 0, -1)) do add(name) end
   end
-  for _, name in ipairs(redis.call('ZRANGE', key('s'), 0, -1)) do add(name) end
+  for _, name in ipairs(redis.call('ZRANGE', key(KEY.occupiedLanes), 0, -1)) do add(name) end
   local first, count = tonumber(ARGV[3]), tonumber(ARGV[4])
   for at = first + 1, math.min(first + count, #names) do
     check_lane(names[at], counts[names[at]] or 0)

@@ -5,7 +5,7 @@
 -- ARGV     owner ('' to list only), span ms (0: leaves), what it says of itself
 -- RETURNS  {what, what, …}
 -- COST     one write, O(processes)
-local now, list = clock(), key('p')
+local now, list = clock(), key(KEY.members)
 -- Nobody announces itself for so long, ms: beyond it the clock was set back since.
 local SPAN_MAX = 60000
 if ARGV[1] ~= '' then

@@ -9,20 +9,20 @@
 local now, wall = clocks()
 local before = head_of_partition()
 local id = ARGV[1]
-local item = key('w', id)
-local w = redis.call('HMGET', item, 's', 'c', 'l', 'q', 'g')
+local item = key(KEY.item, id)
+local w = redis.call('HMGET', item, ITEM.source, ITEM.closed, ITEM.lane, ITEM.seq, ITEM.token)
 if not w[1] or w[2] then return 0 end
 if tonumber(ARGV[2]) ~= tonumber(w[4] or 0) + 1 then
-  return redis.error_reply('BADSEQ ' .. id .. ' has ' .. (w[4] or 0) .. ' events')
+  return redis.error_reply(ERROR.outOfOrder .. ' ' .. id .. ' has ' .. (w[4] or 0) .. ' events')
 end
-local lease = redis.call('HGET', key('f'), id)
+local lease = redis.call('HGET', key(KEY.leases), id)
 local token = tonumber(lease and unpack_lease(lease) or w[5] or 0)
 record(id, ARGV[2], ARGV[3], ARGV[4])
-redis.call('HSET', item, 'g', int(token + 1), 'c', 'cancelled')
-redis.call('ZADD', key('h'), int(wall), id)
+redis.call('HSET', item, ITEM.token, int(token + 1), ITEM.closed, CLOSED.cancelled)
+redis.call('ZADD', key(KEY.closed), int(wall), id)
 if lease then
-  redis.call('ZREM', key('r'), id)
-  redis.call('HDEL', key('f'), id)
+  redis.call('ZREM', key(KEY.leaseEnds), id)
+  redis.call('HDEL', key(KEY.leases), id)
   give_back(w[3], 1)
 else
   redis.call('ZREM', key(URGENT, w[3]), id)
@@ -30,6 +30,6 @@ else
   rescore(lane_of(w[3]))
 end
 save_lanes(now)
-redis.call('PUBLISH', N .. 'recorded', string.match(P, '%d+'))
+redis.call('PUBLISH', N .. CHANNEL.recorded, string.match(P, '%d+'))
 wake_if_earlier(before)
 return 1

@@ -11,20 +11,21 @@ local SOON = 600000
 -- What was to end in the gap by itself has not been looked at: see commit.lua, purge.lua, trim.lua.
 local function watched_clocks()
   local wall = clock()
-  local m = redis.call('HMGET', KEYS[1], 'back', 'seen', 'listed', 'gap', 'gapend', 'gaps')
+  local m = redis.call('HMGET', KEYS[1], META.back, META.seen, META.listed, META.gap, META.gapEnd,
+    META.gapsSum)
   local back, seen = tonumber(m[1] or 0), tonumber(m[2])
   local now, gap = wall + back, { tonumber(m[4] or 0), tonumber(m[5] or 0) }
   local gaps = tonumber(m[6] or 0)
   if seen and now < seen then
     back = back + seen - now
     now = seen
-    redis.call('HSET', KEYS[1], 'back', int(back))
+    redis.call('HSET', KEYS[1], META.back, int(back))
     if gap[2] > wall then
       -- What of the gap lies ahead now has not passed after all.
       local undone = math.min(gap[1], gap[2] - wall)
       gap = { gap[1] - undone, wall }
       gaps = math.max(gaps - undone, 0)
-      redis.call('HSET', KEYS[1], 'gap', int(gap[1]), 'gapend', int(wall), 'gaps', int(gaps))
+      redis.call('HSET', KEYS[1], META.gap, int(gap[1]), META.gapEnd, int(wall), META.gapsSum, int(gaps))
     end
   elseif seen and now - seen > UNSEEN then
     -- Older ones fade, so that nights without processes do not add up for ever.
@@ -33,15 +34,16 @@ local function watched_clocks()
     local first = wall - (now - seen)
     if first - gap[2] < SOON then first = math.min(first, gap[2] - gap[1]) end
     gap = { wall - first, wall }
-    redis.call('HSET', KEYS[1], 'gap', int(gap[1]), 'gapend', int(wall), 'seen', int(now),
-      'gaps', int(gaps))
+    redis.call('HSET', KEYS[1], META.gap, int(gap[1]), META.gapEnd, int(wall), META.seen, int(now),
+      META.gapsSum, int(gaps))
   elseif not seen or now - seen >= SEEN_PACE then
-    redis.call('HSET', KEYS[1], 'seen', int(now))
+    redis.call('HSET', KEYS[1], META.seen, int(now))
   end
   if not m[3] then
     -- A store of an earlier release, which did not list its lanes.
-    redis.call('ZUNIONSTORE', key('s'), 2, key('a'), key('b'), 'WEIGHTS', 0, 0)
-    redis.call('HSET', KEYS[1], 'listed', 1)
+    redis.call('ZUNIONSTORE', key(KEY.occupiedLanes), 2, key(KEY.readyRest), key(KEY.readyUrgent),
+      'WEIGHTS', 0, 0)
+    redis.call('HSET', KEYS[1], META.listed, 1)
   end
   gap.sum = gaps
   return now, wall, back, gap
@@ -53,25 +55,25 @@ local GIVEN_UP = 6
 -- Puts leases that have ended back where they were taken from, with the slots they took. The
 -- new token refuses whatever their old owners still send.
 local function recover(now)
-  local expired = redis.call('ZRANGE', key('r'), '-inf', int(now), 'BYSCORE', 'LIMIT', 0, 128)
+  local expired = redis.call('ZRANGE', key(KEY.leaseEnds), '-inf', int(now), 'BYSCORE', 'LIMIT', 0, 128)
   if #expired == 0 then return 0 end
-  local leases = redis.call('HMGET', key('f'), unpack(expired))
+  local leases = redis.call('HMGET', key(KEY.leases), unpack(expired))
   for at, id in ipairs(expired) do
     local token, _, marks, wheel, due, lane
     if leases[at] then
       token, _, marks, wheel, due, lane = unpack_lease(leases[at])
     else
       -- The lease of an earlier release, which kept it in the item.
-      local w = redis.call('HMGET', key('w', id), 'g', 'd', 'l')
+      local w = redis.call('HMGET', key(KEY.item, id), ITEM.token, ITEM.formerDue, ITEM.lane)
       token, due, wheel, marks, lane = w[1] or 0, w[2] or now, REST, '---', w[3]
     end
     if lane then
       give_back(lane, 1)
       -- A lease can outlive its item; then only the slot goes back.
-      if redis.call('HEXISTS', key('w', id), 's') == 1 then
-        redis.call('HSET', key('w', id), 'g', token + 1)
-        local crashes = redis.call('HINCRBY', key('w', id), 'j', 1)
-        local isHinted = string.sub(marks, 1, 1) == 'k'
+      if redis.call('HEXISTS', key(KEY.item, id), ITEM.source) == 1 then
+        redis.call('HSET', key(KEY.item, id), ITEM.token, token + 1)
+        local crashes = redis.call('HINCRBY', key(KEY.item, id), ITEM.crashes, 1)
+        local isHinted = string.sub(marks, 1, 1) == MARK.hinted
         if isHinted then due = math.min(now, tonumber(due)) end
         -- Nobody could even close it, a record of another release perhaps: it must not stand
         -- before the others for ever.
@@ -80,8 +82,8 @@ local function recover(now)
       end
     end
   end
-  redis.call('ZREM', key('r'), unpack(expired))
-  redis.call('HDEL', key('f'), unpack(expired))
+  redis.call('ZREM', key(KEY.leaseEnds), unpack(expired))
+  redis.call('HDEL', key(KEY.leases), unpack(expired))
   return #expired
 end
 
@@ -93,22 +95,22 @@ local function claim(request, now, back, gap, reply)
   local owner, limit, horizon = request[1], tonumber(request[2]), now + tonumber(request[7])
   local taken, suspects, isFull = 0, false, false
   local leases, ends, lease_end = {}, {}, now + tonumber(request[3])
-  local items = key('w')
+  local items = key(KEY.item)
 
   -- Takes up to `quota` items of one wheel of a lane; how many there were.
   local function serve(name, wheel, quota)
     local lane = lane_of(name)
     lane.rescored[wheel] = true
-    if lane.x then return 0 end
+    if lane.paused then return 0 end
     local factor = factor_of(lane, now)
-    local full = (lane.i or tonumber(request[4])) / 1000
-    local interval, tolerance = full / factor, ((lane.b or tonumber(request[5])) - 1) * full
-    local most = math.max(1, math.floor((lane.m or tonumber(request[6])) * factor))
-    if (lane.s or 0) >= FAILURES_MAX then most = 1 end
+    local full = (lane.intervalUs or tonumber(request[4])) / 1000
+    local interval, tolerance = full / factor, ((lane.burst or tonumber(request[5])) - 1) * full
+    local most = math.max(1, math.floor((lane.inFlightMax or tonumber(request[6])) * factor))
+    if (lane.failures or 0) >= FAILURES_MAX then most = 1 end
     -- GCRA: `arrival` is the theoretical arrival time of the next start; it may be ahead of the
     -- start by burst - 1 intervals.
-    local ids, arrival, isBlocked = {}, lane.t or 0, false
-    local room = math.min(quota, most - (lane.f or 0))
+    local ids, arrival, isBlocked = {}, lane.arrival or 0, false
+    local room = math.min(quota, most - (lane.inFlight or 0))
     if interval > 0 then
       room = math.min(room, math.floor((horizon + tolerance - math.max(arrival, now)) / interval) + 1)
     end
@@ -117,21 +119,21 @@ local function claim(request, now, back, gap, reply)
         'LIMIT', 0, room, 'WITHSCORES')
       for at = 1, #due, 2 do
         local id = due[at]
-        local earliest = math.max(tonumber(due[at + 1]), now, lane.u or 0)
+        local earliest = math.max(tonumber(due[at + 1]), now, lane.heldUntil or 0)
         local start = math.max(earliest, interval > 0 and math.ceil(arrival - tolerance) or 0)
         if start > horizon then break end
         local w = redis.call('HGETALL', items .. id)
         local token, marks, crashes, private = 1, '-', 0, ''
         for field = 1, #w, 2 do
           local name = w[field]
-          if name == 'g' then
+          if name == ITEM.token then
             token = w[field + 1] + 1
-          elseif name == 'y' then
-            marks = 'y'
-          elseif name == 'j' then
+          elseif name == ITEM.hasError then
+            marks = MARK.hasError
+          elseif name == ITEM.crashes then
             crashes = tonumber(w[field + 1])
-          elseif name == 'e' then
-            local long = redis.call('HMGET', key('o', id), 'p', 'k')
+          elseif name == ITEM.hasLong then
+            local long = redis.call('HMGET', key(KEY.long, id), LONG.private, LONG.charge)
             private = (long[1] or '') .. (long[2] and '\n' .. long[2] or '')
           end
         end
@@ -147,15 +149,15 @@ local function claim(request, now, back, gap, reply)
         else
           leases[#leases + 1] = id
           leases[#leases + 1] = pack_lease(token, owner,
-            '-' .. marks .. (crashes > 0 and 'z' or '-'), wheel, due[at + 1], name)
+            '-' .. marks .. (crashes > 0 and MARK.crashed or '-'), wheel, due[at + 1], name)
           ends[#ends + 1] = lease_end
           ends[#ends + 1] = id
           -- A lane without trouble ends the list before its last two.
           -- What nobody has seen pass does not count against an endpoint.
-          local trouble = lane.w
+          local trouble = lane.failingSince
           if trouble and trouble < gap[2] then trouble = math.min(trouble + gap.sum, gap[2]) end
           reply[#reply + 1] = { id, token, int(due[at + 1] - back), start - back, name, private, w,
-            trouble, lane.s or 0 }
+            trouble, lane.failures or 0 }
           ids[#ids + 1] = id
           taken = taken + 1
           if interval > 0 then arrival = math.max(arrival, start) + interval end
@@ -170,15 +172,15 @@ local function claim(request, now, back, gap, reply)
       if not isBlocked then set(lane, TURN[wheel], lane.floor[wheel]) end
       if wheel == REST then lane.hasRest = true end
       -- A lane that is only in flight stays listed among those of the rest.
-      if not lane.f or lane.f == 0 then lane.rescored[REST] = true end
-      set(lane, 'f', (lane.f or 0) + #ids)
+      if not lane.inFlight or lane.inFlight == 0 then lane.rescored[REST] = true end
+      set(lane, LANE.inFlight, (lane.inFlight or 0) + #ids)
       if interval > 0 then
-        set(lane, 't', arrival)
-        set(lane, 'n', arrival - tolerance)
+        set(lane, LANE.arrival, arrival)
+        set(lane, LANE.notBefore, arrival - tolerance)
       end
     end
-    if (lane.f or 0) >= most and not lane.p then
-      set(lane, 'p', 1)
+    if (lane.inFlight or 0) >= most and not lane.parked then
+      set(lane, LANE.parked, 1)
       rescore(lane)
     end
     return #ids
@@ -226,7 +228,7 @@ local function claim(request, now, back, gap, reply)
     for name, lane in pairs(lanes) do
       if lane.rescored[wheel] then
         isChanged = true
-        local head = not lane.x and not lane.p
+        local head = not lane.paused and not lane.parked
           and redis.call('ZRANGE', key(wheel, name), 0, 0, 'WITHSCORES')[2]
         local score = head and score_of(lane, wheel, tonumber(head)) or math.huge
         if not scores[name] then found[#found + 1] = name end
@@ -257,7 +259,7 @@ local function claim(request, now, back, gap, reply)
     -- Four to one: the rest gets a fifth of each claim, and every fifth claim begins with it, so
     -- that neither small claims nor a lane's own limit can starve it.
     local owed = math.floor(limit / 5)
-    local turn = redis.call('HINCRBY', KEYS[1], 'turn', 1)
+    local turn = redis.call('HINCRBY', KEYS[1], META.turn, 1)
     if turn % 5 == 0 then
       isRestFirst = true
       serve_all(rest, REST, owed > 0 and owed or limit)
@@ -269,8 +271,8 @@ local function claim(request, now, back, gap, reply)
     if taken < limit then serve_all(rest, REST, limit - taken) end
   end
   if #leases > 0 then
-    redis.call('HSET', key('f'), unpack(leases))
-    redis.call('ZADD', key('r'), unpack(ends))
+    redis.call('HSET', key(KEY.leases), unpack(leases))
+    redis.call('ZADD', key(KEY.leaseEnds), unpack(ends))
   end
 end
 
@@ -278,7 +280,7 @@ end
 -- of a lease.
 local function next_ready(back)
   local ready = head_of_partition()
-  local lease = tonumber(redis.call('ZRANGE', key('r'), 0, 0, 'WITHSCORES')[2] or '')
+  local lease = tonumber(redis.call('ZRANGE', key(KEY.leaseEnds), 0, 0, 'WITHSCORES')[2] or '')
   if lease and (not ready or lease < ready) then ready = lease end
   return ready and int(ready - back) or '-1'
 end

@@ -13,7 +13,7 @@
 -- USES     claiming
 -- ERRORS   BADSEQ: an event does not follow the last one; nothing of the batch is written then
 -- COST     one HSET for an unchanged item; all else once for the batch or a lane of it
-local owner, items = ARGV[1], key('w')
+local owner, items = ARGV[1], key(KEY.item)
 local now, wall, back, gap = watched_clocks()
 local isClaiming = ARGV[2] ~= '0'
 local before = not isClaiming and head_of_partition() or nil
@@ -29,14 +29,14 @@ while at <= last do
 end
 
 local results, held, marks, lane_names = {}, {}, {}, {}
-local leases = count > 0 and redis.call('HMGET', key('f'), unpack(ids)) or {}
+local leases = count > 0 and redis.call('HMGET', key(KEY.leases), unpack(ids)) or {}
 local seen, proof_end = {}, ' ' .. owner .. ' '
 for index = 1, count do
   local id, lease, at = ids[index], leases[index], starts[index]
   results[index] = 0
   if not lease then
     -- Nobody holds it: with our token, an earlier try of this commit got through.
-    if redis.call('HGET', items .. id, 'g') == ARGV[at + 1] then results[index] = 1 end
+    if redis.call('HGET', items .. id, ITEM.token) == ARGV[at + 1] then results[index] = 1 end
   else
     local proof = ARGV[at + 1] .. proof_end
     local length = #proof
@@ -46,9 +46,9 @@ for index = 1, count do
       if not seen[id] then
         seen[id] = true
         if isLong[index] and ARGV[at + 9] ~= '0' then
-          local seq = tonumber(redis.call('HGET', items .. id, 'q') or 0)
+          local seq = tonumber(redis.call('HGET', items .. id, ITEM.seq) or 0)
           if tonumber(ARGV[at + 9]) ~= seq + 1 then
-            return redis.error_reply('BADSEQ ' .. id .. ' has ' .. seq .. ' events')
+            return redis.error_reply(ERROR.outOfOrder .. ' ' .. id .. ' has ' .. seq .. ' events')
           end
         end
         held[#held + 1] = index
@@ -61,28 +61,32 @@ end
 
 -- The first and the longest hold of an open circuit, ms, and how many denials count as one silence
 -- for its growth (CircuitHold.swift).
-local UPSTREAM_HOLD, ENDPOINT_HOLD = { 1000, 60000 }, { 30000, 900000 }
-local DENIALS_TO_DOUBLE = 16
+local UPSTREAM_HOLD, ENDPOINT_HOLD = HOLD.upstream, HOLD.endpoint
+local DENIALS_TO_DOUBLE = HOLD.denialsToDouble
 
 -- What the attempt says about everybody in its lane (LaneSignal.swift).
 local function hear(lane, signal, span)
   local kind = string.lower(signal)
   local isEndpoint = kind ~= signal
   -- Timed until an attempt succeeds. A hold of nothing says nothing.
-  if isEndpoint and (not lane.w or lane.w > wall) and (kind == 'f' or kind == 'k' or span > 0) then set(lane, 'w', wall) end
-  if kind == 'f' or kind == 'd' or kind == 'k' then
-    if kind ~= 'k' then set(lane, 's', (lane.s or 0) + 1) end
-    lane.isFailing = isEndpoint and ENDPOINT_HOLD or UPSTREAM_HOLD
-    lane.isSilent, lane.isDenied = lane.isSilent or kind == 'f', lane.isDenied or kind == 'd'
-  else
-    set(lane, 'u', math.max(lane.u or 0, now + span))
+  if isEndpoint and (not lane.failingSince or lane.failingSince > wall)
+    and (kind == SIGNAL.failing or kind == SIGNAL.stillFailing or span > 0) then
+    set(lane, LANE.failingSince, wall)
   end
-  if kind == 's' then
+  if kind == SIGNAL.failing or kind == SIGNAL.denied or kind == SIGNAL.stillFailing then
+    if kind ~= SIGNAL.stillFailing then set(lane, LANE.failures, (lane.failures or 0) + 1) end
+    lane.isFailing = isEndpoint and ENDPOINT_HOLD or UPSTREAM_HOLD
+    lane.isSilent, lane.isDenied = lane.isSilent or kind == SIGNAL.failing,
+      lane.isDenied or kind == SIGNAL.denied
+  else
+    set(lane, LANE.heldUntil, math.max(lane.heldUntil or 0, now + span))
+  end
+  if kind == SIGNAL.slow then
     -- Twenty answers of one burst halve the lane once.
-    if now >= (lane.v or 0) then set(lane, 'r', math.max(1 / 32, factor_of(lane, now) / 2)) end
-    set(lane, 'v', math.max(lane.v or 0, now + span))
-  elseif kind == 'r' then
-    set(lane, 's', math.max(lane.s or 0, FAILURES_MAX))
+    if now >= (lane.slowUntil or 0) then set(lane, LANE.factor, math.max(1 / 32, factor_of(lane, now) / 2)) end
+    set(lane, LANE.slowUntil, math.max(lane.slowUntil or 0, now + span))
+  elseif kind == SIGNAL.refused then
+    set(lane, LANE.failures, math.max(lane.failures or 0, FAILURES_MAX))
   end
   rescore(lane)
 end
@@ -90,53 +94,53 @@ end
 -- Opens the circuit of a lane whose attempts got no answer, longer each time; as long as last time
 -- when only items failed that had failed before. Who denies is not silent: its holds grow apart.
 local function judge(lane)
-  if not lane.isFailing or (lane.s or 0) < FAILURES_MAX or now < (lane.u or 0) then return end
+  if not lane.isFailing or (lane.failures or 0) < FAILURES_MAX or now < (lane.heldUntil or 0) then return end
   local first, longest = unpack(lane.isFailing)
   local doublings
   if lane.isSilent then
-    doublings = lane.o or 0
-    set(lane, 'o', doublings + 1)
+    doublings = lane.openings or 0
+    set(lane, LANE.openings, doublings + 1)
   else
-    local denials = (lane.q or 0) + (lane.isDenied and 1 or 0)
+    local denials = (lane.denials or 0) + (lane.isDenied and 1 or 0)
     doublings = math.max(math.floor(denials / DENIALS_TO_DOUBLE) - 1, 0)
-    set(lane, 'q', denials)
-    set(lane, 'o', nil)
+    set(lane, LANE.denials, denials)
+    set(lane, LANE.openings, nil)
   end
-  set(lane, 'u', now + math.min(longest, first * 2 ^ math.min(doublings, 6)))
+  set(lane, LANE.heldUntil, now + math.min(longest, first * 2 ^ math.min(doublings, 6)))
   rescore(lane)
 end
 
 -- Whether an item's deadline has passed while nobody saw the time pass; it then has left what it
 -- had left before, or its whole span when it began in that time.
 local function outlives_gap(id)
-  local w = redis.call('HMGET', items .. id, 'x', 'b')
+  local w = redis.call('HMGET', items .. id, ITEM.deadline, ITEM.began)
   local deadline, first = tonumber(w[1] or 0), gap[2] - gap[1]
   if deadline > gap[2] or deadline <= first then return false end
   local left = deadline - math.max(first, tonumber(w[2] or 0))
-  redis.call('HSET', items .. id, 'x', int(gap[2] + left))
+  redis.call('HSET', items .. id, ITEM.deadline, int(gap[2] + left))
   return true
 end
 
 local told, done, slots, closed, dead = false, {}, {}, {}, {}
-local places = { u = {}, z = {} }
+local places = { [KEY.urgent] = {}, [KEY.rest] = {} }
 for _, index in ipairs(held) do
   local id, at, name, mark = ids[index], starts[index], lane_names[index], marks[index]
   local token, verdict, wait, wheel = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
   local lane = lane_of(name)
-  local isMarked = string.byte(mark) == 107
+  local isMarked = string.byte(mark) == MARKBYTE.hinted
   local signal, error = '', ''
   if isLong[index] then
     verdict = string.lower(verdict)
     error, signal = ARGV[at + 6], ARGV[at + 7]
   end
   -- Joined during the lease with a later deadline: the old one closes nothing. Look again.
-  local isProlonged = verdict == 'c' and wait == 'expired'
-    and (isMarked and tonumber(redis.call('HGET', items .. id, 'x') or 0) > wall or outlives_gap(id))
+  local isProlonged = verdict == VERDICT.close and wait == CLOSED.expired
+    and (isMarked and tonumber(redis.call('HGET', items .. id, ITEM.deadline) or 0) > wall or outlives_gap(id))
   -- Joined by one who asks for more than was reached: what was seen is for the next look to tell.
-  local isOutrun = verdict == 'c' and wait == 'reached' and isMarked
-    and not string.find(redis.call('HGET', items .. id, 'i') or '', '|l$')
+  local isOutrun = verdict == VERDICT.close and wait == CLOSED.reached and isMarked
+    and not string.find(redis.call('HGET', items .. id, ITEM.facts) or '', '|' .. GOAL.leftPending .. '$')
   if isProlonged or isOutrun then
-    verdict, wait = 'n', 0
+    verdict, wait = VERDICT.next, 0
   elseif isLong[index] and ARGV[at + 9] ~= '0' then
     record(id, ARGV[at + 9], ARGV[at + 10], ARGV[at + 11])
     told = true
@@ -145,25 +149,25 @@ for _, index in ipairs(held) do
   end
   if signal ~= '' then
     hear(lane, signal, tonumber(ARGV[at + 8]))
-  elseif lane.s or lane.w then
-    set(lane, 's', nil)
-    set(lane, 'o', nil)
-    set(lane, 'w', nil)
-    set(lane, 'q', nil)
+  elseif lane.failures or lane.failingSince then
+    set(lane, LANE.failures, nil)
+    set(lane, LANE.openings, nil)
+    set(lane, LANE.failingSince, nil)
+    set(lane, LANE.denials, nil)
     lane.isFailing, lane.isSilent, lane.isDenied = nil, nil, nil
   end
 
   local due
-  if isMarked and verdict ~= 'c' then
+  if isMarked and verdict ~= VERDICT.close then
     due, wheel = now, URGENT
-  elseif verdict == 'n' then
+  elseif verdict == VERDICT.next then
     due = now + wait
   end
   if due then
     if isOutrun then
-      redis.call('HSET', items .. id, 'g', token)
+      redis.call('HSET', items .. id, ITEM.token, token)
     else
-      redis.call('HSET', items .. id, 'g', token, 'v', ARGV[at + 5])
+      redis.call('HSET', items .. id, ITEM.token, token, ITEM.state, ARGV[at + 5])
     end
     local list = places[wheel][name]
     if not list then
@@ -173,34 +177,34 @@ for _, index in ipairs(held) do
     list[#list + 1] = due
     list[#list + 1] = id
   else
-    local reason = wait ~= '' and wait or 'settled'
-    redis.call('HSET', items .. id, 'g', token, 'v', ARGV[at + 5], 'c', reason)
+    local reason = wait ~= '' and wait or CLOSED.settled
+    redis.call('HSET', items .. id, ITEM.token, token, ITEM.state, ARGV[at + 5], ITEM.closed, reason)
     closed[#closed + 1] = wall
     closed[#closed + 1] = id
-    if reason == 'dead' then
+    if reason == CLOSED.dead then
       dead[#dead + 1] = wall
       dead[#dead + 1] = id
     end
   end
-  -- `y` says that an error is kept among the long values, so that the good path never asks.
+  -- The mark says that an error is kept among the long values, so that the good path never asks.
   if error ~= '' then
-    redis.call('HSET', key('o', id), 'y', error)
-    redis.call('HSET', items .. id, 'y', 1)
-  elseif string.byte(mark, 2) == 121 then
-    redis.call('HDEL', key('o', id), 'y')
-    redis.call('HDEL', items .. id, 'y')
+    redis.call('HSET', key(KEY.long, id), LONG.error, error)
+    redis.call('HSET', items .. id, ITEM.hasError, 1)
+  elseif string.byte(mark, 2) == MARKBYTE.hasError then
+    redis.call('HDEL', key(KEY.long, id), LONG.error)
+    redis.call('HDEL', items .. id, ITEM.hasError)
   end
-  if string.byte(mark, 3) == 122 then redis.call('HDEL', items .. id, 'j') end
+  if string.byte(mark, 3) == MARKBYTE.crashed then redis.call('HDEL', items .. id, ITEM.crashes) end
   slots[name] = (slots[name] or 0) + 1
   done[#done + 1] = id
 end
 
 if #done > 0 then
-  redis.call('ZREM', key('r'), unpack(done))
-  redis.call('HDEL', key('f'), unpack(done))
+  redis.call('ZREM', key(KEY.leaseEnds), unpack(done))
+  redis.call('HDEL', key(KEY.leases), unpack(done))
 end
-if #closed > 0 then redis.call('ZADD', key('h'), unpack(closed)) end
-if #dead > 0 then redis.call('ZADD', key('x'), unpack(dead)) end
+if #closed > 0 then redis.call('ZADD', key(KEY.closed), unpack(closed)) end
+if #dead > 0 then redis.call('ZADD', key(KEY.quarantine), unpack(dead)) end
 for wheel, by_lane in pairs(places) do
   for name, list in pairs(by_lane) do add_to_wheel(name, wheel, list) end
 end
@@ -208,7 +212,7 @@ for name, taken in pairs(slots) do
   judge(lane_of(name))
   give_back(name, taken)
 end
-if told then redis.call('PUBLISH', N .. 'recorded', string.match(P, '%d+')) end
+if told then redis.call('PUBLISH', N .. CHANNEL.recorded, string.match(P, '%d+')) end
 
 -- Who claims knows the news by the answer; lanes are stored once for both.
 local reply = {}

@@ -10,21 +10,22 @@ local before = head_of_partition()
 local name, verb = ARGV[1], ARGV[2]
 local lane = lane_of(name)
 if verb == 'pause' then
-  set(lane, 'x', 1)
+  set(lane, LANE.paused, 1)
 elseif verb == 'resume' then
-  for _, field in ipairs({ 'x', 'u', 's', 'o', 'q', 'w', 'r', 'v', 'p' }) do set(lane, field, nil) end
+  for _, field in ipairs({ LANE.paused, LANE.heldUntil, LANE.failures, LANE.openings, LANE.denials,
+    LANE.failingSince, LANE.factor, LANE.slowUntil, LANE.parked }) do set(lane, field, nil) end
 else
   -- What the old limit has put off is free again; what is in flight still counts.
-  for _, field in ipairs({ 't', 'n', 'p' }) do set(lane, field, nil) end
+  for _, field in ipairs({ LANE.arrival, LANE.notBefore, LANE.parked }) do set(lane, field, nil) end
   local isDefault = verb == 'default'
-  set(lane, 'i', not isDefault and tonumber(ARGV[3]) or nil)
-  set(lane, 'b', not isDefault and tonumber(ARGV[4]) or nil)
-  set(lane, 'm', not isDefault and tonumber(ARGV[5]) or nil)
+  set(lane, LANE.intervalUs, not isDefault and tonumber(ARGV[3]) or nil)
+  set(lane, LANE.burst, not isDefault and tonumber(ARGV[4]) or nil)
+  set(lane, LANE.inFlightMax, not isDefault and tonumber(ARGV[5]) or nil)
 end
-if lane.x or lane.i then
-  redis.call('SADD', key('k'), name)
+if lane.paused or lane.intervalUs then
+  redis.call('SADD', key(KEY.lanesWithSettings), name)
 else
-  redis.call('SREM', key('k'), name)
+  redis.call('SREM', key(KEY.lanesWithSettings), name)
 end
 rescore(lane)
 save_lanes(now)

@@ -13,9 +13,10 @@ local before = head_of_partition()
 local found = {}
 for at = 1, #ARGV, 9 do
   local id = ARGV[at]
-  local w = redis.call('HMGET', key('w', id), 's', 'c', 'n', 'q', 'x', 'l', 'i', 'r')
+  local w = redis.call('HMGET', key(KEY.item, id), ITEM.source, ITEM.closed, ITEM.run, ITEM.seq,
+    ITEM.deadline, ITEM.lane, ITEM.facts, ITEM.reopenedSeq)
   if w[1] and w[1] ~= ARGV[at + 1] then
-    return redis.error_reply('IDCLASH ' .. id .. ' is the id of another source')
+    return redis.error_reply(ERROR.idClash .. ' ' .. id .. ' is the id of another source')
   end
   found[at] = w
 end
@@ -33,7 +34,7 @@ local function merged(old, new)
 end
 
 -- How far a watch goes (see WatchRecord): of two requests the farther holds.
-local REACH = { l = 1, f = 3 }
+local REACH = { [GOAL.leftPending] = 1, [GOAL.final] = 3 }
 local function farther(old, new)
   local was, asked = string.match(old, '|(%a)$'), string.match(new, '|(%a)$')
   if (REACH[asked] or 2) <= (REACH[was] or 2) then return old end
@@ -47,52 +48,58 @@ for at = 1, #ARGV, 9 do
   local notify, secret, metadata = ARGV[at + 5], ARGV[at + 6], ARGV[at + 7]
   local charge = ARGV[at + 8]
   local w = found[at]
-  local item = key('w', id)
+  local item = key(KEY.item, id)
   -- The same source twice in one batch: the second joins the first.
-  if done[id] then w = redis.call('HMGET', item, 's', 'c', 'n', 'q', 'x', 'l', 'i', 'r') end
+  if done[id] then
+    w = redis.call('HMGET', item, ITEM.source, ITEM.closed, ITEM.run, ITEM.seq,
+      ITEM.deadline, ITEM.lane, ITEM.facts, ITEM.reopenedSeq)
+  end
 
-  local run, seq, outcome = tonumber(w[3] or 0), tonumber(w[4] or 0), 'joined'
+  local run, seq, outcome = tonumber(w[3] or 0), tonumber(w[4] or 0), OUTCOME.joined
   if not w[1] or w[2] then
-    outcome = w[1] and 'restarted' or 'created'
+    outcome = w[1] and OUTCOME.restarted or OUTCOME.created
     run = run + 1
-    local values = { 's', source, 'i', facts, 'l', lane, 'b', int(wall), 'x', int(deadline), 'n', run }
+    local values = { ITEM.source, source, ITEM.facts, facts, ITEM.lane, lane, ITEM.began, int(wall),
+      ITEM.deadline, int(deadline), ITEM.run, run }
     if secret ~= '' or charge ~= '' then
-      values[#values + 1] = 'e'
+      values[#values + 1] = ITEM.hasLong
       values[#values + 1] = charge ~= '' and 2 or 1
     end
     redis.call('HSET', item, unpack(values))
     if w[1] then
-      redis.call('HDEL', item, 'c', 'h', 'v', 'y', 'z', 'j', 'r')
-      if secret == '' and charge == '' then redis.call('HDEL', item, 'e') end
-      redis.call('DEL', key('o', id))
-      redis.call('ZREM', key('h'), id)
-      redis.call('ZREM', key('x'), id)
+      redis.call('HDEL', item, ITEM.closed, ITEM.hinted, ITEM.state, ITEM.hasError, ITEM.formerCrashes,
+        ITEM.crashes, ITEM.reopenedSeq)
+      if secret == '' and charge == '' then redis.call('HDEL', item, ITEM.hasLong) end
+      redis.call('DEL', key(KEY.long, id))
+      redis.call('ZREM', key(KEY.closed), id)
+      redis.call('ZREM', key(KEY.quarantine), id)
     end
     places[lane] = places[lane] or {}
     local list = places[lane]
     list[#list + 1] = int(now)
     list[#list + 1] = id
-    if notify ~= '' then redis.call('HSET', key('o', id), 'n', notify) end
+    if notify ~= '' then redis.call('HSET', key(KEY.long, id), LONG.notify, notify) end
   else
     -- It stays in the lane it is in, whatever this request calls it.
     lane = w[6]
-    if deadline > tonumber(w[5]) then redis.call('HSET', item, 'x', int(deadline)) end
+    if deadline > tonumber(w[5]) then redis.call('HSET', item, ITEM.deadline, int(deadline)) end
     -- It is no longer there for a hint's news alone.
-    if w[8] then redis.call('HDEL', item, 'r') end
+    if w[8] then redis.call('HDEL', item, ITEM.reopenedSeq) end
     local reach = farther(w[7], facts)
-    if reach ~= w[7] then redis.call('HSET', item, 'i', reach) end
+    if reach ~= w[7] then redis.call('HSET', item, ITEM.facts, reach) end
     if notify ~= '' then
-      redis.call('HSET', key('o', id), 'n', merged(redis.call('HGET', key('o', id), 'n'), notify))
+      redis.call('HSET', key(KEY.long, id), LONG.notify,
+        merged(redis.call('HGET', key(KEY.long, id), LONG.notify), notify))
     end
     -- The first order to charge holds: a second one must not change what its key stands for. An
     -- order to charge nothing has no key, and gives way.
-    if redis.call('HGET', item, 'e') == '2'
-      and (charge == 'false' or redis.call('HGET', key('o', id), 'k') ~= 'false') then
+    if redis.call('HGET', item, ITEM.hasLong) == '2'
+      and (charge == 'false' or redis.call('HGET', key(KEY.long, id), LONG.charge) ~= 'false') then
       charge = ''
     elseif secret ~= '' or charge ~= '' then
-      redis.call('HSET', item, 'e', charge ~= '' and 2 or 1)
+      redis.call('HSET', item, ITEM.hasLong, charge ~= '' and 2 or 1)
     end
-    local lease = redis.call('HGET', key('f'), id)
+    local lease = redis.call('HGET', key(KEY.leases), id)
     if lease then
       mark_lease(id, lease)
     elseif tonumber(redis.call('ZSCORE', key(REST, lane), id)
@@ -100,14 +107,14 @@ for at = 1, #ARGV, 9 do
       make_due(id, lane, now)
     end
   end
-  if metadata ~= '' then redis.call('HSET', key('o', id), 'm', metadata) end
-  if secret ~= '' then redis.call('HSET', key('o', id), 'p', secret) end
-  if charge ~= '' then redis.call('HSET', key('o', id), 'k', charge) end
+  if metadata ~= '' then redis.call('HSET', key(KEY.long, id), LONG.metadata, metadata) end
+  if secret ~= '' then redis.call('HSET', key(KEY.long, id), LONG.private, secret) end
+  if charge ~= '' then redis.call('HSET', key(KEY.long, id), LONG.charge, charge) end
   done[id] = true
   replies[#replies + 1] = { outcome, run, seq }
 end
 -- What was joined may have written nothing: here is something that replicas can be waited for with.
-if not next(places) then redis.call('HSET', KEYS[1], 'joined', int(now)) end
+if not next(places) then redis.call('HSET', KEYS[1], META.joined, int(now)) end
 for lane, list in pairs(places) do add_to_wheel(lane, URGENT, list) end
 save_lanes(now)
 wake_if_earlier(before)

@@ -8,14 +8,14 @@
 -- COST     five reads, O(log n)
 local id = ARGV[1]
 local now, _, back = clocks()
-local w = redis.call('HMGET', key('w', id), 's', 'l', 'c', 'j')
+local w = redis.call('HMGET', key(KEY.item, id), ITEM.source, ITEM.lane, ITEM.closed, ITEM.crashes)
 if not w[1] then return {} end
 local lane, crashes = w[2], w[4] or 0
 if w[3] then return { lane, crashes, 'closed', w[3] } end
-local lease = redis.call('HGET', key('f'), id)
+local lease = redis.call('HGET', key(KEY.leases), id)
 if lease then
   local _, owner = unpack_lease(lease)
-  local ends = tonumber(redis.call('ZSCORE', key('r'), id) or back)
+  local ends = tonumber(redis.call('ZSCORE', key(KEY.leaseEnds), id) or back)
   return { lane, crashes, 'leased', owner, int(ends - back) }
 end
 local due, wheel = redis.call('ZSCORE', key(URGENT, lane), id), URGENT

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Makes an open item due now; one that is leased becomes due right after its commit. One that was
 -- closed without an answer is opened again, as it was and with the span it had at first: a new run,
--- which remembers in `r` what had been recorded before it.
+-- which remembers the seq that had been recorded before it.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     id
@@ -10,20 +10,22 @@
 local now, wall = clocks()
 local before = head_of_partition()
 local id = ARGV[1]
-local item = key('w', id)
-local w = redis.call('HMGET', item, 's', 'c', 'l', 'b', 'x', 'n', 'q')
+local item = key(KEY.item, id)
+local w = redis.call('HMGET', item, ITEM.source, ITEM.closed, ITEM.lane, ITEM.began, ITEM.deadline,
+  ITEM.run, ITEM.seq)
 if not w[1] then return 0 end
 if w[2] then
   -- See ClosedReason.swift.
-  if w[2] ~= 'expired' and w[2] ~= 'gone' then return 0 end
+  if w[2] ~= CLOSED.expired and w[2] ~= CLOSED.gone then return 0 end
   local span = tonumber(w[5] or 0) - tonumber(w[4] or 0)
-  redis.call('HSET', item, 'b', int(wall), 'x', int(wall + span), 'n', int(w[6] + 1), 'r', w[7] or 0)
-  redis.call('HDEL', item, 'c', 'y', 'j')
-  redis.call('HDEL', key('o', id), 'y')
-  redis.call('ZREM', key('h'), id)
+  redis.call('HSET', item, ITEM.began, int(wall), ITEM.deadline, int(wall + span),
+    ITEM.run, int(w[6] + 1), ITEM.reopenedSeq, w[7] or 0)
+  redis.call('HDEL', item, ITEM.closed, ITEM.hasError, ITEM.crashes)
+  redis.call('HDEL', key(KEY.long, id), LONG.error)
+  redis.call('ZREM', key(KEY.closed), id)
 end
-redis.call('HSET', item, 'h', int(wall))
-local lease = redis.call('HGET', key('f'), id)
+redis.call('HSET', item, ITEM.hinted, int(wall))
+local lease = redis.call('HGET', key(KEY.leases), id)
 if lease then
   mark_lease(id, lease)
 else

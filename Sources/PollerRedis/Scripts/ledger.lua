@@ -10,7 +10,7 @@
 -- COST     one INFO of a section, a read and a write
 local history = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or ''
 if history ~= '' and ARGV[1] == history then
-  redis.call('HSET', KEYS[1], 'history', history, 'whole', ARGV[2])
+  redis.call('HSET', KEYS[1], META.history, history, META.whole, ARGV[2])
 end
-local noted = redis.call('HMGET', KEYS[1], 'history', 'whole')
+local noted = redis.call('HMGET', KEYS[1], META.history, META.whole)
 return { history, noted[1] or '', noted[2] or '0' }

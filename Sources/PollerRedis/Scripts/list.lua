@@ -37,7 +37,7 @@ local function page(set, filter)
       if not isSeen then
         if #ids >= limit or looks <= 0 then return false end
         looks = looks - 1
-        if not filter or redis.call('HGET', key('w', id), 'l') == filter then ids[#ids + 1] = id end
+        if not filter or redis.call('HGET', key(KEY.item, id), ITEM.lane) == filter then ids[#ids + 1] = id end
         score, last = part[at + 1], id
       end
     end
@@ -47,11 +47,11 @@ local function page(set, filter)
 end
 
 local filter = only ~= '' and only or nil
-if phase == 'r' then
-  if not page(key('r'), filter) then return { ids, 'r', '', score, last } end
-  phase, lane, score, last = 'z', '', '', ''
+if phase == KEY.leaseEnds then
+  if not page(key(KEY.leaseEnds), filter) then return { ids, KEY.leaseEnds, '', score, last } end
+  phase, lane, score, last = KEY.rest, '', '', ''
 end
-if phase ~= 'z' then
+if phase ~= KEY.rest then
   if not page(key(phase), filter) then return { ids, phase, '', score, last } end
   return { ids, '', '', '', '' }
 end
@@ -62,17 +62,17 @@ local name, wheel = string.sub(lane, 1, -2), string.sub(lane, -1)
 local names = { only }
 if only == '' then
   local from = lane == '' and '-' or '[' .. name
-  names = redis.call('ZRANGE', key('s'), from, '+', 'BYLEX', 'LIMIT', 0, limit + 100)
+  names = redis.call('ZRANGE', key(KEY.occupiedLanes), from, '+', 'BYLEX', 'LIMIT', 0, limit + 100)
 end
 for _, at in ipairs(names) do
   for _, next_wheel in ipairs({ URGENT, REST }) do
     if at ~= name or next_wheel >= wheel then
       if at ~= name or next_wheel ~= wheel then name, wheel, score, last = at, next_wheel, '', '' end
       looks = looks - 1
-      if not page(key(wheel, name)) then return { ids, 'z', name .. wheel, score, last } end
+      if not page(key(wheel, name)) then return { ids, KEY.rest, name .. wheel, score, last } end
     end
   end
 end
 if #names < limit + 100 then return { ids, '', '', '', '' } end
 -- Behind the last lane: a name with a zero byte is the next there can be.
-return { ids, 'z', name .. '\0' .. URGENT, '', '' }
+return { ids, KEY.rest, name .. '\0' .. URGENT, '', '' }

@@ -5,8 +5,8 @@
 -- ARGV     id, seq, most events
 -- RETURNS  the events, oldest first
 -- COST     three reads
-local log = key('l', ARGV[1])
-local newest = tonumber(redis.call('HGET', key('w', ARGV[1]), 'q') or 0)
+local log = key(KEY.log, ARGV[1])
+local newest = tonumber(redis.call('HGET', key(KEY.item, ARGV[1]), ITEM.seq) or 0)
 local behind = math.max(newest - tonumber(ARGV[2]), 0)
 local first = math.max(redis.call('LLEN', log) - behind, 0)
 return redis.call('LRANGE', log, int(first), int(first + tonumber(ARGV[3]) - 1))

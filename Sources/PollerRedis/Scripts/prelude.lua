@@ -5,6 +5,9 @@
 -- the wall clock and what that has ever been set `back`, as the claims have seen it. Callers are told
 -- wall clock times alone, so that a time of the queue is told less `back`.
 --
+-- Names in capitals (`ITEM.deadline`) and what is read of a lane (`lane.heldUntil`) are
+-- StoreSchema.swift's, which puts what is stored in their places before Redis sees a script.
+--
 -- KEYS[1] is always the partition's meta key, `<namespace>m{<partition>}`; every other key is
 -- made from it, so that all of a script's keys are in one slot of a Redis Cluster.
 
@@ -14,7 +17,7 @@ local function clock() local t = redis.call('TIME') return t[1] * 1000 + math.fl
 -- The queue's clock and the wall clock, ms, and what is between them.
 local function clocks()
   local wall = clock()
-  local m = redis.call('HMGET', KEYS[1], 'back', 'seen')
+  local m = redis.call('HMGET', KEYS[1], META.back, META.seen)
   local back = math.max(tonumber(m[1] or 0), tonumber(m[2] or 0) - wall)
   return wall + back, wall, back
 end
@@ -29,7 +32,7 @@ local GAPS_MEMORY = 7776000000
 -- made nothing older: a clock that was set forward by a month must not make us forget a month.
 local function older_than(span)
   local wall = clock()
-  local m = redis.call('HMGET', KEYS[1], 'back', 'seen', 'gapend', 'gaps')
+  local m = redis.call('HMGET', KEYS[1], META.back, META.seen, META.gapEnd, META.gapsSum)
   local unseen = wall + tonumber(m[1] or 0) - tonumber(m[2] or math.huge)
   local limit = wall - span
   if unseen > UNSEEN then limit = limit - unseen end
@@ -44,19 +47,18 @@ local function key(kind, name) return N .. kind .. P .. (name or '') end
 local function int(x) return string.format('%.0f', x) end
 
 -- The two wheels of a lane, urgent items and the rest, and the set of ready lanes of each.
-local URGENT, REST = 'u', 'z'
-local READY = { u = 'b', z = 'a' }
+local URGENT, REST = KEY.urgent, KEY.rest
+local READY = { [KEY.urgent] = KEY.readyUrgent, [KEY.rest] = KEY.readyRest }
 -- The fields of a lane that hold its turn in each list: the score it was given when it was served
 -- last, so that a slot given back or a new item does not put it before those that wait.
-local TURN = { u = 'du', z = 'dz' }
+local TURN = { [KEY.urgent] = LANE.urgentTurn, [KEY.rest] = LANE.restTurn }
 local FAILURES_MAX = 10
 -- How long a lane that holds nothing remembers its failures and its slowing, ms; and since when
 -- an endpoint's attempts fail, which may be days between two events.
 local EMPTY_MEMORY, TROUBLE_MEMORY = 3600000, 518400000
 
--- A lease as the partition keeps it in `f`: token, owner, three marks (`k` hinted meanwhile, `y`
--- has an error, `z` has crashed, `-` in their places if not), the wheel it was taken from, due
--- ms, lane. What stands before the marks proves who holds it.
+-- A lease as the partition keeps it: token, owner, three marks (hinted meanwhile, has an error, has
+-- crashed; `-` in their places if not), the wheel it was taken from, due ms, lane. What stands before the marks proves who holds it.
 local function pack_lease(token, owner, marks, wheel, due, lane)
   return token .. ' ' .. owner .. ' ' .. marks .. wheel .. due .. ' ' .. lane
 end
@@ -83,7 +85,7 @@ local function lane_of(name)
   local lane = lanes[name]
   if lane then return lane end
   lane = { changed = {}, rescored = {}, floor = {} }
-  local values = redis.call('HGETALL', key('c', name))
+  local values = redis.call('HGETALL', key(KEY.lane, name))
   for at = 1, #values, 2 do lane[values[at]] = tonumber(values[at + 1]) end
   lanes[name] = lane
   return lane
@@ -115,9 +117,9 @@ end
 -- Gives slots of a lane back; a lane parked for want of one may be claimed from again.
 local function give_back(name, count)
   local lane = lane_of(name)
-  set(lane, 'f', math.max((lane.f or 0) - count, 0))
-  if lane.p then
-    set(lane, 'p', nil)
+  set(lane, LANE.inFlight, math.max((lane.inFlight or 0) - count, 0))
+  if lane.parked then
+    set(lane, LANE.parked, nil)
     rescore(lane)
   end
   lane.rescored[REST] = true
@@ -125,57 +127,58 @@ end
 
 -- What is left of a lane's limits after a `slow`, growing back by 5 % a second.
 local function factor_of(lane, now)
-  if not lane.r then return 1 end
-  return math.min(1, lane.r + 0.05 * math.max(0, now - lane.v) / 1000)
+  if not lane.factor then return 1 end
+  return math.min(1, lane.factor + 0.05 * math.max(0, now - lane.slowUntil) / 1000)
 end
 
 -- When a wheel with an earliest due time is worth a claim, behind those served longer ago.
 local function score_of(lane, wheel, head)
-  return math.max(math.floor(math.max(head, lane.n or 0, lane.u or 0) * 1000), lane[TURN[wheel]] or 0)
+  return math.max(math.floor(math.max(head, lane.notBefore or 0, lane.heldUntil or 0) * 1000),
+    lane[TURN[wheel]] or 0)
 end
 
 -- Stores when a lane is worth a claim: not before its earliest item is due, its limiter allows
 -- one more, nor while it is held; never while all its slots are taken or it is paused (a commit,
 -- the end of a lease or an operator will tell). A lane that holds nothing leaves its sets, and
 -- is forgotten: at once when there is nothing to remember of it, else when that is long over.
--- Those that hold something are also in `s`, by name, so that a list finds its place again.
+-- Those that hold something are also in a list by name, so that a list finds its place again.
 local function save_lanes(now)
-  local ready = { u = {}, z = {} }
+  local ready = { [KEY.urgent] = {}, [KEY.rest] = {} }
   for name, lane in pairs(lanes) do
     local isEmpty = {}
     for wheel in pairs(lane.rescored) do
       local head = tonumber(redis.call('ZRANGE', key(wheel, name), 0, 0, 'WITHSCORES')[2] or '')
       isEmpty[wheel] = not head
-      if not head and (wheel == URGENT or (lane.f or 0) == 0) then
+      if not head and (wheel == URGENT or (lane.inFlight or 0) == 0) then
         redis.call('ZREM', key(READY[wheel]), name)
       else
-        local isParked = not head or lane.x or lane.p
+        local isParked = not head or lane.paused or lane.parked
         local list = ready[wheel]
         list[#list + 1] = isParked and '+inf' or score_of(lane, wheel, head)
         list[#list + 1] = name
       end
     end
-    local isBare = isEmpty[REST] and (lane.f or 0) == 0
+    local isBare = isEmpty[REST] and (lane.inFlight or 0) == 0
       and redis.call('EXISTS', key(URGENT, name)) == 0
-    local isIdle = isBare and not lane.i and not lane.x
-    if isBare and lane.l then
-      redis.call('ZREM', key('s'), name)
-      set(lane, 'l', nil)
-    elseif not isBare and not lane.l and next(lane.rescored) then
-      redis.call('ZADD', key('s'), 0, name)
-      set(lane, 'l', 1)
+    local isIdle = isBare and not lane.intervalUs and not lane.paused
+    if isBare and lane.listed then
+      redis.call('ZREM', key(KEY.occupiedLanes), name)
+      set(lane, LANE.listed, nil)
+    elseif not isBare and not lane.listed and next(lane.rescored) then
+      redis.call('ZADD', key(KEY.occupiedLanes), 0, name)
+      set(lane, LANE.listed, 1)
     end
-    local remembers = math.max(lane.t or 0, lane.u or 0)
-    if isIdle and remembers <= now and (lane.s or 0) == 0 and not lane.w
+    local remembers = math.max(lane.arrival or 0, lane.heldUntil or 0)
+    if isIdle and remembers <= now and (lane.failures or 0) == 0 and not lane.failingSince
       and factor_of(lane, now) == 1 then
-      redis.call('DEL', key('c', name))
+      redis.call('DEL', key(KEY.lane, name))
       lanes[name] = nil
     else
       if isIdle then
-        set(lane, 'e', 1)
-      elseif lane.e then
-        set(lane, 'e', nil)
-        redis.call('PERSIST', key('c', name))
+        set(lane, LANE.empty, 1)
+      elseif lane.empty then
+        set(lane, LANE.empty, nil)
+        redis.call('PERSIST', key(KEY.lane, name))
       end
       local values, gone = {}, {}
       for field in pairs(lane.changed) do
@@ -186,11 +189,11 @@ local function save_lanes(now)
           gone[#gone + 1] = field
         end
       end
-      if #values > 0 then redis.call('HSET', key('c', name), unpack(values)) end
-      if #gone > 0 then redis.call('HDEL', key('c', name), unpack(gone)) end
+      if #values > 0 then redis.call('HSET', key(KEY.lane, name), unpack(values)) end
+      if #gone > 0 then redis.call('HDEL', key(KEY.lane, name), unpack(gone)) end
       if isIdle then
-        local memory = lane.w and TROUBLE_MEMORY or EMPTY_MEMORY
-        redis.call('PEXPIRE', key('c', name), int(math.max(remembers - now, 0) + memory))
+        local memory = lane.failingSince and TROUBLE_MEMORY or EMPTY_MEMORY
+        redis.call('PEXPIRE', key(KEY.lane, name), int(math.max(remembers - now, 0) + memory))
       end
       lane.changed, lane.rescored = {}, {}
     end
@@ -202,15 +205,15 @@ end
 local function wake_if_earlier(before)
   local after = head_of_partition()
   if after and (not before or after < before) then
-    redis.call('PUBLISH', N .. 'wake', string.match(P, '%d+'))
+    redis.call('PUBLISH', N .. CHANNEL.wake, string.match(P, '%d+'))
   end
 end
 
 -- Makes a leased item due right after its lease, in the urgent wheel.
 local function mark_lease(id, lease)
   local token, owner, marks, wheel, due, lane = unpack_lease(lease)
-  marks = 'k' .. string.sub(marks, 2)
-  redis.call('HSET', key('f'), id, pack_lease(token, owner, marks, wheel, due, lane))
+  marks = MARK.hinted .. string.sub(marks, 2)
+  redis.call('HSET', key(KEY.leases), id, pack_lease(token, owner, marks, wheel, due, lane))
 end
 
 -- Makes a waiting item due now at the latest, in the urgent wheel.
@@ -229,17 +232,17 @@ end
 -- Records an event: in the outbox, in the item's own log, and to those who listen right now.
 -- The stream comes first: it is the write that can fail.
 local function record(id, seq, json, channel)
-  local notify = redis.call('HGET', key('o', id), 'n') or ''
-  redis.call('XADD', key('e'), '*', 'i', id, 'e', json, 'n', notify)
-  redis.call('RPUSH', key('l', id), json)
-  redis.call('LTRIM', key('l', id), -100, -1)
-  redis.call('HSET', key('w', id), 'q', seq)
+  local notify = redis.call('HGET', key(KEY.long, id), LONG.notify) or ''
+  redis.call('XADD', key(KEY.outbox), '*', ENTRY.item, id, ENTRY.event, json, ENTRY.notify, notify)
+  redis.call('RPUSH', key(KEY.log, id), json)
+  redis.call('LTRIM', key(KEY.log, id), -100, -1)
+  redis.call('HSET', key(KEY.item, id), ITEM.seq, seq)
   redis.call('PUBLISH', channel, json)
 end
 
 -- Adds a line to the item's log of attempts, which outlives its newest line by some ms.
 local function note(id, line, ms)
-  local log = key('y', id)
+  local log = key(KEY.attempts, id)
   if redis.call('RPUSH', log, line) > 20 then redis.call('LPOP', log) end
   redis.call('PEXPIRE', log, ms)
 end

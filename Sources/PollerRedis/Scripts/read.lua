@@ -7,14 +7,14 @@
 --          the first two are flat lists of field and value
 -- COST     six reads
 local id = ARGV[1]
-local w = redis.call('HGETALL', key('w', id))
+local w = redis.call('HGETALL', key(KEY.item, id))
 if #w == 0 then return {} end
-local lane = redis.call('HGET', key('w', id), 'l')
+local lane = redis.call('HGET', key(KEY.item, id), ITEM.lane)
 local due = redis.call('ZSCORE', key(URGENT, lane), id) or redis.call('ZSCORE', key(REST, lane), id)
 local _, _, back = clocks()
 return {
   w,
-  redis.call('HGETALL', key('o', id)),
-  redis.call('LINDEX', key('l', id), -1) or '',
+  redis.call('HGETALL', key(KEY.long, id)),
+  redis.call('LINDEX', key(KEY.log, id), -1) or '',
   due and int(due - back) or '',
 }

@@ -4,7 +4,7 @@
 -- KEYS[1]  meta key of the partition
 -- RETURNS  ms, by the ids of the outbox: of the oldest entry that is not acknowledged, or now
 -- COST     four reads
-local stream, group = key('e'), 'notifier'
+local stream, group = key(KEY.outbox), GROUP.notifier
 if redis.call('EXISTS', stream) == 0 then return int(clock()) end
 local function facts_of(flat)
   local facts = {}

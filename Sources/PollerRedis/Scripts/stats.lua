@@ -10,8 +10,8 @@
 local now, _, back = clocks()
 local first, count = tonumber(ARGV[1]), tonumber(ARGV[2])
 local waiting, overdue, oldest, paused, held, open = 0, 0, nil, 0, 0, 0
-local total = redis.call('ZCARD', key('s'))
-for _, name in ipairs(redis.call('ZRANGE', key('s'), first, first + count - 1)) do
+local total = redis.call('ZCARD', key(KEY.occupiedLanes))
+for _, name in ipairs(redis.call('ZRANGE', key(KEY.occupiedLanes), first, first + count - 1)) do
   local lane = lane_of(name)
   for wheel in pairs(READY) do
     local size = redis.call('ZCARD', key(wheel, name))
@@ -22,24 +22,24 @@ for _, name in ipairs(redis.call('ZRANGE', key('s'), first, first + count - 1)) 
       if not oldest or head < oldest then oldest = head end
     end
   end
-  if lane.x then paused = paused + 1 end
-  if (lane.u or 0) > now then held = held + 1 end
-  if (lane.s or 0) >= FAILURES_MAX then open = open + 1 end
+  if lane.paused then paused = paused + 1 end
+  if (lane.heldUntil or 0) > now then held = held + 1 end
+  if (lane.failures or 0) >= FAILURES_MAX then open = open + 1 end
 end
 local following = first + count < total and first + count or -1
 local numbers = { 0, 0, 0, 0, 0 }
 if first == 0 then
-  local entries, behind = redis.call('XLEN', key('e')), 0
+  local entries, behind = redis.call('XLEN', key(KEY.outbox)), 0
   if entries > 0 then
     behind = entries
-    for _, group in ipairs(redis.call('XINFO', 'GROUPS', key('e'))) do
+    for _, group in ipairs(redis.call('XINFO', 'GROUPS', key(KEY.outbox))) do
       local facts = {}
       for at = 1, #group, 2 do facts[group[at]] = group[at + 1] end
-      if facts['name'] == 'notifier' then behind = (facts['lag'] or 0) + facts['pending'] end
+      if facts['name'] == GROUP.notifier then behind = (facts['lag'] or 0) + facts['pending'] end
     end
   end
-  numbers = { redis.call('ZCARD', key('r')), redis.call('ZCARD', key('h')), entries, behind,
-    redis.call('ZCARD', key('x')) }
+  numbers = { redis.call('ZCARD', key(KEY.leaseEnds)), redis.call('ZCARD', key(KEY.closed)), entries, behind,
+    redis.call('ZCARD', key(KEY.quarantine)) }
 end
 return { waiting, overdue, numbers[1], numbers[2], numbers[3], numbers[4],
   first == 0 and total or 0, numbers[5], oldest and int(oldest - back) or '-1', paused, held, open,

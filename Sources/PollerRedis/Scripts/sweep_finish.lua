@@ -9,16 +9,16 @@
 -- COST     O(events), two writes and one for those judged
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
-if redis.call('HGET', KEYS[1], 'o') ~= ARGV[1] then return -1 end
+if redis.call('HGET', KEYS[1], SWEEP.owner) ~= ARGV[1] then return -1 end
 local due = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now - ARGV[5], 'LIMIT', 0, 500)
 local missed = 0
 for _, id in ipairs(due) do
   if redis.call('EXISTS', ARGV[6] .. id) == 0 then missed = missed + 1 end
 end
 local function int(x) return string.format('%.0f', x) end
-redis.call('HSET', KEYS[1], 'c', ARGV[2], 'd', int(now + ARGV[4]), 'p', ARGV[4])
-redis.call('HDEL', KEYS[1], 'o', 'u')
-if ARGV[3] == '1' then redis.call('HSET', KEYS[1], 't', int(now)) end
+redis.call('HSET', KEYS[1], SWEEP.cursor, ARGV[2], SWEEP.due, int(now + ARGV[4]), SWEEP.pause, ARGV[4])
+redis.call('HDEL', KEYS[1], SWEEP.owner, SWEEP.heldUntil)
+if ARGV[3] == '1' then redis.call('HSET', KEYS[1], SWEEP.caughtUp, int(now)) end
 if #due > 0 then redis.call('ZREM', KEYS[2], unpack(due)) end
 if #ARGV > 6 then
   local new = {}

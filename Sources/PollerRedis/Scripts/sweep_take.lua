@@ -1,14 +1,14 @@
 #!lua flags=allow-oom
 -- Takes an account's sweep when it is due and nobody else has it.
 --
--- KEYS[1]  the account's sweep: hash `o` owner, `u` until ms, `d` due ms, `c` cursor, `t` caught up ms,
---          `p` pause to `d` ms
+-- KEYS[1]  the account's sweep, a hash (SWEEP)
 -- ARGV     owner, span ms
 -- RETURNS  {1 when it is ours, cursor, caught up ms or '', now ms}
 -- COST     at most one write
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
-local f = redis.call('HMGET', KEYS[1], 'o', 'u', 'd', 'c', 't', 'p')
+local f = redis.call('HMGET', KEYS[1], SWEEP.owner, SWEEP.heldUntil, SWEEP.due, SWEEP.cursor, SWEEP.caughtUp,
+  SWEEP.pause)
 -- Nobody takes a sweep for so long, ms; nor does a pause of an earlier release last longer.
 local SPAN_MAX, PAUSE_MAX = 300000, 3600000
 -- Farther ahead than anybody could have set them, the clock was set back since.
@@ -17,6 +17,6 @@ local is_held = f[1] and f[1] ~= ARGV[1] and is_ahead(f[2], SPAN_MAX)
 local ours = 0
 if not is_held and not is_ahead(f[3], f[6] or PAUSE_MAX) then
   ours = 1
-  redis.call('HSET', KEYS[1], 'o', ARGV[1], 'u', string.format('%.0f', now + ARGV[2]))
+  redis.call('HSET', KEYS[1], SWEEP.owner, ARGV[1], SWEEP.heldUntil, string.format('%.0f', now + ARGV[2]))
 end
 return { ours, f[4] or '', f[5] or '', now }

@@ -5,7 +5,7 @@
 -- ARGV     retention ms
 -- RETURNS  how many were dropped
 -- COST     O(dropped)
-local stream = key('e')
+local stream = key(KEY.outbox)
 if redis.call('EXISTS', stream) == 0 then return 0 end
 
 -- `<ms>-<n>` as two numbers: ids do not compare as strings.
@@ -38,5 +38,5 @@ for _, group in ipairs(groups) do
 end
 local newest = redis.call('XREVRANGE', stream, '(' .. keep, '-', 'COUNT', 1)[1]
 if not newest then return 0 end
-redis.call('HSET', KEYS[1], 'trimmed', newest[1])
+redis.call('HSET', KEYS[1], META.trimmed, newest[1])
 return redis.call('XTRIM', stream, 'MINID', keep)

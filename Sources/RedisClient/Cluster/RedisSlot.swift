@@ -23,13 +23,20 @@ enum RedisSlot {
         if let open = key.firstIndex(of: UInt8(ascii: "{")) {
             let rest = key[key.index(after: open)...]
             if let close = rest.firstIndex(of: UInt8(ascii: "}")), close != rest.startIndex {
-                return Int(checksum(rest[..<close])) % count
+                return Int(CRC16.checksum(rest[..<close])) % count
             }
         }
-        return Int(checksum(key)) % count
+        return Int(CRC16.checksum(key)) % count
     }
+}
 
-    private static func checksum(_ bytes: some Sequence<UInt8>) -> UInt16 {
+/// CRC16-XMODEM, the checksum that Redis Cluster maps keys to slots with; also what maps lanes to
+/// partitions.
+///
+/// *Source*: the Redis Cluster specification, appendix A: polynomial 0x1021, initial value 0.
+package enum CRC16 {
+    /// The checksum; `123456789` has 0x31C3.
+    package static func checksum(_ bytes: some Sequence<UInt8>) -> UInt16 {
         var crc: UInt16 = 0
         for byte in bytes { crc = crc << 8 ^ table[Int(UInt8(crc >> 8) ^ byte)] }
         return crc

@@ -31,11 +31,11 @@ struct ConformanceBench: Sendable {
         return value
     }
 
-    /// Fails unless an operation is refused as not understood.
-    func corrupt(_ what: String, _ operation: () async throws -> Void) async throws {
+    /// Fails unless an operation is refused because an event does not follow the last one.
+    func outOfOrder(_ what: String, _ operation: () async throws -> Void) async throws {
         do {
             try await operation()
-        } catch StoreError.corrupt { return }
+        } catch StoreError.outOfOrder { return }
         throw ConformanceFailure(message: "\(what): was not refused")
     }
 

@@ -114,7 +114,7 @@ extension QueueConformance {
                 verdict: .next(after: .zero),
                 change: WatchChange(state: WatchState(attempts: 9), event: event)
             )
-            try await bench.corrupt("event 6 after 0") {
+            try await bench.outOfOrder("event 6 after 0") {
                 _ = try await bench.watches.commit([good, bad])
             }
             for key in keys {

@@ -117,7 +117,7 @@ extension QueueConformance {
             )
             let change = WatchChange(state: WatchState(), event: event)
             let commit = Commit(ref: lease.ref, verdict: .rest, change: change)
-            try await bench.corrupt("event 8 after 0") {
+            try await bench.outOfOrder("event 8 after 0") {
                 _ = try await bench.watches.commit([commit], then: bench.request(home))
             }
             let stats = try await bench.watches.stats()

@@ -47,7 +47,7 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
 
     /// The partition a lane lives in.
     package func partition(of lane: LaneID) -> Int {
-        PartitionNumber.of(lane, count: partitions)
+        lane.partition(of: partitions)
     }
 
     /// What is wrong inside; empty as long as the queue is sound.

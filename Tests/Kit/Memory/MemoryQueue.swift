@@ -1,4 +1,5 @@
 import Poller
+import RedisClient
 
 /// All partitions of an in-memory queue, and the parts of the seams that do not depend on what
 /// is queued.
@@ -20,7 +21,7 @@ struct MemoryQueue<Record: Sendable>: Sendable {
 
     /// The partition a lane lives in.
     func partition(of lane: LaneID) -> Int {
-        PartitionNumber.of(lane, count: partitions.count)
+        lane.partition(of: partitions.count)
     }
 
     /// Takes due items and shows each as its owner wants it.
@@ -128,4 +129,9 @@ struct MemoryQueue<Record: Sendable>: Sendable {
     func stats(now: Timestamp) -> StoreStats {
         partitions.reduce(into: StoreStats()) { $0 += $1.stats(now: now) }
     }
+}
+
+extension LaneID {
+    /// The partition it lives in, the same as in Redis.
+    func partition(of count: Int) -> Int { Int(CRC16.checksum(description.utf8)) % count }
 }

@@ -30,7 +30,7 @@ package final class MemoryStore: WatchStore, Outbox {
                 now: now,
                 check: { record, change throws(StoreError) in
                     guard let event = change.event, event.seq != record.seq + 1 else { return }
-                    throw .corrupt("event \(event.seq) follows \(record.seq) of \(record.key)")
+                    throw .outOfOrder("event \(event.seq) follows \(record.seq) of \(record.key)")
                 },
                 apply: { record, change in
                     record.apply(change)
@@ -117,7 +117,7 @@ package final class MemoryStore: WatchStore, Outbox {
 
     /// The partition a lane lives in.
     package func partition(of lane: LaneID) -> Int {
-        PartitionNumber.of(lane, count: partitions)
+        lane.partition(of: partitions)
     }
 
     /// What is wrong inside; empty as long as the store is sound.

@@ -187,7 +187,7 @@ struct SimulationRun {
             } else {
                 try model.committed(commits, try await harness.watches.commit(commits), now)
             }
-        } catch StoreError.corrupt(let reason) {
+        } catch StoreError.outOfOrder(let reason) {
             guard !isCorrupt else { return }
             throw ConformanceFailure(message: "a good commit was refused: \(reason)")
         }

@@ -64,7 +64,7 @@ struct ExchangeTests {
 
     @Test("one commit that the store cannot take does not spoil the others")
     func poisoned() async {
-        queue.fail([.corrupt("BADSEQ"), .corrupt("BADSEQ")])
+        queue.fail([.outOfOrder("BADSEQ"), .outOfOrder("BADSEQ")])
         let outcome = await visitor.visit(plan(), commits(2, 4, 6))
         #expect(queue.batches == [[2, 4, 6], [2], [4], [6]])
         #expect(outcome.results == [.leaseLost, .done, .done])

@@ -1,0 +1,118 @@
+import Logging
+import NIOCore
+import Poller
+import RedisClient
+
+/// The partitions of one queue in Redis: runs scripts in them and listens to their news.
+struct RedisPartitions: Sendable {
+    /// The most items a script gets in one call: 256 enqueues are about 4 ms of Redis.
+    static let chunk = 256
+
+    let client: RedisClient
+    let keys: Keys
+    let scripts: Scripts
+    let logger: Logger
+    /// How many replicas must have what is accepted or about to be told; nil asks none.
+    let durability: RedisDurability?
+
+    /// Runs a script in a partition.
+    ///
+    /// With `isDurable` it returns once as many replicas as ``durability`` asks for have what the
+    /// script wrote, waiting on the connection that wrote it; it must write something whatever it
+    /// finds. Too few in time are ``StoreError/unavailable(_:)``: repeating is harmless.
+    func run(
+        _ script: RedisScript,
+        partition: Int,
+        _ arguments: [RedisArgument],
+        isDurable: Bool = false
+    ) async throws(StoreError) -> RedisValue {
+        let declared = keys.declared(partition)
+        do throws(RedisError) {
+            guard isDurable, let durability else {
+                return try await client.eval(script, keys: declared, arguments: arguments)
+            }
+            let written = try await client.eval(
+                script,
+                keys: declared,
+                arguments: arguments,
+                waitFor: durability
+            )
+            guard written.replicas >= durability.replicas else {
+                throw .reply(Self.tooFew(written.replicas, durability))
+            }
+            return written.reply
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// Sends commands that are no scripts, in one go; error replies stay in place.
+    func pipeline(_ commands: [RedisCommand]) async throws(StoreError) -> [RedisValue] {
+        do throws(RedisError) {
+            return try await client.pipeline(commands)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// Sends a command that is no script.
+    func send(_ command: RedisCommand) async throws(StoreError) -> RedisValue {
+        do throws(RedisError) {
+            return try await client.send(command)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// Makes sure that replicas have an outbox entry of a partition that was read.
+    ///
+    /// The server that is waited on must have the entry itself: after a failover it may be another
+    /// than the one that was read from, and its replicas would confirm what it has never had.
+    func confirm(partition: Int, entry id: String) async throws(StoreError) {
+        guard durability != nil else { return }
+        let reply = try await run(
+            scripts.confirm,
+            partition: partition,
+            [.string(id)],
+            isDurable: true
+        )
+        guard reply.int == 1 else {
+            throw .unavailable("what was read is not on this server: a failover has lost it")
+        }
+    }
+
+    /// The error of a write that too few replicas have; repeating it is harmless.
+    private static func tooFew(_ replicas: Int, _ durability: RedisDurability) -> RedisReplyError {
+        let message = "\(replicas) of \(durability.replicas) replicas have it in time; try again"
+        return RedisReplyError(code: "NOREPLICAS", message: message)
+    }
+
+    /// Partitions named on a channel, nil when messages may have been lost.
+    func news(on channel: String) -> AsyncStream<Int?> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: Int?.self,
+            // Beyond this the insurance claim of each second is soon enough.
+            bufferingPolicy: .bufferingNewest(keys.partitions * 4)
+        )
+        let subscription = client.subscribe(channels: [channel])
+        let task = Task {
+            for await event in subscription {
+                switch event {
+                case .message(_, _, let payload):
+                    guard let partition = Int(String(buffer: payload)) else { continue }
+                    continuation.yield(partition)
+                case .subscribed, .gap:
+                    continuation.yield(nil)
+                }
+            }
+            continuation.finish()
+        }
+        // The stream outlives this call, so its feeder cannot live in a task group: it ends
+        // with the stream, whose consumer does live in one.
+        continuation.onTermination = { _ in
+            task.cancel()
+            subscription.cancel()
+        }
+        return stream
+    }
+}

@@ -1,0 +1,299 @@
+// What Swift and the scripts both know about the bytes in Redis, each fact once.
+//
+// Problem: a record is written by Lua and read by Swift, or the other way round, and its fields are
+// single letters, because a million watches carry them: a field of six letters would cost 5 MB more.
+// Letters in two languages drift apart, and nobody can read them.
+//
+// Approach: each letter is a case here, whose name says what it is. Swift uses the cases. Scripts
+// write `ITEM.deadline`, `key(KEY.closed)`, `lane.heldUntil`, and ``ScriptNames/render(_:)`` puts the
+// letters in their places when the program starts. What Redis is sent has no table and no local more
+// than a script with the letters in it, so names cost nothing at run time. A script is valid Lua
+// before and after.
+//
+// Rejected: locals in the prelude (Lua 5.1 takes 200 a function and 60 upvalues, and each use costs);
+// long names in the records (memory, and every store would have to be rewritten).
+//
+// A letter once stored never changes its meaning: releases before and after this one read it.
+
+/// The kinds of keys, `<ns><kind>{p}<name>`; ``Keys`` explains the namespace and the partition.
+enum KeyKind: String, CaseIterable {
+    /// Hash: one item, its short fields (``ItemField``), a listpack. Name: the item's id.
+    case item = "w"
+    /// Hash: an item's long values (``LongField``), only when it has some. Name: the item's id.
+    case long = "o"
+    /// List: an item's own log, its last 100 events. Name: the item's id.
+    case log = "l"
+    /// List: the last 20 attempts of a delivery, for 30 days after the newest. Name: the item's id.
+    case attempts = "y"
+    /// String: how the last replay to an endpoint stands, JSON, for a week. Name: the lane.
+    case replay = "n"
+    /// Zset: the lane's wheel, item → due ms, for those not leased. Name: the lane.
+    case rest = "z"
+    /// Zset: the lane's urgent wheel, likewise. Name: the lane.
+    case urgent = "u"
+    /// Zset: lane → ready time in µs; `+inf` while it is parked or only in flight.
+    case readyRest = "a"
+    /// Zset: lane → ready time of its urgent wheel, likewise.
+    case readyUrgent = "b"
+    /// Zset, all score 0: the lanes that hold something, by name.
+    case occupiedLanes = "s"
+    /// Zset: leases, item → end ms.
+    case leaseEnds = "r"
+    /// Hash: leases, item → token, owner, marks (``LeaseMark``), wheel, due ms, lane, packed.
+    case leases = "f"
+    /// Hash: a lane (``LaneField``). Name: the lane.
+    case lane = "c"
+    /// Set: lanes with settings of their own.
+    case lanesWithSettings = "k"
+    /// Zset: closed items, item → closed ms.
+    case closed = "h"
+    /// Zset: of those, the quarantined, item → closed ms.
+    case quarantine = "x"
+    /// Stream: the outbox (``OutboxField``), read by the group `notifier`.
+    case outbox = "e"
+    /// Hash, in partition 0 only: live processes, owner → end ms and what it says of itself.
+    case members = "p"
+    /// Hash: what the partition knows of itself (``MetaField``).
+    case meta = "m"
+    /// Hash, in partition 0 of the deliveries only: registered endpoints, id → `created ms, updated
+    /// ms, account, JSON`.
+    case endpoints = "g"
+    /// Zset, all score 0: `created ms, id`, the order of endpoints in lists.
+    case endpointOrder = "j"
+    /// Zset: endpoint → version of its last change.
+    case endpointVersions = "v"
+    /// Zset: removed endpoint → version, the newest 1,000.
+    case endpointsRemoved = "t"
+    /// Hash: the registry of endpoints itself (``RegistryField``).
+    case registry = "q"
+    /// String: a request to create an endpoint, `fingerprint, endpoint, version`, for a day. Name:
+    /// the request's key.
+    case endpointRequest = "i"
+}
+
+/// The fields of an item: one byte each.
+enum ItemField: Unicode.Scalar, CaseIterable {
+    /// The upstream's id of the source.
+    case source = "s"
+    /// What never changes, packed (``WatchRecord``, ``DeliveryRecord``).
+    case facts = "i"
+    case lane = "l"
+    /// When this run began, ms.
+    case began = "b"
+    /// When it ends whatever has come of it, ms.
+    case deadline = "x"
+    /// How many times it was begun.
+    case run = "n"
+    /// The number of its last event.
+    case seq = "q"
+    /// What changes with each turn, packed (``WatchRecord``, ``DeliveryRecord``).
+    case state = "v"
+    /// The token of the last lease that was committed, given back or has ended.
+    case token = "g"
+    /// Why it is closed; an open item has no such field.
+    case closed = "c"
+    /// When it was hinted last, ms.
+    case hinted = "h"
+    /// It has long values a lease must bring along: 1 a private one, 2 and an order to charge.
+    case hasLong = "e"
+    /// An error is kept among the long values.
+    case hasError = "y"
+    /// Leases in a row that ended by themselves.
+    case crashes = "j"
+    /// The seq at which a hint opened it again.
+    case reopenedSeq = "r"
+    /// Of a release that kept leases in items: when it was due, ms.
+    case formerDue = "d"
+    /// Of a release that counted crashes differently.
+    case formerCrashes = "z"
+}
+
+/// The fields of an item's long values.
+enum LongField: String, CaseIterable {
+    /// Notify URLs, by newline.
+    case notify = "n"
+    case metadata = "m"
+    /// Client secret of a watch, inline URL of a delivery.
+    case `private` = "p"
+    /// The order to charge.
+    case charge = "k"
+    /// The last error, for operators.
+    case error = "y"
+}
+
+/// The fields of a lane, numbers all.
+enum LaneField: String, CaseIterable {
+    /// Leases of its items.
+    case inFlight = "f"
+    /// GCRA: the theoretical arrival time of the next start, ms.
+    case arrival = "t"
+    /// Its limiter allows no start before, ms.
+    case notBefore = "n"
+    /// Held by a signal or an open circuit until then, ms.
+    case heldUntil = "u"
+    /// Failures in a row; from ten on the circuit is open.
+    case failures = "s"
+    /// How many times the circuit opened without an answer since it was closed.
+    case openings = "o"
+    /// Denials that held it.
+    case denials = "q"
+    /// Of an endpoint: failing since ms, by the wall clock.
+    case failingSince = "w"
+    /// What is left of its limits after a `slow`, at most 1.
+    case factor = "r"
+    /// When ``factor`` begins to grow back, ms.
+    case slowUntil = "v"
+    /// Parked for want of a slot.
+    case parked = "p"
+    /// It is in ``KeyKind/occupiedLanes``.
+    case listed = "l"
+    /// It holds nothing and is forgotten by its TTL.
+    case empty = "e"
+    /// Its turn in the list of the urgent, thousandths of a ms.
+    case urgentTurn = "du"
+    /// Its turn in the list of the rest, likewise.
+    case restTurn = "dz"
+    /// Setting: paused by an operator.
+    case paused = "x"
+    /// Setting: the time between two starts, µs.
+    case intervalUs = "i"
+    /// Setting: starts at once after a pause.
+    case burst = "b"
+    /// Setting: the most leases at a time.
+    case inFlightMax = "m"
+}
+
+/// The fields of a partition's meta hash.
+enum MetaField: String, CaseIterable {
+    /// The newest outbox id ever dropped.
+    case trimmed
+    /// Counts claims, so that every fifth begins with the rest.
+    case turn
+    /// The queue's clock at a claim, at most two seconds ago while there are claims, ms.
+    case seen
+    /// What the queue's clock is ahead of the server's, ms.
+    case back
+    /// The last span that nobody saw pass, ms.
+    case gap
+    /// Its end by the server's clock, ms.
+    case gapEnd = "gapend"
+    /// The sum of all such spans, which fade in 90 days, ms.
+    case gapsSum = "gaps"
+    /// ``KeyKind/occupiedLanes`` is complete.
+    case listed
+    /// Written only so that replicas can be waited for.
+    case joined
+    /// Likewise.
+    case confirmed
+    /// Of deliveries: the server's history that ``whole`` is about.
+    case history
+    /// In that history all marks of events before this instant are there, ms.
+    case whole
+}
+
+/// The fields of an entry of the outbox.
+enum OutboxField: String, CaseIterable {
+    case item = "i"
+    /// The event's JSON.
+    case event = "e"
+    /// Notify URLs, by newline.
+    case notify = "n"
+}
+
+/// The fields of the registry of endpoints.
+enum RegistryField: String, CaseIterable {
+    /// The version of the last change.
+    case version = "v"
+    /// Readers of an older version begin anew.
+    case floor = "f"
+}
+
+/// The fields of an account's sweep.
+enum SweepField: String, CaseIterable {
+    case owner = "o"
+    /// The owner has it until then, ms.
+    case heldUntil = "u"
+    /// When it is due, ms.
+    case due = "d"
+    /// How far it has come: `<ms` since, `=id` after.
+    case cursor = "c"
+    /// When it had caught up last, ms.
+    case caughtUp = "t"
+    /// The pause before ``due``, ms.
+    case pause = "p"
+}
+
+/// The fields of an account's reads, each followed by a day (days since 1970).
+enum UsageField: String, CaseIterable {
+    case reads = "r"
+    case transactions = "t"
+}
+
+/// The marks of a lease, a byte each in this order; `-` where one is not set.
+enum LeaseMark: Unicode.Scalar, CaseIterable {
+    /// Hinted during the lease: due right after it.
+    case hinted = "k"
+    /// The item has an error among its long values.
+    case hasError = "y"
+    /// An earlier lease of the item ended by itself.
+    case crashed = "z"
+}
+
+/// What commit.lua is told to do with an item; in capitals when six more values follow.
+enum VerdictLetter: String, CaseIterable {
+    case next = "n"
+    case close = "c"
+    /// Closed, but not gone: it waits for a mark.
+    case rest = "r"
+}
+
+/// What an attempt says about its lane (``LaneSignal``); in capitals of an endpoint.
+enum SignalLetter: String, CaseIterable {
+    case hold = "h"
+    case slow = "s"
+    case failing = "f"
+    case denied = "d"
+    case stillFailing = "k"
+    case refused = "r"
+}
+
+/// How far a watch goes, where it is not until it is settled; the last of its facts.
+enum GoalLetter: String, CaseIterable {
+    case leftPending = "l"
+    case final = "f"
+}
+
+/// The parts of a delivery's state, in their order.
+enum DeliveryPart: Int, CaseIterable {
+    case cursor
+    case failures
+    case attempts
+    case retryAt
+    case failedSince
+    case escalated
+    case dead
+    case again
+    case told
+    case owed
+}
+
+/// The first word of an error a script answers.
+enum ScriptError: String, CaseIterable {
+    /// An event does not follow the last one: ``StoreError/outOfOrder(_:)``.
+    case outOfOrder = "BADSEQ"
+    /// Another source has this id.
+    case idClash = "IDCLASH"
+}
+
+/// The consumer groups of the outbox.
+enum OutboxGroup: String, CaseIterable {
+    case notifier
+}
+
+/// Where scripts tell others of news; the namespace stands before it, the payload is the partition.
+enum NewsChannel: String, CaseIterable {
+    /// Something became due earlier than workers were told.
+    case wake
+    /// Something was recorded.
+    case recorded
+}

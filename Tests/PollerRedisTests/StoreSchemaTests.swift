@@ -1,0 +1,121 @@
+import Poller
+import RedisClient
+import Testing
+
+@testable import PollerRedis
+
+/// What earlier and later releases read: these bytes never change their meaning.
+@Suite struct StoreSchemaTests {
+    @Test("the kinds of keys are the letters that every release has used")
+    func keys() {
+        #expect(
+            pinned(KeyKind.self) == """
+                item=w long=o log=l attempts=y replay=n rest=z urgent=u readyRest=a readyUrgent=b \
+                occupiedLanes=s leaseEnds=r leases=f lane=c lanesWithSettings=k closed=h \
+                quarantine=x outbox=e members=p meta=m endpoints=g endpointOrder=j \
+                endpointVersions=v endpointsRemoved=t registry=q endpointRequest=i
+                """
+        )
+        let keys = Keys(namespace: "poller:", partitions: 16)
+        #expect(keys.declared(3) == ["poller:m{3}", "poller:never{3}"])
+        #expect(keys.outbox(3) == "poller:e{3}")
+        #expect(keys.attempts(of: "id", 3) == "poller:y{3}id")
+        #expect(keys.registry == "poller:q{0}")
+        #expect(keys.replay(of: "123456789") == "poller:n{3}123456789")
+        #expect(keys.wakeChannel == "poller:wake" && keys.recordedChannel == "poller:recorded")
+        #expect(keys.events(of: "src_1") == "poller:events:src_1")
+    }
+
+    @Test("the fields of records are the letters that every release has used")
+    func fields() {
+        #expect(
+            pinned(ItemField.self) == """
+                source=s facts=i lane=l began=b deadline=x run=n seq=q state=v token=g closed=c \
+                hinted=h hasLong=e hasError=y crashes=j reopenedSeq=r formerDue=d formerCrashes=z
+                """
+        )
+        #expect(pinned(LongField.self) == "notify=n metadata=m private=p charge=k error=y")
+        #expect(
+            pinned(LaneField.self) == """
+                inFlight=f arrival=t notBefore=n heldUntil=u failures=s openings=o denials=q \
+                failingSince=w factor=r slowUntil=v parked=p listed=l empty=e urgentTurn=du \
+                restTurn=dz paused=x intervalUs=i burst=b inFlightMax=m
+                """
+        )
+        #expect(
+            pinned(MetaField.self) == """
+                trimmed=trimmed turn=turn seen=seen back=back gap=gap gapEnd=gapend \
+                gapsSum=gaps listed=listed joined=joined confirmed=confirmed history=history \
+                whole=whole
+                """
+        )
+        #expect(pinned(OutboxField.self) == "item=i event=e notify=n")
+        #expect(pinned(RegistryField.self) == "version=v floor=f")
+        #expect(
+            pinned(SweepField.self) == "owner=o heldUntil=u due=d cursor=c caughtUp=t pause=p"
+        )
+        #expect(pinned(UsageField.self) == "reads=r transactions=t")
+        #expect(pinned(LeaseMark.self) == "hinted=k hasError=y crashed=z")
+        #expect(pinned(GoalLetter.self) == "leftPending=l final=f")
+        #expect(
+            pinned(DeliveryPart.self) == """
+                cursor=0 failures=1 attempts=2 retryAt=3 failedSince=4 escalated=5 dead=6 again=7 \
+                told=8 owed=9
+                """
+        )
+    }
+
+    @Test("a delivery that nobody has tried is what mark.lua begins with")
+    func freshDelivery() {
+        #expect(DeliveryRecord.text(of: DeliveryState()) == "0|0|0|")
+        let state = DeliveryState(
+            cursor: 4,
+            failures: 2,
+            attempts: 9,
+            retryAt: Timestamp(ms: 70),
+            failedSince: Timestamp(ms: 60),
+            escalated: 3,
+            dead: [1, 2],
+            again: [2],
+            told: "abc",
+            owed: [4]
+        )
+        #expect(DeliveryRecord.text(of: state) == "4|2|9|70|60|3|1,2|2|abc|4")
+    }
+
+    @Test("names in scripts become what is stored, and nothing else changes")
+    func rendering() {
+        let script = """
+            #!lua flags=no-writes
+            -- ITEM.deadline in a comment stays, as does lane.heldUntil
+            local w = redis.call('HMGET', key(KEY.item, id), ITEM.deadline, ITEM.token)
+            if lane.heldUntil and string.byte(m) == MARKBYTE.hinted then set(lane, LANE.heldUntil, 1) end
+            local READY = { [KEY.urgent] = KEY.readyUrgent }
+            lane.changed[1], lane_of(w[1]).floor[2] = parts[PART.again], string.lower(CLOSED.dead)
+            """
+        #expect(
+            ScriptNames.render(script) == """
+                #!lua flags=no-writes
+                -- ITEM.deadline in a comment stays, as does lane.heldUntil
+                local w = redis.call('HMGET', key('w', id), 'x', 'g')
+                if lane.u and string.byte(m) == 107 then set(lane, 'u', 1) end
+                local READY = { ['u'] = 'b' }
+                lane.changed[1], lane_of(w[1]).floor[2] = parts[8], string.lower('dead')
+                """
+        )
+    }
+
+    @Test("no script that Redis is sent has a name left in it")
+    func complete() {
+        for script in Scripts.live.all {
+            for line in script.source.split(separator: "\n") where !line.contains("--") {
+                #expect(!line.contains(/\b(KEY|ITEM|LONG|LANE|META|ENTRY|CLOSED|MARK)\.[a-z]/))
+            }
+        }
+    }
+
+    /// Every name with what is stored for it.
+    private func pinned<Name: CaseIterable & RawRepresentable>(_: Name.Type) -> String {
+        Name.allCases.map { "\($0)=\($0.rawValue)" }.joined(separator: " ")
+    }
+}
