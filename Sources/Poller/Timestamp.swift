@@ -59,3 +59,74 @@ extension Timestamp: CustomStringConvertible {
         return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 }
+
+extension Timestamp {
+    /// Reads back what ``description`` wrote, and nothing else: `2026-11-20T09:30:00.125Z`.
+    package init?(rfc3339 text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 24, bytes[4] == 45, bytes[7] == 45, bytes[10] == 84,
+            bytes[13] == 58, bytes[16] == 58, bytes[19] == 46, bytes[23] == 90
+        else { return nil }
+        func number(_ range: Range<Int>) -> Int64? {
+            Int64(String(decoding: bytes[range], as: UTF8.self))
+        }
+        guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
+            let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
+            let fraction = number(20..<23), (1...12).contains(month), (1...31).contains(day)
+        else { return nil }
+        // Howard Hinnant's days_from_civil (public domain).
+        let shiftedYear = month <= 2 ? year - 1 : year
+        let era = shiftedYear / 400
+        let yearOfEra = shiftedYear - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        let days = era * 146_097 + dayOfEra - 719_468
+        ms = ((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + fraction
+        // What is no date (February 30th, 25 o'clock, a sign) reads differently when written.
+        guard description == text else { return nil }
+    }
+}
+
+extension Duration {
+    /// The span in whole milliseconds, cut toward zero.
+    package var ms: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+
+    /// The span in seconds.
+    package var inSeconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
+    }
+
+    /// Reads a span as users write it: `250ms`, `90s`, `5m`, `36h`, `30d`.
+    ///
+    /// - Returns: nil when the text is not digits and one of these units, or is 100 years or more.
+    package init?(text: some StringProtocol) {
+        let units: [(suffix: String, ms: Int64)] = [
+            ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
+        ]
+        for unit in units where text.hasSuffix(unit.suffix) {
+            let digits = text.dropLast(unit.suffix.count)
+            guard !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }) else {
+                continue
+            }
+            guard let count = Int64(digits) else { return nil }
+            let (ms, overflow) = count.multipliedReportingOverflow(by: unit.ms)
+            guard !overflow, ms < 3_155_760_000_000 else { return nil }
+            self = .milliseconds(ms)
+            return
+        }
+        return nil
+    }
+
+    /// The span as users write it, in the largest unit that divides it: `90s`, `5m`, `36h`.
+    package var text: String {
+        let units: [(String, Int64)] = [
+            ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000),
+        ]
+        for (suffix, size) in units where ms >= size && ms % size == 0 {
+            return "\(ms / size)\(suffix)"
+        }
+        return "\(ms)ms"
+    }
+}

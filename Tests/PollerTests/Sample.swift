@@ -1,6 +1,7 @@
 import Logging
 import Poller
 import PollerTesting
+import Synchronization
 
 /// Values that tests begin with and change where it matters.
 enum Sample {
@@ -63,5 +64,24 @@ enum Sample {
             polledAt: VirtualTime.start,
             lag: .zero
         )
+    }
+}
+
+/// A value that a test and the tasks it starts both use.
+final class Shared<Value: Sendable>: Sendable {
+    private let storage: Mutex<Value>
+
+    init(_ value: Value) {
+        storage = Mutex(value)
+    }
+
+    var value: Value { storage.withLock { $0 } }
+
+    func change(_ body: (inout Value) -> Void) {
+        storage.withLock { value in
+            var copy = value
+            body(&copy)
+            value = copy
+        }
     }
 }

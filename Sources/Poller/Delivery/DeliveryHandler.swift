@@ -86,15 +86,15 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
             schedule: own?.schedule(standard: channel.schedule) ?? channel.schedule,
             notifyBy: fallbacks == nil ? nil : target.endpoint?.notifyBy?.within
         )
-        let concluding = DeliveryConcluding(leased, pending, target, decider, logger)
+        let turn = DeliveryTurn(leased, pending, target, decider, logger)
         if leased.lease.crashes >= Lease<Delivery>.poisonAt {
             let why = "\(leased.lease.crashes) notifiers in a row ended without a word on it"
             return await told(
-                concluding.conclude(.rejected(why, .poison), began: leased.now),
+                turn.conclude(.rejected(why, .poison), began: leased.now),
                 target
             )
         }
-        if let unsent = concluding.outlived() { return await told(unsent, target) }
+        if let unsent = turn.outlived() { return await told(unsent, target) }
         let timeout = target.endpoint?.timeout ?? channel.timeout
         // After a stall somebody else may hold it before this attempt could end: give it back.
         guard leased.remaining > timeout else { return nil }
@@ -108,12 +108,12 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         if result.phases.totalMs == nil { result.phases.totalMs = Int((leased.now - began).ms) }
         if Task.isCancelled, result.outcome != .delivered { return nil }
         if channel is MissingChannel {
-            return await told(concluding.conclude(result, began: began), target).leftToOthers
+            return await told(turn.conclude(result, began: began), target).leftToOthers
         }
         if let endpoint = target.endpoint {
             await health?.record(result, of: endpoint, leased.lease.trouble, now: leased.now)
         }
-        return await told(concluding.conclude(result, began: began), target)
+        return await told(turn.conclude(result, began: began), target)
     }
 
     /// What is recorded, once the fallback endpoint is marked where it is to be told.
@@ -122,7 +122,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
     /// cannot be stored, mostly because somebody tells the fallback something right now, the
     /// attempt is recorded all the same, and the call is owed.
     private func told(
-        _ conclusion: DeliveryConcluding.Conclusion,
+        _ conclusion: DeliveryTurn.Conclusion,
         _ target: DeliveryTarget
     ) async -> Decision<DeliveryChange> {
         guard let event = conclusion.escalates, let fallback = target.endpoint?.notifyBy?.fallback

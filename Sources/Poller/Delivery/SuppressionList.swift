@@ -1,3 +1,5 @@
+import Crypto
+
 /// Knows who must not be sent mail any more.
 package protocol SuppressionList: Sendable {
     /// Why nothing is sent to a recipient on behalf of an account; nil when mail may go out.
@@ -45,5 +47,54 @@ package struct SuppressionEntry: Hashable, Sendable {
     /// Wraps what an unsubscribe token names.
     package init(id: ItemID) {
         self.id = id
+    }
+}
+
+/// Makes and checks the tokens of unsubscribe links: whoever holds a mail may stop its kind.
+///
+/// *Shape*: base64url of the 9 bytes of a ``SuppressionEntry`` and 16 bytes of HMAC-SHA256 over
+/// them, 34 characters. It names nobody to whoever finds it in a log, never ends (a mail may be
+/// years old), and is the same for every attempt of a mail.
+package struct UnsubscribeTokens: Sendable {
+    private static let idCharacters = 12
+    private static let macBytes = 16
+
+    private let key: SymmetricKey
+
+    /// Tokens of one cluster.
+    ///
+    /// `secret` is the same in every process of the cluster, at least 16 random bytes; a key of
+    /// its own is derived from it, so it may serve another purpose too.
+    package init(secret: [UInt8]) {
+        precondition(secret.count >= 16, "fewer bytes can be guessed")
+        let derived = HMAC<SHA256>.authenticationCode(
+            for: Array("poller unsubscribe".utf8),
+            using: SymmetricKey(data: secret)
+        )
+        key = SymmetricKey(data: Array(derived))
+    }
+
+    /// The token that stops the mails of an entry.
+    package func text(for entry: SuppressionEntry) -> String {
+        entry.id.description + Base64URL.encode(mac(entry.id.description))
+    }
+
+    /// What a token stops; nil for a text that is no token of ours.
+    package func entry(of text: String) -> SuppressionEntry? {
+        guard text.utf8.count == Self.idCharacters + (Self.macBytes * 8 + 5) / 6 else {
+            return nil
+        }
+        let id = String(text.prefix(Self.idCharacters))
+        guard let shown = Base64URL.decode(text.dropFirst(Self.idCharacters)),
+            shown.count == Self.macBytes
+        else { return nil }
+        var difference: UInt8 = 0
+        for (left, right) in zip(mac(id), shown) { difference |= left ^ right }
+        return difference == 0 ? SuppressionEntry(id: ItemID(unchecked: id)) : nil
+    }
+
+    private func mac(_ id: String) -> [UInt8] {
+        let code = HMAC<SHA256>.authenticationCode(for: Array(id.utf8), using: key)
+        return Array(Array(code).prefix(Self.macBytes))
     }
 }

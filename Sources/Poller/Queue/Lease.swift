@@ -1,3 +1,5 @@
+import Crypto
+
 /// An item in the hands of one process until the lease ends.
 package struct Lease<Item: Sendable>: Sendable {
     /// From so many leases that ended by themselves on, an item is handed out in claims of at
@@ -48,5 +50,74 @@ package struct Lease<Item: Sendable>: Sendable {
         self.endsAt = endsAt
         self.crashes = crashes
         self.trouble = trouble
+    }
+}
+
+/// Proof that a process holds an item: without the current token *and* owner no write is taken.
+package struct LeaseRef: Hashable, Sendable {
+    package let id: ItemID
+    /// Where the store keeps the item.
+    package let partition: Int
+    /// Counts the claims of this item (the fencing token).
+    package let token: Int
+    package let owner: OwnerID
+
+    /// Names a lease.
+    package init(id: ItemID, partition: Int, token: Int, owner: OwnerID) {
+        self.id = id
+        self.partition = partition
+        self.token = token
+        self.owner = owner
+    }
+}
+
+/// The process that holds a lease: random for each process start, so that a token reused after
+/// Redis lost its last writes still does not fit the process that had it before.
+package struct OwnerID: Hashable, Sendable, CustomStringConvertible {
+    /// Eleven characters of base64url.
+    package let description: String
+
+    /// A new owner from 64 random bits.
+    package init(using chance: inout some RandomNumberGenerator) {
+        let bits = UInt64.random(in: .min ... .max, using: &chance)
+        description = Base64URL.encode((0..<8).map { UInt8(truncatingIfNeeded: bits >> ($0 * 8)) })
+    }
+
+    /// Wraps an owner read back from a store.
+    package init(unchecked text: String) {
+        description = text
+    }
+}
+
+/// The short key of an item in a queue: 12 characters that two items share only by a miracle.
+///
+/// Twelve base64url characters are 72 bits of SHA-256 over the item's own key. Among 100 million
+/// items a collision has a chance of 1 in 900,000, and the store compares the source it holds
+/// before it believes. Twelve bytes fit the smallest allocation Redis makes for a member.
+package struct ItemID: Hashable, Sendable, CustomStringConvertible {
+    /// Twelve characters of base64url.
+    package let description: String
+
+    /// The id of the item that these parts name; the parts must not contain NUL.
+    package init(of parts: String...) {
+        description = Digest.base64url(of: parts, bytes: 9)
+    }
+
+    /// Wraps an id read back from a store.
+    package init(unchecked text: String) {
+        description = text
+    }
+}
+
+/// Names derived from content, so that whoever makes one again makes the same.
+enum Digest {
+    /// The first `bytes` bytes of SHA-256 over the parts joined by NUL, as base64url.
+    static func base64url(of parts: [String], bytes: Int) -> String {
+        var hash = SHA256()
+        for (index, part) in parts.enumerated() {
+            if index > 0 { hash.update(data: [0]) }
+            hash.update(data: Array(part.utf8))
+        }
+        return Base64URL.encode(hash.finalize().prefix(bytes))
     }
 }

@@ -49,3 +49,137 @@ extension LeaseQueue {
         return (results, try await claim(request))
     }
 }
+
+/// A request for due items of one partition.
+package struct ClaimRequest: Hashable, Sendable {
+    package let partition: Int
+    /// At most this many items, 1–1,024: a claim must not hold Redis for more than a few ms.
+    package let limit: Int
+    package let owner: OwnerID
+    /// How long each item is ours.
+    package let lease: Duration
+    /// The limit of lanes that have none of their own.
+    package let lane: LaneLimit
+    /// Items due within this span are taken too and start at their own millisecond, from the
+    /// taker's timer; 0–1 s.
+    package let ahead: Duration
+
+    /// Asks for at most `limit` due items.
+    package init(
+        partition: Int,
+        limit: Int,
+        owner: OwnerID,
+        lease: Duration,
+        lane: LaneLimit,
+        ahead: Duration = .zero
+    ) {
+        self.partition = partition
+        self.limit = limit
+        self.owner = owner
+        self.lease = lease
+        self.lane = lane
+        self.ahead = min(max(ahead, .zero), .seconds(1))
+    }
+}
+
+/// The answer to a ``ClaimRequest``.
+package struct Claim<Item: Sendable>: Sendable {
+    package let leases: [Lease<Item>]
+    /// The store's clock.
+    package let now: Timestamp
+    /// When the partition has something for a claim again, as far as it knows now.
+    ///
+    /// The earliest due time a lane allows, or the earliest end of a lease; nil when it is empty.
+    package let nextReady: Timestamp?
+    /// Leases of others that had ended and were put back first.
+    package let recovered: Int
+
+    /// Puts an answer together, as a store does.
+    package init(
+        leases: [Lease<Item>],
+        now: Timestamp,
+        nextReady: Timestamp?,
+        recovered: Int = 0
+    ) {
+        self.leases = leases
+        self.now = now
+        self.nextReady = nextReady
+        self.recovered = recovered
+    }
+}
+
+/// What a holder of a lease asks the store to record, all of it or nothing.
+package struct Commit<Change: Sendable>: Sendable {
+    package let ref: LeaseRef
+    package let verdict: Verdict
+    package let change: Change
+    /// What this attempt says about its whole lane.
+    package let signal: LaneSignal
+    /// Serve it before the others of its lane: a customer waits, or its deadline is near.
+    package let isUrgent: Bool
+
+    /// Asks for a change under a lease.
+    package init(
+        ref: LeaseRef,
+        verdict: Verdict,
+        change: Change,
+        signal: LaneSignal = .fine,
+        isUrgent: Bool = false
+    ) {
+        self.ref = ref
+        self.verdict = verdict
+        self.change = change
+        self.signal = signal
+        self.isUrgent = isUrgent
+    }
+}
+
+/// When an item is looked at again.
+package enum Verdict: Hashable, Sendable {
+    /// After this span; at once when a hint came during the lease.
+    case next(after: Duration)
+    /// Never again, whatever came meanwhile.
+    case close(ClosedReason)
+    /// When somebody marks the item again; at once when that happened during the lease.
+    case rest
+    /// As ``rest``, and until then listed among those a person should look at.
+    case setAside
+}
+
+/// What became of one commit or release.
+package enum CommitResult: Hashable, Sendable {
+    /// Recorded, now or by an earlier try whose answer got lost.
+    case done
+    /// The lease was no longer ours: nothing was written, and nothing may be assumed.
+    case leaseLost
+}
+
+/// What can go wrong between us and the store, as far as a caller must decide on it.
+package enum StoreError: Error, Hashable, Sendable {
+    /// Nobody could be reached or nobody answered in time. Whether the operation took effect is
+    /// unknown; every operation of the seams may be repeated.
+    case unavailable(String)
+    /// The store is out of memory and refuses new work; finishing work goes on. Tell the client
+    /// to come back (503, `Retry-After`).
+    case full
+    /// The cursor of a list is none of this store's: the client should start again without one.
+    case unknownCursor
+    /// An event of a commit does not follow the last one of its watch; nothing of the batch is
+    /// recorded. Whoever made the event reads the watch again and repeats.
+    case outOfOrder(String)
+    /// The store answered what this version does not understand; a person must look.
+    case corrupt(String)
+}
+
+extension StoreError: CustomStringConvertible {
+    /// What went wrong, for logs and people.
+    package var description: String {
+        switch self {
+        case .unavailable(let reason): reason
+        case .full: "the store is out of memory"
+        case .unknownCursor: "the cursor is none of this store's"
+        case .outOfOrder(let detail): "an event does not follow the last one: \(detail)"
+        case .corrupt(let detail): "the store answered what is not understood: \(detail)"
+        }
+    }
+}

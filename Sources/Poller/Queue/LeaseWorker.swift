@@ -189,3 +189,76 @@ where
         if hands.withLock({ $0.finish(work, result, now: now) }) { waker.wake() }
     }
 }
+
+/// How a ``LeaseWorker`` works.
+package struct LeaseWorkerSettings: Sendable {
+    /// This process; random for each start.
+    package let owner: OwnerID
+    /// Items in hand at once.
+    package let concurrency: Int
+    /// How long a claimed item is ours: longer than the handler's longest attempt.
+    package let lease: Duration
+    /// The limit of lanes that have none of their own.
+    package let lane: LaneLimit
+    /// How long running handlers may go on after a graceful shutdown began.
+    package let drainTimeout: Duration
+    /// How far before its time an item may be claimed, to start from a local timer.
+    package let ahead: Duration
+
+    /// Sets how a loop works.
+    package init(
+        owner: OwnerID,
+        concurrency: Int,
+        lease: Duration,
+        lane: LaneLimit,
+        drainTimeout: Duration,
+        ahead: Duration = .milliseconds(40)
+    ) {
+        self.owner = owner
+        self.concurrency = concurrency
+        self.lease = lease
+        self.lane = lane
+        self.drainTimeout = drainTimeout
+        self.ahead = ahead
+    }
+}
+
+/// What a loop counts.
+struct LeaseWorkerMetrics: Sendable {
+    /// A claim that only the insurance made and that found something this late means that a wake
+    /// was lost.
+    private static var wakeMissedAfter: Duration { .milliseconds(100) }
+
+    private let claims: Counter
+    private let visits: Counter
+    private let leasesLost: Counter
+    private let recovered: Counter
+    private let wakesMissed: Counter
+
+    /// Counters with the loop's name as label.
+    init(loop: String) {
+        func counter(_ name: String) -> Counter {
+            Counter(label: "poller_\(name)_total", dimensions: [("loop", loop)])
+        }
+        claims = counter("claims")
+        visits = counter("visits")
+        leasesLost = counter("leases_lost")
+        recovered = counter("leases_recovered")
+        wakesMissed = counter("wakes_missed")
+    }
+
+    /// Counts a visit; `late` is how long the first item of its claim had been ready.
+    func count<Queue: LeaseQueue>(
+        _ outcome: PartitionVisitor<Queue>.Outcome,
+        _ plan: Exchange,
+        late: Duration?,
+        lost: Int
+    ) {
+        visits.increment()
+        if lost > 0 { leasesLost.increment(by: lost) }
+        guard let claim = outcome.claim else { return }
+        claims.increment()
+        if claim.recovered > 0 { recovered.increment(by: claim.recovered) }
+        if plan.isInsurance, let late, late > Self.wakeMissedAfter { wakesMissed.increment() }
+    }
+}

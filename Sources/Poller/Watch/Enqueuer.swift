@@ -1,3 +1,92 @@
+/// A request to watch a source, checked and ready for the store.
+package struct NewWatch: Hashable, Sendable {
+    /// More endpoints than this on one watch are a mistake; each event costs a delivery to each.
+    package static let notifyMax = 16
+    /// Bytes of metadata as JSON: what an order reference needs, with room.
+    package static let metadataBytesMax = 4096
+
+    package let key: WatchKey
+    package let policy: PollPolicy
+    /// How far the source is followed.
+    package let goal: WatchGoal
+    /// The span from now to the deadline.
+    package let timeout: Duration
+    package let notify: [NotifyURL]
+    package let clientSecret: ClientSecret?
+    /// A JSON object of strings, as sent; empty when there is none.
+    package let metadata: String
+    /// What to charge once the source is chargeable; nil: what the account says, or nothing.
+    package let charge: ChargeOrder?
+
+    /// Checks what spans several fields; the fields have checked themselves.
+    ///
+    /// `timeout` is 1 s to 90 days; nil takes what the kind lives for, or else the policy's span.
+    package init(
+        key: WatchKey,
+        policy: PollPolicy = .standard,
+        goal: WatchGoal = .settled,
+        timeout: Duration? = nil,
+        notify: [NotifyURL] = [],
+        clientSecret: ClientSecret? = nil,
+        metadata: String = "",
+        charge: ChargeOrder? = nil
+    ) throws(InvalidInput) {
+        let timeout = timeout ?? key.kind.life ?? policy.span
+        guard timeout >= .seconds(1), timeout <= .seconds(90 * 86_400) else {
+            throw InvalidInput(field: "timeout", message: "must be between 1s and 90d")
+        }
+        guard notify.count <= Self.notifyMax else {
+            throw InvalidInput(
+                field: "notify",
+                message: "names \(notify.count) endpoints; at most \(Self.notifyMax) are allowed"
+            )
+        }
+        guard metadata.utf8.count <= Self.metadataBytesMax else {
+            throw InvalidInput(
+                field: "metadata",
+                message: "is larger than \(Self.metadataBytesMax) bytes as JSON"
+            )
+        }
+        guard charge?.isNothing ?? true || key.kind == .source else {
+            throw InvalidInput(
+                field: "charge",
+                message: "is for sources, src_…; a \(key.kind.rawValue) is not charged by us"
+            )
+        }
+        guard goal != .leftPending || key.kind != .http else {
+            throw InvalidInput(
+                field: "until",
+                message: "left_pending is for Stripe's objects; an upstream's `final` statuses end "
+                    + "its watches"
+            )
+        }
+        self.charge = charge
+        self.goal = goal
+        self.key = key
+        self.policy = policy
+        self.timeout = timeout
+        self.notify = notify
+        self.clientSecret = clientSecret
+        self.metadata = metadata
+    }
+}
+
+extension SourceKind {
+    /// How long something may still become of an object of Stripe's, at most; nil for what is not
+    /// Stripe's.
+    ///
+    /// Thirty days: a voucher may be paid for days, a bank transfer takes as long, and a SEPA debit
+    /// is answered after up to 14 business days; an intent never ends by itself. Where Stripe itself
+    /// ends an object earlier (a redirect after an hour, `SourceExpiry` in `PollerUpstreams`), its
+    /// watch ends then. *Source*: the page of each method below <https://docs.stripe.com/sources>.
+    package var life: Duration? {
+        switch self {
+        case .source, .paymentIntent, .setupIntent, .charge: .seconds(30 * 86_400)
+        case .http, .other: nil
+        }
+    }
+}
+
 /// Accepts watches, and lets those who join late know what has happened already.
 ///
 /// The outbox told only the endpoints a watch had when an event was recorded. An endpoint that

@@ -1,4 +1,5 @@
 package import Logging
+import Metrics
 
 /// A worker's hand: asks the upstream once and lets the ``PollDecider`` say what follows.
 package struct PollHandler<Truth: Upstream>: ItemHandler {
@@ -215,5 +216,36 @@ extension PollResult {
         case .gone: "gone"
         case .malformed: "malformed"
         }
+    }
+}
+
+/// What a worker counts, made once: looking a metric up costs more than counting.
+struct PollMetrics: Sendable {
+    private let polls: [String: Counter]
+    private let charges: [String: Counter]
+    private let dueLag = Timer(label: "poller_due_lag_seconds")
+    private let duration = Timer(label: "poller_poll_duration_seconds")
+
+    init() {
+        let pairs = PollResult.names.map { name in
+            (name, Counter(label: "poller_polls_total", dimensions: [("result", name)]))
+        }
+        polls = Dictionary(uniqueKeysWithValues: pairs)
+        let outcomes = ChargeResult.names.map { name in
+            (name, Counter(label: "poller_charges_total", dimensions: [("result", name)]))
+        }
+        charges = Dictionary(uniqueKeysWithValues: outcomes)
+    }
+
+    /// Counts a try to charge, or to find a charge, by what came of it.
+    func count(_ result: ChargeResult) {
+        charges[result.name]?.increment()
+    }
+
+    /// Counts a poll by the class of its result, how late it was, and how long it took.
+    func count(_ result: PollResult, lag: Duration, took: Duration) {
+        polls[result.name]?.increment()
+        dueLag.recordMilliseconds(max(lag.ms, 0))
+        duration.recordMilliseconds(took.ms)
     }
 }

@@ -88,3 +88,157 @@ extension Watch {
         return hintedAt.map { now < $0 + span && $0 < now + span } ?? false
     }
 }
+
+/// What names a watch: at most one is open for an (account, source) of a kind.
+package struct WatchKey: Hashable, Sendable {
+    package let account: AccountID
+    package let source: SourceID
+    package let kind: SourceKind
+
+    /// Names the watch of a source under an account.
+    package init(account: AccountID, source: SourceID, kind: SourceKind) {
+        self.account = account
+        self.source = source
+        self.kind = kind
+    }
+
+    /// The watch's short key in the queue.
+    package var id: ItemID {
+        ItemID(of: account.description, kind.rawValue, source.description)
+    }
+
+    /// The limit it shares.
+    package var lane: LaneID { LaneID(account: account, kind: kind) }
+}
+
+/// What a watch has learnt so far; the only part of it that a poll changes.
+package struct WatchState: Hashable, Sendable {
+    /// The last status seen, nil before the first answer.
+    package var status: SourceStatus?
+    /// ``Observation/detail`` as it was told last.
+    package var detail: String
+    /// Polls since the watch began, answered or not.
+    package var attempts: Int
+    /// Unchanged looks since the last change: the position in the policy's schedule.
+    package var step: Int
+    /// Failed polls in a row; a rate limit is not a failure.
+    package var failures: Int
+    /// Answers in a row that nobody understood.
+    package var malformed: Int
+    /// When the upstream was last asked.
+    package var lastPolledAt: Timestamp?
+    /// How far the charge has come, when there is to be one.
+    package var charge: ChargeProgress
+
+    /// A state; by default that of a watch nobody has looked at.
+    package init(
+        status: SourceStatus? = nil,
+        detail: String = "",
+        attempts: Int = 0,
+        step: Int = 0,
+        failures: Int = 0,
+        malformed: Int = 0,
+        lastPolledAt: Timestamp? = nil,
+        charge: ChargeProgress = .none
+    ) {
+        self.status = status
+        self.detail = detail
+        self.attempts = attempts
+        self.step = step
+        self.failures = failures
+        self.malformed = malformed
+        self.lastPolledAt = lastPolledAt
+        self.charge = charge
+    }
+}
+
+/// How far a watch follows its source before it ends.
+///
+/// | goal | single-use source | reusable source | intent |
+/// |---|---|---|---|
+/// | `left_pending` | any status but `pending` | the same | `requires_capture` or an end |
+/// | `settled` | `consumed`, `canceled`, `failed` | also `chargeable`, where it stays | `succeeded`, `canceled` |
+/// | `final` | the same | the same; `chargeable` goes on to the deadline | the same |
+///
+/// An order to charge comes first: such a watch does not end before the bank has answered.
+package enum WatchGoal: String, Hashable, Sendable, CaseIterable {
+    /// The customer has done what had to be done: what the SDKs' poller of sources waits for.
+    case leftPending = "left_pending"
+    /// Nothing more is to be expected: a final status, or the one in which a reusable source stays.
+    case settled
+    /// A status that can never change any more.
+    case final
+
+    /// The farther of two goals: nobody who joins a watch is told less than was asked for.
+    package func farther(_ other: WatchGoal) -> WatchGoal {
+        distance < other.distance ? other : self
+    }
+
+    /// Whether a status of this rank is what the watch was there for.
+    package func isMet(by rank: StatusRank) -> Bool { rank >= needed }
+
+    private var needed: StatusRank {
+        switch self {
+        case .leftPending: .leftPending
+        case .settled: .steady
+        case .final: .final
+        }
+    }
+
+    private var distance: Int { needed.rawValue }
+
+    /// Finds a goal by its name.
+    package init(named name: String) throws(InvalidInput) {
+        guard let goal = WatchGoal(rawValue: name) else {
+            let all = Self.allCases.map(\.rawValue).joined(separator: ", ")
+            throw InvalidInput(field: "until", message: "must be one of \(all)")
+        }
+        self = goal
+    }
+}
+
+/// Why an item is no longer looked at.
+package enum ClosedReason: String, Hashable, Sendable, CaseIterable {
+    /// The status is final.
+    case settled
+    /// The watch's goal is reached, though the status may still change.
+    case reached
+    /// The deadline passed and a last look changed nothing.
+    case expired
+    /// Somebody asked to stop.
+    case cancelled
+    /// The upstream does not know the source (404).
+    case gone
+    /// The upstream's answers could not be understood, again and again; a person must look.
+    case dead
+
+    /// Whether a hint opens such a watch again for a look: nobody saw how the payment ended, and
+    /// news of it may have come since.
+    ///
+    /// A status that is final has no news, a goal that was reached asks for none, and what a person
+    /// has stopped, or must look at, waits for a person.
+    package var opensOnHint: Bool {
+        switch self {
+        case .expired, .gone: true
+        case .settled, .reached, .cancelled, .dead: false
+        }
+    }
+}
+
+/// The secret that lets a publishable key read one source; never printed.
+package struct ClientSecret: Hashable, Sendable, CustomStringConvertible {
+    /// The secret itself; for the request to the upstream alone.
+    package let reveal: String
+
+    /// Checks and wraps a secret from outside.
+    package init(_ text: String) throws(InvalidInput) {
+        reveal = try IdentifierSyntax.check(text, field: "client_secret", lengthMax: 512)
+    }
+
+    /// Wraps a secret read back from a store.
+    package init(unchecked text: String) {
+        reveal = text
+    }
+
+    package var description: String { "(redacted)" }
+}

@@ -88,3 +88,104 @@ package struct EnqueueResult: Hashable, Sendable {
         self.seq = seq
     }
 }
+
+/// Everything a reader may want to know about one watch at one moment.
+package struct WatchSnapshot: Hashable, Sendable {
+    package let watch: Watch
+    /// Nil while the watch is open.
+    package let closed: ClosedReason?
+    /// When it is looked at next; nil once closed, and while a worker holds it.
+    package let nextPollAt: Timestamp?
+    /// Why the last poll failed; nil after one that was answered.
+    package let lastError: String?
+    package let notify: [NotifyURL]
+    /// A JSON object, or empty.
+    package let metadata: String
+    /// The newest event, whose `object` is the last object seen.
+    package let lastEvent: Event?
+
+    /// Puts a snapshot together, as a store does.
+    package init(
+        watch: Watch,
+        closed: ClosedReason?,
+        nextPollAt: Timestamp?,
+        lastError: String?,
+        notify: [NotifyURL],
+        metadata: String,
+        lastEvent: Event?
+    ) {
+        self.watch = watch
+        self.closed = closed
+        self.nextPollAt = nextPollAt
+        self.lastError = lastError
+        self.notify = notify
+        self.metadata = metadata
+        self.lastEvent = lastEvent
+    }
+}
+
+/// Which watches to list, and from where.
+package struct ListQuery: Hashable, Sendable {
+    /// Open ones, closed ones, or (nil) both, open ones first.
+    package enum State: String, Hashable, Sendable, CaseIterable {
+        case open
+        case closed
+        /// Of the closed ones, those a person must look at: closed as dead.
+        case quarantined
+    }
+
+    package let state: State?
+    package let status: SourceStatus?
+    package let account: AccountID?
+    package let kind: SourceKind?
+    /// 1–500: a page is read in one go from Redis.
+    package let limit: Int
+    /// `next` of the page before; nil for the first page.
+    package let cursor: String?
+
+    /// Describes a page.
+    package init(
+        state: State? = nil,
+        status: SourceStatus? = nil,
+        account: AccountID? = nil,
+        kind: SourceKind? = nil,
+        limit: Int = 50,
+        cursor: String? = nil
+    ) {
+        self.state = state
+        self.status = status
+        self.account = account
+        self.kind = kind
+        self.limit = min(max(limit, 1), 500)
+        self.cursor = cursor
+    }
+
+    /// Whether a watch passes the filters.
+    package func matches(_ snapshot: WatchSnapshot) -> Bool {
+        let watch = snapshot.watch
+        let fits =
+            switch state {
+            case nil: true
+            case .open: snapshot.closed == nil
+            case .closed: snapshot.closed != nil
+            case .quarantined: snapshot.closed == .dead
+            }
+        return fits
+            && (status == nil || status == watch.state.status)
+            && (account == nil || account == watch.key.account)
+            && (kind == nil || kind == watch.key.kind)
+    }
+}
+
+/// Some items, and where the next ones are.
+package struct ListPage<Item: Sendable>: Sendable {
+    package let items: [Item]
+    /// The cursor of the next page; nil when this was the last.
+    package let next: String?
+
+    /// Puts a page together.
+    package init(items: [Item], next: String?) {
+        self.items = items
+        self.next = next
+    }
+}

@@ -6,3 +6,40 @@ package enum QueueConformance {
         + deliveries + outcomes + priorities + turns + ahead + control + slowing + circuits + poison
         + quarantine + explaining + fusing + members + registry + clocks
 }
+
+/// One behaviour that every store must show.
+///
+/// A test target runs all of ``QueueConformance/allCases`` against its own fresh ``StoreHarness``
+/// each.
+package struct ConformanceCase: Sendable, CustomStringConvertible {
+    /// The behaviour, as a sentence.
+    package let name: String
+    private let body: @Sendable (ConformanceBench) async throws -> Void
+
+    init(_ name: String, _ body: @escaping @Sendable (ConformanceBench) async throws -> Void) {
+        self.name = name
+        self.body = body
+    }
+
+    /// What an empty store does otherwise than the behaviour says, or what is unsound in it after;
+    /// nil when it is as it should be.
+    package func failure(on harness: any StoreHarness) async -> String? {
+        do {
+            try await body(ConformanceBench(harness: harness))
+            let faults = try await harness.audit()
+            return faults.isEmpty ? nil : "audit: " + faults.joined(separator: "; ")
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    package var description: String { name }
+}
+
+/// What a store did otherwise than the seams say.
+package struct ConformanceFailure: Error, CustomStringConvertible {
+    /// What was expected and what came.
+    package let message: String
+
+    package var description: String { message }
+}

@@ -1,4 +1,73 @@
 package import Poller
+import Synchronization
+
+/// Which operations of a faulty store fail, and how.
+///
+/// A class, because the test and the faulty wrappers share it.
+package final class FaultPlan: Sendable {
+    /// An operation of the seams.
+    package enum Operation: String, Hashable, Sendable, CaseIterable {
+        case claim
+        case commit
+        case release
+        case mark
+        case read
+        case acknowledge
+        case other
+    }
+
+    /// How an operation fails.
+    package enum Fault: Hashable, Sendable {
+        /// Nothing happens.
+        case refused
+        /// It happens, and the answer gets lost.
+        case answerLost
+    }
+
+    private struct State: Sendable {
+        var isDown = false
+        var faults: [Operation: [Fault]] = [:]
+        var failures = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// A plan by which nothing fails.
+    package init() {}
+
+    /// Lets the next operations of a sort fail in these ways, one after the other.
+    package func fail(_ operation: Operation, _ faults: [Fault]) {
+        state.withLock { $0.faults[operation, default: []] += faults }
+    }
+
+    /// Lets everything fail, or nothing more.
+    package func setDown(_ isDown: Bool) {
+        state.withLock { $0.isDown = isDown }
+    }
+
+    /// Operations that have failed so far.
+    package var failures: Int { state.withLock { $0.failures } }
+
+    /// Runs an operation as the plan wants it.
+    func run<Result>(
+        _ operation: Operation,
+        _ body: () async throws(StoreError) -> Result
+    ) async throws(StoreError) -> Result {
+        let fault: Fault? = state.withLock { state in
+            var fault: Fault? = state.isDown ? .refused : nil
+            if fault == nil, let next = state.faults[operation]?.first {
+                state.faults[operation]?.removeFirst()
+                fault = next
+            }
+            if fault != nil { state.failures += 1 }
+            return fault
+        }
+        if fault == .refused { throw .unavailable("the plan lets \(operation) fail") }
+        let result = try await body()
+        if fault == .answerLost { throw .unavailable("the plan loses the answer of \(operation)") }
+        return result
+    }
+}
 
 /// A store of watches and outbox whose operations fail by a plan.
 package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, FaultyLeaseQueue {
@@ -120,4 +189,68 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
     }
 
     package func arrivals() -> AsyncStream<Int?> { base.arrivals() }
+}
+
+/// A lease queue whose operations fail by a plan and are otherwise those of another one.
+protocol FaultyLeaseQueue: LeaseQueue {
+    associatedtype Base: LeaseQueue where Base.Item == Item, Base.Change == Change
+
+    var base: Base { get }
+    var plan: FaultPlan { get }
+}
+
+extension FaultyLeaseQueue {
+    package var partitions: Int { base.partitions }
+
+    package func claim(_ request: ClaimRequest) async throws(StoreError) -> Claim<Item> {
+        try await plan.run(.claim) { () throws(StoreError) in try await base.claim(request) }
+    }
+
+    package func commit(_ commits: [Commit<Change>]) async throws(StoreError) -> [CommitResult] {
+        try await plan.run(.commit) { () throws(StoreError) in try await base.commit(commits) }
+    }
+
+    package func commit(
+        _ commits: [Commit<Change>],
+        then request: ClaimRequest
+    ) async throws(StoreError) -> (results: [CommitResult], claim: Claim<Item>) {
+        try await plan.run(.commit) { () throws(StoreError) in
+            try await base.commit(commits, then: request)
+        }
+    }
+
+    package func release(_ refs: [LeaseRef]) async throws(StoreError) -> [CommitResult] {
+        try await plan.run(.release) { () throws(StoreError) in try await base.release(refs) }
+    }
+
+    package func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+        try await plan.run(.other) { () throws(StoreError) in
+            try await base.purge(partition: partition, retention: retention)
+        }
+    }
+
+    package func wakes() -> AsyncStream<Int?> { base.wakes() }
+}
+
+/// A queue of deliveries whose operations fail by a plan.
+package struct FaultyDeliveryQueue<Base: DeliveryQueue>: DeliveryQueue, FaultyLeaseQueue {
+    package typealias Item = Delivery
+    package typealias Change = DeliveryChange
+
+    let base: Base
+    let plan: FaultPlan
+
+    /// Puts a plan in front of a queue.
+    package init(_ base: Base, plan: FaultPlan) {
+        self.base = base
+        self.plan = plan
+    }
+
+    package func mark(_ deliveries: [DeliveryMark]) async throws(StoreError) {
+        try await plan.run(.mark) { () throws(StoreError) in try await base.mark(deliveries) }
+    }
+
+    package func stats() async throws(StoreError) -> StoreStats {
+        try await plan.run(.read) { () throws(StoreError) in try await base.stats() }
+    }
 }

@@ -81,3 +81,136 @@ extension Array {
         return copy
     }
 }
+
+extension SimulationStep {
+    /// The steps that a seed stands for.
+    package static func steps(seed: UInt64, count: Int) -> [SimulationStep] {
+        var world = SimulatedWorld(seed: seed)
+        return (0..<count).map { _ in world.step() }
+    }
+}
+
+/// Draws steps.
+///
+/// Every seed has its own world: crowded or wide lanes, many accounts or few, slow or fast time.
+/// What upstreams answer comes in spells, as outages and rate limits do: drawn evenly, ten failures
+/// in a row would hardly ever come.
+private struct SimulatedWorld {
+    private enum Spell: CaseIterable {
+        case fair
+        case mixed
+        case limited
+        case down
+    }
+
+    private var chance: SeededGenerator
+    private var spell = Spell.mixed
+    /// Steps still to come before the others: the operator's limits.
+    private var first: [SimulationStep] = []
+    private var accounts = 4
+    private var passMaxMs = 400
+    private var waitMaxMs = 1500
+    private var placesMax = [12, 12]
+
+    init(seed: UInt64) {
+        chance = SeededGenerator(seed: seed)
+        accounts = 1 + number(4)
+        passMaxMs = [100, 400, 1500][number(3)]
+        waitMaxMs = [50, 600, 2000][number(3)]
+        placesMax = [[1, 1], [1, 12], [3, 12]][number(3)]
+        let limit = number(6)
+        first = (0..<4).map { .limit(lane: $0, limit < 4 ? limit : number(4)) }
+    }
+
+    mutating func step() -> SimulationStep {
+        if let step = first.popLast() { return step }
+        if number(80) == 0 { spell = Spell.allCases[number(Spell.allCases.count)] }
+        let worker = number(3)
+        switch number(100) {
+        case 0..<12:
+            return .enqueue((0...number(number(4) == 0 ? 10 : 3)).map { _ in key() })
+        case 12..<32: return .claim(worker: worker, claim())
+        case 32..<56:
+            let outcomes = (0...number(4)).map { _ in outcome() }
+            let isFused = number(3) == 0
+            return .commit(worker: worker, outcomes, then: isFused ? claim() : nil)
+        case 56..<58: return .repeatCommit(number(1000))
+        case 58..<61: return .release(worker: worker, which: number(1000))
+        case 61..<64: return .hint(key())
+        case 64: return .cancel(key())
+        case 65..<67: return .redrive(key())
+        case 67..<69: return .crash(worker: worker)
+        case 69: return .pause(lane: number(4))
+        case 70..<72: return .resume(lane: number(4))
+        case 72: return .limit(lane: number(4), number(4))
+        case 73..<76:
+            return .consume(
+                partition: number(1000),
+                limit: 1 + number(6),
+                startsOver: number(3) == 0
+            )
+        case 76..<78: return .acknowledge(count: 1 + number(4))
+        case 78: return .trim(partition: number(1000), retentionMs: number(500))
+        case 79: return .purge(partition: number(1000), retentionMs: number(3000))
+        case 80: return .beat(worker: worker, spanMs: number(3000))
+        case 81: return .leave(worker: worker)
+        case 82: return .checkpoint
+        case 83: return number(2) == 0 ? .rewind : .checkpoint
+        default: return .pass(ms: 1 + number(number(8) == 0 ? 2500 : passMaxMs))
+        }
+    }
+
+    /// A watch: its account in the last digit to base 4, as the run resolves it.
+    private mutating func key() -> Int {
+        number(15) * 4 + number(accounts)
+    }
+
+    private mutating func claim() -> SimulationStep.Claim {
+        SimulationStep.Claim(
+            partition: number(1000),
+            places: 1 + number(placesMax[number(2)]),
+            aheadMs: number(2) == 0 ? 0 : number(600)
+        )
+    }
+
+    private mutating func outcome() -> SimulationStep.Outcome {
+        let verdict: Verdict
+        switch number(20) {
+        case 0: verdict = .close(.settled)
+        case 1: verdict = .close(.gone)
+        case 2: verdict = .close(.expired)
+        case 3: verdict = .close(.dead)
+        case 4: verdict = .rest
+        case 5: verdict = .next(after: .seconds(3600))
+        default: verdict = .next(after: .milliseconds(number(waitMaxMs)))
+        }
+        return SimulationStep.Outcome(
+            which: number(1000),
+            verdict: verdict,
+            status: number(2) == 0 ? number(1000) : nil,
+            signal: signal(),
+            isUrgent: number(2) == 0
+        )
+    }
+
+    private mutating func signal() -> LaneSignal {
+        let isTypical = number(16) > 0
+        switch (spell, number(6)) {
+        case (.fair, _) where isTypical: return .fine
+        case (.down, 0) where isTypical: return .refused(.milliseconds(number(500)))
+        case (.down, 1) where isTypical: return .stillFailing
+        case (.down, 2) where isTypical: return .denied
+        case (.down, _) where isTypical: return .failing
+        case (.limited, _) where isTypical: return .slow(.milliseconds(number(1000)))
+        case (_, 0): return .hold(.milliseconds(number(1000)))
+        case (_, 1): return .slow(.milliseconds(number(1000)))
+        case (_, 2): return .refused(.milliseconds(number(2000)))
+        case (_, 3): return .failing
+        default: return .fine
+        }
+    }
+
+    private mutating func number(_ count: Int) -> Int {
+        Int.random(in: 0..<count, using: &chance)
+    }
+}

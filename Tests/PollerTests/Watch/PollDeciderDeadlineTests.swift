@@ -89,3 +89,111 @@ struct PollDeciderDeadlineTests {
         #expect(PollDecider.grace(timeout: .seconds(86_400)) == .seconds(600))
     }
 }
+
+@Suite("PollDecider and the upstream's own expiry")
+struct PollDeciderExpiryTests {
+    let start = VirtualTime.start
+
+    func decide(
+        at now: Duration,
+        policy: PollPolicy = .patient,
+        expiresAt: Duration? = .seconds(3600),
+        stretch: Double = 1,
+        status: String = "pending",
+        step: Int = 9,
+        hintedAt: Duration? = nil
+    ) -> PollDecision {
+        var chance = SeededGenerator(seed: 7)
+        let watch = Sample.watch(
+            status: "pending",
+            policy: policy,
+            timeout: .seconds(30 * 86_400),
+            step: step,
+            hintedAt: hintedAt.map { start + $0 }
+        )
+        let observation = Observation(
+            status: SourceStatus(unchecked: status),
+            final: false,
+            object: nil,
+            expiresAt: expiresAt.map { start + $0 },
+            stretch: stretch
+        )
+        return PollDecider().decide(
+            watch,
+            .observed(observation),
+            due: start + now,
+            polledAt: start + now,
+            now: start + now,
+            using: &chance
+        )
+    }
+
+    func wait(_ decision: PollDecision) throws -> Duration {
+        guard case .next(let wait) = decision.verdict else {
+            throw InvalidInput(field: "verdict", message: "is \(decision.verdict)")
+        }
+        return wait
+    }
+
+    @Test("a look happens at the very instant of the expiry, however patient the policy")
+    func onTime() throws {
+        #expect(try wait(decide(at: .seconds(1000))) == .seconds(2600))
+    }
+
+    @Test("the last look is a minute later, and urgent")
+    func lastLook() throws {
+        let decision = decide(at: .seconds(3600))
+        #expect(try wait(decision) == PollOutlook.expiryGrace)
+        #expect(decision.isUrgent)
+    }
+
+    @Test("a minute after the expiry the watch closes, long before its own deadline")
+    func closes() {
+        #expect(decide(at: .seconds(3660)).verdict == .close(.expired))
+        #expect(decide(at: .seconds(3660), expiresAt: nil).verdict != .close(.expired))
+    }
+
+    @Test("an expiry is as far off as by the clock that it is told by, whatever the store's shows")
+    func otherClock() throws {
+        let seen = Observation(
+            status: SourceStatus(unchecked: "pending"),
+            final: false,
+            object: nil,
+            expiresAt: start + .seconds(3600),
+            toldAt: start + .seconds(600)
+        )
+        let days = start + .seconds(60 * 86_400)
+        let told = seen.told(at: days)
+        #expect(told.expiresAt == days + .seconds(3000))
+        #expect(told.told(at: days + .seconds(86_400)) == told)
+    }
+
+    @Test("a change is told even after the expiry, and followed by one more look")
+    func changeAfterExpiry() throws {
+        let decision = decide(at: .seconds(4000), status: "chargeable")
+        #expect(decision.change.event?.type == "source.chargeable")
+        #expect(try wait(decision) == .zero)
+    }
+
+    @Test("a stretched watch waits longer, but misses no expiry")
+    func stretched() throws {
+        let plain = try wait(decide(at: .seconds(10), policy: .standard, step: 3))
+        let stretched = try wait(decide(at: .seconds(10), policy: .standard, stretch: 8, step: 3))
+        #expect(abs(stretched.inSeconds - 8 * plain.inSeconds) < 0.1)
+        let late = decide(at: .seconds(3500), policy: .standard, stretch: 1000, step: 3)
+        #expect(try wait(late) == .seconds(100))
+    }
+
+    @Test("neither a waiting customer nor a hint is kept waiting by a stretch")
+    func notStretched() throws {
+        let interactive = decide(at: .seconds(10), policy: .interactive, stretch: 100, step: 0)
+        #expect(try wait(interactive) < .seconds(2))
+        let hinted = decide(
+            at: .seconds(10),
+            policy: .standard,
+            stretch: 100,
+            hintedAt: .seconds(9)
+        )
+        #expect(try wait(hinted) < .seconds(2))
+    }
+}

@@ -1,3 +1,4 @@
+package import Poller
 import Synchronization
 
 /// A clock that stands still until a test moves it, and tells when the code has gone to sleep.
@@ -133,4 +134,83 @@ package final class ManualClock: Clock {
         case .cancelled: sleeper.continuation.resume(throwing: CancellationError())
         }
     }
+}
+
+/// A store's clock that stands still until a test moves it.
+///
+/// A class, because the store and its test share it.
+package final class VirtualTime: StoreTime {
+    /// Where virtual time begins unless a test says otherwise: 2026-11-20T09:00:00.000Z.
+    package static let start = Timestamp(ms: 1_795_165_200_000)
+
+    private let current: Mutex<Timestamp>
+
+    /// A clock that stands at `start`.
+    package init(start: Timestamp = VirtualTime.start) {
+        current = Mutex(start)
+    }
+
+    /// The instant the clock stands at.
+    package var now: Timestamp { current.withLock { $0 } }
+
+    /// Moves the clock forward; a negative span leaves it where it is.
+    package func advance(by duration: Duration) {
+        current.withLock { $0 = $0 + max(duration, .zero) }
+    }
+
+    /// Sets the clock forward or back, as an operator or a failover does: no time passes.
+    package func step(by duration: Duration) {
+        current.withLock { $0 = $0 + duration }
+    }
+}
+
+/// Where an in-memory store reads the time, as the Redis store reads Redis' clock.
+package protocol StoreTime: Sendable {
+    /// The store's clock.
+    var now: Timestamp { get }
+}
+
+/// A store's clock that follows a Swift clock: real time with a `ContinuousClock`, and one time
+/// for store and loops with a ``ManualClock``.
+package struct ClockTime<C: Clock>: StoreTime where C.Duration == Duration, C.Instant: Sendable {
+    private let clock: C
+    private let start: C.Instant
+    private let epoch: Timestamp
+
+    /// Shows `epoch` now, and moves on with `clock`.
+    package init(_ clock: C, epoch: Timestamp = VirtualTime.start) {
+        self.clock = clock
+        start = clock.now
+        self.epoch = epoch
+    }
+
+    /// The epoch and what has passed on the clock since.
+    package var now: Timestamp { epoch + start.duration(to: clock.now) }
+}
+
+/// Waits in real time until a fact holds, and fails when it does not within `limit`.
+///
+/// For facts that other tasks or processes bring about; asked every few milliseconds.
+package func eventually(
+    _ fact: String,
+    within limit: Duration = .seconds(30),
+    _ holds: () async throws -> Bool
+) async throws {
+    let clock = ContinuousClock()
+    let end = clock.now.advanced(by: limit)
+    while true {
+        if try await holds() { return }
+        guard clock.now < end else { throw NeverHappened(fact: fact, limit: limit) }
+        try await clock.sleep(for: .milliseconds(2))
+    }
+}
+
+/// A fact that a test waited for in vain.
+package struct NeverHappened: Error, CustomStringConvertible {
+    /// What was to become true.
+    package let fact: String
+    /// How long the test waited.
+    package let limit: Duration
+
+    package var description: String { "not within \(limit): \(fact)" }
 }

@@ -1,5 +1,95 @@
 import Poller
 
+extension ConformanceBench {
+    /// An endpoint with a secret of its own, at a host of this name.
+    func endpoint(
+        _ host: String,
+        account: String = "acct_a",
+        id: EndpointID? = nil,
+        _ change: (inout Endpoint) throws -> Void = { _ in }
+    ) throws -> Endpoint {
+        var chance = SystemRandomNumberGenerator()
+        var endpoint = Endpoint(
+            id: id ?? EndpointID(using: &chance),
+            account: AccountID(unchecked: account),
+            url: try NotifyURL("https://\(host).example/hook"),
+            secrets: [EndpointSecret(WebhookSecret(using: &chance))]
+        )
+        try change(&endpoint)
+        return endpoint
+    }
+
+    /// The request of a client that names it by a key.
+    func request(
+        _ key: String,
+        account: String = "acct_a",
+        body: String = "{}"
+    ) -> EndpointRequest {
+        EndpointRequest(
+            account: AccountID(unchecked: account),
+            key: key,
+            body: Array(body.utf8)
+        )
+    }
+
+    /// Creates an endpoint that must be new.
+    @discardableResult
+    func create(
+        _ endpoint: Endpoint,
+        _ request: EndpointRequest? = nil
+    ) async throws -> Endpoint {
+        let creation = try await harness.endpoints.create(endpoint, request: request)
+        guard case .created(let created) = creation else {
+            throw ConformanceFailure(message: "creating \(endpoint.url): \(creation)")
+        }
+        return created
+    }
+
+    func stored(_ id: EndpointID) async throws -> StoredEndpoint {
+        try some(try await harness.endpoints.read(id), "the endpoint \(id)")
+    }
+
+    func list(
+        account: AccountID? = nil,
+        limit: Int,
+        cursor: String? = nil
+    ) async throws -> ListPage<Endpoint> {
+        try await harness.endpoints.list(account: account, limit: limit, cursor: cursor)
+    }
+}
+
+extension ConformanceBench {
+    /// Fails unless a stream of news tells a partition, or that news were lost, while `act` is
+    /// repeated: the news may be lost, as often as not while the listener still connects.
+    func hears(
+        _ partition: Int,
+        from stream: AsyncStream<Int?>,
+        _ what: String,
+        while act: () async throws -> Void
+    ) async throws {
+        let heard = HeardNews()
+        let listener = Task {
+            for await news in stream where news == partition {
+                await heard.note()
+            }
+        }
+        defer { listener.cancel() }
+        try await eventually(what) {
+            try await act()
+            return await heard.isNoted
+        }
+    }
+}
+
+/// Whether the news came; an actor, because listener and test share it.
+private actor HeardNews {
+    private(set) var isNoted = false
+
+    func note() {
+        isNoted = true
+    }
+}
+
 /// Short hands for cases about lanes.
 extension ConformanceBench {
     /// Names for watches of one account.

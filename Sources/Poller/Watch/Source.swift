@@ -88,3 +88,71 @@ package enum SourceKind: Hashable, Sendable, CaseIterable, RawRepresentable {
         self = found
     }
 }
+
+/// The upstream's own id of the thing that is watched: `src_…`, `pi_…`.
+package struct SourceID: Hashable, Sendable, CustomStringConvertible {
+    /// 1–255 of `A–Z a–z 0–9 _ - .`; Stripe promises ids of at most 255 characters.
+    package let description: String
+
+    /// Checks and wraps an id from outside.
+    package init(_ text: String) throws(InvalidInput) {
+        description = try IdentifierSyntax.check(text, field: "source", lengthMax: 255)
+    }
+
+    /// Wraps an id that this system wrote itself.
+    package init(unchecked text: String) {
+        description = text
+    }
+}
+
+/// The account at the upstream whose credentials a poll uses: `acct_…`, or a name of ours.
+package struct AccountID: Hashable, Sendable, CustomStringConvertible {
+    /// The account of a system that has just one.
+    package static let main = AccountID(unchecked: "default")
+
+    /// 1–64 of `A–Z a–z 0–9 _ - .`; 64 keeps a watch's Redis hash a listpack.
+    package let description: String
+
+    /// Checks and wraps a name from outside.
+    package init(_ text: String) throws(InvalidInput) {
+        description = try IdentifierSyntax.check(text, field: "account", lengthMax: 64)
+    }
+
+    /// Wraps a name that this system wrote itself.
+    package init(unchecked text: String) {
+        description = text
+    }
+}
+
+/// A status as the upstream names it: `pending`, `chargeable`, `requires_action`, or one that
+/// did not exist when this was written.
+package struct SourceStatus: Hashable, Sendable, CustomStringConvertible {
+    /// 1–64 of `a–z A–Z 0–9 _ - .`, lower-cased: the upstream's SDKs compare without case.
+    package let description: String
+
+    /// Checks and wraps a status read from the upstream.
+    package init(_ text: String) throws(InvalidInput) {
+        description = try IdentifierSyntax.check(text.lowercased(), field: "status", lengthMax: 64)
+    }
+
+    /// Wraps a status that this system wrote itself.
+    package init(unchecked text: String) {
+        description = text
+    }
+}
+
+/// How near to its end a status is.
+package enum StatusRank: Int, Hashable, Sendable, Comparable {
+    /// The customer, or the bank, still has something to do.
+    case pending
+    /// That is done, and more will follow: a source to be charged, an intent to be captured.
+    case leftPending
+    /// Nothing more is to be expected, though it might come: a reusable source that is chargeable.
+    case steady
+    /// It cannot change any more.
+    case final
+
+    package static func < (lhs: StatusRank, rhs: StatusRank) -> Bool {
+        lhs.rawValue < rhs.rawValue
+    }
+}
