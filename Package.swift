@@ -135,7 +135,7 @@ let package = Package(
                 metrics, lifecycle, crypto,
             ],
             resources: [
-                .embedInCode("OpenAPI/openapi.json"), .embedInCode("Dashboard"),
+                .embedInCode("OpenAPI/schemas.json"), .embedInCode("Dashboard"),
                 .embedInCode("ReturnPage"), .embedInCode("MailPages"),
             ],
             swiftSettings: settings

@@ -53,29 +53,6 @@ package struct APIServer: Service {
     ///
     /// Errors: ``ListenError`` when the address cannot be had.
     package func run() async throws {
-        let router = Router(context: APIContext.self)
-        router.add(middleware: BodyMiddleware())
-        router.add(middleware: AnswerMiddleware(clock: clock))
-        router.add(middleware: KeyMiddleware(keys: keys))
-        let reader = BodyReader(clock: clock)
-        let polls = LongPolls(feed: backend.feed, addresses: addresses, clock: clock)
-        let enqueuer = Enqueuer(watches: backend.watches, deliveries: backend.deliveries)
-        let statusCache = ClusterStatusCache(backend: backend, clock: clock)
-        WatchRoutes(
-            watches: backend.watches,
-            enqueuer: enqueuer,
-            locator: backend.locator,
-            reader: reader,
-            polls: polls
-        ).add(to: router)
-        BatchRoutes(enqueuer: enqueuer, locator: backend.locator, reader: reader).add(to: router)
-        EventRoutes(backend: backend, polls: polls).add(to: router)
-        EndpointRoutes(
-            backend: backend.endpoints,
-            lanes: backend.deliveries,
-            reader: reader
-        ).add(to: router)
-        DeliveryRoutes(backend: backend).add(to: router)
         let replays = ReplayRunner(
             replayer: Replayer(
                 watches: backend.watches,
@@ -84,22 +61,7 @@ package struct APIServer: Service {
                 clock: clock
             )
         )
-        ReplayRoutes(backend: backend, runner: replays, reader: reader).add(to: router)
-        LaneRoutes(backend: backend, reader: reader, statusCache: statusCache).add(to: router)
-        QuarantineRoutes(backend: backend, statusCache: statusCache).add(to: router)
-        OperatorRoutes(backend: backend, statusCache: statusCache, clock: clock).add(to: router)
-        StripeWebhookRoutes(intake: backend.webhooks, reader: reader).add(to: router)
-        StreamTokenRoutes(issuer: backend.streamTokens, reader: reader).add(to: router)
-        MailRoutes(preferences: backend.mail, reader: reader).add(to: router)
-        UnsubscribeRoutes(preferences: backend.mail, reader: reader).add(to: router)
-        ReturnPageRoutes(
-            watches: backend.watches,
-            // Their own, so that customers take no place from operators.
-            polls: LongPolls(feed: backend.feed, addresses: addresses, clock: clock),
-            branding: backend.branding,
-            clock: clock
-        ).add(to: router)
-        DashboardRoutes().add(to: router)
+        let router = router(of: routes(replays: replays))
         let service = HTTPService(
             name: "api",
             bind: bind,
@@ -113,5 +75,63 @@ package struct APIServer: Service {
             try await service.run(router)
             group.cancelAll()
         }
+    }
+
+    /// Every route with its handler, the description of all of them included.
+    func routes(replays: ReplayRunner) -> [AnsweredRoute] {
+        let reader = BodyReader(clock: clock)
+        let polls = LongPolls(feed: backend.feed, addresses: addresses, clock: clock)
+        let enqueuer = Enqueuer(watches: backend.watches, deliveries: backend.deliveries)
+        let statusCache = ClusterStatusCache(backend: backend, clock: clock)
+        let groups = [
+            WatchRoutes(
+                watches: backend.watches,
+                enqueuer: enqueuer,
+                locator: backend.locator,
+                reader: reader,
+                polls: polls
+            ).routes,
+            BatchRoutes(enqueuer: enqueuer, locator: backend.locator, reader: reader).routes,
+            EventRoutes(backend: backend, polls: polls).routes,
+            EndpointRoutes(
+                backend: backend.endpoints,
+                lanes: backend.deliveries,
+                reader: reader
+            ).routes,
+            DeliveryRoutes(backend: backend).routes,
+            ReplayRoutes(backend: backend, runner: replays, reader: reader).routes,
+            LaneRoutes(backend: backend, reader: reader, statusCache: statusCache).routes,
+            QuarantineRoutes(backend: backend, statusCache: statusCache).routes,
+            OperatorRoutes(backend: backend, statusCache: statusCache, clock: clock).routes,
+            StripeWebhookRoutes(intake: backend.webhooks, reader: reader).routes,
+            StreamTokenRoutes(issuer: backend.streamTokens, reader: reader).routes,
+            MailRoutes(preferences: backend.mail, reader: reader).routes,
+            UnsubscribeRoutes(preferences: backend.mail, reader: reader).routes,
+            ReturnPageRoutes(
+                watches: backend.watches,
+                // Their own, so that customers take no place from operators.
+                polls: LongPolls(feed: backend.feed, addresses: addresses, clock: clock),
+                branding: backend.branding,
+                clock: clock
+            ).routes,
+            DashboardRoutes().routes,
+        ]
+        let routes = groups.flatMap(\.self)
+        return routes + [OpenAPI.describing(routes)]
+    }
+
+    /// The router of these routes, with what every request goes through.
+    private func router(of routes: [AnsweredRoute]) -> Router<APIContext> {
+        let table = RouteTable(routes.map(\.description))
+        let router = Router(context: APIContext.self)
+        router.add(middleware: BodyMiddleware())
+        router.add(middleware: AnswerMiddleware(clock: clock, table: table))
+        router.add(middleware: KeyMiddleware(keys: keys, table: table))
+        for route in routes {
+            for path in route.description.paths {
+                router.on(RouterPath(path), method: route.description.method, use: route.answer)
+            }
+        }
+        return router
     }
 }

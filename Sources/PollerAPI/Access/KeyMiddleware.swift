@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import PollerNet
 
-/// Lets in whom the matched route is for; see ``Route/Access``.
+/// Lets in whom the matched route is for; see ``RouteAccess``.
 ///
 /// What decides is the route that the router has found, never the text of the path: of that one
 /// route has many spellings. Where the router has found none, a key is wanted as well, so that a
@@ -13,6 +13,7 @@ import PollerNet
 /// be the Origin, when there is one). Nor must the world, through a proxy on this machine.
 struct KeyMiddleware: RouterMiddleware {
     let keys: APIKeys
+    let table: RouteTable
 
     func handle(
         _ request: Request,
@@ -20,7 +21,7 @@ struct KeyMiddleware: RouterMiddleware {
         next: @concurrent (Request, APIContext) async throws -> Response
     ) async throws -> Response {
         var context = context
-        switch Route.matched(context.endpointPath, request.method)?.access ?? .key {
+        switch table.matched(context.endpointPath, request.method)?.access ?? .key {
         case .signed: break
         case .key where keys.isEmpty, .anybody where keys.isEmpty: try checkLocal(request)
         case .key: context.key = try key(request)

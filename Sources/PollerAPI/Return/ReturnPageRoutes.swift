@@ -16,11 +16,55 @@ import Poller
 /// is the key, to the public view of one payment alone.
 /// *Source*: FACTS §2.4; <https://docs.stripe.com/sources/best-practices>.
 struct ReturnPageRoutes {
-    /// What Stripe adds to a return URL, and ours.
-    private static let landing = [
-        "source", "payment_intent", "setup_intent", "client_secret",
-        "payment_intent_client_secret", "setup_intent_client_secret", "livemode",
-        "redirect_status", "account", "n",
+    private static let landing = Route(
+        .get,
+        "/r",
+        "returnLanding",
+        "Where Stripe sends a customer back to",
+        access: .anybody,
+        input: .visit(at: nil),
+        answers: pages
+    )
+    private static let page = Route(
+        .get,
+        "/r/{source}",
+        "returnPage",
+        "What became of a customer's payment",
+        access: .anybody,
+        input: .visit(at: .payment),
+        answers: pages
+    )
+    private static let state = Route(
+        .get,
+        "/r/{source}/state",
+        "returnState",
+        "The news of a return page",
+        access: .anybody,
+        input: .all(
+            .payment,
+            .text("account", "The account of the watch; default when absent.", .notEmpty),
+            .integer("after_seq", "The seq the page has.", in: 0...Int.max),
+            .wait("How long to wait for more, at most 60s.")
+        ) { (id: $0, account: $1, afterSeq: $2 ?? 0, wait: $3) },
+        answers: [
+            RouteAnswer(
+                status: 200,
+                description: "More than the page had.",
+                content: ("application/json", .shape("ReturnNews"))
+            ),
+            .notModified("Nothing new."),
+        ],
+        problems: [400, 404, 503]
+    )
+    private static let pages: [RouteAnswer] = [
+        .page(200, "The page; complete without its script."),
+        RouteAnswer(
+            status: 303,
+            description: "To the page without the secret.",
+            headers: ["Location": ["schema": ["type": "string"]]]
+        ),
+        .page(404, "A neutral page: wrong secret or unknown payment alike."),
+        .page(503, "A page that is loaded again."),
     ]
 
     let watches: any WatchStore
@@ -44,19 +88,22 @@ struct ReturnPageRoutes {
         hinted = HintThrottle(elapsed: clock.stopwatch())
     }
 
-    func add(to router: Router<APIContext>) {
-        router.add(.returnLanding, show)
-        router.add(.returnPage, show)
-        router.add(.returnState, state)
+    var routes: [AnsweredRoute] {
+        [
+            Self.landing.answered(by: show), Self.page.answered(by: show),
+            Self.state.answered(by: state),
+        ]
     }
 
     @Sendable
-    private func show(_ request: Request, _ context: APIContext) async throws -> Response {
-        // A customer gets a page, whatever else somebody has put into the address.
-        let query = Self.values(request)
-        guard let key = Self.key(query, context) else { return page.neutral() }
+    private func show(
+        _ visit: ReturnVisit,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        guard let key = Self.key(visit.payment, visit["account"]) else { return page.neutral() }
         do throws(StoreError) {
-            return try await show(key, query, request)
+            return try await show(key, visit, request)
         } catch {
             context.logger.warning("return page without a store", metadata: ["error": "\(error)"])
             return page.unavailable()
@@ -65,17 +112,17 @@ struct ReturnPageRoutes {
 
     private func show(
         _ key: WatchKey,
-        _ query: [String: String],
+        _ visit: ReturnVisit,
         _ request: Request
     ) async throws(StoreError) -> Response {
         let snapshot = try await watches.snapshot(of: key)
         let proof = ReturnCookie(key: key, isLocal: Self.isLocal(request))
         let secret =
-            query["client_secret"] ?? query["payment_intent_client_secret"]
-            ?? query["setup_intent_client_secret"]
+            visit["client_secret"] ?? visit["payment_intent_client_secret"]
+            ?? visit["setup_intent_client_secret"]
         if let secret {
             guard ReturnCookie.isSecret(secret, of: snapshot?.watch), let snapshot,
-                Self.isSameMode(query["livemode"], snapshot)
+                Self.isSameMode(visit["livemode"], snapshot)
             else { return page.neutral() }
             // The return is a hint: the bank has an answer by now.
             let opens = snapshot.closed?.opensOnHint ?? true
@@ -92,7 +139,7 @@ struct ReturnPageRoutes {
         }
         guard proof.isProven(by: request.headers[.cookie], of: snapshot?.watch), let snapshot
         else { return page.neutral() }
-        let loads = query["n"].flatMap(Int.init) ?? 0
+        let loads = visit["n"].flatMap(Int.init) ?? 0
         return page.response(
             // Three loads without a script are ten seconds and more.
             ReturnNews(snapshot, isFirst: loads < 3),
@@ -106,13 +153,13 @@ struct ReturnPageRoutes {
 
     /// What is recorded, as soon as it is more than the page has.
     @Sendable
-    private func state(_ request: Request, _ context: APIContext) async throws -> Response {
-        let query = try QueryParameters(request, allowed: ["account", "after_seq", "wait"])
-        guard let key = Self.key(["account": query.text("account") ?? ""], context) else {
-            throw Self.notFound
-        }
-        let wait = try query.wait()
-        let afterSeq = try query.integer("after_seq", in: 0...Int.max) ?? 0
+    private func state(
+        _ input: (id: String, account: String?, afterSeq: Int, wait: Duration),
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        guard let key = Self.key(input.id, input.account) else { throw Self.notFound }
+        let afterSeq = input.afterSeq
         let proof = ReturnCookie(key: key, isLocal: Self.isLocal(request))
         let known = try await watches.snapshot(of: key)
         guard proof.isProven(by: request.headers[.cookie], of: known?.watch) else {
@@ -126,7 +173,7 @@ struct ReturnPageRoutes {
             )
         }
         defer { limits.leave(key.id) }
-        let found = try await polls.first(within: wait) { entry in
+        let found = try await polls.first(within: input.wait) { entry in
             entry.event.key.id == key.id && entry.event.seq > afterSeq
         } read: { () async throws -> WatchSnapshot? in
             guard let snapshot = try await watches.snapshot(of: key) else { throw Self.notFound }
@@ -145,12 +192,9 @@ struct ReturnPageRoutes {
 
     private static let notFound = Problem(.notFound, "Nothing to show here.")
 
-    /// The payment an address names; nil when it names none we could know.
-    private static func key(_ query: [String: String], _ context: APIContext) -> WatchKey? {
-        let id =
-            context.parameters.get("source") ?? query["source"] ?? query["payment_intent"]
-            ?? query["setup_intent"]
-        let account = query["account"].flatMap { $0.isEmpty ? nil : $0 }
+    /// The payment that a request names; nil when it names none we could know.
+    private static func key(_ id: String?, _ account: String?) -> WatchKey? {
+        let account = account.flatMap { $0.isEmpty ? nil : $0 }
         // Whatever is no id is nobody's payment.
         guard let id, let source = try? SourceID(id), let kind = SourceKind(inferredFrom: source),
             [.source, .paymentIntent, .setupIntent].contains(kind)
@@ -158,15 +202,6 @@ struct ReturnPageRoutes {
         guard let account else { return WatchKey(account: .main, source: source, kind: kind) }
         guard let account = try? AccountID(account) else { return nil }
         return WatchKey(account: account, source: source, kind: kind)
-    }
-
-    /// The parameters that mean something here, the first of each name.
-    private static func values(_ request: Request) -> [String: String] {
-        var values: [String: String] = [:]
-        for (name, value) in request.uri.queryParameters where landing.contains(String(name)) {
-            values[String(name)] = values[String(name)] ?? String(value)
-        }
-        return values
     }
 
     private static func path(_ key: WatchKey, _ tail: String = "") -> String {
@@ -183,5 +218,64 @@ struct ReturnPageRoutes {
     private static func isLocal(_ request: Request) -> Bool {
         let host = (request.head.authority ?? "").prefix { $0 != ":" }
         return ListenAddress.isLoopback(host: host)
+    }
+}
+
+/// What a customer's address says.
+struct ReturnVisit: Sendable {
+    /// The id of the payment, as it is.
+    let payment: String?
+    private let query: [String: String]
+
+    fileprivate init(payment: String?, query: [String: String]) {
+        self.payment =
+            payment ?? query["source"] ?? query["payment_intent"] ?? query["setup_intent"]
+        self.query = query
+    }
+
+    /// A parameter that Stripe or we have added, the first of its name.
+    subscript(_ name: String) -> String? { query[name] }
+}
+
+extension RouteInput where Value == String {
+    /// The payment that the path names, whatever it is.
+    fileprivate static var payment: Self {
+        segment("source", "src_…, pi_… or seti_….")
+    }
+}
+
+extension RouteInput where Value == ReturnVisit {
+    /// An address with what Stripe adds to a return URL, and ours.
+    ///
+    /// A customer gets a page, whatever else somebody has put into the address; so everything else
+    /// is passed over. `path`: the payment it names; without it the query does.
+    fileprivate static func visit(at path: RouteInput<String>?) -> Self {
+        let ofIntents = [
+            ("source", "src_…; or payment_intent, setup_intent with their secrets."),
+            ("payment_intent", "pi_…"), ("payment_intent_client_secret", "Its secret."),
+            ("setup_intent", "seti_…"), ("setup_intent_client_secret", "Its secret."),
+        ]
+        let ofAll = [
+            ("client_secret", "The payment's own; a right one becomes a cookie of 30 minutes."),
+            ("redirect_status", "What Stripe adds; never believed."),
+            ("livemode", "Must agree with what was seen."),
+            ("account", "The account of the watch; default when absent."),
+        ]
+        let described = path == nil ? ofIntents + ofAll : ofAll
+        let parameters = described.map { name, description in
+            RouteParameter(
+                name: name,
+                place: .query,
+                description: description,
+                schema: ["type": "string"]
+            )
+        }
+        // Ours: how often the page was loaded without a script.
+        let names = (ofIntents + ofAll).map(\.0) + ["n"]
+        return Self((path?.parameters ?? []) + parameters) { values throws(Problem) in
+            var query: [String: String] = [:]
+            for name in names { query[name] = values.query(name) }
+            return ReturnVisit(payment: try path?.read(values), query: query)
+        }.lenient(knowing: names)
     }
 }

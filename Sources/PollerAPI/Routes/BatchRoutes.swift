@@ -7,23 +7,48 @@ struct BatchRoutes {
     private static let chunk = 1000
     private static let lineTypes = ["application/x-ndjson", "application/jsonl"]
 
+    private static let enqueue = Route(
+        .post,
+        "/v1/watches/batch",
+        "enqueueBatch",
+        "Watch up to 10,000 sources; all items are checked before any is enqueued",
+        repeats: .byNature,
+        body: RouteBody(
+            content: [
+                (
+                    "application/json",
+                    [
+                        "type": "array", "minItems": 1, "maxItems": 10000,
+                        "items": .shape("NewWatch"),
+                    ]
+                ),
+                (
+                    "application/x-ndjson",
+                    ["type": "string", "description": "One NewWatch a line."]
+                ),
+            ],
+            description: "At most 8 MiB.",
+            aliases: ["application/jsonl"]
+        ),
+        answers: [.ok("Everything is watched; equal items count once.", "BatchResult")]
+    )
+
     let enqueuer: Enqueuer
     let locator: (any SourceLocator)?
     let reader: BodyReader
 
-    func add(to router: Router<APIContext>) {
-        router.add(.enqueueBatch, enqueue)
-    }
+    var routes: [AnsweredRoute] { [Self.enqueue.answered(by: enqueue)] }
 
     /// Checks everything first.
     ///
     /// When the store fails midway some are enqueued, and the client is told to send the batch
     /// again: those are joined then.
     @Sendable
-    private func enqueue(_ request: Request, _ context: APIContext) async throws -> Response {
-        _ = try QueryParameters(request, allowed: [])
-        try BodyReader.checkIdempotencyKey(request)
-        try BodyReader.checkType(request, allowed: ["application/json"] + Self.lineTypes)
+    private func enqueue(
+        _: Void,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
         let bytes = try await reader.read(request, bytesMax: BodyReader.batchBytesMax)
         let type = request.headers[.contentType]?.lowercased() ?? ""
         let isLines = Self.lineTypes.contains { type.hasPrefix($0) }

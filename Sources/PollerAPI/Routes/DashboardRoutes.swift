@@ -17,14 +17,26 @@ import Foundation
 struct DashboardRoutes {
     private static let page = Page()
 
-    func add(to router: Router<APIContext>) {
-        router.add(.dashboard, dashboard)
+    private static let dashboard = Route(
+        .get,
+        "/",
+        "dashboard",
+        "The cluster in a browser",
+        access: .anybody,
+        answers: [.page(200, "A page that asks for a key when the server has keys.")]
+    )
+
+    var routes: [AnsweredRoute] {
+        [Self.dashboard.answered(by: dashboard)]
     }
 
     @Sendable
-    private func dashboard(_ request: Request, _ context: APIContext) async throws -> Response {
-        _ = try QueryParameters(request, allowed: [])
-        return Response(
+    private func dashboard(
+        _: Void,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        Response(
             status: .ok,
             headers: Self.page.headers,
             body: ResponseBody(byteBuffer: ByteBuffer(string: Self.page.html))

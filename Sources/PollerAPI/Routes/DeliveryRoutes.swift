@@ -8,57 +8,88 @@ struct DeliveryRoutes {
     /// Endpoints of one source that are looked at; who has more asks by endpoint.
     private static let endpointsMax = 500
 
+    private static let list = Route(
+        .get,
+        "/v1/deliveries",
+        "listDeliveries",
+        "List deliveries",
+        "A moving picture: a delivery that is tried while you page may show up twice or not at all.",
+        input: .all(
+            .query(EndpointID.self, "endpoint", "Only those to this endpoint.", .endpointID),
+            .ofSource,
+            .choice(
+                "state",
+                """
+                Only those that stand so; dead also lists those that go on and have dead letters.
+                """
+            ),
+            .limit("Deliveries a page."),
+            .cursor(lengthMax: 2048)
+        ) { endpoint, key, state, limit, cursor in
+            let query = DeliveryQuery(
+                endpoint: endpoint,
+                state: state,
+                limit: limit,
+                cursor: cursor
+            )
+            return (key: key, query: query)
+        },
+        answers: [.ok("A page of deliveries; it may be empty and have a next one.", "DeliveryPage")]
+    )
+    private static let get = Route(
+        .get,
+        "/v1/deliveries/{delivery}",
+        "getDelivery",
+        "Read a delivery, and how its endpoint stands",
+        input: .delivery,
+        answers: [.ok("The delivery.", "Delivery")],
+        problems: [404]
+    )
+    private static let attempts = Route(
+        .get,
+        "/v1/deliveries/{delivery}/attempts",
+        "deliveryAttempts",
+        "The newest 20 attempts of a delivery, oldest first",
+        "Kept for 30 days after the newest.",
+        input: .delivery,
+        answers: [.ok("The attempts.", "AttemptPage")],
+        problems: [404]
+    )
+    private static let retry = Route(
+        .post,
+        "/v1/deliveries/{delivery}/retry",
+        "retryDelivery",
+        "Try a delivery now, and send what was given up again",
+        """
+        Under the same event ids, on a schedule that begins anew; also while the endpoint's \
+        circuit is open. 409 endpoint_disabled while it is told nothing.
+        """,
+        input: .delivery,
+        repeats: .byNature,
+        answers: [.ok("It is due now.", "Delivery")],
+        problems: [404, 409]
+    )
+
     let backend: APIBackend
 
-    func add(to router: Router<APIContext>) {
-        router.add(.listDeliveries, list)
-        router.add(.getDelivery, get)
-        router.add(.deliveryAttempts, attempts)
-        router.add(.retryDelivery, retry)
+    var routes: [AnsweredRoute] {
+        [
+            Self.list.answered(by: list), Self.get.answered(by: get),
+            Self.attempts.answered(by: attempts), Self.retry.answered(by: retry),
+        ]
     }
 
     @Sendable
-    private func list(_ request: Request, _ context: APIContext) async throws -> Response {
-        let parameters = ["endpoint", "source", "account", "kind", "state", "limit", "cursor"]
-        let query = try QueryParameters(request, allowed: parameters)
-        let wanted = DeliveryQuery(
-            endpoint: try query.checked("endpoint") { text throws(InvalidInput) in
-                try EndpointID(text)
-            },
-            state: try query.choice("state", DeliverySnapshot.State.self),
-            limit: try query.integer("limit", in: 1...500) ?? 50,
-            cursor: query.text("cursor")
-        )
-        guard let key = try Self.watch(query) else {
-            return Response(
-                json: try await backend.deliveries.deliveries(wanted).json { $0.json() }
-            )
+    private func list(
+        _ wanted: (key: WatchKey?, query: DeliveryQuery),
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        guard let key = wanted.key else {
+            let page = try await backend.deliveries.deliveries(wanted.query)
+            return Response(json: page.json { $0.json() })
         }
-        return Response(json: try await page(of: key, wanted).json { $0.json() })
-    }
-
-    /// The watch that the parameters name; nil when they name none.
-    private static func watch(_ query: QueryParameters) throws(Problem) -> WatchKey? {
-        let source = try query.checked("source") { text throws(InvalidInput) in
-            try SourceID(text)
-        }
-        guard let source else {
-            for name in ["account", "kind"] where query.text(name) != nil {
-                throw Problem(
-                    .invalidParameter,
-                    "\(name) belongs to source; name a source, or leave it out.",
-                    field: name
-                )
-            }
-            return nil
-        }
-        return WatchKey(
-            account: try query.checked("account") { text throws(InvalidInput) in
-                try AccountID(text)
-            } ?? .main,
-            source: source,
-            kind: try SourceKind(named: query.text("kind"), of: source, code: .invalidParameter)
-        )
+        return Response(json: try await page(of: key, wanted.query).json { $0.json() })
     }
 
     /// The deliveries of one source: to its inline URLs, and to endpoints that may be told of it.
@@ -98,16 +129,21 @@ struct DeliveryRoutes {
     }
 
     @Sendable
-    private func get(_ request: Request, _ context: APIContext) async throws -> Response {
-        _ = try QueryParameters(request, allowed: [])
-        let snapshot = try await snapshot(try Self.id(context))
+    private func get(
+        _ id: DeliveryID,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let snapshot = try await snapshot(id)
         return Response(json: snapshot.json(lane: try await lane(of: snapshot)))
     }
 
     @Sendable
-    private func attempts(_ request: Request, _ context: APIContext) async throws -> Response {
-        _ = try QueryParameters(request, allowed: [])
-        let id = try Self.id(context)
+    private func attempts(
+        _ id: DeliveryID,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
         let attempts = try await backend.deliveries.attempts(of: id)
         if attempts.isEmpty { _ = try await snapshot(id) }
         var json = JSONObject()
@@ -119,10 +155,11 @@ struct DeliveryRoutes {
 
     /// Retrying what is due already succeeds: the answer to the first try got lost.
     @Sendable
-    private func retry(_ request: Request, _ context: APIContext) async throws -> Response {
-        _ = try QueryParameters(request, allowed: [])
-        try BodyReader.checkIdempotencyKey(request)
-        let id = try Self.id(context)
+    private func retry(
+        _ id: DeliveryID,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
         for _ in 0..<Self.roundsMax {
             let found = try await snapshot(id)
             var state = found.delivery.state
@@ -174,11 +211,56 @@ struct DeliveryRoutes {
     private func lane(of snapshot: DeliverySnapshot) async throws -> LaneReport? {
         try await backend.deliveries.lane(LaneID(endpoint: snapshot.delivery.endpoint))
     }
+}
 
-    private static func id(_ context: APIContext) throws(Problem) -> DeliveryID {
-        let text = context.parameters.get("delivery") ?? ""
-        return try Problem.checked(.invalidParameter) { () throws(InvalidInput) in
-            try DeliveryID(text)
+extension RouteInput where Value == DeliveryID {
+    /// The delivery that the path names.
+    fileprivate static var delivery: Self {
+        path(
+            DeliveryID.self,
+            "delivery",
+            "The delivery: dlv_….",
+            .matching("^dlv_(0|[1-9][0-9]{0,17})_[A-Za-z0-9_-]{12}$")
+        )
+    }
+}
+
+extension RouteInput where Value == WatchKey? {
+    /// The watch that the parameters name; nil when they name none.
+    fileprivate static var ofSource: Self {
+        .all(
+            .query(
+                SourceID.self,
+                "source",
+                """
+                Only those about this source: one page, of its inline URLs and of the endpoints \
+                that may be told of it.
+                """,
+                .name(255)
+            ),
+            .account("With source: the account at the upstream; default when absent."),
+            .text(
+                "kind",
+                "With source: needed when the id begins with no prefix of Stripe's.",
+                .shape("Kind")
+            )
+        ) { source, account, kind throws(Problem) in
+            guard let source else {
+                for (name, isGiven) in [("account", account != nil), ("kind", kind != nil)]
+                where isGiven {
+                    throw Problem(
+                        .invalidParameter,
+                        "\(name) belongs to source; name a source, or leave it out.",
+                        field: name
+                    )
+                }
+                return nil
+            }
+            return WatchKey(
+                account: account ?? .main,
+                source: source,
+                kind: try SourceKind(named: kind, of: source, code: .invalidParameter)
+            )
         }
     }
 }

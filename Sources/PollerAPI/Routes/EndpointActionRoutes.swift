@@ -3,11 +3,90 @@ import Poller
 
 /// What is done to an endpoint: test, rotate, enable, disable; and the secret of inline webhooks.
 extension EndpointRoutes {
+    private static let test = Route(
+        .post,
+        "/v1/endpoints/{endpoint}/test",
+        "testEndpoint",
+        "Send a signed endpoint.test event at once",
+        """
+        Past the queue, also to a disabled endpoint; answers when the receiver has, or after the \
+        time of an attempt.
+        """,
+        input: .name,
+        repeats: .byNature,
+        answers: [.ok("What the receiver did.", "EndpointTest")],
+        problems: [404, 409]
+    )
+    private static let rotate = Route(
+        .post,
+        "/v1/endpoints/{endpoint}/rotate",
+        "rotateEndpoint",
+        "Make a new secret",
+        """
+        The new one is in this answer; the old ones sign beside it until the overlap ends. 409 \
+        too_many_secrets when three are live already and the overlap is not 0s.
+        """,
+        input: .name,
+        repeats: .kept,
+        body: .json(.shape("EndpointRotation"), optional: true),
+        answers: [.ok("The endpoint with its new secret.", "Endpoint")],
+        problems: [404, 409]
+    )
+    private static let enable = Route(
+        .post,
+        "/v1/endpoints/{endpoint}/enable",
+        "enableEndpoint",
+        "Tell an endpoint again",
+        "What waited for it comes first.",
+        input: .name,
+        repeats: .byNature,
+        answers: [.ok("The endpoint now.", "Endpoint")],
+        problems: [404]
+    )
+    private static let disable = Route(
+        .post,
+        "/v1/endpoints/{endpoint}/disable",
+        "disableEndpoint",
+        "Tell an endpoint nothing",
+        """
+        What is recorded within a day from now waits for it; of what comes later it is told by a \
+        replay.
+        """,
+        input: .name,
+        repeats: .byNature,
+        body: .json(.shape("EndpointDisabling"), optional: true),
+        answers: [.ok("The endpoint now.", "Endpoint")],
+        problems: [404]
+    )
+    private static let secret = Route(
+        .get,
+        "/v1/endpoints/{endpoint}/secret",
+        "endpointSecret",
+        "The secret of inline notify URLs",
+        "Only of the endpoint named inline; the secret of a registered one is shown when it is made.",
+        input: .segment("endpoint", "inline"),
+        answers: [.ok("The secret.", "InlineSecret")],
+        problems: [404, 409],
+        usesStore: false
+    )
+
+    /// The routes of this file.
+    var actions: [AnsweredRoute] {
+        [
+            Self.test.answered(by: test), Self.rotate.answered(by: rotate),
+            Self.enable.answered(by: enable), Self.disable.answered(by: disable),
+            Self.secret.answered(by: secret),
+        ]
+    }
+
     /// Answers 200 whatever the receiver did: that it could be asked is the success.
     @Sendable
-    func test(_ request: Request, _ context: APIContext) async throws -> Response {
-        try BodyReader.checkIdempotencyKey(request)
-        let stored = try await stored(request, context)
+    private func test(
+        _ name: EndpointName,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let stored = try await stored(name)
         guard let result = await backend.probe.ask(stored.endpoint, at: stored.now) else {
             throw Problem(
                 .channelMissing,
@@ -21,9 +100,12 @@ extension EndpointRoutes {
 
     /// A repeat with the same `Idempotency-Key` answers the same secret.
     @Sendable
-    func rotate(_ request: Request, _ context: APIContext) async throws -> Response {
-        try BodyReader.checkIdempotencyKey(request)
-        let old = try await stored(request, context).endpoint
+    private func rotate(
+        _ name: EndpointName,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let old = try await stored(name).endpoint
         try Self.checkNotOfFile(old)
         guard old.url.isWebhook else {
             throw Problem(
@@ -63,18 +145,24 @@ extension EndpointRoutes {
     }
 
     @Sendable
-    func enable(_ request: Request, _ context: APIContext) async throws -> Response {
-        try BodyReader.checkIdempotencyKey(request)
-        let old = try await stored(request, context).endpoint
+    private func enable(
+        _ name: EndpointName,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let old = try await stored(name).endpoint
         return try await changed(old.id) { endpoint, _ throws(Problem) in
             endpoint.state = .enabled
         }
     }
 
     @Sendable
-    func disable(_ request: Request, _ context: APIContext) async throws -> Response {
-        try BodyReader.checkIdempotencyKey(request)
-        let old = try await stored(request, context).endpoint
+    private func disable(
+        _ name: EndpointName,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let old = try await stored(name).endpoint
         let reason = try await optionalBody(request, ["reason"]).string("reason")
         let shown = reason ?? "disabled by request"
         guard (1...200).contains(shown.utf8.count), shown.utf8.allSatisfy({ $0 >= 0x20 }) else {
@@ -91,9 +179,12 @@ extension EndpointRoutes {
 
     /// Only of `inline`: a registered endpoint's secret is told once.
     @Sendable
-    func secret(_ request: Request, _ context: APIContext) async throws -> Response {
-        _ = try QueryParameters(request, allowed: [])
-        guard context.parameters.get("endpoint") == "inline" else {
+    private func secret(
+        _ name: String,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        guard name == "inline" else {
             throw Problem(
                 .secretNotShown,
                 "A secret is shown when its endpoint is created and when it is rotated, never "

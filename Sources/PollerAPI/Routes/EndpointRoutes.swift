@@ -3,31 +3,84 @@ import Poller
 
 /// The registered endpoints: create, list, read, change, remove.
 struct EndpointRoutes {
+    private static let create = Route(
+        .post,
+        "/v1/endpoints",
+        "createEndpoint",
+        "Register an endpoint",
+        """
+        It is told what is seen from now on, of every source of its account. The secret is in this \
+        answer and never shown again.
+        """,
+        repeats: .kept,
+        body: .json(.shape("NewEndpoint")),
+        answers: [.json(201, "The endpoint with its secret.", "Endpoint")],
+        problems: [409]
+    )
+    private static let list = Route(
+        .get,
+        "/v1/endpoints",
+        "listEndpoints",
+        "List the registered endpoints, the oldest first",
+        input: .all(
+            .account("Only those of this account."),
+            .limit("Endpoints a page."),
+            .cursor()
+        ) { (account: $0, limit: $1, cursor: $2) },
+        answers: [.ok("A page of endpoints.", "EndpointPage")]
+    )
+    private static let get = Route(
+        .get,
+        "/v1/endpoints/{endpoint}",
+        "getEndpoint",
+        "Read an endpoint",
+        input: .name,
+        answers: [.ok("The endpoint.", "Endpoint")],
+        problems: [404]
+    )
+    private static let change = Route(
+        .patch,
+        "/v1/endpoints/{endpoint}",
+        "changeEndpoint",
+        "Change an endpoint",
+        "What is absent stays as it is; null is the standard again.",
+        input: .name,
+        body: .json(.shape("EndpointChange")),
+        answers: [.ok("The endpoint now.", "Endpoint")],
+        problems: [404, 409]
+    )
+    private static let remove = Route(
+        .delete,
+        "/v1/endpoints/{endpoint}",
+        "removeEndpoint",
+        "Remove an endpoint",
+        "What waits for it is not delivered any more.",
+        input: .name,
+        answers: [.ok("The endpoint as it was.", "Endpoint")],
+        problems: [404, 409]
+    )
+
     let backend: EndpointBackend
     /// Those of the deliveries.
     let lanes: any LaneControl
     let reader: BodyReader
 
-    func add(to router: Router<APIContext>) {
-        router.add(.createEndpoint, create)
-        router.add(.listEndpoints, list)
-        router.add(.getEndpoint, get)
-        router.add(.changeEndpoint, change)
-        router.add(.removeEndpoint, remove)
-        router.add(.testEndpoint, test)
-        router.add(.rotateEndpoint, rotate)
-        router.add(.enableEndpoint, enable)
-        router.add(.disableEndpoint, disable)
-        router.add(.endpointSecret, secret)
+    var routes: [AnsweredRoute] {
+        [
+            Self.create.answered(by: create), Self.list.answered(by: list),
+            Self.get.answered(by: get), Self.change.answered(by: change),
+            Self.remove.answered(by: remove),
+        ] + actions
     }
 
     /// With an `Idempotency-Key` a repeat answers what the first one made; its secret too, as
     /// long as nobody has changed the endpoint since.
     @Sendable
-    private func create(_ request: Request, _ context: APIContext) async throws -> Response {
-        _ = try QueryParameters(request, allowed: [])
-        try BodyReader.checkIdempotencyKey(request)
-        try BodyReader.checkType(request, allowed: ["application/json"])
+    private func create(
+        _: Void,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
         let (json, bytes) = try await reader.jsonAndBytes(request)
         let fields = try EndpointFields(
             json: json,
@@ -107,29 +160,37 @@ struct EndpointRoutes {
     }
 
     @Sendable
-    private func list(_ request: Request, _ context: APIContext) async throws -> Response {
-        let query = try QueryParameters(request, allowed: ["account", "limit", "cursor"])
+    private func list(
+        _ query: (account: AccountID?, limit: Int, cursor: String?),
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
         let page = try await backend.store.list(
-            account: try query.checked("account") { text throws(InvalidInput) in
-                try AccountID(text)
-            },
-            limit: try query.integer("limit", in: 1...500) ?? 50,
-            cursor: query.text("cursor")
+            account: query.account,
+            limit: query.limit,
+            cursor: query.cursor
         )
         return Response(json: page.json { $0.json() })
     }
 
     @Sendable
-    private func get(_ request: Request, _ context: APIContext) async throws -> Response {
-        let endpoint = try await stored(request, context).endpoint
+    private func get(
+        _ name: EndpointName,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let endpoint = try await stored(name).endpoint
         return Response(json: endpoint.json(health: try await lanes.lane(endpoint.lane)))
     }
 
     @Sendable
-    private func change(_ request: Request, _ context: APIContext) async throws -> Response {
-        let old = try await stored(request, context).endpoint
+    private func change(
+        _ name: EndpointName,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let old = try await stored(name).endpoint
         try Self.checkNotOfFile(old)
-        try BodyReader.checkType(request, allowed: ["application/json"])
         let fields = try EndpointFields(
             json: try await reader.json(request),
             isNew: false,
@@ -153,8 +214,12 @@ struct EndpointRoutes {
 
     /// Removing what is gone is told as such: there is no telling whether it ever was there.
     @Sendable
-    private func remove(_ request: Request, _ context: APIContext) async throws -> Response {
-        let endpoint = try await stored(request, context).endpoint
+    private func remove(
+        _ name: EndpointName,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let endpoint = try await stored(name).endpoint
         if !FileEndpoints.hasLeft(endpoint) { try Self.checkNotOfFile(endpoint) }
         guard try await backend.store.remove(endpoint.id) else {
             throw Problem.endpointNotFound(endpoint.id)
@@ -164,22 +229,11 @@ struct EndpointRoutes {
 }
 
 extension EndpointRoutes {
-    /// The endpoint that the path names, when it is of the account that the query may name.
-    func stored(
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> StoredEndpoint {
-        let query = try QueryParameters(request, allowed: ["account"])
-        let account = try query.checked("account") { text throws(InvalidInput) in
-            try AccountID(text)
-        }
-        let text = context.parameters.get("endpoint") ?? ""
-        let id = try Problem.checked(.invalidParameter) { () throws(InvalidInput) in
-            try EndpointID(text)
-        }
-        guard let stored = try await backend.store.read(id),
-            account == nil || account == stored.endpoint.account
-        else { throw Problem.endpointNotFound(id) }
+    /// The endpoint of a name.
+    func stored(_ name: EndpointName) async throws -> StoredEndpoint {
+        guard let stored = try await backend.store.read(name.id),
+            name.account == nil || name.account == stored.endpoint.account
+        else { throw Problem.endpointNotFound(name.id) }
         return stored
     }
 
@@ -247,6 +301,23 @@ extension EndpointRoutes {
             )
         }
         return RequestFields(members)
+    }
+}
+
+/// How a request names an endpoint.
+struct EndpointName: Sendable {
+    let id: EndpointID
+    /// When it is given, an endpoint of another account is not found.
+    let account: AccountID?
+}
+
+extension RouteInput where Value == EndpointName {
+    /// The endpoint that the path names, when it is of the account that the query may name.
+    static var name: Self {
+        .all(
+            .endpoint,
+            .account("When it is given, an endpoint of another account is not found.")
+        ) { EndpointName(id: $0, account: $1) }
     }
 }
 

@@ -4,23 +4,57 @@ import Synchronization
 
 /// What was recorded: of one watch by seq, of all by a cursor.
 struct EventRoutes {
+    private static let ofWatch = Route(
+        .get,
+        "/v1/watches/{source}/events",
+        "watchEvents",
+        "The recorded events of one watch, by seq; the last 100 are kept",
+        input: .all(
+            .watch,
+            .integer(
+                "after_seq",
+                "Events beyond this seq; next of the page before.",
+                in: 0...Int.max,
+                standard: 0
+            ),
+            .limit("Events a page.", 100, most: 100)
+        ) { (key: $0, afterSeq: $1, limit: $2) },
+        answers: [.ok("A page of events.", "EventPage")],
+        problems: [404]
+    )
+    private static let all = Route(
+        .get,
+        "/v1/events",
+        "events",
+        "All recorded events, in the order of seq within a source",
+        input: .all(.start, .limit("Events looked at for a page.", 100), .wait(), .events) {
+            (start: $0, limit: $1, wait: $2, filter: $3)
+        },
+        answers: [
+            .ok(
+                """
+                A page; next is always there, for what will be recorded. It may be empty although \
+                has_more is true.
+                """,
+                "EventPage"
+            )
+        ]
+    )
+
     let backend: APIBackend
     let polls: LongPolls
 
-    func add(to router: Router<APIContext>) {
-        router.add(.watchEvents, watchEvents)
-        router.add(.events, events)
+    var routes: [AnsweredRoute] {
+        [Self.ofWatch.answered(by: watchEvents), Self.all.answered(by: events)]
     }
 
     @Sendable
-    private func watchEvents(_ request: Request, _ context: APIContext) async throws -> Response {
-        let query = try QueryParameters(
-            request,
-            allowed: ["account", "kind", "after_seq", "limit"]
-        )
-        let key = try context.watchKey(query)
-        let afterSeq = try query.integer("after_seq", in: 0...Int.max) ?? 0
-        let limit = try query.integer("limit", in: 1...100) ?? 100
+    private func watchEvents(
+        _ input: (key: WatchKey, afterSeq: Int, limit: Int),
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let (key, afterSeq, limit) = input
         let events = try await backend.watches.events(of: key, after: afterSeq, limit: limit + 1)
         if events.isEmpty, try await backend.watches.snapshot(of: key) == nil {
             throw Problem.watchNotFound(key)
@@ -36,18 +70,16 @@ struct EventRoutes {
     }
 
     @Sendable
-    private func events(_ request: Request, _ context: APIContext) async throws -> Response {
-        let query = try QueryParameters(
-            request,
-            allowed: ["cursor", "from", "limit", "wait", "source", "account", "types"]
-        )
-        let limit = try query.integer("limit", in: 1...500) ?? 100
-        let wait = try query.wait()
-        let filter = try EventFilter(query)
-        let start = try await start(query)
-        let reader = OutboxReading(outbox: backend.outbox, limit: limit, filter: filter)
+    private func events(
+        _ input: (start: EventsStart, limit: Int, wait: Duration, filter: EventFilter),
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let filter = input.filter
+        let start = try await cursor(input.start)
+        let reader = OutboxReading(outbox: backend.outbox, limit: input.limit, filter: filter)
         let position = Mutex(start)
-        let page = try await polls.first(within: wait, for: context.waiter) { entry in
+        let page = try await polls.first(within: input.wait, for: context.waiter) { entry in
             filter.matches(entry.event)
         } read: { () async throws -> OutboxPage? in
             let page = try await reader.page(after: position.withLock { $0 })
@@ -61,17 +93,10 @@ struct EventRoutes {
         return Response(json: page.json(backend.cursors))
     }
 
-    /// Where the request begins: `cursor`, or `from` (`oldest`, `now`, or a time).
-    private func start(_ query: QueryParameters) async throws -> OutboxCursor {
+    private func cursor(_ start: EventsStart) async throws -> OutboxCursor {
         let partitions = backend.outbox.partitions
-        if let text = query.text("cursor") {
-            guard query.text("from") == nil else {
-                throw Problem(
-                    .invalidParameter,
-                    "cursor and from exclude each other; leave one out.",
-                    field: "from"
-                )
-            }
+        switch start {
+        case .cursor(let text):
             let entries = backend.cursors.entries(of: text, partitions: partitions, account: nil)
             guard let entries else {
                 throw Problem(
@@ -81,29 +106,19 @@ struct EventRoutes {
                 )
             }
             return OutboxCursor(positions: entries.map { OutboxCursor.Position($0) ?? .start })
-        }
-        switch query.text("from") ?? "oldest" {
-        case "oldest":
+        case .oldest:
             return OutboxCursor(positions: Array(repeating: .start, count: partitions))
-        case "now":
+        case .now:
             let bounds = try await backend.outbox.bounds()
             return OutboxCursor(
                 positions: bounds.map { OutboxCursor.Position($0.newest) ?? .start }
             )
-        case let text:
-            guard let time = Timestamp(rfc3339: text), time.ms > 0 else {
-                throw Problem(
-                    .invalidParameter,
-                    "from must be oldest, now, or a time such as 2026-11-20T09:30:00.125Z.",
-                    field: "from"
-                )
-            }
-            return try await start(at: UInt64(time.ms))
+        case .time(let ms): return try await cursor(at: ms)
         }
     }
 
     /// Positions right before what was recorded at `ms`, never beyond the newest.
-    private func start(at ms: UInt64) async throws -> OutboxCursor {
+    private func cursor(at ms: UInt64) async throws -> OutboxCursor {
         // Redis numbers the entries of one ms from 0, so this is behind all of the ms before.
         let before = OutboxCursor.Position(ms: ms - 1, n: UInt64(UInt32.max))
         let bounds = try await backend.outbox.bounds()
@@ -114,6 +129,63 @@ struct EventRoutes {
                 return min(max(before, trimmed), newest)
             }
         )
+    }
+}
+
+/// Where a list of all events begins.
+enum EventsStart: Sendable {
+    /// After what a page before has told.
+    case cursor(String)
+    case oldest
+    case now
+    /// At what was recorded from this time on, in ms.
+    case time(UInt64)
+}
+
+extension SchemaNode {
+    fileprivate static let outboxStart: Self = [
+        "type": "string", "examples": ["oldest", "now", "2026-11-20T09:30:00.125Z"],
+        "pattern": """
+        ^(oldest|now|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{3}Z)$
+        """,
+    ]
+}
+
+extension RouteInput where Value == EventsStart {
+    /// `cursor`, or `from` (`oldest`, `now`, or a time).
+    fileprivate static var start: Self {
+        .all(
+            .cursor(lengthMax: 4096),
+            .text(
+                "from",
+                "Where to begin without a cursor: oldest (the default), now, or a time.",
+                .outboxStart
+            )
+        ) { cursor, from throws(Problem) in
+            if let cursor {
+                guard from == nil else {
+                    throw Problem(
+                        .invalidParameter,
+                        "cursor and from exclude each other; leave one out.",
+                        field: "from"
+                    )
+                }
+                return .cursor(cursor)
+            }
+            switch from ?? "oldest" {
+            case "oldest": return .oldest
+            case "now": return .now
+            case let text:
+                guard let time = Timestamp(rfc3339: text), time.ms > 0 else {
+                    throw Problem(
+                        .invalidParameter,
+                        "from must be oldest, now, or a time such as 2026-11-20T09:30:00.125Z.",
+                        field: "from"
+                    )
+                }
+                return .time(UInt64(time.ms))
+            }
+        }
     }
 }
 

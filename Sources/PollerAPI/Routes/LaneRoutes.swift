@@ -3,16 +3,74 @@ package import Poller
 
 /// The lanes: what they hold, and stopping, resuming and limiting them while they run.
 struct LaneRoutes {
+    private static let list = Route(
+        .get,
+        "/v1/lanes",
+        "listLanes",
+        "List the lanes, what holds things up first",
+        """
+        First the lanes that have overdue watches and may not go on, then those that have overdue \
+        watches, then those that are stopped or slowed, then the rest; within each the longest \
+        overdue first. A moving picture: a lane that is served while you page may show up twice or \
+        not at all. Of a cluster with thousands of lanes a look may be some seconds old, so that \
+        looking takes at most a twentieth of the store's time; what was changed through the same \
+        server shows at once.
+        """,
+        input: .all(.limit("Lanes a page.", 100), .laneCursor) { (limit: $0, cursor: $1) },
+        answers: [.ok("A page of lanes.", "LanePage")]
+    )
+    private static let get = Route(
+        .get,
+        "/v1/lanes/{lane}",
+        "getLane",
+        "Read one lane",
+        input: .lane,
+        answers: [.ok("The lane.", "Lane")],
+        problems: [404]
+    )
+    private static let pause = Route(
+        .post,
+        "/v1/lanes/{lane}/pause",
+        "pauseLane",
+        "Poll nothing more of a lane until it is resumed",
+        """
+        What is in flight goes on, and watches may be enqueued meanwhile. A lane that holds \
+        nothing yet may be paused too.
+        """,
+        input: .lane,
+        repeats: .byNature,
+        answers: [.ok("The lane now.", "Lane")]
+    )
+    private static let resume = Route(
+        .post,
+        "/v1/lanes/{lane}/resume",
+        "resumeLane",
+        "Let a paused lane go on; also ends a hold and closes its circuit",
+        input: .lane,
+        repeats: .byNature,
+        answers: [.ok("The lane now.", "Lane")]
+    )
+    private static let limit = Route(
+        .post,
+        "/v1/lanes/{lane}/limit",
+        "limitLane",
+        "Give a lane a limit of its own, or the default again",
+        input: .lane,
+        repeats: .byNature,
+        body: .json(.shape("NewLaneLimit")),
+        answers: [.ok("The lane now.", "Lane")]
+    )
+
     let backend: APIBackend
     let reader: BodyReader
     let statusCache: ClusterStatusCache
 
-    func add(to router: Router<APIContext>) {
-        router.add(.listLanes, list)
-        router.add(.getLane, get)
-        router.add(.pauseLane, pause)
-        router.add(.resumeLane, resume)
-        router.add(.limitLane, limit)
+    var routes: [AnsweredRoute] {
+        [
+            Self.list.answered(by: list), Self.get.answered(by: get),
+            Self.pause.answered(by: pause), Self.resume.answered(by: resume),
+            Self.limit.answered(by: limit),
+        ]
     }
 
     /// What holds things up first.
@@ -20,10 +78,12 @@ struct LaneRoutes {
     /// A cluster with more lanes than are looked at for that has the rest at the end of the
     /// list, page by page in the store's order.
     @Sendable
-    private func list(_ request: Request, _ context: APIContext) async throws -> Response {
-        let query = try QueryParameters(request, allowed: ["limit", "cursor"])
-        let limit = try query.integer("limit", in: 1...500) ?? 100
-        let cursor = try Self.cursor(query)
+    private func list(
+        _ input: (limit: Int, cursor: LaneCursor?),
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let (limit, cursor) = input
         let page: ListPage<LaneReport>
         if case .store(let position) = cursor {
             let rest = try await backend.lanes.lanes(limit: limit, cursor: position)
@@ -57,9 +117,11 @@ struct LaneRoutes {
     }
 
     @Sendable
-    private func get(_ request: Request, _ context: APIContext) async throws -> Response {
-        _ = try QueryParameters(request, allowed: [])
-        let lane = try context.lane()
+    private func get(
+        _ lane: LaneID,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
         guard let report = try await backend.lanes.lane(lane) else {
             throw Problem(
                 .laneNotFound,
@@ -72,34 +134,36 @@ struct LaneRoutes {
 
     /// Pausing what is paused succeeds: the answer to the first try got lost.
     @Sendable
-    private func pause(_ request: Request, _ context: APIContext) async throws -> Response {
-        let lane = try lane(request, context)
+    private func pause(
+        _ lane: LaneID,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
         try await backend.lanes.pause(lane)
         return try await changed(lane)
     }
 
     @Sendable
-    private func resume(_ request: Request, _ context: APIContext) async throws -> Response {
-        let lane = try lane(request, context)
+    private func resume(
+        _ lane: LaneID,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
         try await backend.lanes.resume(lane)
         return try await changed(lane)
     }
 
     @Sendable
-    private func limit(_ request: Request, _ context: APIContext) async throws -> Response {
-        let lane = try lane(request, context)
-        try BodyReader.checkType(request, allowed: ["application/json"])
+    private func limit(
+        _ lane: LaneID,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
         let json = try await reader.json(request)
         let change = try LaneLimitChange(json: json)
         let current = try await backend.lanes.lane(lane)?.limit ?? backend.laneLimit
         try await backend.lanes.limit(lane, to: change.limit(from: current))
         return try await changed(lane)
-    }
-
-    private func lane(_ request: Request, _ context: APIContext) throws(Problem) -> LaneID {
-        _ = try QueryParameters(request, allowed: [])
-        try BodyReader.checkIdempotencyKey(request)
-        return try context.lane()
     }
 
     /// How the lane stands after a change.
@@ -122,41 +186,59 @@ struct LaneRoutes {
         }
         return Response(json: report.json(standard: backend.laneLimit))
     }
+}
 
-    private static func cursor(_ query: QueryParameters) throws(Problem) -> LaneCursor? {
-        guard let text = query.text("cursor") else { return nil }
-        guard let cursor = LaneCursor(text) else {
-            throw Problem(
-                .invalidParameter,
-                "cursor is not one of ours: use next of the page before, unchanged.",
-                field: "cursor"
-            )
+extension RouteInput where Value == LaneID {
+    /// The lane that the path names: `default/sources` as two segments, or as one with `%2F`.
+    fileprivate static var lane: Self {
+        let endpoints = SourceKind.allCases.map(\.endpoint)
+        let parameter = RouteParameter(
+            name: "lane",
+            place: .path,
+            description: """
+                ACCOUNT/ENDPOINT, such as default/sources. The slash may stand as it is or as %2F.
+                """,
+            schema: .matching("^[A-Za-z0-9_.-]{1,64}/(\(endpoints.joined(separator: "|")))$"),
+            isRequired: true
+        )
+        return Self([parameter]) { values throws(Problem) in
+            let segments = [values.path("lane"), values.path("endpoint")].filter { !$0.isEmpty }
+            // A lane has no character that needs an escape but its slash.
+            let text = segments.joined(separator: "/")
+                .replacing("%2F", with: "/").replacing("%2f", with: "/")
+            let lane = LaneID(unchecked: text)
+            guard let (account, kind) = lane.accountAndKind, SourceKind.allCases.contains(kind)
+            else {
+                throw Problem(
+                    .invalidParameter,
+                    "A lane is ACCOUNT/ENDPOINT with an endpoint of "
+                        + "\(endpoints.joined(separator: " or ")), for example default/sources; "
+                        + "GET /v1/lanes lists those there are.",
+                    field: "lane"
+                )
+            }
+            let known = try Problem.checked(.invalidParameter) { () throws(InvalidInput) in
+                try AccountID(account.description)
+            }
+            return LaneID(account: known, kind: kind)
         }
-        return cursor
     }
 }
 
-extension APIContext {
-    /// The lane that the path names: `default/sources` as two segments, or as one with `%2F`.
-    func lane() throws(Problem) -> LaneID {
-        let segments = [parameters.get("lane"), parameters.get("endpoint")].compactMap(\.self)
-        // A lane has no character that needs an escape but its slash.
-        let text = segments.joined(separator: "/")
-            .replacing("%2F", with: "/").replacing("%2f", with: "/")
-        let lane = LaneID(unchecked: text)
-        let endpoints = SourceKind.allCases.map(\.endpoint).joined(separator: " or ")
-        guard let (account, kind) = lane.accountAndKind, SourceKind.allCases.contains(kind) else {
-            throw Problem(
-                .invalidParameter,
-                "A lane is ACCOUNT/ENDPOINT with an endpoint of \(endpoints), for example "
-                    + "default/sources; GET /v1/lanes lists those there are.",
-                field: "lane"
-            )
+extension RouteInput where Value == LaneCursor? {
+    /// Where a list of lanes goes on.
+    fileprivate static var laneCursor: Self {
+        .all(.cursor(lengthMax: 2048)) { text throws(Problem) in
+            guard let text else { return nil }
+            guard let cursor = LaneCursor(text) else {
+                throw Problem(
+                    .invalidParameter,
+                    "cursor is not one of ours: use next of the page before, unchanged.",
+                    field: "cursor"
+                )
+            }
+            return cursor
         }
-        let known = try Problem.checked(.invalidParameter) { () throws(InvalidInput) in
-            try AccountID(account.description)
-        }
-        return LaneID(account: known, kind: kind)
     }
 }
 

@@ -7,21 +7,53 @@ struct MailRoutes {
     private static let fields = ["recipient", "type"]
     private static let types = ["hard_bounce", "soft_bounce", "complaint"]
 
+    private static let report = Route(
+        .post,
+        "/v1/mail/bounces",
+        "reportBounce",
+        "Tell of a mail that came back or was complained about",
+        """
+        For the relay's bounce processing. A hard bounce and a complaint suppress the recipient at \
+        once, for every account; a soft bounce is only counted.
+        """,
+        repeats: .byNature,
+        body: .json(.shape("Bounce")),
+        answers: [.ok("What became of it.", "Suppression")]
+    )
+    private static let look = Route(
+        .get,
+        "/v1/mail/suppressions/{recipient}",
+        "getSuppression",
+        "Whether mails to a recipient are suppressed, and why",
+        input: .recipient,
+        answers: [.ok("Suppressed or not.", "Suppression")]
+    )
+    private static let lift = Route(
+        .delete,
+        "/v1/mail/suppressions/{recipient}",
+        "liftSuppression",
+        "Send mails to a recipient again",
+        input: .recipient,
+        answers: [.ok("No longer suppressed.", "Suppression")]
+    )
+
     let preferences: MailPreferences?
     let reader: BodyReader
 
-    func add(to router: Router<APIContext>) {
-        router.add(.reportBounce, report)
-        router.add(.getSuppression, look)
-        router.add(.liftSuppression, lift)
+    var routes: [AnsweredRoute] {
+        [
+            Self.report.answered(by: report), Self.look.answered(by: look),
+            Self.lift.answered(by: lift),
+        ]
     }
 
     /// Reported twice is as good as once.
     @Sendable
-    private func report(_ request: Request, _ context: APIContext) async throws -> Response {
-        _ = try QueryParameters(request, allowed: [])
-        try BodyReader.checkIdempotencyKey(request)
-        try BodyReader.checkType(request, allowed: ["application/json"])
+    private func report(
+        _: Void,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
         let body = try RequestFields(
             try await reader.json(request),
             of: "a bounce",
@@ -51,33 +83,22 @@ struct MailRoutes {
     }
 
     @Sendable
-    private func look(_ request: Request, _ context: APIContext) async throws -> Response {
-        let (recipient, account) = try named(request, context)
-        return try await answer(recipient, of: account)
+    private func look(
+        _ named: MailRecipient,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        try await answer(named.address, of: named.account)
     }
 
     @Sendable
-    private func lift(_ request: Request, _ context: APIContext) async throws -> Response {
-        let (recipient, account) = try named(request, context)
-        try await known().suppressions.lift(recipient, of: account)
-        return try await answer(recipient, of: account)
-    }
-
-    private func named(
+    private func lift(
+        _ named: MailRecipient,
         _ request: Request,
         _ context: APIContext
-    ) throws(Problem) -> (MailAddress, AccountID) {
-        let query = try QueryParameters(request, allowed: ["account"])
-        let account = try query.checked("account") { text throws(InvalidInput) in
-            try AccountID(text)
-        }
-        let shown = context.parameters.get("recipient") ?? ""
-        // A bad encoding is no address either.
-        let text = shown.removingPercentEncoding ?? shown
-        let recipient = try Problem.checked(.invalidParameter) { () throws(InvalidInput) in
-            try MailAddress(text, field: "recipient")
-        }
-        return (recipient, account ?? .main)
+    ) async throws -> Response {
+        try await known().suppressions.lift(named.address, of: named.account)
+        return try await answer(named.address, of: named.account)
     }
 
     private func answer(
@@ -97,5 +118,28 @@ struct MailRoutes {
             throw Problem(.notFound, "This server keeps no list of suppressed recipients.")
         }
         return preferences
+    }
+}
+
+/// Whom a request about suppressed mails means.
+private struct MailRecipient: Sendable {
+    let address: MailAddress
+    /// Whose mails.
+    let account: AccountID
+}
+
+extension RouteInput where Value == MailRecipient {
+    /// The address of the path and the account that the query may name.
+    fileprivate static var recipient: Self {
+        .all(
+            .segment("recipient", "A mail address.", .mailAddress),
+            .account("Whose mails; default when absent.")
+        ) { text, account throws(Problem) in
+            let address = try Problem.checked(.invalidParameter) { () throws(InvalidInput) in
+                // A bad encoding is no address either.
+                try MailAddress(text.removingPercentEncoding ?? text, field: "recipient")
+            }
+            return MailRecipient(address: address, account: account ?? .main)
+        }
     }
 }

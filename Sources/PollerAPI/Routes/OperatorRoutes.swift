@@ -1,10 +1,32 @@
 import Hummingbird
 import Poller
 
-/// What operators ask: counts, who works, what is wrong, and what routes there are.
+/// What operators ask: counts, who works, and what is wrong.
 struct OperatorRoutes {
     /// What a check may take before it counts as failed: a person waits for the answer.
     private static let checkTimeout = Duration.seconds(10)
+
+    private static let stats = Route(
+        .get,
+        "/v1/stats",
+        "stats",
+        "Counts of watches and deliveries",
+        answers: [.ok("The counts.", "Stats")]
+    )
+    private static let workers = Route(
+        .get,
+        "/v1/workers",
+        "listWorkers",
+        "List the processes that work on this cluster",
+        answers: [.ok("Every process alive, in one page.", "WorkerPage")]
+    )
+    private static let doctor = Route(
+        .get,
+        "/v1/doctor",
+        "doctor",
+        "Check what the server depends on",
+        answers: [.ok("What each check saw.", "Doctor")]
+    )
 
     let backend: APIBackend
     let statusCache: ClusterStatusCache
@@ -12,16 +34,19 @@ struct OperatorRoutes {
 
     private typealias Finding = (name: String, result: HealthResult)
 
-    func add(to router: Router<APIContext>) {
-        router.add(.stats, stats)
-        router.add(.workers, workers)
-        router.add(.doctor, doctor)
-        router.add(.openAPI, openAPI)
+    var routes: [AnsweredRoute] {
+        [
+            Self.stats.answered(by: stats), Self.workers.answered(by: workers),
+            Self.doctor.answered(by: doctor),
+        ]
     }
 
     @Sendable
-    private func stats(_ request: Request, _ context: APIContext) async throws -> Response {
-        _ = try QueryParameters(request, allowed: [])
+    private func stats(
+        _: Void,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
         let status = try await statusCache.current()
         var json = JSONObject()
         json.add("watches", raw: status.watches.json)
@@ -36,8 +61,11 @@ struct OperatorRoutes {
 
     /// One page: a cluster has some tens of processes.
     @Sendable
-    private func workers(_ request: Request, _ context: APIContext) async throws -> Response {
-        _ = try QueryParameters(request, allowed: [])
+    private func workers(
+        _: Void,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
         let status = try await statusCache.current()
         var json = JSONObject()
         json.add("data", raw: JSONObject.array(status.members.map(\.json)))
@@ -48,8 +76,11 @@ struct OperatorRoutes {
 
     /// Always 200: that the checks could be made is the success, what they saw is the answer.
     @Sendable
-    private func doctor(_ request: Request, _ context: APIContext) async throws -> Response {
-        _ = try QueryParameters(request, allowed: [])
+    private func doctor(
+        _: Void,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
         let findings = await findings()
         let checks = findings.map { finding in
             var json = JSONObject()
@@ -113,15 +144,5 @@ struct OperatorRoutes {
             defer { group.cancelAll() }
             return await group.next() ?? []
         }
-    }
-
-    @Sendable
-    private func openAPI(_ request: Request, _ context: APIContext) async throws -> Response {
-        let bytes = PackageResources.openapi_json
-        return Response(
-            status: .ok,
-            headers: [.contentType: "application/json"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
-        )
     }
 }

@@ -3,31 +3,75 @@ import Poller
 
 /// Watches that a person must look at, and why a watch waits.
 struct QuarantineRoutes {
+    private static let list = Route(
+        .get,
+        "/v1/quarantine",
+        "listQuarantine",
+        "List the watches that a person must look at",
+        """
+        Watches closed as dead: the upstream's answers could not be understood again and again, or \
+        their polls took the worker down.
+        """,
+        input: .list(.always(.quarantined)),
+        answers: [
+            .ok(
+                "A page of watches in the order in which they were closed; last_error says why.",
+                "WatchPage"
+            )
+        ]
+    )
+    private static let redrive = Route(
+        .post,
+        "/v1/quarantine/{source}/redrive",
+        "redrive",
+        "Watch a quarantined source again, with the span it had at first",
+        input: .watch,
+        repeats: .byNature,
+        answers: [
+            .ok(
+                "The watch is open; it also was when it is not in quarantine any more.",
+                "Watch"
+            )
+        ],
+        problems: [404, 409]
+    )
+    private static let explain = Route(
+        .get,
+        "/v1/watches/{source}/explain",
+        "explainWatch",
+        "When a watch is polled next, and what it waits for",
+        input: .watch,
+        answers: [.ok("The explanation.", "Explanation")],
+        problems: [404]
+    )
+
     let backend: APIBackend
     let statusCache: ClusterStatusCache
 
-    func add(to router: Router<APIContext>) {
-        router.add(.listQuarantine, list)
-        router.add(.redrive, redrive)
-        router.add(.explainWatch, explain)
+    var routes: [AnsweredRoute] {
+        [
+            Self.list.answered(by: list), Self.redrive.answered(by: redrive),
+            Self.explain.answered(by: explain),
+        ]
     }
 
     /// In the order in which they were closed.
     @Sendable
-    private func list(_ request: Request, _ context: APIContext) async throws -> Response {
-        let query = try QueryParameters(
-            request,
-            allowed: ["status", "account", "kind", "limit", "cursor"]
-        )
-        let page = try await backend.watches.list(try ListQuery(query, state: .quarantined))
-        return Response(json: page.json { $0.json() })
+    private func list(
+        _ query: ListQuery,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        Response(json: try await backend.watches.list(query).json { $0.json() })
     }
 
     /// Redriving what is open already succeeds: the answer to the first try got lost.
     @Sendable
-    private func redrive(_ request: Request, _ context: APIContext) async throws -> Response {
-        let key = try context.watchKey(try QueryParameters(request, allowed: ["account", "kind"]))
-        try BodyReader.checkIdempotencyKey(request)
+    private func redrive(
+        _ key: WatchKey,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
         let wasDead = try await backend.watches.redrive(key)
         guard let snapshot = try await backend.watches.snapshot(of: key) else {
             throw Problem.watchNotFound(key)
@@ -44,8 +88,11 @@ struct QuarantineRoutes {
     }
 
     @Sendable
-    private func explain(_ request: Request, _ context: APIContext) async throws -> Response {
-        let key = try context.watchKey(try QueryParameters(request, allowed: ["account", "kind"]))
+    private func explain(
+        _ key: WatchKey,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
         let explanation = try await backend.watches.explain(key, limit: backend.laneLimit)
         guard let explanation else { throw Problem.watchNotFound(key) }
         return Response(json: explanation.json(standard: backend.laneLimit))

@@ -7,20 +7,45 @@ import Synchronization
 struct ReplayRoutes {
     private static let fields = ["status", "since", "rate", "dry_run"]
 
+    private static let start = Route(
+        .post,
+        "/v1/endpoints/{endpoint}/replay",
+        "startReplay",
+        "Send an endpoint again what was given up, or everything since a time",
+        """
+        A job of this server: GET tells its progress. The notifiers do the sending, in order and \
+        within the endpoint's limit.
+        """,
+        input: .endpoint,
+        repeats: .byNature,
+        body: .json(.shape("NewReplay"), optional: true),
+        answers: [.json(202, "It is running.", "Replay")],
+        problems: [409]
+    )
+    private static let get = Route(
+        .get,
+        "/v1/endpoints/{endpoint}/replay",
+        "getReplay",
+        "How the last replay of an endpoint stands",
+        input: .endpoint,
+        answers: [.ok("The replay.", "Replay")],
+        problems: [404]
+    )
+
     let backend: APIBackend
     let runner: ReplayRunner
     let reader: BodyReader
 
-    func add(to router: Router<APIContext>) {
-        router.add(.startReplay, start)
-        router.add(.getReplay, get)
+    var routes: [AnsweredRoute] {
+        [Self.start.answered(by: start), Self.get.answered(by: get)]
     }
 
     @Sendable
-    private func start(_ request: Request, _ context: APIContext) async throws -> Response {
-        _ = try QueryParameters(request, allowed: [])
-        try BodyReader.checkIdempotencyKey(request)
-        let id = try Self.endpoint(context)
+    private func start(
+        _ id: EndpointID,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
         let fields = try await body(request)
         let choice = try Self.choice(fields)
         let since = try Self.since(fields)
@@ -57,9 +82,11 @@ struct ReplayRoutes {
     }
 
     @Sendable
-    private func get(_ request: Request, _ context: APIContext) async throws -> Response {
-        _ = try QueryParameters(request, allowed: [])
-        let id = try Self.endpoint(context)
+    private func get(
+        _ id: EndpointID,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
         guard let job = try await backend.deliveries.replay(of: id) else {
             throw Problem(
                 .replayNotFound,
@@ -100,13 +127,6 @@ struct ReplayRoutes {
             )
         }
         return time
-    }
-
-    private static func endpoint(_ context: APIContext) throws(Problem) -> EndpointID {
-        let text = context.parameters.get("endpoint") ?? ""
-        return try Problem.checked(.invalidParameter) { () throws(InvalidInput) in
-            try EndpointID(text)
-        }
     }
 }
 

@@ -1,132 +1,309 @@
 import HTTPTypes
 import Hummingbird
 
-/// Every route of the API; `openapi.json` describes exactly these.
-enum Route: String, CaseIterable {
-    case enqueue = "POST /v1/watches"
-    case enqueueBatch = "POST /v1/watches/batch"
-    case listWatches = "GET /v1/watches"
-    case getWatch = "GET /v1/watches/{source}"
-    case pollWatch = "POST /v1/watches/{source}/poll"
-    case cancelWatch = "DELETE /v1/watches/{source}"
-    case watchEvents = "GET /v1/watches/{source}/events"
-    case explainWatch = "GET /v1/watches/{source}/explain"
-    case events = "GET /v1/events"
-    case createEndpoint = "POST /v1/endpoints"
-    case listEndpoints = "GET /v1/endpoints"
-    case getEndpoint = "GET /v1/endpoints/{endpoint}"
-    case changeEndpoint = "PATCH /v1/endpoints/{endpoint}"
-    case removeEndpoint = "DELETE /v1/endpoints/{endpoint}"
-    case testEndpoint = "POST /v1/endpoints/{endpoint}/test"
-    case rotateEndpoint = "POST /v1/endpoints/{endpoint}/rotate"
-    case enableEndpoint = "POST /v1/endpoints/{endpoint}/enable"
-    case disableEndpoint = "POST /v1/endpoints/{endpoint}/disable"
-    case endpointSecret = "GET /v1/endpoints/{endpoint}/secret"
-    case startReplay = "POST /v1/endpoints/{endpoint}/replay"
-    case getReplay = "GET /v1/endpoints/{endpoint}/replay"
-    case listDeliveries = "GET /v1/deliveries"
-    case getDelivery = "GET /v1/deliveries/{delivery}"
-    case deliveryAttempts = "GET /v1/deliveries/{delivery}/attempts"
-    case retryDelivery = "POST /v1/deliveries/{delivery}/retry"
-    case listLanes = "GET /v1/lanes"
-    case getLane = "GET /v1/lanes/{lane}"
-    case pauseLane = "POST /v1/lanes/{lane}/pause"
-    case resumeLane = "POST /v1/lanes/{lane}/resume"
-    case limitLane = "POST /v1/lanes/{lane}/limit"
-    case listQuarantine = "GET /v1/quarantine"
-    case redrive = "POST /v1/quarantine/{source}/redrive"
-    case stripeWebhook = "POST /v1/stripe/webhook"
-    case stripeAccountWebhook = "POST /v1/stripe/webhook/{account}"
-    case streamToken = "POST /v1/stream_tokens"
-    case reportBounce = "POST /v1/mail/bounces"
-    case getSuppression = "GET /v1/mail/suppressions/{recipient}"
-    case liftSuppression = "DELETE /v1/mail/suppressions/{recipient}"
-    case workers = "GET /v1/workers"
-    case stats = "GET /v1/stats"
-    case doctor = "GET /v1/doctor"
-    case openAPI = "GET /openapi.json"
-    case returnLanding = "GET /r"
-    case returnPage = "GET /r/{source}"
-    case returnState = "GET /r/{source}/state"
-    case unsubscribePage = "GET /u/{token}"
-    case unsubscribe = "POST /u/{token}"
-    case dashboard = "GET /"
+/// A route as a value: everything a client may know of it, and how its handler gets what it reads.
+///
+/// *Problem.* The router, the access check, the strict reading of queries, the `Allow` of a 405 and
+/// `/openapi.json` all speak of the same routes. Kept apart, they drift: a description kept by hand
+/// had lost a state of the return page before anybody noticed.
+///
+/// *Approach.* A resource's file holds its routes as values, and beside them the handlers. A handler
+/// is only reachable through ``answered(by:)``, which reads the request with the route's own
+/// ``RouteInput``: what a handler gets is what the route describes, because it is the same value. The
+/// ``RouteTable`` is made of the routes that have a handler, and everything else is asked of it.
+///
+/// *Rejected*: a generator that makes Swift from a document kept by hand (the reasons a value is
+/// refused live in the types of `Poller`, not in a schema), and macros (a build for every reader).
+struct Route<Input: Sendable>: Sendable {
+    let description: RouteDescription
+    private let input: RouteInput<Input>
 
-    /// Whom a route is for.
-    enum Access {
-        /// Holders of an API key; where there are no keys, whoever is on this machine.
-        case key
-        /// Whoever reaches the server; where there are no keys, that is this machine, too.
-        case anybody
-        /// Whoever signs what they send, with or without keys: Stripe has no key of ours and calls
-        /// us by a public name.
-        case signed
+    /// Describes a route.
+    ///
+    /// - Parameters:
+    ///   - path: with `{name}` for a segment that varies.
+    ///   - operation: what clients made from the description call it; never changes.
+    ///   - summary: one sentence without its full stop.
+    ///   - details: what a client must know beyond that.
+    ///   - input: what is read of path, query and headers.
+    ///   - repeats: what an `Idempotency-Key` does here.
+    ///   - body: what it takes; nil when it reads none.
+    ///   - answers: how it succeeds, and pages that say something else.
+    ///   - problems: statuses of problems that follow neither from `access` nor from `body`.
+    ///   - usesStore: whether a store that cannot be reached is a 503 here.
+    init(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ operation: String,
+        _ summary: String,
+        _ details: String? = nil,
+        access: RouteAccess = .key,
+        input: RouteInput<Input>,
+        repeats: RouteRepeats = .unknown,
+        body: RouteBody? = nil,
+        answers: [RouteAnswer],
+        problems: [Int] = [],
+        usesStore: Bool = true
+    ) {
+        self.input = input
+        let ofStore = usesStore && access == .key ? [503] : []
+        description = RouteDescription(
+            method: method,
+            path: path,
+            operation: operation,
+            summary: summary,
+            details: details,
+            access: access,
+            parameters: input.parameters + repeats.parameters,
+            body: body,
+            answers: answers,
+            problems: (access.problems + (body?.problems ?? []) + problems + ofStore).sorted(),
+            repeats: repeats
+        )
     }
 
-    /// Whom it is for: a route that is not named here wants a key.
-    var access: Access {
-        switch self {
-        case .stripeWebhook, .stripeAccountWebhook: .signed
-        // They hold nothing secret.
-        case .openAPI, .dashboard: .anybody
-        // What they show is behind a secret of the customer's own, in the request.
-        case .returnLanding, .returnPage, .returnState, .unsubscribePage, .unsubscribe: .anybody
-        default: .key
+    /// The route with what answers it.
+    ///
+    /// Checked before the handler runs, in this order: the query's names, each value as the input
+    /// reads it, the `Idempotency-Key`, the type of a body that must be there.
+    func answered(
+        by handler: @escaping @Sendable (Input, Request, APIContext) async throws -> Response
+    ) -> AnsweredRoute {
+        AnsweredRoute(description: description) { [description, input] request, context in
+            let values = try input.read(RequestValues(request, context, of: input))
+            if description.repeats != .unknown { try BodyReader.checkIdempotencyKey(request) }
+            if let body = description.body, body.isRequired, body.isJSON {
+                try BodyReader.checkType(request, allowed: body.types)
+            }
+            return try await handler(values, request, context)
         }
     }
+}
 
-    /// The HTTP method.
-    var method: HTTPRequest.Method {
-        HTTPRequest.Method(methodName) ?? .get
+extension Route where Input == Void {
+    /// Describes a route that reads neither path nor query: any parameter is refused.
+    init(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ operation: String,
+        _ summary: String,
+        _ details: String? = nil,
+        access: RouteAccess = .key,
+        repeats: RouteRepeats = .unknown,
+        body: RouteBody? = nil,
+        answers: [RouteAnswer],
+        problems: [Int] = [],
+        usesStore: Bool = true
+    ) {
+        self.init(
+            method,
+            path,
+            operation,
+            summary,
+            details,
+            access: access,
+            input: .nothing,
+            repeats: repeats,
+            body: body,
+            answers: answers,
+            problems: problems,
+            usesStore: usesStore
+        )
     }
+}
 
+/// A route with its handler, whatever that reads.
+struct AnsweredRoute: Sendable {
+    let description: RouteDescription
+    let answer: @Sendable (Request, APIContext) async throws -> Response
+}
+
+/// What is told of a route.
+struct RouteDescription: Sendable {
+    let method: HTTPRequest.Method
     /// The path with `{source}` for a segment that varies.
-    var path: String { String(rawValue[rawValue.index(after: space)...]) }
+    let path: String
+    let operation: String
+    let summary: String
+    let details: String?
+    let access: RouteAccess
+    let parameters: [RouteParameter]
+    let body: RouteBody?
+    let answers: [RouteAnswer]
+    /// Statuses of RFC 9457 problems, in their order.
+    let problems: [Int]
+    let repeats: RouteRepeats
+
+    /// The method and the path, as people write a route.
+    var line: String { "\(methodName) \(path)" }
+
+    var methodName: String { method.rawValue }
 
     /// All paths it answers at: a lane's slash may stand as it is or as `%2F`.
     var paths: [String] {
         let twoSegments = path.replacing("{lane}", with: "{lane}/{endpoint}")
         return twoSegments == path ? [path] : [path, twoSegments]
     }
+}
 
-    private var methodName: String { String(rawValue[..<space]) }
+/// Whom a route is for.
+///
+/// A key opens every route that wants one; a key with scopes would be checked where this is, so a
+/// required scope belongs here, in the payload of ``key``.
+enum RouteAccess: Sendable {
+    /// Holders of an API key; where there are no keys, whoever is on this machine.
+    case key
+    /// Whoever reaches the server; where there are no keys, that is this machine, too. What such a
+    /// route shows is no secret, or is behind a secret of the customer's own in the request.
+    case anybody
+    /// Whoever signs what they send, with or without keys: Stripe has no key of ours and calls
+    /// us by a public name.
+    case signed
 
-    private var space: String.Index { rawValue.firstIndex(of: " ") ?? rawValue.startIndex }
+    /// The problems of every route with this access.
+    fileprivate var problems: [Int] {
+        switch self {
+        case .key: [400, 401, 403, 500]
+        case .anybody: [403]
+        case .signed: []
+        }
+    }
+}
 
-    /// The route that the router has found, by its pattern and the method; nil for none of ours.
-    static func matched(_ pattern: String?, _ method: HTTPRequest.Method) -> Route? {
-        pattern.flatMap { byPattern["\(method.rawValue) \($0)"] }
+/// What a client's `Idempotency-Key` does.
+enum RouteRepeats: Sendable {
+    /// Nothing: the header is not looked at.
+    case unknown
+    /// It is checked and not kept: the operation may be repeated by nature.
+    case byNature
+    /// A repeat with the same key answers what the first request made.
+    case kept
+
+    fileprivate var parameters: [RouteParameter] {
+        let description: String
+        switch self {
+        case .unknown: return []
+        case .byNature:
+            description = "Accepted and checked, not kept: the operation may be repeated by nature."
+        case .kept:
+            description =
+                "Kept for a day: a repeat with the same key answers what the first request made."
+        }
+        return [
+            RouteParameter(
+                name: "Idempotency-Key",
+                place: .header,
+                description: description,
+                schema: [
+                    "type": "string", "minLength": 1, "maxLength": 255,
+                    "pattern": "^[!-~]([ -~]*[!-~])?$",
+                ]
+            )
+        ]
+    }
+}
+
+/// What a route reads as its body.
+struct RouteBody: Sendable {
+    /// Media types with what each holds, in the order a refusal names them.
+    let content: [(type: String, schema: SchemaNode)]
+    var isRequired = true
+    var description: String?
+    /// Types that are read as one of `content` and told nobody: other names of the same.
+    var aliases: [String] = []
+    /// Whether it is read as JSON of this API, and refused when it is announced as anything else.
+    var isJSON = true
+
+    /// One JSON value; `optional` when an empty body is as good.
+    static func json(_ schema: SchemaNode, optional: Bool = false) -> Self {
+        Self(content: [("application/json", schema)], isRequired: !optional)
     }
 
-    private static let byPattern = Dictionary(
-        uniqueKeysWithValues: allCases.flatMap { route in
-            route.paths.map { ("\(route.methodName) \($0)", route) }
-        }
-    )
+    /// A body that its handler checks by itself, whatever its type says.
+    static func raw(_ type: String, _ schema: SchemaNode) -> Self {
+        Self(content: [(type, schema)], isJSON: false)
+    }
+
+    fileprivate var types: [String] { content.map(\.type) + aliases }
+
+    /// The problems of every route with such a body.
+    fileprivate var problems: [Int] { isJSON ? [408, 413, 415, 422] : [408, 413] }
+}
+
+/// One way a route answers when nothing is wrong.
+struct RouteAnswer: Sendable {
+    let status: Int
+    let description: String
+    /// The media type with what it holds; nil for an answer without a body.
+    var content: (type: String, schema: SchemaNode)?
+    /// Headers worth a client's attention.
+    var headers: [String: SchemaNode] = [:]
+
+    private static let requestID = ["X-Request-Id": SchemaNode.reference("headers/RequestID")]
+
+    /// JSON of a shape, by its name among the components.
+    static func json(_ status: Int, _ description: String, _ shape: String) -> Self {
+        Self(
+            status: status,
+            description: description,
+            content: ("application/json", .shape(shape)),
+            headers: requestID
+        )
+    }
+
+    /// 200 with JSON of a shape.
+    static func ok(_ description: String, _ shape: String) -> Self {
+        json(200, description, shape)
+    }
+
+    /// A page for people.
+    static func page(_ status: Int, _ description: String) -> Self {
+        Self(
+            status: status,
+            description: description,
+            content: ("text/html", ["type": "string"])
+        )
+    }
+
+    /// 304.
+    static func notModified(_ description: String) -> Self {
+        Self(status: 304, description: description)
+    }
+}
+
+/// The routes that have a handler, found by what the router or a client says.
+struct RouteTable: Sendable {
+    let routes: [RouteDescription]
+    private let byPattern: [String: RouteDescription]
+
+    /// The table of these routes, of which no two have a method and a path in common.
+    init(_ routes: [RouteDescription]) {
+        self.routes = routes
+        byPattern = Dictionary(
+            uniqueKeysWithValues: routes.flatMap { route in
+                route.paths.map { ("\(route.methodName) \($0)", route) }
+            }
+        )
+    }
+
+    /// The route that the router has found, by its pattern and the method; nil for none of ours.
+    func matched(_ pattern: String?, _ method: HTTPRequest.Method) -> RouteDescription? {
+        pattern.flatMap { byPattern["\(method.rawValue) \($0)"] }
+    }
 
     /// The methods of the routes at this path, for 405.
     ///
     /// As in the router, a segment of a pattern that is written out goes before one that varies:
     /// `/v1/watches/batch` is no source.
-    static func methods(at path: String) -> [String] {
+    func methods(at path: String) -> [String] {
         let segments = path.split(separator: "/")
-        let fitting = Set(allCases.flatMap(\.paths)).filter { path in
+        let fitting = Set(routes.flatMap(\.paths)).filter { path in
             let pattern = path.split(separator: "/")
             return pattern.count == segments.count
                 && zip(pattern, segments).allSatisfy { $0 == $1 || $0.hasPrefix("{") }
         }
         // `{` is behind every letter.
         guard let nearest = fitting.min() else { return [] }
-        return allCases.filter { $0.paths.contains(nearest) }.map(\.methodName)
-    }
-}
-
-extension Router<APIContext> {
-    /// Adds a route with what answers it.
-    func add(
-        _ route: Route,
-        _ answer: @escaping @Sendable (Request, APIContext) async throws -> Response
-    ) {
-        for path in route.paths { on(RouterPath(path), method: route.method, use: answer) }
+        return routes.filter { $0.paths.contains(nearest) }.map(\.methodName)
     }
 }

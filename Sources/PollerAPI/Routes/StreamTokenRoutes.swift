@@ -4,19 +4,36 @@ package import Poller
 /// Short-lived tokens for the live gateway: a service with a key has them made and hands them to
 /// its customers' browsers, where a key must never be.
 struct StreamTokenRoutes {
+    private static let issue = Route(
+        .post,
+        "/v1/stream_tokens",
+        "createStreamToken",
+        "Make a short-lived token for the live gateway",
+        """
+        For a customer's browser, where an API key must never be. It cannot be revoked; it ends by \
+        itself.
+        """,
+        repeats: .byNature,
+        body: .json(.shape("NewStreamToken")),
+        answers: [.json(201, "The token; shown only here.", "StreamToken")],
+        problems: [404],
+        usesStore: false
+    )
+
     let issuer: (any StreamTokenIssuing)?
     let reader: BodyReader
 
-    func add(to router: Router<APIContext>) {
-        router.add(.streamToken, issue)
+    var routes: [AnsweredRoute] {
+        [Self.issue.answered(by: issue)]
     }
 
     /// Sent again it makes another token, which does no harm.
     @Sendable
-    private func issue(_ request: Request, _ context: APIContext) async throws -> Response {
-        _ = try QueryParameters(request, allowed: [])
-        try BodyReader.checkIdempotencyKey(request)
-        try BodyReader.checkType(request, allowed: ["application/json"])
+    private func issue(
+        _: Void,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
         let wanted = try StreamTokenRequest(json: await reader.json(request))
         guard let issuer else {
             throw Problem(.notFound, "This server knows no live gateway to make tokens for.")

@@ -10,34 +10,68 @@ struct StripeWebhookRoutes {
     /// See above.
     static let bodyBytesMax = 262_144
 
+    private static let main = route(
+        "/v1/stripe/webhook",
+        "stripeWebhook",
+        input: .all(.always(AccountID.main), .signature) { (account: $0, signature: $1) }
+    )
+    private static let ofAccount = route(
+        "/v1/stripe/webhook/{account}",
+        "stripeAccountWebhook",
+        input: .all(
+            .path(
+                AccountID.self,
+                "account",
+                "Whose webhook secret it is signed with.",
+                .name(64)
+            ),
+            .signature
+        ) { (account: $0, signature: $1) }
+    )
+
     let intake: (any WebhookIntake)?
     let reader: BodyReader
 
-    func add(to router: Router<APIContext>) {
-        router.add(.stripeWebhook, receive)
-        router.add(.stripeAccountWebhook, receive)
+    var routes: [AnsweredRoute] {
+        [Self.main.answered(by: receive), Self.ofAccount.answered(by: receive)]
+    }
+
+    private static func route(
+        _ path: String,
+        _ operation: String,
+        input: RouteInput<(account: AccountID, signature: String)>
+    ) -> Route<(account: AccountID, signature: String)> {
+        Route(
+            .post,
+            path,
+            operation,
+            "Stripe's events: signed hints, looked at and never believed",
+            access: .signed,
+            // A URL that somebody has typed into Stripe's dashboard may carry anything.
+            input: input.lenient(),
+            body: .raw("application/json", ["type": "object"]),
+            answers: [
+                .ok(
+                    "Taken, known already, or not ours; Stripe need not send it again.",
+                    "WebhookResult"
+                )
+            ],
+            problems: [400, 404, 500, 503]
+        )
     }
 
     @Sendable
-    private func receive(_ request: Request, _ context: APIContext) async throws -> Response {
-        let account = try context.parameters.get("account").map { text throws(Problem) in
-            try Problem.checked(.invalidParameter) { () throws(InvalidInput) in
-                try AccountID(text)
-            }
-        }
-        guard let signature = request.headers[.stripeSignature] else {
-            throw Problem(
-                .invalidSignature,
-                "Stripe-Signature is missing: what Stripe sends has it.",
-                field: "Stripe-Signature"
-            )
-        }
+    private func receive(
+        _ input: (account: AccountID, signature: String),
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
         guard let intake else { throw Self.notConfigured }
         let body = try await reader.read(request, bytesMax: Self.bodyBytesMax)
         let outcome = try await intake.receive(
             body,
-            signature: signature,
-            account: account ?? .main
+            signature: input.signature,
+            account: input.account
         )
         var json = JSONObject()
         json.add("result", outcome.name)
@@ -59,4 +93,27 @@ struct StripeWebhookRoutes {
         "No webhook secret is configured for this account: start the server with "
             + "STRIPE_WEBHOOK_SECRET."
     )
+}
+
+extension RouteInput where Value == String {
+    /// What proves that a body is Stripe's.
+    fileprivate static var signature: Self {
+        let parameter = RouteParameter(
+            name: "Stripe-Signature",
+            place: .header,
+            description: "t=<unix seconds>,v1=<hex>; over the raw body.",
+            schema: ["type": "string"],
+            isRequired: true
+        )
+        return Self([parameter]) { values throws(Problem) in
+            guard let signature = values.header(.stripeSignature) else {
+                throw Problem(
+                    .invalidSignature,
+                    "Stripe-Signature is missing: what Stripe sends has it.",
+                    field: "Stripe-Signature"
+                )
+            }
+            return signature
+        }
+    }
 }

@@ -18,6 +18,40 @@ struct UnsubscribeRoutes {
     /// `List-Unsubscribe=One-Click` in either encoding of forms, with room.
     private static let bodyBytesMax = 4096
 
+    private static let ask = Route(
+        .get,
+        "/u/{token}",
+        "unsubscribePage",
+        "Ask a customer whether to stop the mails",
+        access: .anybody,
+        input: .token,
+        answers: [
+            .page(200, "A page with one button."),
+            .page(404, "A neutral page: not a link of ours."),
+        ]
+    )
+    private static let stop = Route(
+        .post,
+        "/u/{token}",
+        "unsubscribe",
+        "Stop the mails of one shop to one recipient (RFC 8058 one-click)",
+        access: .anybody,
+        input: .token,
+        body: .raw(
+            "application/x-www-form-urlencoded",
+            [
+                "type": "object", "required": ["List-Unsubscribe"],
+                "properties": ["List-Unsubscribe": ["type": "string", "const": "One-Click"]],
+            ]
+        ),
+        answers: [
+            .page(200, "The mails have stopped; again is as good as once."),
+            .page(400, "The body is not List-Unsubscribe=One-Click."),
+            .page(404, "A neutral page: not a link of ours."),
+            .page(503, "The store cannot be reached; press again."),
+        ]
+    )
+
     let preferences: MailPreferences?
     let reader: BodyReader
     private let page = UnsubscribePage()
@@ -27,20 +61,27 @@ struct UnsubscribeRoutes {
         self.reader = reader
     }
 
-    func add(to router: Router<APIContext>) {
-        router.add(.unsubscribePage, ask)
-        router.add(.unsubscribe, stop)
+    var routes: [AnsweredRoute] {
+        [Self.ask.answered(by: ask), Self.stop.answered(by: stop)]
     }
 
     @Sendable
-    private func ask(_ request: Request, _ context: APIContext) async throws -> Response {
-        entry(context) == nil ? page.neutral() : page.question()
+    private func ask(
+        _ token: String,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        entry(token) == nil ? page.neutral() : page.question()
     }
 
     @Sendable
-    private func stop(_ request: Request, _ context: APIContext) async throws -> Response {
+    private func stop(
+        _ token: String,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
         let body = try await reader.read(request, bytesMax: Self.bodyBytesMax)
-        guard let entry = entry(context), let preferences else { return page.neutral() }
+        guard let entry = entry(token), let preferences else { return page.neutral() }
         // Scanners of mails post to links, too; only a mail program and our button say this.
         let text = String(decoding: body, as: UTF8.self)
         guard text.contains("List-Unsubscribe"), text.contains("One-Click") else {
@@ -55,8 +96,15 @@ struct UnsubscribeRoutes {
         return page.done()
     }
 
-    private func entry(_ context: APIContext) -> SuppressionEntry? {
-        context.parameters.get("token").flatMap { preferences?.tokens.entry(of: $0) }
+    private func entry(_ token: String) -> SuppressionEntry? {
+        preferences?.tokens.entry(of: token)
+    }
+}
+
+extension RouteInput where Value == String {
+    /// The token of the path, whatever the query says: mail programs add to links.
+    fileprivate static var token: Self {
+        segment("token", "The token of a mail's List-Unsubscribe link.").lenient()
     }
 }
 

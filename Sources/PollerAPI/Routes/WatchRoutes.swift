@@ -1,27 +1,102 @@
 import Hummingbird
 import Poller
 
-/// One watch at a time: create or join, list, read, wait, poll now, cancel.
+/// One watch at a time: create or join, list, read, wait, explain, poll now, cancel.
 struct WatchRoutes {
+    private static let enqueue = Route(
+        .post,
+        "/v1/watches",
+        "enqueue",
+        "Watch a source, or join its open watch",
+        repeats: .byNature,
+        body: .json(.shape("NewWatch")),
+        answers: [
+            .ok("Somebody watches it already; the request was merged.", "Watch"),
+            .json(201, "It is watched from now on.", "Watch"),
+        ]
+    )
+    private static let list = Route(
+        .get,
+        "/v1/watches",
+        "listWatches",
+        "List watches, open ones first",
+        input: .list(
+            .choice(
+                "state",
+                "Open ones, closed ones, or those of the closed ones that a person must look at."
+            )
+        ),
+        answers: [.ok("A page of watches.", "WatchPage")]
+    )
+    private static let get = Route(
+        .get,
+        "/v1/watches/{source}",
+        "getWatch",
+        "Read one watch, or wait until it has news",
+        input: .all(
+            .watch,
+            .integer(
+                "after_seq",
+                "Answer only when the watch has a seq beyond this.",
+                in: 0...Int.max
+            ),
+            .wait()
+        ) { key, afterSeq, wait throws(Problem) in
+            guard afterSeq != nil || wait == .zero else {
+                throw Problem(
+                    .invalidParameter,
+                    "wait needs after_seq: the seq you have seen last, 0 for none.",
+                    field: "wait"
+                )
+            }
+            return (key: key, afterSeq: afterSeq, wait: wait)
+        },
+        answers: [
+            .ok("The watch.", "Watch"),
+            .notModified("Nothing beyond after_seq, not even after wait."),
+        ],
+        problems: [404]
+    )
+    private static let poll = Route(
+        .post,
+        "/v1/watches/{source}/poll",
+        "pollWatch",
+        "Look now instead of when it is due; a watch that ended as expired or gone is opened again",
+        input: .watch,
+        repeats: .byNature,
+        answers: [.json(202, "The watch is due now.", "Watch")],
+        problems: [404, 409]
+    )
+    private static let cancel = Route(
+        .delete,
+        "/v1/watches/{source}",
+        "cancelWatch",
+        "Stop watching",
+        input: .watch,
+        answers: [.ok("The watch, closed.", "Watch")],
+        problems: [404, 409]
+    )
+
     let watches: any WatchStore
     let enqueuer: Enqueuer
     let locator: (any SourceLocator)?
     let reader: BodyReader
     let polls: LongPolls
 
-    func add(to router: Router<APIContext>) {
-        router.add(.enqueue, enqueue)
-        router.add(.listWatches, list)
-        router.add(.getWatch, get)
-        router.add(.pollWatch, poll)
-        router.add(.cancelWatch, cancel)
+    var routes: [AnsweredRoute] {
+        [
+            Self.enqueue.answered(by: enqueue), Self.list.answered(by: list),
+            Self.get.answered(by: get), Self.poll.answered(by: poll),
+            Self.cancel.answered(by: cancel),
+        ]
     }
 
     @Sendable
-    private func enqueue(_ request: Request, _ context: APIContext) async throws -> Response {
-        _ = try QueryParameters(request, allowed: [])
-        try BodyReader.checkIdempotencyKey(request)
-        try BodyReader.checkType(request, allowed: ["application/json"])
+    private func enqueue(
+        _: Void,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
         let new = try NewWatch(json: try await reader.json(request), locator: locator)
         let results = try await enqueuer.enqueue([new])
         guard let result = results.first else {
@@ -37,36 +112,28 @@ struct WatchRoutes {
     }
 
     @Sendable
-    private func list(_ request: Request, _ context: APIContext) async throws -> Response {
-        let query = try QueryParameters(
-            request,
-            allowed: ["state", "status", "account", "kind", "limit", "cursor"]
-        )
-        return Response(json: try await watches.list(try ListQuery(query)).json { $0.json() })
+    private func list(
+        _ query: ListQuery,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        Response(json: try await watches.list(query).json { $0.json() })
     }
 
     @Sendable
-    private func get(_ request: Request, _ context: APIContext) async throws -> Response {
-        let query = try QueryParameters(
-            request,
-            allowed: ["account", "kind", "after_seq", "wait"]
-        )
-        let key = try context.watchKey(query)
-        let wait = try query.wait()
-        guard let afterSeq = try query.integer("after_seq", in: 0...Int.max) else {
-            guard wait == .zero else {
-                throw Problem(
-                    .invalidParameter,
-                    "wait needs after_seq: the seq you have seen last, 0 for none.",
-                    field: "wait"
-                )
-            }
+    private func get(
+        _ input: (key: WatchKey, afterSeq: Int?, wait: Duration),
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let key = input.key
+        guard let afterSeq = input.afterSeq else {
             guard let snapshot = try await watches.snapshot(of: key) else {
                 throw Problem.watchNotFound(key)
             }
             return Response(json: snapshot.json())
         }
-        let found = try await polls.first(within: wait, for: context.waiter) { entry in
+        let found = try await polls.first(within: input.wait, for: context.waiter) { entry in
             entry.event.key.id == key.id && entry.event.seq > afterSeq
         } read: { () async throws -> WatchSnapshot? in
             guard let snapshot = try await watches.snapshot(of: key) else {
@@ -79,9 +146,11 @@ struct WatchRoutes {
     }
 
     @Sendable
-    private func poll(_ request: Request, _ context: APIContext) async throws -> Response {
-        let key = try context.watchKey(try QueryParameters(request, allowed: ["account", "kind"]))
-        try BodyReader.checkIdempotencyKey(request)
+    private func poll(
+        _ key: WatchKey,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
         let isOpen = try await watches.hint(key)
         guard let snapshot = try await watches.snapshot(of: key) else {
             throw Problem.watchNotFound(key)
@@ -92,8 +161,11 @@ struct WatchRoutes {
 
     /// Cancelling what is cancelled already succeeds: the answer to the first try got lost.
     @Sendable
-    private func cancel(_ request: Request, _ context: APIContext) async throws -> Response {
-        let key = try context.watchKey(try QueryParameters(request, allowed: ["account", "kind"]))
+    private func cancel(
+        _ key: WatchKey,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
         let wasOpen = try await watches.cancel(key)
         guard let snapshot = try await watches.snapshot(of: key) else {
             throw Problem.watchNotFound(key)
@@ -111,20 +183,45 @@ struct WatchRoutes {
     }
 }
 
-extension APIContext {
-    /// The watch that the path and the parameters `account` and `kind` name.
-    func watchKey(_ query: QueryParameters) throws(Problem) -> WatchKey {
-        let text = parameters.get("source") ?? ""
-        let source = try Problem.checked(.invalidParameter) { () throws(InvalidInput) in
-            try SourceID(text)
+extension RouteInput where Value == ListQuery {
+    /// The filters and the place of a list of watches; `state` says which ones it holds.
+    static func list(_ state: RouteInput<ListQuery.State?>) -> Self {
+        .all(
+            state,
+            .query(SourceStatus.self, "status", "With this status only.", .name(64)),
+            .account("Of this account only."),
+            .choice("kind", "Of this kind only.", .shape("Kind")),
+            .limit("Watches a page."),
+            .checkedCursor
+        ) { state, status, account, kind, limit, cursor in
+            ListQuery(
+                state: state,
+                status: status,
+                account: account,
+                kind: kind,
+                limit: limit,
+                cursor: cursor
+            )
         }
-        return WatchKey(
-            account: try query.checked("account") { text throws(InvalidInput) in
-                try AccountID(text)
-            } ?? .main,
-            source: source,
-            kind: try SourceKind(named: query.text("kind"), of: source, code: .invalidParameter)
-        )
+    }
+}
+
+extension RouteInput where Value == String? {
+    /// Where a list of watches goes on.
+    ///
+    /// Cursors are the store's; here only their form is checked.
+    fileprivate static var checkedCursor: Self {
+        .all(.cursor()) { text throws(Problem) in
+            guard let text else { return nil }
+            guard text.utf8.count <= 1024, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+                throw Problem(
+                    .invalidParameter,
+                    "cursor is not one of ours: use next of the page before, unchanged",
+                    field: "cursor"
+                )
+            }
+            return text
+        }
     }
 }
 

@@ -11,6 +11,7 @@ struct AnswerMiddleware: RouterMiddleware {
     private static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 
     let clock: any Clock<Duration>
+    let table: RouteTable
 
     func handle(
         _ request: Request,
@@ -25,7 +26,7 @@ struct AnswerMiddleware: RouterMiddleware {
             // What comes is no HTTP: the framework says so and ends the connection.
             throw error
         } catch {
-            response = Self.problem(for: error, request, context)
+            response = problem(for: error, request, context)
                 .response(requestID: context.requestID)
         }
         response.headers[.requestID] = context.requestID
@@ -35,7 +36,7 @@ struct AnswerMiddleware: RouterMiddleware {
         return response
     }
 
-    private static func problem(
+    private func problem(
         for error: any Error,
         _ request: Request,
         _ context: APIContext
@@ -43,7 +44,7 @@ struct AnswerMiddleware: RouterMiddleware {
         guard let error = error as? HTTPError, error.status == .notFound else {
             return Problem(error, logger: context.logger)
         }
-        let methods = Route.methods(at: request.uri.path)
+        let methods = table.methods(at: request.uri.path)
         guard !methods.isEmpty else {
             return Problem(.notFound, "See GET /openapi.json for the routes there are.")
         }

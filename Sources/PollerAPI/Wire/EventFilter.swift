@@ -6,27 +6,19 @@ struct EventFilter: Sendable {
     static let sourcesMax = 50
     static let typesMax = 20
     /// What an event's type begins with; `watch` when we stopped looking.
-    private static let subjects = SourceKind.allCases.map(\.rawValue) + ["watch"]
+    fileprivate static let subjects = SourceKind.allCases.map(\.rawValue) + ["watch"]
 
     private let sources: Set<SourceID>
     private let account: AccountID?
     private let types: [String]
 
-    /// Reads the parameters `source`, `account` and `types`.
-    init(_ query: QueryParameters) throws(Problem) {
-        var sources: Set<SourceID> = []
-        for text in try query.list("source", countMax: Self.sourcesMax) {
-            sources.insert(
-                try Problem.checked(.invalidParameter) { () throws(InvalidInput) in
-                    try SourceID(text)
-                }
-            )
-        }
-        self.sources = sources
-        account = try query.checked("account") { text throws(InvalidInput) in
-            try AccountID(text)
-        }
-        types = try query.list("types", countMax: Self.typesMax)
+    /// A filter of these; empty and nil let everything pass.
+    ///
+    /// Errors: a ``Problem`` when a type is none an event can have.
+    init(sources: [SourceID], account: AccountID?, types: [String]) throws(Problem) {
+        self.sources = Set(sources)
+        self.account = account
+        self.types = types
         for type in types {
             let name = type.hasSuffix(".*") ? type.dropLast(2) : type[...]
             let isName = name.utf8.allSatisfy { byte in
@@ -57,5 +49,43 @@ struct EventFilter: Sendable {
 
     private static func matches(_ pattern: String, _ type: String) -> Bool {
         pattern.hasSuffix(".*") ? type.hasPrefix(pattern.dropLast()) : type == pattern
+    }
+}
+
+extension RouteInput where Value == EventFilter {
+    /// The parameters `source`, `account` and `types`.
+    static var events: Self {
+        let sources = EventFilter.sourcesMax
+        let types = EventFilter.typesMax
+        let id = "[A-Za-z0-9_.-]{1,255}"
+        let subjects = EventFilter.subjects.joined(separator: "|")
+        let type = "(\(subjects))([.][a-z0-9_.-]*([.][*])?|[.][*])"
+        return .all(
+            .list(
+                "source",
+                "Of these sources only, up to \(sources) with commas between.",
+                .matching("^\(id)(,\(id)){0,\(sources - 1)}$"),
+                countMax: sources
+            ),
+            .account("Of this account only."),
+            .list(
+                "types",
+                """
+                Of these types only, up to \(types) with commas between: source.chargeable, source.*.
+                """,
+                .matching("^\(type)(,\(type)){0,\(types - 1)}$"),
+                countMax: types
+            )
+        ) { sources, account, types throws(Problem) in
+            var ids: [SourceID] = []
+            for text in sources {
+                ids.append(
+                    try Problem.checked(.invalidParameter) { () throws(InvalidInput) in
+                        try SourceID(text)
+                    }
+                )
+            }
+            return try EventFilter(sources: ids, account: account, types: types)
+        }
     }
 }

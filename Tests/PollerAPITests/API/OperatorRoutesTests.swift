@@ -109,24 +109,6 @@ struct OperatorRoutesTests {
         }
     }
 
-    @Test("openapi.json describes exactly the routes and codes there are")
-    func openAPI() async throws {
-        try await LiveAPI.run { api in
-            let document = try await api.get("/openapi.json").json
-            let paths = try #require(document["paths"] as? [String: [String: Any]])
-            var described: Set<String> = []
-            for (path, methods) in paths {
-                for method in methods.keys { described.insert("\(method.uppercased()) \(path)") }
-            }
-            #expect(described == Set(Route.allCases.map(\.rawValue)))
-            let components = try #require(document["components"] as? [String: Any])
-            let schemas = try #require(components["schemas"] as? [String: [String: Any]])
-            let problem = try #require(schemas["Problem"]?["properties"] as? [String: Any])
-            let code = try #require(problem["code"] as? [String: Any])
-            #expect(code["enum"] as? [String] == ProblemCode.allCases.map(\.rawValue))
-        }
-    }
-
     @Test("the admin listener tells life, readiness with reasons, and metrics")
     func admin() async throws {
         let registry = PrometheusRegistry()

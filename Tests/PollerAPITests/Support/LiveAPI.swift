@@ -81,6 +81,24 @@ struct LiveAPI: HTTPServer {
         }
     }
 
+    /// The routes of such a server, as its router has them.
+    var routes: [RouteDescription] {
+        let server = APIServer(
+            bind: ListenAddress(host: "127.0.0.1", port: 0),
+            backend: backend,
+            keys: .none,
+            clock: ContinuousClock(),
+            logger: Self.quiet
+        )
+        let replayer = Replayer(
+            watches: backend.watches,
+            outbox: backend.outbox,
+            deliveries: backend.deliveries,
+            clock: ContinuousClock()
+        )
+        return server.routes(replays: ReplayRunner(replayer: replayer)).map(\.description)
+    }
+
     /// A client of this server.
     func client(key: String? = nil) throws -> PollerClient {
         try PollerClient(url: url, apiKey: key)

@@ -1,0 +1,237 @@
+import HTTPTypes
+import Hummingbird
+import Poller
+
+/// `/openapi.json`: the routes as OpenAPI 3.1 tells them.
+///
+/// Made once, from the routes that have a handler: a route that is added is described, and one that
+/// is described is there. Bodies and answers name their shapes among the components.
+/// *Source*: <https://spec.openapis.org/oas/v3.1.0>.
+struct OpenAPI {
+    static let route = Route(
+        .get,
+        "/openapi.json",
+        "openAPI",
+        "This document",
+        access: .anybody,
+        input: .anything,
+        answers: [
+            RouteAnswer(
+                status: 200,
+                description: "OpenAPI 3.1.",
+                content: ("application/json", ["type": "object"])
+            )
+        ]
+    )
+
+    /// The description of these routes and of itself, with what answers it.
+    static func describing(_ routes: [AnsweredRoute]) -> AnsweredRoute {
+        let text = document(of: routes.map(\.description) + [route.description]).text
+        return route.answered { _, _, _ in Response(json: text) }
+    }
+
+    /// The whole document.
+    static func document(of routes: [RouteDescription]) -> SchemaNode {
+        var paths: [(name: String, methods: [(String, SchemaNode)])] = []
+        for route in routes {
+            let method = (route.methodName.lowercased(), operation(route))
+            if let index = paths.firstIndex(where: { $0.name == route.path }) {
+                paths[index].methods.append(method)
+            } else {
+                paths.append((route.path, [method]))
+            }
+        }
+        return [
+            "openapi": "3.1.0",
+            "info": [
+                "title": "Poller API",
+                "version": "1",
+                "description": """
+                Watches upstream sources until their status is final and tells who wants to \
+                know. Errors are RFC 9457 problems with a stable code; times are RFC 3339 UTC \
+                with milliseconds; spans are written 90s, 5m, 36h, 7d.
+                """,
+            ],
+            "servers": [["url": "http://127.0.0.1:8080"]],
+            "security": [["key": []], [:]],
+            "paths": .object(paths.map { ($0.name, .object($0.methods)) }),
+            "components": components,
+        ]
+    }
+
+    private static var components: SchemaNode {
+        [
+            "securitySchemes": [
+                "key": [
+                    "type": "http", "scheme": "bearer",
+                    "description": """
+                    A key of the server's POLLER_API_KEYS_FILE. A server without keys serves its \
+                    own machine only.
+                    """,
+                ]
+            ],
+            "headers": [
+                "RequestID": [
+                    "description": "Names this request in the server's log.",
+                    "schema": ["type": "string"],
+                ]
+            ],
+            "responses": [
+                "Problem": [
+                    "description": "What went wrong and what to do.",
+                    "headers": [
+                        "X-Request-Id": .reference("headers/RequestID"),
+                        "Retry-After": [
+                            "description": "Seconds after which a repeat may work; with 503.",
+                            "schema": ["type": "integer"],
+                        ],
+                    ],
+                    "content": [
+                        "application/problem+json": ["schema": .shape("Problem")]
+                    ],
+                ]
+            ],
+            "schemas": .raw(String(decoding: PackageResources.schemas_json, as: UTF8.self)),
+        ]
+    }
+
+    private static func operation(_ route: RouteDescription) -> SchemaNode {
+        var members: [(String, SchemaNode)] = [
+            ("operationId", .text(route.operation)), ("summary", .text(route.summary)),
+        ]
+        if let details = route.details { members.append(("description", .text(details))) }
+        // Without a word of its own an operation has the document's: a key, or none where there
+        // are no keys.
+        if route.access != .key { members.append(("security", [[:]])) }
+        if !route.parameters.isEmpty {
+            members.append(("parameters", .list(route.parameters.map(parameter))))
+        }
+        if let body = route.body { members.append(("requestBody", request(body))) }
+        let answers = route.answers.map { (String($0.status), answer($0)) }
+        let problems = route.problems.map {
+            (String($0), SchemaNode.reference("responses/Problem"))
+        }
+        members.append(("responses", .object(answers + problems)))
+        return .object(members)
+    }
+
+    private static func parameter(_ parameter: RouteParameter) -> SchemaNode {
+        [
+            "name": .text(parameter.name), "in": .text(parameter.place.rawValue),
+            "required": .flag(parameter.isRequired), "description": .text(parameter.description),
+            "schema": parameter.schema,
+        ]
+    }
+
+    private static func request(_ body: RouteBody) -> SchemaNode {
+        var members: [(String, SchemaNode)] = [("required", .flag(body.isRequired))]
+        if let description = body.description {
+            members.append(("description", .text(description)))
+        }
+        members.append(
+            ("content", .object(body.content.map { ($0.type, ["schema": $0.schema]) }))
+        )
+        return .object(members)
+    }
+
+    private static func answer(_ answer: RouteAnswer) -> SchemaNode {
+        var members: [(String, SchemaNode)] = [("description", .text(answer.description))]
+        if !answer.headers.isEmpty {
+            let headers = answer.headers.sorted { $0.key < $1.key }
+            members.append(("headers", .object(headers.map { ($0.key, $0.value) })))
+        }
+        if let content = answer.content {
+            members.append(("content", [content.type: ["schema": content.schema]]))
+        }
+        return .object(members)
+    }
+}
+
+/// A part of the description: JSON, written down in Swift as it stands in the document.
+indirect enum SchemaNode: Sendable {
+    case null
+    case flag(Bool)
+    case number(Int)
+    case decimal(Double)
+    case text(String)
+    case list([SchemaNode])
+    /// Members in the order they are written.
+    case object([(String, SchemaNode)])
+    /// What is JSON already.
+    case raw(String)
+
+    /// The node as JSON text.
+    var text: String {
+        switch self {
+        case .null: "null"
+        case .flag(let flag): flag ? "true" : "false"
+        case .number(let number): String(number)
+        case .decimal(let number): String(number)
+        case .text(let text): RawJSON.literal(text)
+        case .list(let nodes): "[\(nodes.map(\.text).joined(separator: ","))]"
+        case .raw(let json): json
+        case .object(let members):
+            "{\(members.map { "\(RawJSON.literal($0)):\($1.text)" }.joined(separator: ","))}"
+        }
+    }
+
+    /// A part that stands below `components`.
+    static func reference(_ path: String) -> Self { ["$ref": .text("#/components/\(path)")] }
+
+    /// A shape, by its name among the components.
+    static func shape(_ name: String) -> Self { reference("schemas/\(name)") }
+
+    /// One of some words.
+    static func choice(_ words: [String]) -> Self {
+        ["type": "string", "enum": .list(words.map { .text($0) })]
+    }
+
+    /// A whole number, with what holds when there is none.
+    static func integer(_ range: ClosedRange<Int>, standard: Int? = nil) -> Self {
+        let range: [(String, SchemaNode)] = [
+            ("minimum", .number(range.lowerBound)), ("maximum", .number(range.upperBound)),
+        ]
+        let standard = standard.map { [("default", SchemaNode.number($0))] } ?? []
+        return .object([("type", "integer")] + range + standard)
+    }
+
+    /// Any text of at least one character.
+    static let notEmpty: Self = ["type": "string", "minLength": 1]
+
+    /// Text that matches a regular expression.
+    static func matching(_ pattern: String) -> Self {
+        ["type": "string", "pattern": .text(pattern)]
+    }
+
+    /// A name of the characters that ids have.
+    static func name(_ lengthMax: Int) -> Self {
+        matching("^[A-Za-z0-9_.-]{1,\(lengthMax)}$")
+    }
+
+    /// The id of an endpoint.
+    static let endpointID: Self = matching("^ep_[A-Za-z0-9_.-]{1,61}$")
+
+    /// A mail address as `MailAddress` takes it.
+    static let mailAddress: Self = [
+        "type": "string",
+        "maxLength": 254,
+        "pattern": .text(
+            "^\(atom)+([.]\(atom)+)*@[A-Za-z0-9][A-Za-z0-9-]*([.][A-Za-z0-9-]+)*$"
+        ),
+    ]
+
+    /// RFC 5322 §3.2.3.
+    private static let atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]"
+}
+
+extension SchemaNode: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral,
+    ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
+    ExpressibleByNilLiteral
+{
+    init(dictionaryLiteral elements: (String, SchemaNode)...) { self = .object(elements) }
+    init(arrayLiteral elements: SchemaNode...) { self = .list(elements) }
+    init(stringLiteral value: String) { self = .text(value) }
+    init(integerLiteral value: Int) { self = .number(value) }
+    init(booleanLiteral value: Bool) { self = .flag(value) }
+    init(nilLiteral: ()) { self = .null }
+}

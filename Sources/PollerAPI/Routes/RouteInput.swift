@@ -1,0 +1,135 @@
+import HTTPTypes
+import Hummingbird
+import Poller
+
+/// What a route reads of path, query and headers: the descriptions of the parameters, and how their
+/// text becomes the value that the handler gets.
+///
+/// Both in one value, put together from smaller ones by ``all(_:as:)``: a handler can read nothing
+/// that is not described, and nothing is described that nobody reads.
+///
+/// A query is read strictly: a parameter nobody knows, one without a value and one given twice are
+/// refused. A misspelt filter would otherwise list everything, and `?source=` of a script whose
+/// variable is empty would mean every source.
+struct RouteInput<Value: Sendable>: Sendable {
+    let parameters: [RouteParameter]
+    let read: @Sendable (RequestValues) throws(Problem) -> Value
+    /// Of a page that others link to, the parameters that mean something although they are not
+    /// described; all others are passed over. Nil where a query is read strictly.
+    private(set) var others: [String]?
+
+    init(
+        _ parameters: [RouteParameter],
+        read: @escaping @Sendable (RequestValues) throws(Problem) -> Value
+    ) {
+        self.parameters = parameters
+        self.read = read
+    }
+
+    /// Several inputs, read in their order, as one value.
+    static func all<each Part: Sendable>(
+        _ parts: repeat RouteInput<each Part>,
+        as make: @escaping @Sendable (repeat each Part) throws(Problem) -> Value
+    ) -> RouteInput<Value> {
+        var parameters: [RouteParameter] = []
+        for part in repeat each parts { parameters += part.parameters }
+        let kept = (repeat each parts)
+        return RouteInput(parameters) { values throws(Problem) in
+            try make(repeat try (each kept).read(values))
+        }
+    }
+
+    /// The same without a word about parameters that are not described.
+    func lenient(knowing others: [String] = []) -> RouteInput<Value> {
+        var input = self
+        input.others = others
+        return input
+    }
+}
+
+/// A parameter as it is described.
+struct RouteParameter: Sendable {
+    /// Where it stands.
+    enum Place: String, Sendable {
+        case path
+        case query
+        case header
+    }
+
+    let name: String
+    let place: Place
+    let description: String
+    let schema: SchemaNode
+    var isRequired = false
+}
+
+/// The texts of one request's parameters.
+struct RequestValues {
+    private let path: Parameters
+    private let query: [String: String]
+    private let headers: HTTPFields
+
+    /// Reads a request whose query may have the parameters that an input describes.
+    init<Value>(
+        _ request: Request,
+        _ context: APIContext,
+        of input: RouteInput<Value>
+    ) throws(Problem) {
+        path = context.parameters
+        headers = request.headers
+        let allowed = input.parameters.filter { $0.place == .query }.map(\.name)
+        query =
+            if let others = input.others {
+                Self.known(request, allowed + others)
+            } else {
+                try Self.strict(request, allowed)
+            }
+    }
+
+    /// A segment of the path that varies.
+    func path(_ name: String) -> String { path.get(name) ?? "" }
+
+    /// A parameter's text, which is never empty; nil when it is absent.
+    func query(_ name: String) -> String? { query[name] }
+
+    func header(_ name: HTTPField.Name) -> String? { headers[name] }
+
+    private static func strict(
+        _ request: Request,
+        _ allowed: [String]
+    ) throws(Problem) -> [String: String] {
+        var values: [String: String] = [:]
+        for (name, value) in request.uri.queryParameters where !name.isEmpty || !value.isEmpty {
+            let name = String(name)
+            guard allowed.contains(name) else {
+                let known =
+                    allowed.isEmpty ? "it has none" : "it has \(allowed.joined(separator: ", "))"
+                throw Problem(
+                    .unknownParameter,
+                    "\(name.prefix(64)) is not a parameter of this route; \(known).",
+                    field: String(name.prefix(64))
+                )
+            }
+            guard !value.isEmpty else {
+                throw Problem(
+                    .invalidParameter,
+                    "\(name) is empty; give it a value, or leave it out.",
+                    field: name
+                )
+            }
+            guard values.updateValue(String(value), forKey: name) == nil else {
+                throw Problem(.invalidParameter, "\(name) is given twice.", field: name)
+            }
+        }
+        return values
+    }
+
+    /// The parameters that mean something, the first of each name.
+    private static func known(_ request: Request, _ allowed: [String]) -> [String: String] {
+        var values: [String: String] = [:]
+        for (name, value) in request.uri.queryParameters where allowed.contains(String(name)) {
+            values[String(name)] = values[String(name)] ?? String(value)
+        }
+        return values
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import NIOHTTP1
+import PollerTesting
+import Testing
+
+@testable import PollerAPI
+
+@Suite("Routes as values")
+struct RouteTests {
+    /// What stands for the segments that vary.
+    private static let values = [
+        "{source}": "src_1", "{endpoint}": "ep_1", "{lane}": "default/sources",
+        "{delivery}": "dlv_0_AAAAAAAAAAAA", "{recipient}": "a@b.example", "{account}": "default",
+        "{token}": "x",
+    ]
+
+    private static func path(_ route: RouteDescription) -> String {
+        values.reduce(route.path) { $0.replacing($1.key, with: $1.value) }
+    }
+
+    @Test("openapi.json describes exactly the routes and codes there are")
+    func openAPI() async throws {
+        try await LiveAPI.run { api in
+            let document = try await api.get("/openapi.json").json
+            let paths = try #require(document["paths"] as? [String: [String: Any]])
+            var described: Set<String> = []
+            for (path, methods) in paths {
+                for method in methods.keys { described.insert("\(method.uppercased()) \(path)") }
+            }
+            #expect(described == Set(api.routes.map(\.line)))
+            let components = try #require(document["components"] as? [String: Any])
+            let schemas = try #require(components["schemas"] as? [String: [String: Any]])
+            let problem = try #require(schemas["Problem"]?["properties"] as? [String: Any])
+            let code = try #require(problem["code"] as? [String: Any])
+            #expect(code["enum"] as? [String] == ProblemCode.allCases.map(\.rawValue))
+        }
+    }
+
+    @Test("a description is whole: names once, its path's parameters, shapes that there are")
+    func descriptions() async throws {
+        try await LiveAPI.run { api in
+            let routes = api.routes
+            #expect(Set(routes.map(\.operation)).count == routes.count)
+            for route in routes {
+                let segments = route.path.split(separator: "/").filter { $0.hasPrefix("{") }
+                let named = route.parameters.filter { $0.place == .path }.map { "{\($0.name)}" }
+                #expect(named == segments.map(String.init), "\(route.operation)")
+                let names = route.parameters.map { "\($0.place) \($0.name)" }
+                #expect(Set(names).count == names.count, "\(route.operation)")
+                let statuses = route.answers.map(\.status) + route.problems
+                #expect(Set(statuses).count == statuses.count, "\(route.operation)")
+            }
+            let document = try await api.get("/openapi.json")
+            let components = try #require(document.json["components"] as? [String: Any])
+            for match in document.text.matches(of: /#\/components\/([a-z]+)\/([A-Za-z]+)/) {
+                let group = components[String(match.output.1)] as? [String: Any]
+                #expect(group?[String(match.output.2)] != nil, "\(match.output.0)")
+            }
+        }
+    }
+
+    @Test("every route refuses a parameter that it does not describe, but what others link to")
+    func unknownParameters() async throws {
+        let lenient = [
+            "stripeWebhook", "stripeAccountWebhook", "openAPI", "returnLanding", "returnPage",
+            "unsubscribePage", "unsubscribe",
+        ]
+        try await LiveAPI.run { api in
+            for route in api.routes {
+                let method = HTTPMethod(rawValue: route.methodName)
+                let target = "\(Self.path(route))?nobody_knows=1"
+                let answer = try await api.request(method, target)
+                let isRefused = answer.status == 400 && answer.code == "unknown_parameter"
+                #expect(isRefused != lenient.contains(route.operation), "\(method) \(target)")
+            }
+        }
+    }
+}
