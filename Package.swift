@@ -116,15 +116,24 @@ let package = Package(
             swiftSettings: settings
         ),
 
-        // How customers are told: webhook, email, WebSocket.
+        // How customers are told wherever they are: webhook and mail.
         .systemLibrary(name: "CCurl"),
         .target(
-            name: "PollerChannels",
+            name: "PollerDelivery",
             dependencies: [
-                "Poller", "PollerNet", "CCurl", nioCore, nioPosix, nioHTTP1, nioWebSocket, nioSSL,
-                logging, metrics, lifecycle, crypto, httpClient, hummingbirdCore, jwtKit, mustache,
+                "Poller", "PollerNet", "CCurl", nioCore, nioPosix, nioHTTP1, nioSSL, lifecycle,
+                httpClient, mustache,
             ],
             resources: [.embedInCode("MailTemplates")],
+            swiftSettings: settings
+        ),
+        // How those are told who are connected right now: WebSocket and event streams.
+        .target(
+            name: "PollerGateway",
+            dependencies: [
+                "Poller", "PollerNet", nioCore, nioPosix, nioHTTP1, nioWebSocket, logging, metrics,
+                lifecycle, crypto, hummingbirdCore, jwtKit,
+            ],
             swiftSettings: settings
         ),
         // The HTTP API and the admin listener.
@@ -162,7 +171,7 @@ let package = Package(
         .target(
             name: "PollerBench",
             dependencies: [
-                "Poller", "PollerRedis", "PollerUpstreams", "PollerChannels", "PollerNet",
+                "Poller", "PollerRedis", "PollerUpstreams", "PollerDelivery", "PollerNet",
                 "RedisClient", "StripeAPI", logging, nioCore, nioHTTP1, nioPosix,
                 nioWebSocket, httpClient,
                 histogram,
@@ -174,8 +183,8 @@ let package = Package(
         .executableTarget(
             name: "pollerd",
             dependencies: [
-                "Poller", "PollerRedis", "PollerUpstreams", "PollerChannels", "PollerAPI",
-                "PollerNet", "PollerBench", "RedisClient", "SecretFiles", "StripeAPI",
+                "Poller", "PollerRedis", "PollerUpstreams", "PollerDelivery", "PollerGateway",
+                "PollerAPI", "PollerNet", "PollerBench", "RedisClient", "SecretFiles", "StripeAPI",
                 "StripeSandbox", logging, metrics, lifecycle, signals, arguments, httpClient,
                 nioCore,
                 .product(name: "Yams", package: "Yams"),
@@ -239,17 +248,29 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "PollerChannelsTests",
+            name: "PollerNetTests",
+            dependencies: ["Poller", "PollerNet", "PollerTesting", nioCore],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PollerDeliveryTests",
             dependencies: [
-                "Poller", "PollerChannels", "PollerNet", "PollerTesting", nioCore, nioPosix,
-                nioHTTP1, nioWebSocket, nioSSL, hummingbirdCore, logging, lifecycle, crypto,
+                "Poller", "PollerDelivery", "PollerNet", "PollerTesting", nioCore, nioSSL,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PollerGatewayTests",
+            dependencies: [
+                "Poller", "PollerGateway", "PollerNet", "PollerTesting", nioCore, nioPosix,
+                nioHTTP1, nioWebSocket, hummingbirdCore, logging, lifecycle, crypto,
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "PollerAPITests",
             dependencies: [
-                "Poller", "PollerAPI", "PollerChannels", "PollerClient", "PollerNet",
+                "Poller", "PollerAPI", "PollerGateway", "PollerClient", "PollerNet",
                 "PollerTesting", "pollerctl", httpClient, nioCore, nioPosix, nioHTTP1, lifecycle,
                 metrics, logging,
                 crypto,

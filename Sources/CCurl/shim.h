@@ -1,4 +1,4 @@
-// The parts of libcurl that PollerChannels uses to send mail. `curl_easy_setopt` and
+// The parts of libcurl that PollerDelivery uses to send mail. `curl_easy_setopt` and
 // `curl_easy_getinfo` are variadic, which Swift cannot call; each kind of argument has a wrapper.
 
 #ifndef CCURL_SHIM_H

@@ -1,7 +1,7 @@
 import Foundation
 import Histogram
 import Poller
-import PollerChannels
+import PollerDelivery
 import PollerNet
 import PollerRedis
 import Synchronization

@@ -63,7 +63,7 @@ LAYERS = [
     {"Poller", "PollerClient", "StripeSandbox"},
     {"PollerRedis", "PollerNet", "PollerTesting"},
     {"PollerHTTP"},
-    {"PollerUpstreams", "PollerChannels", "PollerDelivery", "PollerGateway", "PollerAPI"},
+    {"PollerUpstreams", "PollerDelivery", "PollerGateway", "PollerAPI"},
     {"PollerBench"},
     {"pollerd", "pollerctl", "stripe-sandbox", "pollerd-bench"},
 ]

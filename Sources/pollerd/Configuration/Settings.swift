@@ -1,7 +1,7 @@
 import Logging
 import Poller
 import PollerAPI
-import PollerChannels
+import PollerDelivery
 import PollerNet
 import PollerUpstreams
 import RedisClient

@@ -1,7 +1,7 @@
 import Foundation
 import Poller
 import PollerAPI
-import PollerChannels
+import PollerDelivery
 import PollerRedis
 import PollerUpstreams
 import RedisClient

@@ -1,5 +1,4 @@
 import Poller
-import PollerChannels
 import PollerRedis
 import RedisClient
 

@@ -1,6 +1,6 @@
 import Poller
 import PollerAPI
-import PollerChannels
+import PollerGateway
 
 /// Lets into the gateway who may use the API: the holders of its keys.
 struct KeyAuthenticator: Authenticator {

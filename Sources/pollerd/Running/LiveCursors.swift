@@ -1,5 +1,5 @@
 import PollerAPI
-import PollerChannels
+import PollerGateway
 
 /// The API keeps its readers' places as the gateway does: they may change from one to the other.
 extension GatewayCursor: EventCursors {}

@@ -1,6 +1,6 @@
 import Poller
 import PollerAPI
-import PollerChannels
+import PollerGateway
 
 /// The API hands out the tokens that the gateway believes.
 struct LiveTokens: StreamTokenIssuing {

@@ -1,6 +1,6 @@
 import Logging
 import Poller
-import PollerChannels
+import PollerDelivery
 import PollerRedis
 import ServiceLifecycle
 

@@ -5,7 +5,7 @@ import Metrics
 import NIOCore
 import Poller
 import PollerAPI
-import PollerChannels
+import PollerGateway
 import PollerNet
 import PollerRedis
 import PollerUpstreams

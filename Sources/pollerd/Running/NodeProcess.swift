@@ -3,7 +3,6 @@ import Logging
 import Metrics
 import Poller
 import PollerAPI
-import PollerChannels
 import PollerNet
 import RedisClient
 import ServiceLifecycle

@@ -1,7 +1,7 @@
 import Logging
 import NIOCore
 import Poller
-import PollerChannels
+import PollerGateway
 import PollerTesting
 import ServiceLifecycle
 import Testing

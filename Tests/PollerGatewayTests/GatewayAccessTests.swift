@@ -2,7 +2,7 @@ import Poller
 import PollerTesting
 import Testing
 
-@testable import PollerChannels
+@testable import PollerGateway
 
 @Suite(
     "Who may use the WebSocket, and for how long",

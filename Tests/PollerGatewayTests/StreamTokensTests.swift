@@ -4,7 +4,7 @@ import Poller
 import Synchronization
 import Testing
 
-@testable import PollerChannels
+@testable import PollerGateway
 
 @Suite("A stream token")
 struct StreamTokensTests {

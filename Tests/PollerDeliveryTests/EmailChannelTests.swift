@@ -3,7 +3,7 @@ import Poller
 import PollerTesting
 import Testing
 
-@testable import PollerChannels
+@testable import PollerDelivery
 
 @Suite(
     "A mail, received by aiosmtpd",

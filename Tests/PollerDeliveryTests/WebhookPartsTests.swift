@@ -2,7 +2,7 @@ import Poller
 import PollerNet
 import Testing
 
-@testable import PollerChannels
+@testable import PollerDelivery
 
 @Suite("The parts of a webhook")
 struct WebhookPartsTests {

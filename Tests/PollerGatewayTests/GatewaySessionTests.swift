@@ -1,7 +1,8 @@
 import Poller
+import PollerTesting
 import Testing
 
-@testable import PollerChannels
+@testable import PollerGateway
 
 @Suite("A live session, without a socket")
 struct GatewaySessionTests {

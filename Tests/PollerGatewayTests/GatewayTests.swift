@@ -2,7 +2,7 @@ import Poller
 import PollerTesting
 import Testing
 
-@testable import PollerChannels
+@testable import PollerGateway
 
 @Suite(
     "The live gateway, with a client on another library",

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A JSON value that a peer printed, read by path.
-struct JSONLine: Hashable, Sendable, CustomStringConvertible {
+package struct JSONLine: Hashable, Sendable, CustomStringConvertible {
     private enum Value: Hashable, Sendable {
         case null
         case bool(Bool)
@@ -14,7 +14,7 @@ struct JSONLine: Hashable, Sendable, CustomStringConvertible {
     private let value: Value
 
     /// Parses a text; nil when it is not JSON.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         guard
             let any = try? JSONSerialization.jsonObject(
                 with: Data(text.utf8),
@@ -37,32 +37,32 @@ struct JSONLine: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    subscript(name: String) -> JSONLine? {
+    package subscript(name: String) -> JSONLine? {
         guard case .object(let members) = value else { return nil }
         return members[name]
     }
 
-    var string: String? {
+    package var string: String? {
         guard case .string(let text) = value else { return nil }
         return text
     }
 
-    var int: Int? {
+    package var int: Int? {
         guard case .number(let number) = value else { return nil }
         return Int(number)
     }
 
-    var bool: Bool? {
+    package var bool: Bool? {
         guard case .bool(let flag) = value else { return nil }
         return flag
     }
 
-    var array: [JSONLine]? {
+    package var array: [JSONLine]? {
         guard case .array(let items) = value else { return nil }
         return items
     }
 
-    var isNull: Bool { value == .null }
+    package var isNull: Bool { value == .null }
 
-    var description: String { "\(value)" }
+    package var description: String { "\(value)" }
 }

@@ -6,7 +6,7 @@ import ServiceLifecycle
 import Synchronization
 import Testing
 
-@testable import PollerChannels
+@testable import PollerGateway
 
 /// A gateway on a free port over an in-memory store, with a short hand for recording events.
 struct LiveBench: Sendable {

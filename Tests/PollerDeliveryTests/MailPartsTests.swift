@@ -1,8 +1,9 @@
 import Foundation
 import Poller
+import PollerTesting
 import Testing
 
-@testable import PollerChannels
+@testable import PollerDelivery
 
 @Suite("The parts of a mail")
 struct MailPartsTests {

@@ -6,7 +6,7 @@ import PollerNet
 import PollerTesting
 import Testing
 
-@testable import PollerChannels
+@testable import PollerDelivery
 
 @Suite(
     "A webhook, received by an independent library",

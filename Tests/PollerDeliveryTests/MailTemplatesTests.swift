@@ -2,7 +2,7 @@ import Poller
 import PollerTesting
 import Testing
 
-@testable import PollerChannels
+@testable import PollerDelivery
 
 @Suite("The words of a mail")
 struct MailTemplatesTests {

@@ -1,11 +1,11 @@
-import Poller
+package import Poller
 
 /// Events as a worker records them.
-enum Samples {
-    static let start = Timestamp(ms: 1_795_165_200_125)
+package enum Samples {
+    package static let start = Timestamp(ms: 1_795_165_200_125)
 
     /// The event of what became of a chargeable source's charge.
-    static func charge(_ status: ChargeSeen.Status, final: Bool = false) -> Event {
+    package static func charge(_ status: ChargeSeen.Status, final: Bool = false) -> Event {
         let watch = Watch(
             key: WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source),
             policy: .standard,
@@ -27,7 +27,7 @@ enum Samples {
     }
 
     /// The event of a source that goes from `previous` to `status`.
-    static func event(
+    package static func event(
         _ source: String = "src_1",
         _ status: String = "chargeable",
         previous: String? = "pending",

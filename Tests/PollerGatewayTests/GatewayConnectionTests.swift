@@ -5,7 +5,7 @@ import PollerNet
 import PollerTesting
 import Testing
 
-@testable import PollerChannels
+@testable import PollerGateway
 
 @Suite("Places at the gateway")
 struct GatewayConnectionTests {

@@ -1,7 +1,7 @@
 import PollerTesting
 import Testing
 
-@testable import PollerChannels
+@testable import PollerDelivery
 
 @Suite("Turns at a mail relay")
 struct RelayTurnsTests {

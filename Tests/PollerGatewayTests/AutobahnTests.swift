@@ -1,6 +1,6 @@
 import Testing
 
-@testable import PollerChannels
+@testable import PollerGateway
 
 @Suite(
     "The WebSocket stack",

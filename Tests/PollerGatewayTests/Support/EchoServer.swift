@@ -6,7 +6,7 @@ import NIOPosix
 import NIOWebSocket
 import ServiceLifecycle
 
-@testable import PollerChannels
+@testable import PollerGateway
 
 /// The gateway's WebSocket stack, its handlers and its reading of frames, with an echo in place of
 /// the protocol: what a conformance suite talks to.

@@ -1,17 +1,16 @@
 import Foundation
-import PollerTesting
 import Synchronization
-import Testing
 
 /// A script of `Tests/Peers` that runs while a test needs it, and what it prints.
 ///
 /// A class because it owns a process; losing the last reference kills it.
-final class PythonPeer: Sendable {
+package final class PythonPeer: Sendable {
     /// The interpreter: `POLLER_TEST_PYTHON`, or `python3` from the path.
-    static let python = ProcessInfo.processInfo.environment["POLLER_TEST_PYTHON"] ?? "python3"
+    package static let python =
+        ProcessInfo.processInfo.environment["POLLER_TEST_PYTHON"] ?? "python3"
 
     /// Whether a module can be imported; tests that need it are skipped when not.
-    static func has(_ module: String) -> Bool { modules.contains(module) }
+    package static func has(_ module: String) -> Bool { modules.contains(module) }
 
     /// The modules that can be imported, of those the peers need.
     ///
@@ -57,13 +56,13 @@ final class PythonPeer: Sendable {
     private let output: Mutex<Output>
 
     /// Starts a script.
-    init(_ script: String, _ arguments: [String] = []) throws {
-        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
+    package init(_ script: String, _ arguments: [String] = []) throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments =
-            [Self.python, folder.appendingPathComponent("Peers/\(script)").path] + arguments
+            [Self.python, root.appendingPathComponent("Tests/Peers/\(script)").path] + arguments
             // A test process that is killed leaves nothing behind.
             + ["--until-eof"]
         input = Pipe()
@@ -85,7 +84,7 @@ final class PythonPeer: Sendable {
     }
 
     /// What it has printed so far, one JSON object a line.
-    var lines: [JSONLine] {
+    package var lines: [JSONLine] {
         output.withLock { output in
             output.parse()
             return output.lines
@@ -94,7 +93,7 @@ final class PythonPeer: Sendable {
 
     /// Waits for a line that `matches`.
     @discardableResult
-    func line(
+    package func line(
         _ fact: String,
         within limit: Duration = .seconds(30),
         _ matches: (JSONLine) -> Bool
@@ -104,17 +103,18 @@ final class PythonPeer: Sendable {
             found = lines.first(where: matches)
             return found != nil
         }
-        return try #require(found)
+        guard let found else { throw NeverHappened(fact: fact, limit: limit) }
+        return found
     }
 
     /// The port it listens on.
-    func port() async throws -> Int {
+    package func port() async throws -> Int {
         let line = try await line("the peer listens", within: .seconds(20)) { $0["port"] != nil }
         return line["port"]?.int ?? 0
     }
 
     /// Writes a line to its standard input.
-    func send(_ line: String) throws {
+    package func send(_ line: String) throws {
         try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
     }
 }
