@@ -10,7 +10,7 @@ import ServiceLifecycle
 /// dashboard.
 ///
 /// Bounds: 10,000 connections (a file descriptor each; more wait in the backlog), half of them from
-/// one address unless an operator says otherwise (``AddressBound``), 16 KiB of
+/// one address unless an operator says otherwise (``PerAddressLimit``), 16 KiB of
 /// headers in 64 fields (a key, a cursor and what browsers add fit), 64 KiB bodies and 8 MiB
 /// batches, 30 s for a body to arrive, 75 s idle (longer than the longest long poll).
 /// On graceful shutdown no connection is accepted, waiting requests answer at once, and those
@@ -19,7 +19,7 @@ package struct APIServer: Service {
     private let bind: ListenAddress
     private let backend: APIBackend
     private let keys: APIKeys
-    private let addresses: AddressBound
+    private let addresses: PerAddressLimit
     private let clock: any Clock<Duration>
     private let logger: Logger
     private let onBound: @Sendable (ListenAddress) -> Void
@@ -35,7 +35,7 @@ package struct APIServer: Service {
         bind: ListenAddress,
         backend: APIBackend,
         keys: APIKeys,
-        addresses: AddressBound = .half,
+        addresses: PerAddressLimit = .half,
         clock: any Clock<Duration>,
         logger: Logger,
         onBound: @escaping @Sendable (ListenAddress) -> Void = { _ in }

@@ -40,7 +40,7 @@ struct ClientMessage: Decodable, Hashable, Sendable {
     }
 
     /// What an `auth` shows; nil when it shows nothing.
-    func credentials() throws(InvalidInput) -> GatewayDoor.Credentials? {
+    func credentials() throws(InvalidInput) -> Authorizer.Credentials? {
         if let token { return .token(token) }
         guard let source, let clientSecret else { return nil }
         let key = try WatchKey(account: account, source: source, kind: nil)

@@ -43,7 +43,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             outbox: outbox,
             watches: watches,
             hub: LiveHub(feed),
-            door: GatewayDoor(
+            authorizer: Authorizer(
                 keys: authenticator,
                 tokens: tokens,
                 secrets: secrets ?? WatchSecrets(watches),

@@ -16,7 +16,7 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     /// What a connection turned out to be.
     enum Outcome: Sendable {
-        case webSocket(GatewayConnection<Events, Store, C>.Socket, HTTPRequestHead)
+        case webSocket(WebSocketConnection<Events, Store, C>.Socket, HTTPRequestHead)
         /// With the handshake, when it wanted a WebSocket and may not have one.
         case plain(Plain, Refused?)
     }
@@ -83,7 +83,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             switch try await value.outcome.get() {
             case .webSocket(let socket, let head):
                 Self.count("websocket")
-                await GatewayConnection(gateway, socket: socket, head: head).run()
+                await WebSocketConnection(gateway, socket: socket, head: head).run()
             case .plain(let plain, let refused): try await answer(plain, refused)
             }
         } catch {
@@ -119,14 +119,14 @@ where C.Duration == Duration, C.Instant: Sendable {
     private func answer(_ plain: Plain, _ refused: Refused?) async throws {
         try await plain.executeThenClose { inbound, outbound in
             if let refused {
-                return try await EventStreamHead(
+                return try await EventStreamResponse(
                     request: refused.head,
                     allowedOrigins: allowedOrigins
                 ).refuse(refused.refusal, outbound)
             }
             var parts = inbound.makeAsyncIterator()
             guard case .head(let head)? = try await parts.next() else { return }
-            let answer = EventStreamHead(request: head, allowedOrigins: allowedOrigins)
+            let answer = EventStreamResponse(request: head, allowedOrigins: allowedOrigins)
             let path = head.uri.prefix { $0 != "?" }
             guard EventStreamRequest.isServed(path) else {
                 let refusal =
@@ -138,9 +138,9 @@ where C.Duration == Duration, C.Instant: Sendable {
                     )
                 return try await answer.refuse(refusal, outbound)
             }
-            let door = EventStreamDoor(gateway: gateway, allowedOrigins: allowedOrigins)
+            let responder = EventStreamResponder(gateway: gateway, allowedOrigins: allowedOrigins)
             let address = plain.channel.remoteAddress.flatMap(IPAddress.init)
-            switch await door.answer(head, from: address) {
+            switch await responder.answer(head, from: address) {
             case .refused(let refusal): try await answer.refuse(refusal, outbound)
             case .done: try await answer.send(.noContent, outbound)
             case .preflight: try await answer.preflight(outbound)

@@ -7,7 +7,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     let outbox: Events
     let watches: Store
     let hub: LiveHub<Events, C>
-    let door: GatewayDoor
+    let authorizer: Authorizer
     let slots: ConnectionSlots
     let cursor: GatewayCursor
     let limits: GatewayLimits

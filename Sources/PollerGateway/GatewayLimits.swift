@@ -41,7 +41,7 @@ package struct GatewayLimits: Hashable, Sendable {
     /// Live connections with one source's secret: a customer with some tabs.
     package let connectionsPerSecretMax: Int
     /// Connections from one address, live or not yet.
-    package let addresses: AddressBound
+    package let addresses: PerAddressLimit
 
     /// Sets the limits; by default those of the protocol.
     package init(
@@ -63,7 +63,7 @@ package struct GatewayLimits: Hashable, Sendable {
         connectionsPerKeyMax: Int = 10_000,
         connectionsPerTokenMax: Int = 10,
         connectionsPerSecretMax: Int = 10,
-        addresses: AddressBound = .half
+        addresses: PerAddressLimit = .half
     ) {
         self.frameBytesMax = frameBytesMax
         self.subscriptionsMax = subscriptionsMax

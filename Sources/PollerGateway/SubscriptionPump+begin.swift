@@ -53,7 +53,7 @@ extension SubscriptionPump {
             state.positions = newest
         }
         _ = await send(.subscribed(cursor: cursor(state), lost: lost))
-        outlet.progress(place(state))
+        sink.progress(place(state))
         guard subscription.from == .snapshot || lost != nil else { return state }
         for source in (subscription.sources ?? []).sorted(by: { "\($0)" < "\($1)" }) {
             let key = key(of: source)
@@ -61,7 +61,7 @@ extension SubscriptionPump {
             state.known[key.id] = snapshot.watch.seq
             _ = await send(.snapshot(snapshot, cursor: cursor(state)))
         }
-        outlet.progress(place(state))
+        sink.progress(place(state))
         return state
     }
 
@@ -88,7 +88,7 @@ extension SubscriptionPump {
         var state = start
         state.known[watch.id] = seq
         _ = await send(.subscribed(cursor: cursor(state), lost: nil))
-        outlet.progress(place(state))
+        sink.progress(place(state))
         var events = first
         while !events.isEmpty, !Task.isCancelled {
             for event in events {
@@ -105,7 +105,7 @@ extension SubscriptionPump {
             )
         }
         state.positions = newest
-        outlet.progress(place(state))
+        sink.progress(place(state))
         return state
     }
 

@@ -30,7 +30,7 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     let subscription: Subscription
     let gateway: GatewayCore<Events, Store, C>
-    let outlet: LiveOutlet
+    let sink: SubscriptionSink
     /// Told the number of its listener at the hub, each time it has a new one.
     let listening: @Sendable (Int) -> Void
 
@@ -49,7 +49,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             defer { gateway.hub.end(number) }
             listening(number)
             let before = state
-            switch await apart({ await self.catchUp(from: before) }) {
+            switch await inChildTask({ await self.catchUp(from: before) }) {
             case .ended(let ending): return ending
             case .reached(var reached):
                 if let ending = await follow(items, &reached) { return ending }
@@ -80,7 +80,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                 _ = await send(.caughtUp(cursor: cursor(reached)))
                 for source in settled.subtracting(reached.settled) {
                     _ = await send(.settled(source, cursor: cursor(reached)))
-                    outlet.settled(source)
+                    sink.settled(source)
                 }
             }
             return .reached(reached)
@@ -108,7 +108,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                     state.positions[partition] = position
                     guard subscription.concerns(entry.event) else { continue }
                     guard await tell(entry.event, &state) else { return .overloaded }
-                    outlet.progress(place(state))
+                    sink.progress(place(state))
                 }
             }
         }
@@ -128,7 +128,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             state.positions[entry.partition] = position
             guard subscription.concerns(entry.event) else { continue }
             guard await tell(entry.event, &state) else { return .overloaded }
-            outlet.progress(place(state))
+            sink.progress(place(state))
         }
         return Task.isCancelled ? .stopped : .drained
     }
@@ -149,8 +149,8 @@ where C.Duration == Duration, C.Instant: Sendable {
         guard isWanted || subscription.sources != nil else { return true }
         state.settled.insert(event.key.source)
         guard await send(.settled(event.key.source, cursor: cursor(state))) else { return false }
-        outlet.progress(place(state))
-        outlet.settled(event.key.source)
+        sink.progress(place(state))
+        sink.settled(event.key.source)
         return true
     }
 
@@ -182,11 +182,11 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     /// Queues a message; false when the client has taken nothing for too long, or is gone.
     func send(_ message: LiveMessage) async -> Bool {
-        guard let text = outlet.text(message) else { return true }
+        guard let text = sink.text(message) else { return true }
         let frame = OutboundFrame.text(text)
-        if outlet.queue.offer(frame) { return true }
+        if sink.queue.offer(frame) { return true }
         return await withTaskGroup(of: Bool.self) { group in
-            group.addTask { [queue = outlet.queue] in await queue.put(frame) }
+            group.addTask { [queue = sink.queue] in await queue.put(frame) }
             group.addTask { [gateway] in
                 // Cancelled: the message went in first.
                 try? await gateway.clock.sleep(for: gateway.limits.stallTimeout)

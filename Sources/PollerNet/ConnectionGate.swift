@@ -14,7 +14,7 @@ package final class ConnectionGate: Sendable {
 
     private let listener: String
     private let connectionsMax: Int
-    private let bound: AddressBound
+    private let bound: PerAddressLimit
     private let logger: Logger
     private let places = Places()
     private let warned = Mutex<NIODeadline?>(nil)
@@ -23,7 +23,7 @@ package final class ConnectionGate: Sendable {
     package init(
         listener: String,
         connectionsMax: Int,
-        bound: AddressBound,
+        bound: PerAddressLimit,
         logger: Logger
     ) {
         self.listener = listener

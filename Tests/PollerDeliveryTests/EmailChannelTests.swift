@@ -31,7 +31,7 @@ struct EmailChannelTests {
             relay: try SMTPRelay("smtp://127.0.0.1:\(try await sink.port())"),
             sender: try MailSender(sender),
             branding: branding,
-            unsubscribing: base.map { Unsubscribing(base: $0, tokens: tokens) },
+            unsubscribeLinks: base.map { UnsubscribeLinks(base: $0, tokens: tokens) },
             suppressions: suppressions
         )
     }

@@ -15,41 +15,41 @@ struct MailTemplatesTests {
         )
         let link = "https://pay.example/u/abc"
         for (branding, unsubscribe) in [(shop, link), (nil, nil)] as [(Branding?, String?)] {
-            let letter = MailTemplates.standard.letter(
+            let content = MailTemplates.standard.content(
                 occasion,
                 for: Samples.event(object: #"{"amount":5,"currency":"eur","livemode":false}"#),
                 branding: branding,
                 unsubscribe: unsubscribe
             )
-            let headline = try #require(letter.text.split(separator: "\n").first)
-            #expect(letter.subject == "\(headline) (src_1)")
-            #expect(letter.html.contains("<h1") && letter.html.contains(">\(headline)</h1>"))
-            for part in [letter.text, letter.html] {
+            let headline = try #require(content.text.split(separator: "\n").first)
+            #expect(content.subject == "\(headline) (src_1)")
+            #expect(content.html.contains("<h1") && content.html.contains(">\(headline)</h1>"))
+            for part in [content.text, content.html] {
                 #expect(!part.contains("{{") && !part.contains("}}"))
                 #expect(part.contains("src_1") && part.contains("0.05 EUR"))
                 #expect(part.contains("Test mode: no money moves"))
                 #expect(part.contains("Shop GmbH") == (branding != nil))
                 #expect(part.contains(link) == (unsubscribe != nil))
             }
-            #expect(!letter.text.contains("<") && !letter.text.contains("&"))
-            #expect(!letter.text.contains("\n\n\n"), "\(letter.text)")
-            #expect(letter.html.hasPrefix("<!doctype html>"))
+            #expect(!content.text.contains("<") && !content.text.contains("&"))
+            #expect(!content.text.contains("\n\n\n"), "\(content.text)")
+            #expect(content.html.hasPrefix("<!doctype html>"))
         }
     }
 
     @Test("nothing that an upstream or a shop writes becomes markup, a header or a template")
     func hostile() throws {
         let evil = "<script>\"'&{{source}}\r\nBcc: a@b\u{2028}x"
-        let letter = MailTemplates.standard.letter(
+        let content = MailTemplates.standard.content(
             .update,
             for: Samples.event("src_1", evil, object: #"{"amount":1,"currency":"<b>"}"#),
             branding: try Branding(name: "<script>\"'&{{source}}</td>"),
             unsubscribe: nil
         )
-        #expect(!letter.html.contains("<script>") && !letter.html.contains("<b>"))
-        #expect(letter.html.contains("&lt;script&gt;&quot;&#39;&amp;{{source}}"))
-        #expect(!letter.text.contains("\nBcc") && !letter.text.contains("\r"))
-        #expect(!letter.subject.contains { $0.isNewline })
+        #expect(!content.html.contains("<script>") && !content.html.contains("<b>"))
+        #expect(content.html.contains("&lt;script&gt;&quot;&#39;&amp;{{source}}"))
+        #expect(!content.text.contains("\nBcc") && !content.text.contains("\r"))
+        #expect(!content.subject.contains { $0.isNewline })
     }
 
     @Test("what could leave its place in a mail is no branding")
@@ -154,18 +154,18 @@ struct MailTemplatesTests {
 
     @Test("who waited in vain is asked to begin anew only where no money can be on its way")
     func expired() {
-        func letter(_ status: String) -> MailLetter {
-            MailTemplates.standard.letter(
+        func content(_ status: String) -> MailContent {
+            MailTemplates.standard.content(
                 .expired,
                 for: Samples.event("src_1", status, previous: status, closed: .expired),
                 branding: nil,
                 unsubscribe: nil
             )
         }
-        let unpaid = letter("requires_payment_method")
+        let unpaid = content("requires_payment_method")
         #expect(unpaid.text.contains("start it again") && unpaid.html.contains("start it again"))
         for status in ["pending", "chargeable", "consumed", "processing", "requires_action"] {
-            let waiting = letter(status)
+            let waiting = content(status)
             for part in [waiting.text, waiting.html] {
                 #expect(!part.contains("again") && part.contains("on its way"), "\(status)")
             }

@@ -15,7 +15,7 @@ import ServiceLifecycle
 /// It has no keys and says nothing secret; bind it to loopback or a private network.
 package struct AdminServer: Service {
     private let bind: ListenAddress
-    private let addresses: AddressBound
+    private let addresses: PerAddressLimit
     private let logger: Logger
     private let notReady: @Sendable () async -> [String]
     private let metrics: @Sendable () -> String
@@ -30,7 +30,7 @@ package struct AdminServer: Service {
     /// - `onBound`: told the address with the real port, once.
     package init(
         bind: ListenAddress,
-        addresses: AddressBound = .half,
+        addresses: PerAddressLimit = .half,
         logger: Logger,
         notReady: @escaping @Sendable () async -> [String],
         metrics: @escaping @Sendable () -> String,

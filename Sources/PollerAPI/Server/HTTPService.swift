@@ -16,7 +16,7 @@ struct HTTPService {
     /// What the listener is called: `api` listens where `--api-bind` says.
     let name: String
     let bind: ListenAddress
-    let addresses: AddressBound
+    let addresses: PerAddressLimit
     let logger: Logger
     let onBound: @Sendable (ListenAddress) -> Void
 

@@ -23,12 +23,12 @@ final class LongPolls: Sendable {
     }
 
     private let feed: any EventFeed
-    private let addresses: AddressBound
+    private let addresses: PerAddressLimit
     private let clock: any Clock<Duration>
     private let places = Places()
 
     /// - `addresses`: how many of the places one address may take.
-    init(feed: any EventFeed, addresses: AddressBound, clock: any Clock<Duration>) {
+    init(feed: any EventFeed, addresses: PerAddressLimit, clock: any Clock<Duration>) {
         self.feed = feed
         self.addresses = addresses
         self.clock = clock

@@ -27,10 +27,10 @@ package struct EmailChannel: DeliveryChannel, Service {
     private let relay: SMTPRelay
     private let sender: MailSender
     private let branding: [AccountID: Branding]
-    private let unsubscribing: Unsubscribing?
+    private let unsubscribeLinks: UnsubscribeLinks?
     private let suppressions: (any SuppressionList)?
     private let pool: NIOThreadPool
-    private let turns = RelayTurns(threads: Self.threads)
+    private let limiter = RelayLimiter(threads: Self.threads)
     private let slots = ThreadSpecificVariable<SMTPSlot>()
 
     /// A channel through `relay`; its threads wait until they are needed.
@@ -39,21 +39,21 @@ package struct EmailChannel: DeliveryChannel, Service {
     ///   - relay: the mail server that takes our mail.
     ///   - sender: who it comes from; an account with a name of its own goes before.
     ///   - branding: whose payments they are, by account.
-    ///   - unsubscribing: where customers stop our mails; nil when there is no such address.
+    ///   - unsubscribeLinks: where customers stop our mails; nil when there is no such address.
     ///   - suppressions: who must not be sent mail; nil for nobody.
     ///   - schedule: the waits between attempts.
     package init(
         relay: SMTPRelay,
         sender: MailSender,
         branding: [AccountID: Branding] = [:],
-        unsubscribing: Unsubscribing? = nil,
+        unsubscribeLinks: UnsubscribeLinks? = nil,
         suppressions: (any SuppressionList)? = nil,
         schedule: RetrySchedule = .email
     ) {
         self.relay = relay
         self.sender = sender
         self.branding = branding
-        self.unsubscribing = unsubscribing
+        self.unsubscribeLinks = unsubscribeLinks
         self.suppressions = suppressions
         self.schedule = schedule
         pool = NIOThreadPool(numberOfThreads: Self.threads)
@@ -114,10 +114,10 @@ package struct EmailChannel: DeliveryChannel, Service {
     ) -> MailMessage {
         let account = event.key.account
         let shop = branding[account]
-        let unsubscribe = unsubscribing?.url(for: recipient, of: account)
+        let unsubscribe = unsubscribeLinks?.url(for: recipient, of: account)
         return MailMessage(
             event,
-            MailTemplates.standard.letter(
+            MailTemplates.standard.content(
                 // The status of what is told by a retry or a replay may be one we have no words for.
                 MailOccasion(event) ?? .update,
                 for: event,
@@ -137,10 +137,10 @@ package struct EmailChannel: DeliveryChannel, Service {
         within limit: Duration
     ) async -> (AttemptResult, isHardBounce: Bool) {
         let end = NIODeadline.now() + .milliseconds(limit.ms)
-        guard await turns.enter() else {
+        guard await limiter.enter() else {
             return (.failed("the mail relay is too slow: no turn to send", .local), false)
         }
-        defer { turns.leave() }
+        defer { limiter.leave() }
         let abort = AbortFlag()
         do {
             return try await withTaskCancellationHandler {

@@ -15,7 +15,7 @@ struct MailMessage: Hashable, Sendable {
     /// Composes the mail.
     init(
         _ event: Event,
-        _ letter: MailLetter,
+        _ content: MailContent,
         to recipient: MailAddress,
         from sender: MailSender,
         endpoint: EndpointID,
@@ -31,7 +31,7 @@ struct MailMessage: Hashable, Sendable {
             "Date: \(Self.date(event.polledAt))",
             "From: \(MailHeader.mailbox(sender))",
             "To: \(recipient)",
-            "Subject: \(MailHeader.encode(letter.subject))",
+            "Subject: \(MailHeader.encode(content.subject))",
             "Message-ID: <\(event.id).\(endpoint)@\(domain)>",
             "In-Reply-To: \(thread)",
             "References: \(thread)",
@@ -48,8 +48,8 @@ struct MailMessage: Hashable, Sendable {
         ]
         text =
             headers.joined(separator: "\r\n") + "\r\n\r\n"
-            + Self.part("text/plain", letter.text, boundary)
-            + Self.part("text/html", letter.html, boundary)
+            + Self.part("text/plain", content.text, boundary)
+            + Self.part("text/html", content.html, boundary)
             + "--\(boundary)--\r\n"
     }
 

@@ -1,11 +1,11 @@
 import Mustache
 import Poller
 
-/// Writes letters with the templates in `MailTemplates`: one for each occasion and part, within
+/// Writes mails with the templates in `MailTemplates`: one for each occasion and part, within
 /// the layout of the part.
 ///
 /// Every value is text: the HTML layout escapes it, the text layout takes it as it is, and what
-/// could end a line is taken out before. The first line of a text is the letter's subject.
+/// could end a line is taken out before. The first line of a text is the subject.
 struct MailTemplates: Sendable {
     /// The templates this program was built with; parsed once.
     static let standard = MailTemplates()
@@ -27,19 +27,19 @@ struct MailTemplates: Sendable {
         self.library = library
     }
 
-    /// The letter for an occasion.
+    /// The words for an occasion.
     ///
     /// `unsubscribe` is where the customer stops such mails, if they can.
-    func letter(
+    func content(
         _ occasion: MailOccasion,
         for event: Event,
         branding: Branding?,
         unsubscribe: String?
-    ) -> MailLetter {
+    ) -> MailContent {
         let values = Self.values(event, branding, unsubscribe)
         let text = render("\(occasion.rawValue)_txt", values)
         let lines = text.split(separator: "\n", maxSplits: 1)
-        return MailLetter(
+        return MailContent(
             subject: lines.first.map(String.init) ?? "",
             text: String((lines.last ?? "").drop { $0 == "\n" }),
             html: render("\(occasion.rawValue)_html", values)

@@ -121,7 +121,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         let pump = SubscriptionPump(
             subscription: subscription,
             gateway: gateway,
-            outlet: LiveOutlet(
+            sink: SubscriptionSink(
                 queue: queue,
                 text: { [view = subscription.principal.view, endsWhenSettled] in
                     EventStreamMessage.text($0, view, endsWhenSettled: endsWhenSettled)

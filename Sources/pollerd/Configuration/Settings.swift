@@ -17,7 +17,7 @@ struct Settings: Sendable {
     let allowedOrigins: Set<String>
     let adminBind: ListenAddress
     let apiKeysFile: String?
-    let addresses: AddressBound
+    let addresses: PerAddressLimit
     var stripeAPIKey: String?
     var stripeAPIBase: String
     /// Of the default account's endpoint; empty when no webhooks are expected.

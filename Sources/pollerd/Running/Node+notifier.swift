@@ -39,7 +39,9 @@ extension Node {
                 relay: mail.relay,
                 sender: mail.sender,
                 branding: branding,
-                unsubscribing: settings.publicURL.map { Unsubscribing(base: $0, tokens: tokens) },
+                unsubscribeLinks: settings.publicURL.map {
+                    UnsubscribeLinks(base: $0, tokens: tokens)
+                },
                 suppressions: suppressions
             )
             channels.append(email)

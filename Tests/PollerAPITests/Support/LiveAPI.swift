@@ -22,7 +22,7 @@ struct LiveAPI: HTTPServer {
     /// Starts everything, runs `body` and stops everything.
     static func run(
         keys: APIKeys = .none,
-        addresses: AddressBound = .half,
+        addresses: PerAddressLimit = .half,
         checks: [any HealthCheck] = [],
         webhooks: (any WebhookIntake)? = nil,
         streamTokens: (any StreamTokenIssuing)? = nil,

@@ -1,7 +1,7 @@
 import Poller
 
 /// Where a ``SubscriptionPump`` puts what it has to say, and whom it tells how far it is.
-struct LiveOutlet: Sendable {
+struct SubscriptionSink: Sendable {
     let queue: OutboundQueue
     /// A message in the transport's own words; nil for what it does not tell.
     let text: @Sendable (LiveMessage) -> String?

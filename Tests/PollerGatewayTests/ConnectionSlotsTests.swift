@@ -8,7 +8,7 @@ import Testing
 @testable import PollerGateway
 
 @Suite("Places at the gateway")
-struct GatewayConnectionTests {
+struct ConnectionSlotsTests {
     @Test(
         "one address has so many connections and no more, until one ends",
         .enabled(

@@ -5,7 +5,7 @@ import Poller
 import PollerNet
 
 /// Decides who may listen: holders of API keys, of stream tokens and of a source's own secret.
-struct GatewayDoor: Sendable {
+struct Authorizer: Sendable {
     /// What somebody shows.
     enum Credentials: Hashable, Sendable {
         /// An API key or a stream token.

@@ -8,7 +8,7 @@ import PollerNet
 /// A browser's EventSource never comes back after a 429 or a 503, and stops at a 204. So what may
 /// work later is always a 200 that says when to come back, and a 204 says that the source is
 /// settled and the client has been told.
-struct EventStreamDoor<Events: Outbox, Store: WatchStore, C: Clock>: Sendable
+struct EventStreamResponder<Events: Outbox, Store: WatchStore, C: Clock>: Sendable
 where C.Duration == Duration, C.Instant: Sendable {
     /// What a request is answered.
     enum Answer: Sendable {
@@ -75,8 +75,8 @@ where C.Duration == Duration, C.Instant: Sendable {
         _ head: HTTPRequestHead,
         _ address: IPAddress?
     ) async throws(Refusal) -> Principal? {
-        let known = gateway.door.anonymous(head, from: address)
-        var shown: [GatewayDoor.Credentials] = []
+        let known = gateway.authorizer.anonymous(head, from: address)
+        var shown: [Authorizer.Credentials] = []
         if let text = request.credentials {
             shown.append(.token(text))
             let watch: WatchKey?
@@ -90,7 +90,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             return try await principal(queryToken: text)
         } else if let known {
             return known
-        } else if gateway.door.keys.anonymous != nil {
+        } else if gateway.authorizer.keys.anonymous != nil {
             throw Refusal(
                 status: .forbidden,
                 code: "not_local",
@@ -100,7 +100,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
         var isUnavailable = false
         for credentials in shown {
-            switch await gateway.door.admit(credentials, known: known) {
+            switch await gateway.authorizer.admit(credentials, known: known) {
             case .admitted(let principal): return principal
             case .refused(.unavailable, _): isUnavailable = true
             case .refused: continue
@@ -116,7 +116,7 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     /// URLs end in logs: only a token that will have ended soon may be in one.
     private func principal(queryToken text: String) async throws(Refusal) -> Principal {
-        if let principal = await gateway.door.tokens?.principal(streamToken: text) {
+        if let principal = await gateway.authorizer.tokens?.principal(streamToken: text) {
             return principal
         }
         throw Self.unauthenticated(

@@ -1,5 +1,5 @@
 /// The words of one mail: a subject and two bodies that say the same.
-struct MailLetter: Hashable, Sendable {
+struct MailContent: Hashable, Sendable {
     /// One line, as text.
     let subject: String
     let text: String

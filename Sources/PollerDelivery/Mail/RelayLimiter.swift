@@ -12,7 +12,7 @@ import Synchronization
 /// does is told to come back later. While a relay is slow, ``placesMax`` wait, and the others no
 /// longer than that span.
 /// A class, because all attempts share it.
-final class RelayTurns: Sendable {
+final class RelayLimiter: Sendable {
     /// A relay that answers takes tens of milliseconds a mail: in this span eight threads send as
     /// many mails as a notifier has deliveries in flight.
     static let patience = Duration.seconds(2)
@@ -37,11 +37,11 @@ final class RelayTurns: Sendable {
 
         /// Whether somebody at a place of the line had better come back later.
         func isVain(at place: Int, since: NIODeadline, now: NIODeadline) -> Bool {
-            let patience = TimeAmount.milliseconds(RelayTurns.patience.ms)
+            let patience = TimeAmount.milliseconds(RelayLimiter.patience.ms)
             if movedAt + patience < now { return true }
             let isSlow = (waiting.first?.since ?? now) + patience < now
-            return isSlow && place >= RelayTurns.placesMax
-                || since + .milliseconds(RelayTurns.waitMax.ms) < now
+            return isSlow && place >= RelayLimiter.placesMax
+                || since + .milliseconds(RelayLimiter.waitMax.ms) < now
         }
     }
 

@@ -5,16 +5,16 @@ import Testing
 @testable import PollerGateway
 
 @Suite("A live session, without a socket")
-struct GatewaySessionTests {
+struct WebSocketSessionTests {
     private let principal = Principal(name: "shop", account: nil)
 
-    private func session(open: Bool = true) -> GatewaySession {
-        var session = GatewaySession(limits: GatewayLimits(), pingEvery: .seconds(25))
+    private func session(open: Bool = true) -> WebSocketSession {
+        var session = WebSocketSession(limits: GatewayLimits(), pingEvery: .seconds(25))
         if open { _ = session.open(token: nil, known: principal) }
         return session
     }
 
-    private func closes(_ actions: [GatewayAction]) -> CloseCode? {
+    private func closes(_ actions: [WebSocketSession.Action]) -> CloseCode? {
         guard case .close(let code, _) = actions.first else { return nil }
         return code
     }

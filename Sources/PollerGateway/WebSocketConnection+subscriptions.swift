@@ -2,11 +2,11 @@ import Poller
 import Synchronization
 
 /// What a connection is told about: each subscription pumps by itself.
-extension GatewayConnection {
+extension WebSocketConnection {
     func begin(_ subscription: Subscription, _ group: inout TaskGroup<Void>) {
         let sub = subscription.id
         state.withLock { $0.listening[sub] = 0 }
-        let outlet = LiveOutlet(
+        let sink = SubscriptionSink(
             queue: queue,
             text: { [weak self] message in
                 // What a stopped subscription still reads is told to nobody.
@@ -29,7 +29,7 @@ extension GatewayConnection {
         let pump = SubscriptionPump(
             subscription: subscription,
             gateway: gateway,
-            outlet: outlet,
+            sink: sink,
             listening: { [weak self] number in self?.listens(sub, number) }
         )
         // A subscription that lags holds up no other; it ends when stopped or with its connection.

@@ -7,7 +7,25 @@ import Poller
 ///        └── 5 s, or a bad key ──────────────▲
 /// ```
 /// Times are spans since the connection began. ``deadline`` says when to call ``tick(now:)`` next.
-struct GatewaySession: Sendable {
+struct WebSocketSession: Sendable {
+    /// What the session wants done.
+    enum Action: Hashable, Sendable {
+        /// Sends a text message.
+        case send(String)
+        /// Finds out whose credentials these are and reports it with `authenticated`.
+        case authenticate(Authorizer.Credentials)
+        /// Starts sending what a subscription asks for.
+        case subscribe(Subscription)
+        /// Stops a subscription.
+        case unsubscribe(String)
+        /// Sends a ping frame.
+        case ping
+        /// Says goodbye, sends the close frame and sends nothing more.
+        case close(CloseCode, reason: String)
+        /// Cuts the connection.
+        case cut
+    }
+
     private enum Phase: Hashable, Sendable {
         case authenticating(until: Duration)
         case open(Principal)
@@ -63,16 +81,16 @@ struct GatewaySession: Sendable {
     }
 
     /// The connection is there, perhaps with a key in its request, or a name that needs none.
-    mutating func open(token: String?, known: Principal?) -> [GatewayAction] {
+    mutating func open(token: String?, known: Principal?) -> [Action] {
         if let token { return [.authenticate(.token(token))] }
         return known.map { authenticated(.admitted($0), now: .zero) } ?? []
     }
 
     /// Credentials have been looked up.
     mutating func authenticated(
-        _ admission: GatewayDoor.Admission,
+        _ admission: Authorizer.Admission,
         now: Duration
-    ) -> [GatewayAction] {
+    ) -> [Action] {
         guard case .authenticating = phase else { return [] }
         switch admission {
         case .refused(let code, let reason): return close(code, reason, now: now)
@@ -88,14 +106,14 @@ struct GatewaySession: Sendable {
     /// A source has settled, and the client has been told.
     ///
     /// With credentials that are good for settled sources only there is nothing more to come.
-    mutating func settled(_ source: SourceID, now: Duration) -> [GatewayAction] {
+    mutating func settled(_ source: SourceID, now: Duration) -> [Action] {
         unsettled?.remove(source)
         guard unsettled?.isEmpty ?? false else { return [] }
         return close(.settled, "every source is settled", now: now)
     }
 
     /// A text message has come.
-    mutating func receive(_ text: String, now: Duration) -> [GatewayAction] {
+    mutating func receive(_ text: String, now: Duration) -> [Action] {
         guard !isEnding else { return [] }
         if now - secondBegan >= .seconds(1) { (secondBegan, messagesInSecond) = (now, 0) }
         messagesInSecond += 1
@@ -131,7 +149,7 @@ struct GatewaySession: Sendable {
     }
 
     /// A deadline has passed.
-    mutating func tick(now: Duration) -> [GatewayAction] {
+    mutating func tick(now: Duration) -> [Action] {
         if let drainAt, now >= drainAt, !isEnding {
             return close(.draining, "this process is shutting down", now: now)
         }
@@ -165,7 +183,7 @@ struct GatewaySession: Sendable {
         _ code: CloseCode,
         _ reason: String,
         now: Duration
-    ) -> [GatewayAction] {
+    ) -> [Action] {
         guard !isEnding else { return [] }
         // A client that has not kept up needs a moment to get to the close frame.
         let span = code == .slowConsumer ? limits.pongTimeout : limits.closeTimeout
@@ -182,7 +200,7 @@ struct GatewaySession: Sendable {
         _ message: ClientMessage,
         _ principal: Principal,
         now: Duration
-    ) -> [GatewayAction] {
+    ) -> [Action] {
         switch message.op {
         case "ping": return [.send(ServerMessage.pong)]
         case "subscribe": return subscribe(message, principal, now: now)
@@ -202,7 +220,7 @@ struct GatewaySession: Sendable {
         _ message: ClientMessage,
         _ principal: Principal,
         now: Duration
-    ) -> [GatewayAction] {
+    ) -> [Action] {
         guard subscriptions.count < limits.subscriptionsMax else {
             let reason = "at most \(limits.subscriptionsMax) subscriptions"
             return close(.tooManySubscriptions, reason, now: now)
@@ -226,7 +244,7 @@ struct GatewaySession: Sendable {
         _ message: ClientMessage,
         _ code: String,
         _ text: String
-    ) -> GatewayAction {
+    ) -> Action {
         .send(ServerMessage.error(ref: message.ref, code: code, message: text))
     }
 }

@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP1
 
 /// The heads of what one plain request is answered, and whole answers that are short.
-struct EventStreamHead: Sendable {
+struct EventStreamResponse: Sendable {
     typealias Outbound = NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>
 
     let request: HTTPRequestHead

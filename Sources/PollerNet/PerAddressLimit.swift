@@ -3,7 +3,7 @@
 /// A proxy is one address that speaks for everybody. One on this machine is the usual case, so what
 /// comes from here is not counted unless an operator names a number; for one on another machine
 /// they name as many as there are.
-package enum AddressBound: Hashable, Sendable {
+package enum PerAddressLimit: Hashable, Sendable {
     /// Half of all, so that one address cannot lock out the others.
     case half
     /// As many as an operator says, of every address.

@@ -2,11 +2,11 @@ import PollerNet
 import Testing
 
 @Suite("What one address may hold")
-struct AddressBoundTests {
+struct PerAddressLimitTests {
     private let places = Places()
 
     private func take(
-        _ bound: AddressBound,
+        _ bound: PerAddressLimit,
         _ text: String,
         of total: Int
     ) throws

@@ -8,17 +8,17 @@ import PollerNet
 import ServiceLifecycle
 import Synchronization
 
-/// One WebSocket connection: a ``GatewaySession`` with its socket, its clock and its pumps.
+/// One WebSocket connection: a ``WebSocketSession`` with its socket, its clock and its pumps.
 ///
 /// Tasks: one reads frames, one writes what is queued, one keeps the session's deadlines, and one
 /// for each subscription pumps events into the queue. A class, because they share the session.
-final class GatewayConnection<Events: Outbox, Store: WatchStore, C: Clock>: Sendable
+final class WebSocketConnection<Events: Outbox, Store: WatchStore, C: Clock>: Sendable
 where C.Duration == Duration, C.Instant: Sendable {
     typealias Socket = NIOAsyncChannel<WebSocketFrame, WebSocketFrame>
     private typealias Frames = NIOAsyncChannelOutboundWriter<WebSocketFrame>
 
     struct State: Sendable {
-        var session: GatewaySession
+        var session: WebSocketSession
         /// The hub's number for each subscription that has not been stopped; 0 before there is
         /// one.
         var listening: [String: Int] = [:]
@@ -48,10 +48,10 @@ where C.Duration == Duration, C.Instant: Sendable {
         let every = Duration.milliseconds(
             Int64(Double(gateway.limits.pingInterval.ms) * jitter)
         )
-        state = Mutex(State(session: GatewaySession(limits: gateway.limits, pingEvery: every)))
+        state = Mutex(State(session: WebSocketSession(limits: gateway.limits, pingEvery: every)))
         token = BearerToken.text(in: head)
         let address = socket.channel.remoteAddress.flatMap(IPAddress.init)
-        known = gateway.door.anonymous(head, from: address)
+        known = gateway.authorizer.anonymous(head, from: address)
     }
 
     /// Serves the client until either side ends it.
@@ -133,7 +133,7 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     @discardableResult
     func session<R: Sendable>(
-        _ body: @Sendable (inout GatewaySession) -> sending R
+        _ body: @Sendable (inout WebSocketSession) -> sending R
     ) -> R {
         state.withLock { body(&$0.session) }
     }
@@ -156,7 +156,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     }
 
     /// Acts on what needs no further answer.
-    func apply(_ actions: [GatewayAction]) {
+    func apply(_ actions: [WebSocketSession.Action]) {
         for action in actions {
             switch action {
             case .send(let text):
@@ -172,11 +172,11 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
     }
 
-    private func apply(_ actions: [GatewayAction], _ group: inout TaskGroup<Void>) async {
+    private func apply(_ actions: [WebSocketSession.Action], _ group: inout TaskGroup<Void>) async {
         for action in actions {
             switch action {
             case .authenticate(let credentials):
-                let admission = take(await gateway.door.admit(credentials, known: known))
+                let admission = take(await gateway.authorizer.admit(credentials, known: known))
                 apply(session { $0.authenticated(admission, now: self.now) })
                 // The session's next deadline may be nearer now.
                 waker.wake()
@@ -187,7 +187,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     }
 
     /// Takes one of the places somebody has; refused when there is none.
-    private func take(_ admission: GatewayDoor.Admission) -> GatewayDoor.Admission {
+    private func take(_ admission: Authorizer.Admission) -> Authorizer.Admission {
         guard case .admitted(let principal) = admission else { return admission }
         guard let place = gateway.slots.place(of: principal) else {
             let reason = "too many connections with these credentials"

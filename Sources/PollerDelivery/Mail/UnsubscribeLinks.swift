@@ -1,7 +1,7 @@
 package import Poller
 
 /// Where customers stop our mails: the API's public address and the tokens it believes.
-package struct Unsubscribing: Sendable {
+package struct UnsubscribeLinks: Sendable {
     private let base: String
     private let tokens: UnsubscribeTokens
 
