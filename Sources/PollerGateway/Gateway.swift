@@ -3,7 +3,7 @@ package import Logging
 package import NIOCore
 import NIOPosix
 package import Poller
-import PollerNet
+package import PollerNet
 import ServiceLifecycle
 
 /// Tells those who are connected right now, the moment something is recorded: WebSocket at
@@ -92,5 +92,155 @@ where C.Duration == Duration, C.Instant: Sendable {
             try await server.run()
             group.cancelAll()
         }
+    }
+}
+
+/// What all live connections of a gateway share, whatever their transport.
+struct GatewayCore<Events: Outbox, Store: WatchStore, C: Clock>: Sendable
+where C.Duration == Duration, C.Instant: Sendable {
+    let outbox: Events
+    let watches: Store
+    let hub: LiveHub<Events, C>
+    let authorizer: Authorizer
+    let slots: ConnectionSlots
+    let cursor: GatewayCursor
+    let limits: GatewayLimits
+    /// Goodbyes at a drain are spread over this span.
+    let drainSpread: Duration
+    let clock: C
+    let logger: Logger
+
+    /// A random instant of the drain, in ms from now.
+    var drainWait: Duration {
+        .milliseconds(Int64(drainSpread.inSeconds * Double.random(in: 0...1) * 1000))
+    }
+}
+
+/// Where and how the live gateway listens.
+package struct GatewayConfiguration: Sendable {
+    /// Live connections of one process; each costs a socket and some kilobytes.
+    package static let connectionsMax = 20_000
+    /// The longest span goodbyes are spread over (delivery FACTS §4).
+    package static let drainSpreadMax = Duration.seconds(30)
+
+    package let host: String
+    /// 0 takes a free port.
+    package let port: Int
+    /// Signs cursors; the same in every gateway of a cluster, at least 16 bytes.
+    package let cursorSecret: [UInt8]
+    /// What `Origin` a browser may come with, such as `https://shop.example`.
+    package let allowedOrigins: Set<String>
+    package let limits: GatewayLimits
+    /// The span in which this process must be gone once it is asked to.
+    package let drainTimeout: Duration
+
+    /// Describes a gateway.
+    package init(
+        host: String,
+        port: Int,
+        cursorSecret: [UInt8],
+        allowedOrigins: Set<String> = [],
+        limits: GatewayLimits = GatewayLimits(),
+        drainTimeout: Duration = .seconds(25)
+    ) {
+        precondition(cursorSecret.count >= 16, "fewer bytes can be guessed")
+        self.host = host
+        self.port = port
+        self.cursorSecret = cursorSecret
+        self.allowedOrigins = allowedOrigins
+        self.limits = limits
+        self.drainTimeout = drainTimeout
+    }
+
+    /// Goodbyes at a drain are spread over this span; what remains is for the last close frames.
+    var drainSpread: Duration {
+        min(max(drainTimeout - limits.closeTimeout * 2, .zero), Self.drainSpreadMax)
+    }
+}
+
+/// What one connection may cost (delivery FACTS §4).
+package struct GatewayLimits: Hashable, Sendable {
+    /// A message from a client, all its frames together: a subscription of 100 sources fits.
+    package let frameBytesMax: Int
+    /// Subscriptions of a connection; each listens to the whole feed.
+    package let subscriptionsMax: Int
+    /// Sources a subscription may name.
+    package let sourcesMax: Int
+    /// Event types a subscription may name.
+    package let typesMax: Int
+    /// Messages a client may send in any one second.
+    package let messagesPerSecond: Int
+    /// Messages and bytes kept for a client that does not read.
+    package let queueMessagesMax: Int
+    package let queueBytesMax: Int
+    /// The span for which that much may stay queued: a burst passes, a client that has stopped
+    /// reading does not.
+    package let stallTimeout: Duration
+    /// The span from connecting to credentials.
+    package let authTimeout: Duration
+    /// The mean span between pings, below the 30–60 s after which proxies drop a silent
+    /// connection.
+    package let pingInterval: Duration
+    /// The span from a ping to its pong.
+    package let pongTimeout: Duration
+    /// The span from our close frame to the client's.
+    package let closeTimeout: Duration
+    /// The span between the comments that keep an event stream alive.
+    package let heartbeatInterval: Duration
+    /// The mean life of an event stream: new ones spread over the processes there are by then.
+    package let rotationInterval: Duration
+    /// What an event stream that cannot be served now is told to wait.
+    package let overloadRetry: Duration
+    /// Live connections with one API key: half of a process, so that one service cannot lock out
+    /// the others.
+    package let connectionsPerKeyMax: Int
+    /// Live connections with one stream token: a browser with some tabs.
+    package let connectionsPerTokenMax: Int
+    /// Live connections with one source's secret: a customer with some tabs.
+    package let connectionsPerSecretMax: Int
+    /// Connections from one address, live or not yet.
+    package let addresses: PerAddressLimit
+
+    /// Sets the limits; by default those of the protocol.
+    package init(
+        frameBytesMax: Int = 16_384,
+        subscriptionsMax: Int = 100,
+        sourcesMax: Int = 100,
+        typesMax: Int = 50,
+        messagesPerSecond: Int = 20,
+        queueMessagesMax: Int = 256,
+        queueBytesMax: Int = 262_144,
+        stallTimeout: Duration = .seconds(5),
+        authTimeout: Duration = .seconds(5),
+        pingInterval: Duration = .seconds(25),
+        pongTimeout: Duration = .seconds(10),
+        closeTimeout: Duration = .seconds(3),
+        heartbeatInterval: Duration = .seconds(15),
+        rotationInterval: Duration = .seconds(600),
+        overloadRetry: Duration = .seconds(15),
+        connectionsPerKeyMax: Int = 10_000,
+        connectionsPerTokenMax: Int = 10,
+        connectionsPerSecretMax: Int = 10,
+        addresses: PerAddressLimit = .half
+    ) {
+        self.frameBytesMax = frameBytesMax
+        self.subscriptionsMax = subscriptionsMax
+        self.sourcesMax = sourcesMax
+        self.typesMax = typesMax
+        self.messagesPerSecond = messagesPerSecond
+        self.queueMessagesMax = queueMessagesMax
+        self.queueBytesMax = queueBytesMax
+        self.stallTimeout = stallTimeout
+        self.authTimeout = authTimeout
+        self.pingInterval = pingInterval
+        self.pongTimeout = pongTimeout
+        self.closeTimeout = closeTimeout
+        self.heartbeatInterval = heartbeatInterval
+        self.rotationInterval = rotationInterval
+        self.overloadRetry = overloadRetry
+        self.connectionsPerKeyMax = connectionsPerKeyMax
+        self.connectionsPerTokenMax = connectionsPerTokenMax
+        self.connectionsPerSecretMax = connectionsPerSecretMax
+        self.addresses = addresses
     }
 }

@@ -1,3 +1,4 @@
+import NIOCore
 import Synchronization
 
 /// The frames a client has not taken yet, bounded in number and bytes.
@@ -143,5 +144,62 @@ final class OutboundQueue: Sendable {
             if isNow { continuation.resume() }
         }
         return state.withLock { $0.isFinished && $0.frames.isEmpty }
+    }
+}
+
+/// A frame on its way to a client.
+enum OutboundFrame: Hashable, Sendable {
+    case text(String)
+    case ping
+    /// Answers a ping with its own bytes.
+    case pong(ByteBuffer)
+    case close(CloseCode, reason: String)
+
+    /// What it counts for in a queue.
+    var bytes: Int {
+        switch self {
+        case .text(let text): text.utf8.count
+        case .pong(let data): data.readableBytes
+        case .ping, .close: 0
+        }
+    }
+}
+
+/// Why the gateway ends a connection: 4000–4099 do not reconnect as you are, 4100–4199 reconnect
+/// with your cursor after a random wait, 4200 there is nothing more to come.
+enum CloseCode: Int, Hashable, Sendable {
+    /// A frame that breaks RFC 6455.
+    case protocolError = 1002
+    /// A text that is not UTF-8.
+    case notText = 1007
+    /// A frame that is no message of the protocol.
+    case badMessage = 4000
+    /// No credentials within 5 s.
+    case authTimeout = 4001
+    /// Credentials nobody knows, or a message before them.
+    case forbidden = 4003
+    /// More subscriptions than a connection may have.
+    case tooManySubscriptions = 4009
+    /// More connections than these credentials may have.
+    case tooManyConnections = 4010
+    /// The store cannot be reached.
+    case unavailable = 4100
+    /// This process is shutting down; another takes over.
+    case draining = 4101
+    /// The connection is old; a new one may find a less busy process.
+    case rotated = 4102
+    /// The credentials have run out.
+    case tokenExpired = 4105
+    /// The client reads slower than events come.
+    case slowConsumer = 4108
+    /// More messages than a client may send.
+    case rateLimited = 4129
+    /// Every source that was asked for is settled.
+    case settled = 4200
+
+    /// The waits, in ms, among which a client picks at random before it comes back; nil when it
+    /// should not.
+    var retryMs: ClosedRange<Int>? {
+        (4100..<4200).contains(rawValue) ? 500...8000 : nil
     }
 }

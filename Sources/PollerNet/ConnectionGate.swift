@@ -63,3 +63,80 @@ package final class ConnectionGate: Sendable {
         )
     }
 }
+
+/// How much of what a server has for all one address may hold.
+///
+/// A proxy is one address that speaks for everybody. One on this machine is the usual case, so what
+/// comes from here is not counted unless an operator names a number; for one on another machine
+/// they name as many as there are.
+package enum PerAddressLimit: Hashable, Sendable {
+    /// Half of all, so that one address cannot lock out the others.
+    case half
+    /// As many as an operator says, of every address.
+    case most(Int)
+
+    /// A place for one more from an address, out of `total`; nil when it has as many as it may.
+    package func place(
+        in places: Places,
+        of total: Int,
+        for address: IPAddress?
+    ) -> Places.Place? {
+        // Without an address it is a Unix socket, which only this machine has.
+        guard let address else { return .uncounted }
+        switch self {
+        case .half where address.isLoopback: return .uncounted
+        case .half: return places.take(Self.name(of: address), most: max(total / 2, 1))
+        case .most(let most): return places.take(Self.name(of: address), most: most)
+        }
+    }
+
+    /// Who has one IPv6 address has the 2⁶⁴ of its network (RFC 6177): those are one.
+    private static func name(of address: IPAddress) -> String {
+        "address \(address.bytes.prefix(8))"
+    }
+}
+
+/// Counts who holds what there is only so much of, so that nobody takes the places of all.
+///
+/// A class, because all who take a place share one count.
+package final class Places: Sendable {
+    private let taken = Mutex<[String: Int]>([:])
+
+    /// Places of which none is taken.
+    package init() {}
+
+    /// One more place under a name; nil when `most` are taken under it.
+    package func take(_ name: String, most: Int) -> Place? {
+        let isFree = taken.withLock { taken in
+            guard taken[name, default: 0] < most else { return false }
+            taken[name, default: 0] += 1
+            return true
+        }
+        return isFree ? Place(places: self, name: name) : nil
+    }
+
+    private func leave(_ name: String) {
+        taken.withLock { taken in
+            let rest = (taken[name] ?? 1) - 1
+            taken[name] = rest > 0 ? rest : nil
+        }
+    }
+
+    /// A place that is taken until nobody holds this value: a class for its `deinit`.
+    package final class Place: Sendable {
+        /// A place that counts for nobody.
+        package static let uncounted = Place(places: nil, name: "")
+
+        private let places: Places?
+        private let name: String
+
+        fileprivate init(places: Places?, name: String) {
+            self.places = places
+            self.name = name
+        }
+
+        deinit {
+            places?.leave(name)
+        }
+    }
+}

@@ -175,3 +175,49 @@ package struct EmailChannel: DeliveryChannel, Service {
         return (reply.result, reply.isHardBounce)
     }
 }
+
+/// Who our mail comes from: `POLLER_MAIL_FROM`, an address or `Name <address>`.
+package struct MailSender: Hashable, Sendable {
+    /// Shown by mail programs; empty when there is none.
+    package let name: String
+    package let address: MailAddress
+
+    /// A sender under a shop's name.
+    init(name: String, address: MailAddress) {
+        self.name = name
+        self.address = address
+    }
+
+    /// Reads a sender.
+    package init(_ text: String) throws(InvalidInput) {
+        guard text.hasSuffix(">"), let open = text.lastIndex(of: "<") else {
+            name = ""
+            address = try MailAddress(text, field: "mail_from")
+            return
+        }
+        let inner = text[text.index(after: open)...].dropLast()
+        address = try MailAddress(inner, field: "mail_from")
+        let shown = text[..<open].drop { $0 == " " || $0 == "\"" }
+        name = String(
+            String(shown.reversed().drop { $0 == " " || $0 == "\"" }.reversed())
+                .unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }
+        )
+    }
+}
+
+/// Where customers stop our mails: the API's public address and the tokens it believes.
+package struct UnsubscribeLinks: Sendable {
+    private let base: String
+    private let tokens: UnsubscribeTokens
+
+    /// Links at `base`, the API's address without a slash at its end.
+    package init(base: String, tokens: UnsubscribeTokens) {
+        self.base = base
+        self.tokens = tokens
+    }
+
+    /// The link that stops an account's mails to a recipient.
+    func url(for recipient: MailAddress, of account: AccountID) -> String {
+        "\(base)/u/\(tokens.text(for: SuppressionEntry(recipient, of: account)))"
+    }
+}

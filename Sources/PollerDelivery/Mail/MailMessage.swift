@@ -1,3 +1,4 @@
+import Foundation
 import Poller
 
 /// One mail about one event to one address, the same bytes for every attempt.
@@ -76,5 +77,102 @@ struct MailMessage: Hashable, Sendable {
         let month = (Int(text.dropFirst(5).prefix(2)) ?? 1) - 1
         return "\(days[(day + 7) % 7]), \(text.dropFirst(8).prefix(2)) \(months[month]) "
             + "\(text.prefix(4)) \(text.dropFirst(11).prefix(8)) +0000"
+    }
+}
+
+/// Makes text fit for a mail header.
+enum MailHeader {
+    /// An encoded word is at most 75 characters (RFC 2047 §2): 12 of frame, 60 of base64.
+    private static let wordBytesMax = 45
+
+    /// The text as it is when it is short printable ASCII, else as RFC 2047 encoded words, folded.
+    ///
+    /// Control characters are dropped: a line break would begin another header.
+    static func encode(_ text: String) -> String {
+        let clean = clean(text)
+        let isPlain = clean.utf8.allSatisfy { $0 < 0x7F } && clean.utf8.count <= 60
+        guard !isPlain || clean.contains("=?") else { return clean }
+        return encodedWords(clean)
+    }
+
+    /// `Name <address>` or the bare address.
+    static func mailbox(_ sender: MailSender) -> String {
+        let name = clean(sender.name)
+        guard !name.isEmpty else { return sender.address.description }
+        // What is no atom (RFC 5322 §3.2.3) is encoded, which spares us quoting.
+        let isAtom =
+            name.utf8.count <= 60
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: " "), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+        return "\(isAtom ? name : encodedWords(name)) <\(sender.address)>"
+    }
+
+    private static func clean(_ text: String) -> String {
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }
+            )
+        )
+    }
+
+    private static func encodedWords(_ text: String) -> String {
+        var words: [[UInt8]] = [[]]
+        for character in text {
+            let bytes = Array(String(character).utf8.prefix(wordBytesMax))
+            if words[words.count - 1].count + bytes.count > wordBytesMax { words.append([]) }
+            words[words.count - 1] += bytes
+        }
+        return words.map { "=?utf-8?B?\(Data($0).base64EncodedString())?=" }
+            .joined(separator: "\r\n ")
+    }
+}
+
+/// Encodes text for mail (RFC 2045 §6.7, RFC 2047).
+enum QuotedPrintable {
+    /// The longest encoded line, its soft break included (RFC 2045 §6.7).
+    private static let lineMax = 76
+    private static let (cr, lf) = (UInt8(ascii: "\r"), UInt8(ascii: "\n"))
+    private static let digits = Array("0123456789ABCDEF".utf8)
+
+    /// Encodes a body; every kind of line end becomes CRLF, no line is longer than 76.
+    static func encode(_ text: String) -> String {
+        let bytes = Array(text.utf8)
+        var encoded: [UInt8] = []
+        encoded.reserveCapacity(bytes.count + bytes.count / 8)
+        var length = 0
+        var index = 0
+        while index < bytes.count {
+            let byte = bytes[index]
+            let next = index + 1 < bytes.count ? bytes[index + 1] : lf
+            index += 1
+            if byte == cr || byte == lf {
+                encoded += [cr, lf]
+                length = 0
+                if byte == cr, next == lf, index < bytes.count { index += 1 }
+                continue
+            }
+            let isBlank = byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+            let isPlain =
+                (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "=")
+                || isBlank && next != cr && next != lf
+            let size = isPlain ? 1 : 3
+            if length + size > lineMax - 1 {
+                encoded += [UInt8(ascii: "="), cr, lf]
+                length = 0
+            }
+            if isPlain {
+                encoded.append(byte)
+            } else {
+                encoded += [UInt8(ascii: "="), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+            length += size
+        }
+        return String(decoding: encoded, as: UTF8.self)
     }
 }

@@ -1,4 +1,6 @@
 import Foundation
+import NIOCore
+import NIOPosix
 package import Poller
 import PollerNet
 
@@ -113,4 +115,18 @@ package struct SMTPRelay: Hashable, Sendable, CustomStringConvertible {
         field: "smtp_url",
         message: "must be smtp://[user:password@]host[:port] or smtps://…"
     )
+}
+
+extension SMTPRelay {
+    /// Connects to the relay and lets go again, to tell whether it can be reached at all.
+    ///
+    /// Says nothing to it: a relay may count greetings against us. Throws what the connection
+    /// attempt threw, within 5 s.
+    package func probe() async throws {
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connectTimeout(.seconds(5))
+            .connect(host: host, port: port)
+            .get()
+        try await channel.close()
+    }
 }

@@ -1,7 +1,7 @@
 import Crypto
 import Logging
 import NIOHTTP1
-import Poller
+package import Poller
 import PollerNet
 
 /// Decides who may listen: holders of API keys, of stream tokens and of a source's own secret.
@@ -87,5 +87,90 @@ struct Authorizer: Sendable {
         var difference: UInt8 = 0
         for (left, right) in zip(digests[0], digests[1]) { difference |= left ^ right }
         return difference == 0
+    }
+}
+
+/// Knows whose an API key is.
+package protocol Authenticator: Sendable {
+    /// Who may connect from this machine without a key; nil when nobody may.
+    var anonymous: Principal? { get }
+
+    /// Whose key this is; nil when it is nobody's. Compares in constant time.
+    func principal(token: String) async -> Principal?
+}
+
+/// Lets everybody on this machine in: a system for which no keys are configured.
+package struct OpenAuthenticator: Authenticator {
+    package let anonymous: Principal? = Principal(
+        name: "anonymous",
+        account: nil,
+        credential: .none
+    )
+
+    /// An authenticator that knows no keys.
+    package init() {}
+
+    package func principal(token: String) async -> Principal? { nil }
+}
+
+/// Knows the secret that a source's own customer holds.
+package protocol SourceSecrets: Sendable {
+    /// What is on record for a watch; nil when it is not watched, or its secret was not given:
+    /// then nobody can show it.
+    func secret(of key: WatchKey) async throws(StoreError) -> ClientSecret?
+}
+
+/// The secrets given when the sources were enqueued.
+package struct WatchSecrets<Store: WatchStore>: SourceSecrets {
+    private let watches: Store
+
+    /// The secrets in a store of watches.
+    package init(_ watches: Store) {
+        self.watches = watches
+    }
+
+    package func secret(of key: WatchKey) async throws(StoreError) -> ClientSecret? {
+        try await watches.snapshot(of: key)?.watch.clientSecret
+    }
+}
+
+/// Where a request carries its key or token.
+enum BearerToken {
+    /// What a WebSocket client puts before its token among the subprotocols.
+    ///
+    /// Browsers cannot set headers. JWTs are made of the characters a subprotocol may have (RFC 6455 §4.1).
+    static let subprotocolPrefix = "poller.token."
+
+    /// The token of `Authorization: Bearer …`, or of a subprotocol; nil when there is none.
+    static func text(in head: HTTPRequestHead) -> String? {
+        if let value = head.headers.first(name: "authorization"),
+            value.lowercased().hasPrefix("bearer ")
+        {
+            return String(value.dropFirst("bearer ".count).drop { $0 == " " })
+        }
+        return head.headers[canonicalForm: "sec-websocket-protocol"]
+            .first { $0.hasPrefix(subprotocolPrefix) }
+            .map { String($0.dropFirst(subprotocolPrefix.count)) }
+    }
+}
+
+/// Counts who is connected, so that nobody takes the places of all.
+struct ConnectionSlots: Sendable {
+    let limits: GatewayLimits
+    private let places = Places()
+
+    init(_ limits: GatewayLimits) {
+        self.limits = limits
+    }
+
+    /// A place for one more connection of somebody; nil when they have too many.
+    func place(of principal: Principal) -> Places.Place? {
+        let most =
+            switch principal.credential {
+            case .none, .key: limits.connectionsPerKeyMax
+            case .token: limits.connectionsPerTokenMax
+            case .clientSecret: limits.connectionsPerSecretMax
+            }
+        return places.take("\(principal.credential.rawValue) \(principal.name)", most: most)
     }
 }

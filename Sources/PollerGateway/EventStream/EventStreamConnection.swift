@@ -171,3 +171,61 @@ where C.Duration == Duration, C.Instant: Sendable {
         waker.wake()
     }
 }
+
+/// The clock of one event stream, without its socket: heartbeats, and the reasons to end it.
+///
+/// Times are spans since the stream began. ``deadline`` says when to call ``tick(now:)`` next.
+struct EventStreamSession: Sendable {
+    /// What is to be done.
+    enum Action: Hashable, Sendable {
+        case heartbeat
+        /// Says goodbye and ends.
+        case end(CloseCode, reason: String)
+    }
+
+    private let heartbeatEvery: Duration
+    private let rotateAt: Duration
+    private let expiresAt: Duration?
+    private var nextHeartbeat: Duration
+    private var drainAt: Duration?
+    private var isOver = false
+
+    /// A stream that begins at time zero and is rotated at its own moment, so that streams made
+    /// together do not end together.
+    init(limits: GatewayLimits, rotateAt: Duration, validFor: Duration?) {
+        heartbeatEvery = limits.heartbeatInterval
+        nextHeartbeat = limits.heartbeatInterval
+        self.rotateAt = rotateAt
+        expiresAt = validFor
+    }
+
+    /// When to tick next; nil when the stream is over.
+    var deadline: Duration? {
+        isOver ? nil : [nextHeartbeat, rotateAt, expiresAt, drainAt].compactMap(\.self).min()
+    }
+
+    /// The process drains: ends the stream at `instant`, which differs between streams.
+    mutating func drain(at instant: Duration) {
+        drainAt = min(drainAt ?? instant, instant)
+    }
+
+    /// Ends the clock.
+    mutating func finish() {
+        isOver = true
+    }
+
+    /// A deadline has passed.
+    mutating func tick(now: Duration) -> Action? {
+        guard !isOver else { return nil }
+        if let expiresAt, now >= expiresAt {
+            return .end(.tokenExpired, reason: "the token has expired")
+        }
+        if let drainAt, now >= drainAt {
+            return .end(.draining, reason: "this process is shutting down")
+        }
+        if now >= rotateAt { return .end(.rotated, reason: "come back with your last id") }
+        guard now >= nextHeartbeat else { return nil }
+        nextHeartbeat = now + heartbeatEvery
+        return .heartbeat
+    }
+}

@@ -56,3 +56,44 @@ enum EventStreamMessage {
         )
     }
 }
+
+/// One message of an event stream, as the HTML standard §9.2 has it.
+///
+/// *Shape*: lines `event:`, `id:` and one `data:` for each line of the data, then an empty line. A
+/// CR, LF or NUL in a name or an id would begin a field of its own, or make the browser drop the
+/// id: such a name or id is left out. Line ends inside the data become lines of their own, so
+/// nothing inside it can look like a field.
+enum EventStreamText {
+    /// A message; without a name it is what `onmessage` gets.
+    static func message(name: String? = nil, id: String?, data: String) -> String {
+        var text = ""
+        text.reserveCapacity(data.utf8.count + (id?.utf8.count ?? 0) + 40)
+        if let name, isField(name) { text += "event: \(name)\n" }
+        if let id, isField(id) { text += "id: \(id)\n" }
+        guard data.utf8.contains(where: { $0 == 0x0A || $0 == 0x0D }) else {
+            return text + "data: " + data + "\n\n"
+        }
+        // By scalars: a letter and its accents are one Character with the CR before them.
+        text += "data: "
+        var previous: Unicode.Scalar?
+        for scalar in data.unicodeScalars {
+            switch scalar {
+            case "\r": text += "\ndata: "
+            case "\n": if previous != "\r" { text += "\ndata: " }
+            default: text.unicodeScalars.append(scalar)
+            }
+            previous = scalar
+        }
+        return text + "\n\n"
+    }
+
+    /// Keeps the connection from looking dead.
+    static let heartbeat = ":\n\n"
+
+    /// The wait before the browser comes back.
+    static func retry(ms: Int64) -> String { "retry: \(ms)\n\n" }
+
+    private static func isField(_ text: String) -> Bool {
+        text.utf8.allSatisfy { $0 != 0x0A && $0 != 0x0D && $0 != 0 }
+    }
+}

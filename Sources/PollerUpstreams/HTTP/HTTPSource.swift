@@ -86,3 +86,113 @@ package struct HTTPSource: Sendable {
     /// The lane of its watches.
     package var lane: LaneID { LaneID(account: name, kind: .http) }
 }
+
+/// The configured upstreams, and which of them a URL belongs to.
+///
+/// A URL stands for an upstream's name and a source's id: nothing else of it is kept, and a poll
+/// asks what the configuration says, with the headers that belong there.
+package struct HTTPSources: SourceLocator {
+    private let sources: [HTTPSource]
+
+    /// Looks through `sources`.
+    package init(_ sources: [HTTPSource]) {
+        self.sources = sources
+    }
+
+    package func key(of url: String, account: AccountID?) throws(InvalidInput) -> WatchKey {
+        guard !url.contains("#") else {
+            throw InvalidInput(field: "url", message: "may have no fragment")
+        }
+        let target = try HTTPTarget(try NotifyURL(url, field: "url"))
+        let candidates = sources.filter { account == nil || $0.name == account }
+        let found = candidates.compactMap { source in
+            source.template.source(at: target).map { id in
+                WatchKey(account: source.name, source: id, kind: .http)
+            }
+        }
+        guard let key = found.first else { throw unknown(account) }
+        guard found.count == 1 else {
+            let names = found.map(\.account.description).joined(separator: ", ")
+            throw InvalidInput(
+                field: "url",
+                message: "belongs to several upstreams (\(names)): name one of them as account"
+            )
+        }
+        return key
+    }
+
+    /// Names only: a template may hold a token.
+    private func unknown(_ account: AccountID?) -> InvalidInput {
+        let names = sources.map(\.name.description).joined(separator: ", ")
+        let message: String
+        if let account, sources.contains(where: { $0.name == account }) {
+            message =
+                "is none of upstream \(account)'s: compare it with its url in the configuration"
+        } else if let account {
+            message = "needs an upstream \(account), which is not configured (\(names))"
+        } else {
+            message =
+                sources.isEmpty
+                ? "needs an upstream: describe it under upstreams in the configuration file"
+                : "matches no configured upstream (\(names)): describe it under upstreams in the "
+                    + "configuration file"
+        }
+        return InvalidInput(field: "url", message: message)
+    }
+}
+
+/// The URL of one source, with `{id}` where its id goes: in the path or the query, so that no id
+/// can choose the host.
+struct URLTemplate: Hashable, Sendable {
+    private let before: String
+    private let after: String
+    /// What a source's URL begins with: scheme, host and port written in one way.
+    private let start: String
+
+    /// Checks a template by filling it in.
+    init(_ text: String) throws(InvalidInput) {
+        let parts = text.split(separator: "{id}", omittingEmptySubsequences: false)
+        guard parts.count == 2, !text.replacing("{id}", with: "").contains(where: "{}".contains)
+        else {
+            throw InvalidInput(
+                field: "url",
+                message: "must contain {id} once, as https://host/payments/{id}"
+            )
+        }
+        before = String(parts[0])
+        after = String(parts[1])
+        let scheme = before.hasPrefix("https://") ? 8 : before.hasPrefix("http://") ? 7 : 0
+        guard scheme > 0, before.dropFirst(scheme).contains("/") else {
+            throw InvalidInput(
+                field: "url",
+                message: "must be http or https, with {id} after the host"
+            )
+        }
+        guard !text.contains("#"), !text.contains("@") else {
+            throw InvalidInput(field: "url", message: "may have no fragment and no user name")
+        }
+        let example = try HTTPTarget(try NotifyURL(before + "id" + after, field: "url"))
+        start = String(example.url.dropLast(2 + after.count))
+    }
+
+    /// The source whose URL this is; nil when it is none of this template.
+    func source(at target: HTTPTarget) -> SourceID? {
+        let url = target.url
+        guard url.hasPrefix(start), url.hasSuffix(after), url.count > start.count + after.count
+        else { return nil }
+        let id = url.dropFirst(start.count).dropLast(after.count)
+        // What is no id, a slash or a percent sign in it, would address something else.
+        guard let source = try? SourceID(String(id)), id != ".", id != ".." else { return nil }
+        return source
+    }
+
+    /// Where a source is; an id has no character that would need encoding.
+    func target(of source: SourceID) throws(InvalidInput) -> HTTPTarget {
+        // As a segment of its own a dot id would address something else.
+        let id = source.description
+        guard id != ".", id != ".." else {
+            throw InvalidInput(field: "source", message: "is a dot segment")
+        }
+        return try HTTPTarget(try NotifyURL(before + id + after, field: "url"))
+    }
+}

@@ -1,5 +1,6 @@
 package import Poller
-import StripeAPI
+package import StripeAPI
+import Synchronization
 
 /// Stripe as the truth about sources, intents and charges: one GET a poll, no retries of its own.
 ///
@@ -123,6 +124,83 @@ package struct StripeUpstream: Upstream {
         case .transport(let failure): .unavailable("\(failure)", retryAfter: nil)
         case .api(let failure): .unavailable("\(failure)", retryAfter: nil)
         case .bodyTooLarge, .malformed, .invalidRequest: .malformed("\(error)")
+        }
+    }
+}
+
+/// How near to its end each status of Stripe's objects is.
+///
+/// | kind | left pending | steady | final |
+/// |---|---|---|---|
+/// | source, single use | `chargeable` | – | `consumed`, `canceled`, `failed` |
+/// | source, reusable | – | `chargeable`: charged again and again, it stays so | the same |
+/// | payment_intent | `requires_capture` | – | `succeeded`, `canceled` |
+/// | setup_intent | – | – | `succeeded`, `canceled` |
+/// | charge | – | – | `succeeded`, `failed`: refunds and disputes do not change its status |
+///
+/// Every other status of a source but `pending` counts as having left it, whatever it will mean.
+/// An intent's statuses are not monotone: `requires_payment_method` is both new and failed once
+/// more, and the customer may try again. *Source*: FACTS §0.6, §2.1, §2.6.
+enum StripeStatuses {
+    /// The rank of a status; `usage` is a source's own.
+    static func rank(
+        _ status: Poller.SourceStatus,
+        of kind: SourceKind,
+        usage: String?
+    ) -> StatusRank {
+        switch (kind, status.description) {
+        case (.source, "pending"): .pending
+        case (.source, "consumed"), (.source, "canceled"), (.source, "failed"): .final
+        case (.source, "chargeable") where usage?.lowercased() == "reusable": .steady
+        case (.source, _): .leftPending
+        case (.paymentIntent, "requires_capture"): .leftPending
+        case (.paymentIntent, "succeeded"), (.paymentIntent, "canceled"): .final
+        case (.setupIntent, "succeeded"), (.setupIntent, "canceled"): .final
+        case (.charge, "succeeded"), (.charge, "failed"): .final
+        default: .pending
+        }
+    }
+}
+
+/// The credentials of each account that is polled.
+///
+/// A class, because clients of connected accounts are made on first use and kept: a client checks
+/// and builds the head of its requests once, not for each of thousands of polls.
+package final class StripeAccounts: Sendable {
+    /// Connected accounts remembered; beyond it their clients are made anew for each poll.
+    private static let connectedMax = 10_000
+
+    private let clients: [AccountID: StripeClient]
+    private let connected = Mutex<[AccountID: StripeClient]>([:])
+
+    /// - Parameter configurations: each account's key and address. The one of `AccountID.main`
+    ///   also serves connected accounts (`acct_…`) that have none of their own, with the
+    ///   `Stripe-Account` header.
+    package init(_ configurations: [AccountID: StripeClientConfiguration]) {
+        clients = configurations.mapValues(StripeClient.init(configuration:))
+    }
+
+    /// The accounts with credentials of their own, in order.
+    package var named: [AccountID] {
+        clients.keys.sorted { $0.description < $1.description }
+    }
+
+    /// How to reach an account; nil when nobody has told us.
+    package func configuration(for account: AccountID) -> StripeClientConfiguration? {
+        client(for: account)?.configuration
+    }
+
+    /// What reaches an account; nil when nobody has told us how.
+    package func client(for account: AccountID) -> StripeClient? {
+        if let own = clients[account] { return own }
+        guard account.description.hasPrefix("acct_"), let platform = clients[.main] else {
+            return nil
+        }
+        return connected.withLock { connected in
+            if let known = connected[account] { return known }
+            let client = platform.acting(for: account.description)
+            if connected.count < Self.connectedMax { connected[account] = client }
+            return client
         }
     }
 }

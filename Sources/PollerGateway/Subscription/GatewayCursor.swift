@@ -137,3 +137,56 @@ package struct GatewayCursor: Sendable {
         return nil
     }
 }
+
+/// How far a client has been told: a position in every partition of the outbox, and for a
+/// subscription to one watch the seq of its last event.
+///
+/// With the seq a client goes on from the watch's own history, which is one short read and is
+/// kept longer than the outbox; without it, or for another watch, the positions count.
+struct LiveCursor: Hashable, Sendable {
+    /// The place in the history of one watch.
+    struct Mark: Hashable, Sendable {
+        let watch: ItemID
+        /// Everything up to this has been told.
+        let seq: Int
+    }
+
+    let positions: [OutboxPosition]
+    let mark: Mark?
+
+    /// Puts a cursor together.
+    init(positions: [OutboxPosition], mark: Mark? = nil) {
+        self.positions = positions
+        self.mark = mark
+    }
+}
+
+/// A place in one partition of the outbox: `<ms>-<n>`, as Redis streams number their entries.
+struct OutboxPosition: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// Before every entry.
+    static let start = OutboxPosition(ms: 0, n: 0)
+
+    let ms: UInt64
+    let n: UInt64
+
+    /// The place with these numbers.
+    init(ms: UInt64, n: UInt64) {
+        self.ms = ms
+        self.n = n
+    }
+
+    /// Reads an entry's id; nil when the text is none.
+    init?(_ text: String) {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, let ms = UInt64(parts[0]), let n = UInt64(parts[1]) else {
+            return nil
+        }
+        self.init(ms: ms, n: n)
+    }
+
+    var description: String { "\(ms)-\(n)" }
+
+    static func < (lhs: OutboxPosition, rhs: OutboxPosition) -> Bool {
+        (lhs.ms, lhs.n) < (rhs.ms, rhs.n)
+    }
+}

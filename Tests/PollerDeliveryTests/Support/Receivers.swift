@@ -1,4 +1,6 @@
 import Foundation
+import NIOCore
+import PollerNet
 
 /// A certificate for one name that only itself vouches for, made by `openssl`.
 struct SelfSigned {
@@ -30,5 +32,21 @@ struct SelfSigned {
     /// Removes the files; a temporary folder may stay behind.
     func remove() {
         try? FileManager.default.removeItem(at: folder)
+    }
+}
+
+/// Resolves names from a table; addresses resolve to themselves.
+struct FixedResolver: AddressResolver {
+    private let table: [String: [String]]
+
+    init(_ table: [String: [String]]) {
+        self.table = table
+    }
+
+    func addresses(host: String, port: Int) async throws(ResolutionFailure) -> [SocketAddress] {
+        let found = (table[host] ?? [host])
+            .compactMap { try? SocketAddress(ipAddress: $0, port: port) }
+        guard !found.isEmpty else { throw ResolutionFailure(reason: "not in the table") }
+        return found
     }
 }
