@@ -103,15 +103,17 @@ let package = Package(
         // Which addresses may be reached, HTTP clients that reach no other, and who may reach us.
         .target(
             name: "PollerNet",
-            dependencies: ["Poller", nioCore, nioPosix, nioSSL, httpClient, logging, metrics],
+            dependencies: [
+                "Poller", nioCore, nioPosix, nioHTTP1, nioSSL, httpClient, logging, metrics,
+                lifecycle,
+            ],
             swiftSettings: settings
         ),
         // Where the truth is: Stripe, and any URL that answers JSON.
         .target(
             name: "PollerUpstreams",
             dependencies: [
-                "Poller", "PollerNet", "StripeAPI", httpClient, nioCore, nioHTTP1, nioSSL, logging,
-                metrics, lifecycle,
+                "Poller", "PollerNet", "StripeAPI", nioHTTP1, nioSSL, logging, metrics, lifecycle,
             ],
             swiftSettings: settings
         ),
@@ -122,7 +124,7 @@ let package = Package(
             name: "PollerDelivery",
             dependencies: [
                 "Poller", "PollerNet", "CCurl", nioCore, nioPosix, nioHTTP1, nioSSL, lifecycle,
-                httpClient, mustache,
+                mustache,
             ],
             resources: [.embedInCode("MailTemplates")],
             swiftSettings: settings

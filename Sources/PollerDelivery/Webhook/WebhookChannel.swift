@@ -1,5 +1,3 @@
-import AsyncHTTPClient
-import NIOCore
 import NIOHTTP1
 package import NIOSSL
 package import Poller
@@ -26,11 +24,12 @@ package struct WebhookChannel: DeliveryChannel, Service {
     package let timeout = Duration.seconds(15)
     package let schedule: RetrySchedule
 
+    /// Beyond this a connection is cheaper to make again than the rest of a body is to read.
+    private static let answerBytesMax = 8192
+
     private let secret: WebhookSecret
-    private let guarding: AddressGuard
-    private let resolver: any AddressResolver
     private let wallClock: @Sendable () -> Timestamp
-    private let clients: PinnedClients
+    private let client: GuardedClient
 
     /// A channel to the addresses that `guarding` lets pass.
     ///
@@ -46,23 +45,23 @@ package struct WebhookChannel: DeliveryChannel, Service {
         wallClock: @escaping @Sendable () -> Timestamp
     ) {
         self.secret = secret
-        self.guarding = guarding
         self.schedule = schedule
-        self.resolver = resolver
         self.wallClock = wallClock
-        clients = PinnedClients(trustRoots: trustRoots)
+        client = GuardedClient(
+            guarding: guarding,
+            resolver: resolver,
+            trustRoots: trustRoots
+        )
     }
 
     /// Keeps connections until shutdown, then closes them.
     package func run() async {
-        // Cancelled is as good a reason to close as a graceful shutdown.
-        try? await gracefulShutdown()
-        await close()
+        await client.run()
     }
 
     /// Closes every connection; attempts under way fail.
     package func close() async {
-        await clients.close()
+        await client.close()
     }
 
     package func wants(_ event: Event) -> Bool { true }
@@ -72,49 +71,44 @@ package struct WebhookChannel: DeliveryChannel, Service {
         to receiver: DeliveryTarget,
         attempt: Int
     ) async -> AttemptResult {
-        let timeout = receiver.endpoint?.timeout ?? timeout
-        let began = NIODeadline.now()
-        let deadline = began + .nanoseconds(Int64(timeout.ms) * 1_000_000)
         let target: HTTPTarget
-        let addresses: [SocketAddress]
         do throws(InvalidInput) {
             target = try HTTPTarget(receiver.url)
         } catch {
             return .rejected("the URL \(error.message)", .unusable)
         }
-        do throws(ResolutionFailure) {
-            addresses = try await resolver.addresses(host: target.host, port: target.port)
+        let route: GuardedClient.Route
+        do throws(RequestFailure) {
+            route = try await client.route(
+                to: target,
+                turn: attempt - 1,
+                within: receiver.endpoint?.timeout ?? timeout
+            )
         } catch {
-            return .failed("the host's name does not resolve: \(error.reason)", .dns)
+            return unreachable(error, attempt: attempt)
         }
-        let resolved = NIODeadline.now()
-        let reachable = guarding.reachable(addresses, isSecure: target.isSecure)
-        guard !reachable.isEmpty else { return blocked(target, attempt: attempt) }
-        // Every attempt tries another address, in the resolver's order.
-        let address = reachable[max(0, attempt - 1) % reachable.count]
-
         let body = receiver.body(of: event)
         guard let headers = headers(event.id, body, for: receiver) else {
             return .failed("the endpoint has no live secret to sign with: rotate it", .local)
         }
-        let request: HTTPClient.Request
-        do {
-            request = try HTTPClient.Request(
-                url: target.url,
-                method: .POST,
-                headers: headers,
-                body: .string(body)
-            )
-        } catch {
-            return .rejected("the URL cannot be requested: \(error)", .unusable)
+        let sent = await client.send(
+            .POST,
+            headers: headers,
+            body: body,
+            along: route,
+            reading: .beginning(bytesMax: Self.answerBytesMax)
+        )
+        guard let sent else { return .failed("shutting down", .local) }
+        var result: AttemptResult
+        switch sent.outcome {
+        case .answered(let answer), .cutShort(let answer, _):
+            result = answer.webhookResult(now: wallClock())
+        case .failed(let failure) where failure.cause == .unusable:
+            return .rejected(failure.reason, failure.kind)
+        case .failed(let failure): result = .failed(failure.reason, failure.kind)
         }
-        let sent = await clients.withClient(host: target.host, address: address) { client in
-            await send(request, client, deadline, timeout)
-        }
-        guard var result = sent else { return .failed("shutting down", .local) }
-        result.address = address.text
-        result.phases.resolveMs = AnswerReader.ms(from: began, to: resolved)
-        result.phases.totalMs = AnswerReader.ms(from: began, to: .now())
+        result.address = route.addressText
+        result.phases = sent.phases
         return result
     }
 
@@ -142,42 +136,54 @@ package struct WebhookChannel: DeliveryChannel, Service {
         return headers
     }
 
-    private func send(
-        _ request: HTTPClient.Request,
-        _ client: HTTPClient,
-        _ deadline: NIODeadline,
-        _ timeout: Duration
-    ) async -> AttemptResult {
-        let reader = AnswerReader()
-        let task = client.execute(request: request, delegate: reader, deadline: deadline)
-        var failure = WebhookFailure(HTTPClientError.remoteConnectionClosed, timeout: timeout)
-        do {
-            try await withTaskCancellationHandler {
-                try await task.get()
-            } onCancel: {
-                task.cancel()
-            }
-        } catch {
-            failure = WebhookFailure(error, timeout: timeout)
-        }
-        var result = reader.answer?.result(now: wallClock()) ?? failure.result
-        result.phases = reader.phases
-        return result
-    }
-
-    private func blocked(_ target: HTTPTarget, attempt: Int) -> AttemptResult {
+    /// Why an attempt was not even begun, and whether the next one may be.
+    private func unreachable(_ failure: RequestFailure, attempt: Int) -> AttemptResult {
+        guard failure.cause == .blocked else { return .failed(failure.reason, failure.kind) }
         let reason =
-            "the address may not be reached: use https to a public host, "
+            "\(failure.reason): use https to a public host, "
             + "or have the operator add it to POLLER_ALLOW_CIDRS"
         return attempt < Self.blockedAttemptsMax
             ? .failed(reason, .blocked) : .rejected(reason, .blocked)
     }
 }
 
-extension SocketAddress {
-    /// `192.0.2.1:443`, `[2001:db8::1]:443`.
-    fileprivate var text: String? {
-        guard let ip = ipAddress, let port else { return nil }
-        return ip.contains(":") ? "[\(ip)]:\(port)" : "\(ip):\(port)"
+extension HTTPAnswer {
+    /// What follows from a receiver's answer: its status line and headers decide, its body does not.
+    ///
+    /// | status | result |
+    /// |---|---|
+    /// | 2xx | delivered |
+    /// | 3xx | failed: a redirect would carry the signed body to somebody else |
+    /// | 410 | rejected: the receiver wants no more |
+    /// | 429, 503 | failed, not before `Retry-After` |
+    /// | others | failed |
+    fileprivate func webhookResult(now: Timestamp) -> AttemptResult {
+        var result =
+            switch status {
+            case 200..<300: AttemptResult.delivered
+            case 300..<400:
+                AttemptResult.failed("answered \(status): redirect not followed", kind)
+            case 410: AttemptResult.rejected("answered 410: the receiver wants no more", kind)
+            case 429, 503:
+                AttemptResult.failed("answered \(status)", kind, after: retryAfter(now: now))
+            default: AttemptResult.failed("answered \(status)", kind)
+            }
+        result.code = status
+        // What accepted has nothing to explain.
+        if !(200..<300).contains(status) { result.excerpt = Excerpt.text(body) }
+        return result
+    }
+
+    private var kind: AttemptClass {
+        switch status {
+        case 200..<300: .ok
+        case 300..<400: .redirect
+        case 401, 403: .unauthorized
+        case 404: .notFound
+        case 410: .gone
+        case 429: .rateLimited
+        case 400..<500: .clientError
+        default: .serverError
+        }
     }
 }

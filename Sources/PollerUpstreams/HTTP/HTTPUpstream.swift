@@ -1,5 +1,3 @@
-import AsyncHTTPClient
-import NIOCore
 import NIOHTTP1
 package import NIOSSL
 package import Poller
@@ -26,9 +24,7 @@ package struct HTTPUpstream: Upstream, Service {
     private static let bodyBytesMax = 1 << 20
 
     private let sources: [AccountID: HTTPSource]
-    private let guarding: AddressGuard
-    private let resolver: any AddressResolver
-    private let clients: PinnedClients
+    private let client: GuardedClient
     private let wallClock: @Sendable () -> Timestamp
 
     /// An upstream for `sources`, each found by its name.
@@ -42,22 +38,22 @@ package struct HTTPUpstream: Upstream, Service {
         wallClock: @escaping @Sendable () -> Timestamp
     ) {
         self.sources = Dictionary(sources.map { ($0.name, $0) }) { first, _ in first }
-        self.guarding = guarding
-        self.resolver = resolver
         self.wallClock = wallClock
-        clients = PinnedClients(trustRoots: trustRoots)
+        client = GuardedClient(
+            guarding: guarding,
+            resolver: resolver,
+            trustRoots: trustRoots
+        )
     }
 
     /// Keeps connections until shutdown, then closes them.
     package func run() async {
-        // Cancelled is as good a reason to close as a graceful shutdown.
-        try? await gracefulShutdown()
-        await close()
+        await client.run()
     }
 
     /// Closes every connection; polls under way fail.
     package func close() async {
-        await clients.close()
+        await client.close()
     }
 
     package func poll(_ watch: Watch, timeout: Duration) async -> PollResult {
@@ -67,76 +63,42 @@ package struct HTTPUpstream: Upstream, Service {
                     + "configuration"
             )
         }
-        let patience = min(timeout, source.timeout)
-        let deadline = NIODeadline.now() + .milliseconds(patience.ms)
         let target: HTTPTarget
-        let addresses: [SocketAddress]
         do throws(InvalidInput) {
             target = try source.template.target(of: watch.key.source)
         } catch {
             return .malformed("\(error.field) \(error.message)")
         }
-        do throws(ResolutionFailure) {
-            addresses = try await resolver.addresses(host: target.host, port: target.port)
+        let route: GuardedClient.Route
+        do throws(RequestFailure) {
+            route = try await client.route(
+                to: target,
+                turn: watch.state.failures,
+                within: min(timeout, source.timeout)
+            )
         } catch {
-            return .unavailable(
-                "the host's name does not resolve: \(error.reason)",
-                retryAfter: nil
-            )
+            return Self.result(of: error, target)
         }
-        let reachable = guarding.reachable(addresses, isSecure: target.isSecure)
-        guard !reachable.isEmpty else {
-            return .malformed(
-                "the address of \(target.host) may not be reached: use https to a public host, or "
-                    + "add it to POLLER_ALLOW_CIDRS"
-            )
-        }
-        // The next try after a failure goes to another address.
-        let address = reachable[watch.state.failures % reachable.count]
         var headers: HTTPHeaders = ["accept": "application/json", "user-agent": "poller/1"]
         for header in source.headers {
             headers.replaceOrAdd(name: header.name, value: header.value)
         }
-        let request: HTTPClient.Request
-        do {
-            request = try HTTPClient.Request(url: target.url, method: .GET, headers: headers)
-        } catch {
-            return .malformed("the URL cannot be requested")
-        }
-        let result = await clients.withClient(host: target.host, address: address) { client in
-            await send(request, client, deadline, source)
-        }
-        return result ?? .unavailable("shutting down", retryAfter: nil)
-    }
-
-    private func send(
-        _ request: HTTPClient.Request,
-        _ client: HTTPClient,
-        _ deadline: NIODeadline,
-        _ source: HTTPSource
-    ) async -> PollResult {
-        let task = client.execute(
-            request: request,
-            delegate: BodyCollector(bytesMax: Self.bodyBytesMax),
-            deadline: deadline
+        let sent = await client.send(
+            .GET,
+            headers: headers,
+            along: route,
+            reading: .whole(bytesMax: Self.bodyBytesMax)
         )
-        do {
-            let answer = try await withTaskCancellationHandler {
-                try await task.get()
-            } onCancel: {
-                task.cancel()
-            }
-            return result(of: answer, source)
-        } catch is BodyCollector.TooLarge {
-            return .malformed("the answer exceeds \(Self.bodyBytesMax) bytes")
-        } catch {
-            return .unavailable(Self.reason(error), retryAfter: nil)
+        switch sent?.outcome {
+        case .answered(let answer)?: return result(of: answer, source)
+        case .cutShort(_, let failure)?, .failed(let failure)?:
+            return Self.result(of: failure, target)
+        case nil: return .unavailable("shutting down", retryAfter: nil)
         }
     }
 
     private func result(of answer: HTTPAnswer, _ source: HTTPSource) -> PollResult {
-        let retryAfter = answer.headers.first(name: "retry-after")
-            .flatMap { RetryAfter.parse($0, now: wallClock()) }
+        let retryAfter = answer.retryAfter(now: wallClock())
         switch answer.status {
         case 200..<300: return observed(answer, source)
         case 401, 403: return .unauthorized("HTTP \(answer.status)")
@@ -177,19 +139,28 @@ package struct HTTPUpstream: Upstream, Service {
         }
     }
 
+    /// What no answer means.
+    private static func result(of failure: RequestFailure, _ target: HTTPTarget) -> PollResult {
+        switch failure.cause {
+        case .blocked:
+            .malformed(
+                "the address of \(target.host) may not be reached: use https to a public host, or "
+                    + "add it to POLLER_ALLOW_CIDRS"
+            )
+        case .unusable: .malformed("the URL cannot be requested")
+        case .tooLarge: .malformed("the answer exceeds \(bodyBytesMax) bytes")
+        default: .unavailable(reason(failure), retryAfter: nil)
+        }
+    }
+
     /// A short reason for operators; never the URL, which may hold a token.
-    private static func reason(_ error: any Error) -> String {
-        switch error {
-        case let error as HTTPClientError where error == .deadlineExceeded:
-            "no complete answer in time"
-        case let error as HTTPClientError where error == .connectTimeout:
-            "no connection in time"
-        case let error as HTTPClientError where error == .remoteConnectionClosed:
-            "the connection was closed"
-        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            "TLS failed: \("\(error)".prefix(160))"
-        case is PinnedClients.WrongPeer: "the connection led to another address"
-        default: String("\(error)".prefix(160))
+    private static func reason(_ failure: RequestFailure) -> String {
+        switch failure.cause {
+        case .deadline: "no complete answer in time"
+        case .connectTimeout: "no connection in time"
+        case .closed: "the connection was closed"
+        case .unresolved, .wrongPeer, .tls: failure.reason
+        default: failure.raw
         }
     }
 }
