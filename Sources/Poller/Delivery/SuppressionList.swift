@@ -88,9 +88,9 @@ package struct UnsubscribeTokens: Sendable {
         guard let shown = Base64URL.decode(text.dropFirst(Self.idCharacters)),
             shown.count == Self.macBytes
         else { return nil }
-        var difference: UInt8 = 0
-        for (left, right) in zip(mac(id), shown) { difference |= left ^ right }
-        return difference == 0 ? SuppressionEntry(id: ItemID(unchecked: id)) : nil
+        // Digests are compared in constant time.
+        guard SHA256.hash(data: mac(id)) == SHA256.hash(data: shown) else { return nil }
+        return SuppressionEntry(id: ItemID(unchecked: id))
     }
 
     private func mac(_ id: String) -> [UInt8] {

@@ -17,12 +17,12 @@ package struct APIKeys: Sendable, CustomStringConvertible {
     /// A file with as many keys of the greatest length, and comments.
     private static let fileBytesMax = 1_048_576
 
-    private let digests: [[UInt8]]
+    private let digests: [SHA256Digest]
 
     /// No keys at all: the API must then listen on loopback only.
     package static let none = APIKeys(digests: [])
 
-    private init(digests: [[UInt8]]) {
+    private init(digests: [SHA256Digest]) {
         self.digests = digests
     }
 
@@ -54,7 +54,7 @@ package struct APIKeys: Sendable, CustomStringConvertible {
     /// A file without any key is refused: whoever names a file wants the API closed, and an empty
     /// one would open it.
     package init(text: String) throws(InvalidInput) {
-        var digests: [[UInt8]] = []
+        var digests: [SHA256Digest] = []
         for (index, line) in text.split(
             omittingEmptySubsequences: false,
             whereSeparator: \.isNewline
@@ -71,7 +71,7 @@ package struct APIKeys: Sendable, CustomStringConvertible {
                         + "without spaces"
                 )
             }
-            digests.append(Array(SHA256.hash(data: bytes)))
+            digests.append(SHA256.hash(data: bytes))
         }
         guard !digests.isEmpty, digests.count <= Self.countMax else {
             throw InvalidInput(
@@ -89,14 +89,10 @@ package struct APIKeys: Sendable, CustomStringConvertible {
     /// what is no key, and where there are none that is everything.
     package func name(of candidate: some StringProtocol) -> String? {
         guard candidate.utf8.count <= 200 else { return nil }
-        let digest = Array(SHA256.hash(data: Array(candidate.utf8)))
+        let digest = SHA256.hash(data: Array(candidate.utf8))
         var found: Int?
-        for (index, known) in digests.enumerated() {
-            var difference: UInt8 = 0
-            for (left, right) in zip(known, digest) { difference |= left ^ right }
-            // Every key is looked at, so the time does not tell which one fitted.
-            found = difference == 0 ? index : found
-        }
+        // Each is compared in constant time, and every one is, so the time does not tell which fitted.
+        for (index, known) in digests.enumerated() where known == digest { found = index }
         return found.map { "key \($0 + 1)" }
     }
 

@@ -66,7 +66,9 @@ struct Authorizer: Sendable {
             logger.warning("client secret not looked up", metadata: ["error": "\(error)"])
             return .refused(.unavailable, reason: "the store cannot be reached")
         }
-        let isRight = Self.isEqual(secret?.reveal ?? "", candidate)
+        // Digests are compared in constant time, and tell neither a length nor a common beginning.
+        let shown = SHA256.hash(data: Array(candidate.utf8))
+        let isRight = SHA256.hash(data: Array((secret?.reveal ?? "").utf8)) == shown
         guard secret != nil, isRight else {
             return .refused(.forbidden, reason: "this is not the secret of a watched source")
         }
@@ -79,14 +81,6 @@ struct Authorizer: Sendable {
                 view: .restricted
             )
         )
-    }
-
-    /// Compares digests, so that the time tells neither a length nor a common beginning.
-    private static func isEqual(_ left: String, _ right: String) -> Bool {
-        let digests = [left, right].map { Array(SHA256.hash(data: Array($0.utf8))) }
-        var difference: UInt8 = 0
-        for (left, right) in zip(digests[0], digests[1]) { difference |= left ^ right }
-        return difference == 0
     }
 }
 

@@ -83,12 +83,10 @@ package struct GatewayCursor: Sendable {
             bytes.count > Self.macBytes, Base64URL.encode(bytes) == text
         else { return nil }
         var rest = bytes.dropLast(Self.macBytes)
-        let expected = mac(Array(rest), principal)
-        var difference: UInt8 = 0
-        for (left, right) in zip(expected, bytes.suffix(Self.macBytes)) {
-            difference |= left ^ right
-        }
-        guard difference == 0, rest.popFirst() == Self.version,
+        // Digests are compared in constant time.
+        let shown = SHA256.hash(data: Array(bytes.suffix(Self.macBytes)))
+        guard SHA256.hash(data: mac(Array(rest), principal)) == shown,
+            rest.popFirst() == Self.version,
             Self.take(from: &rest) == UInt64(partitions), let newest = Self.take(from: &rest)
         else { return nil }
         var positions: [OutboxPosition] = []

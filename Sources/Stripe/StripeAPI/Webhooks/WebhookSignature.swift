@@ -37,9 +37,11 @@ public enum WebhookSignature {
         guard !signatures.isEmpty else { throw .noSignature }
 
         let expected = signature(payload: payload, secret: secret, timestamp: timestamp)
-        // Every candidate is compared, so time does not tell which one matched.
+        // Digests are compared in constant time, and every candidate is: time does not tell which
+        // one matched, nor how much of it.
+        let digest = SHA256.hash(data: expected)
         var matches = false
-        for candidate in signatures where isEqual(Array(candidate.utf8), expected) {
+        for candidate in signatures where SHA256.hash(data: Array(candidate.utf8)) == digest {
             matches = true
         }
         guard matches else { throw .noMatch }
@@ -104,12 +106,5 @@ public enum WebhookSignature {
             hex.append(digits[Int(byte & 15)])
         }
         return hex
-    }
-
-    private static func isEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-        guard left.count == right.count else { return false }
-        var difference: UInt8 = 0
-        for (a, b) in zip(left, right) { difference |= a ^ b }
-        return difference == 0
     }
 }
