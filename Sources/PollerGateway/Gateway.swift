@@ -110,6 +110,11 @@ where C.Duration == Duration, C.Instant: Sendable {
     let clock: C
     let logger: Logger
 
+    /// A span near `span`, so that connections made together do not act together.
+    func jittered(_ span: Duration) -> Duration {
+        .milliseconds(Int64(Double(span.ms) * Double.random(in: 0.8...1.2)))
+    }
+
     /// A random instant of the drain, in ms from now.
     var drainWait: Duration {
         .milliseconds(Int64(drainSpread.inSeconds * Double.random(in: 0...1) * 1000))
@@ -120,7 +125,7 @@ where C.Duration == Duration, C.Instant: Sendable {
 package struct GatewayConfiguration: Sendable {
     /// Live connections of one process; each costs a socket and some kilobytes.
     package static let connectionsMax = 20_000
-    /// The longest span goodbyes are spread over (delivery FACTS §4).
+    /// The longest span goodbyes are spread over (<doc:DeliveryFacts>).
     package static let drainSpreadMax = Duration.seconds(30)
 
     package let host: String
@@ -140,7 +145,7 @@ package struct GatewayConfiguration: Sendable {
         port: Int,
         cursorSecret: [UInt8],
         allowedOrigins: Set<String> = [],
-        limits: GatewayLimits = GatewayLimits(),
+        limits: GatewayLimits = .standard,
         drainTimeout: Duration = .seconds(25)
     ) {
         precondition(cursorSecret.count >= 16, "fewer bytes can be guessed")
@@ -158,89 +163,57 @@ package struct GatewayConfiguration: Sendable {
     }
 }
 
-/// What one connection may cost (delivery FACTS §4).
+/// What one connection may cost (<doc:DeliveryFacts>).
 package struct GatewayLimits: Hashable, Sendable {
     /// A message from a client, all its frames together: a subscription of 100 sources fits.
-    package let frameBytesMax: Int
+    package var frameBytesMax = 16_384
     /// Subscriptions of a connection; each listens to the whole feed.
-    package let subscriptionsMax: Int
+    package var subscriptionsMax = 100
     /// Sources a subscription may name.
-    package let sourcesMax: Int
+    package var sourcesMax = 100
     /// Event types a subscription may name.
-    package let typesMax: Int
+    package var typesMax = 50
     /// Messages a client may send in any one second.
-    package let messagesPerSecond: Int
+    package var messagesPerSecond = 20
     /// Messages and bytes kept for a client that does not read.
-    package let queueMessagesMax: Int
-    package let queueBytesMax: Int
+    package var queueMessagesMax = 256
+    package var queueBytesMax = 262_144
     /// The span for which that much may stay queued: a burst passes, a client that has stopped
     /// reading does not.
-    package let stallTimeout: Duration
+    package var stallTimeout = Duration.seconds(5)
     /// The span from connecting to credentials.
-    package let authTimeout: Duration
+    package var authTimeout = Duration.seconds(5)
     /// The mean span between pings, below the 30–60 s after which proxies drop a silent
     /// connection.
-    package let pingInterval: Duration
+    package var pingInterval = Duration.seconds(25)
     /// The span from a ping to its pong.
-    package let pongTimeout: Duration
+    package var pongTimeout = Duration.seconds(10)
     /// The span from our close frame to the client's.
-    package let closeTimeout: Duration
+    package var closeTimeout = Duration.seconds(3)
     /// The span between the comments that keep an event stream alive.
-    package let heartbeatInterval: Duration
+    package var heartbeatInterval = Duration.seconds(15)
     /// The mean life of an event stream: new ones spread over the processes there are by then.
-    package let rotationInterval: Duration
+    package var rotationInterval = Duration.seconds(600)
     /// What an event stream that cannot be served now is told to wait.
-    package let overloadRetry: Duration
+    package var overloadRetry = Duration.seconds(15)
     /// Live connections with one API key: half of a process, so that one service cannot lock out
     /// the others.
-    package let connectionsPerKeyMax: Int
+    package var connectionsPerKeyMax = 10_000
     /// Live connections with one stream token: a browser with some tabs.
-    package let connectionsPerTokenMax: Int
+    package var connectionsPerTokenMax = 10
     /// Live connections with one source's secret: a customer with some tabs.
-    package let connectionsPerSecretMax: Int
+    package var connectionsPerSecretMax = 10
     /// Connections from one address, live or not yet.
-    package let addresses: PerAddressLimit
+    package var addresses = PerAddressLimit.half
+}
 
-    /// Sets the limits; by default those of the protocol.
-    package init(
-        frameBytesMax: Int = 16_384,
-        subscriptionsMax: Int = 100,
-        sourcesMax: Int = 100,
-        typesMax: Int = 50,
-        messagesPerSecond: Int = 20,
-        queueMessagesMax: Int = 256,
-        queueBytesMax: Int = 262_144,
-        stallTimeout: Duration = .seconds(5),
-        authTimeout: Duration = .seconds(5),
-        pingInterval: Duration = .seconds(25),
-        pongTimeout: Duration = .seconds(10),
-        closeTimeout: Duration = .seconds(3),
-        heartbeatInterval: Duration = .seconds(15),
-        rotationInterval: Duration = .seconds(600),
-        overloadRetry: Duration = .seconds(15),
-        connectionsPerKeyMax: Int = 10_000,
-        connectionsPerTokenMax: Int = 10,
-        connectionsPerSecretMax: Int = 10,
-        addresses: PerAddressLimit = .half
-    ) {
-        self.frameBytesMax = frameBytesMax
-        self.subscriptionsMax = subscriptionsMax
-        self.sourcesMax = sourcesMax
-        self.typesMax = typesMax
-        self.messagesPerSecond = messagesPerSecond
-        self.queueMessagesMax = queueMessagesMax
-        self.queueBytesMax = queueBytesMax
-        self.stallTimeout = stallTimeout
-        self.authTimeout = authTimeout
-        self.pingInterval = pingInterval
-        self.pongTimeout = pongTimeout
-        self.closeTimeout = closeTimeout
-        self.heartbeatInterval = heartbeatInterval
-        self.rotationInterval = rotationInterval
-        self.overloadRetry = overloadRetry
-        self.connectionsPerKeyMax = connectionsPerKeyMax
-        self.connectionsPerTokenMax = connectionsPerTokenMax
-        self.connectionsPerSecretMax = connectionsPerSecretMax
+extension GatewayLimits {
+    /// Those of the protocol.
+    package static let standard = GatewayLimits()
+
+    /// Those of the protocol, but for what one address may hold.
+    package init(addresses: PerAddressLimit) {
+        self = .standard
         self.addresses = addresses
     }
 }

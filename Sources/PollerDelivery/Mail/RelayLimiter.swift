@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// *Problem*: all mail goes through one relay. A tar-pit holds each attempt for half a minute; if
 /// all attempts waited for a thread that long, they would soon fill the notifier, and webhooks would
-/// wait with them (delivery FACTS §1, 14).
+/// wait with them (<doc:DeliveryFacts>).
 /// *Approach*: while all threads are busy and none has ended for ``patience``, nobody waits: whoever
 /// does is told to come back later. While a relay is slow, ``placesMax`` wait, and the others no
 /// longer than that span.

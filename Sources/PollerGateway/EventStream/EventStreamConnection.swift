@@ -28,8 +28,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     /// Whether the end of the source is the end of the stream.
     private let endsWhenSettled: Bool
     private let queue: OutboundQueue
-    private let start: C.Instant
-    private let waker: Waker<C>
+    private let timer: ConnectionTimer<C>
     private let state: Mutex<State>
 
     /// A stream whose head has been sent.
@@ -44,14 +43,12 @@ where C.Duration == Duration, C.Instant: Sendable {
         self.endsWhenSettled = endsWhenSettled
         self.channel = channel
         queue = OutboundQueue(gateway.limits)
-        start = gateway.clock.now
-        waker = Waker(clock: gateway.clock)
-        let life = Double(gateway.limits.rotationInterval.ms) * Double.random(in: 0.8...1.2)
+        timer = ConnectionTimer(gateway.clock)
         state = Mutex(
             State(
                 session: EventStreamSession(
                     limits: gateway.limits,
-                    rotateAt: .milliseconds(Int64(life)),
+                    rotateAt: gateway.jittered(gateway.limits.rotationInterval),
                     validFor: subscription.principal.validFor
                 )
             )
@@ -101,9 +98,10 @@ where C.Duration == Duration, C.Instant: Sendable {
     }
 
     private func keepTime() async {
-        while !Task.isCancelled, let deadline = state.withLock({ $0.session.deadline }) {
-            await waker.sleep(until: start.advanced(by: deadline))
-            switch state.withLock({ $0.session.tick(now: now) }) {
+        await timer.run {
+            state.withLock { $0.session.deadline }
+        } tick: {
+            switch state.withLock({ $0.session.tick(now: timer.now) }) {
             // A full queue needs no heartbeat.
             case .heartbeat: _ = queue.offer(.text(EventStreamText.heartbeat))
             case .end(let code, let reason):
@@ -112,7 +110,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                     with: retry + EventStreamMessage.bye(code, reason: reason),
                     discarding: false
                 )
-            case nil: continue
+            case nil: break
             }
         }
     }
@@ -146,12 +144,10 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
     }
 
-    private var now: Duration { start.duration(to: gateway.clock.now) }
-
     private func drain() {
         let wait = gateway.drainWait
-        state.withLock { $0.session.drain(at: now + wait) }
-        waker.wake()
+        state.withLock { $0.session.drain(at: timer.now + wait) }
+        timer.deadlineChanged()
     }
 
     /// What there was to tell is in the queue.
@@ -168,7 +164,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             return state.number
         }
         gateway.hub.end(number)
-        waker.wake()
+        timer.deadlineChanged()
     }
 }
 
@@ -184,10 +180,8 @@ struct EventStreamSession: Sendable {
     }
 
     private let heartbeatEvery: Duration
-    private let rotateAt: Duration
-    private let expiresAt: Duration?
     private var nextHeartbeat: Duration
-    private var drainAt: Duration?
+    private var end: SessionEnd
     private var isOver = false
 
     /// A stream that begins at time zero and is rotated at its own moment, so that streams made
@@ -195,18 +189,17 @@ struct EventStreamSession: Sendable {
     init(limits: GatewayLimits, rotateAt: Duration, validFor: Duration?) {
         heartbeatEvery = limits.heartbeatInterval
         nextHeartbeat = limits.heartbeatInterval
-        self.rotateAt = rotateAt
-        expiresAt = validFor
+        end = SessionEnd(expiresAt: validFor, rotateAt: rotateAt)
     }
 
     /// When to tick next; nil when the stream is over.
     var deadline: Duration? {
-        isOver ? nil : [nextHeartbeat, rotateAt, expiresAt, drainAt].compactMap(\.self).min()
+        isOver ? nil : min(nextHeartbeat, end.deadline ?? nextHeartbeat)
     }
 
     /// The process drains: ends the stream at `instant`, which differs between streams.
     mutating func drain(at instant: Duration) {
-        drainAt = min(drainAt ?? instant, instant)
+        end.drain(at: instant)
     }
 
     /// Ends the clock.
@@ -217,13 +210,7 @@ struct EventStreamSession: Sendable {
     /// A deadline has passed.
     mutating func tick(now: Duration) -> Action? {
         guard !isOver else { return nil }
-        if let expiresAt, now >= expiresAt {
-            return .end(.tokenExpired, reason: "the token has expired")
-        }
-        if let drainAt, now >= drainAt {
-            return .end(.draining, reason: "this process is shutting down")
-        }
-        if now >= rotateAt { return .end(.rotated, reason: "come back with your last id") }
+        if let (code, reason) = end.due(now: now) { return .end(code, reason: reason) }
         guard now >= nextHeartbeat else { return nil }
         nextHeartbeat = now + heartbeatEvery
         return .heartbeat

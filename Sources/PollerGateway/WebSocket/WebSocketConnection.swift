@@ -29,8 +29,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     let gateway: GatewayCore<Events, Store, C>
     private let socket: Socket
     let queue: OutboundQueue
-    private let start: C.Instant
-    private let waker: Waker<C>
+    private let timer: ConnectionTimer<C>
     let state: Mutex<State>
     /// The key or token in the handshake.
     private let token: String?
@@ -42,12 +41,8 @@ where C.Duration == Duration, C.Instant: Sendable {
         self.gateway = gateway
         self.socket = socket
         queue = OutboundQueue(gateway.limits)
-        start = gateway.clock.now
-        waker = Waker(clock: gateway.clock)
-        let jitter = Double.random(in: 0.8...1.2)
-        let every = Duration.milliseconds(
-            Int64(Double(gateway.limits.pingInterval.ms) * jitter)
-        )
+        timer = ConnectionTimer(gateway.clock)
+        let every = gateway.jittered(gateway.limits.pingInterval)
         state = Mutex(State(session: WebSocketSession(limits: gateway.limits, pingEvery: every)))
         token = BearerToken.text(in: head)
         let address = socket.channel.remoteAddress.flatMap(IPAddress.init)
@@ -71,7 +66,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                         await self.read(inbound, &group)
                         self.session { $0.closeReceived() }
                         self.queue.finish(with: [], discarding: true)
-                        self.waker.wake()
+                        self.timer.deadlineChanged()
                         group.cancelAll()
                     }
                 } onGracefulShutdown: {
@@ -129,7 +124,7 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     // MARK: Session
 
-    var now: Duration { start.duration(to: gateway.clock.now) }
+    private var now: Duration { timer.now }
 
     @discardableResult
     func session<R: Sendable>(
@@ -139,8 +134,9 @@ where C.Duration == Duration, C.Instant: Sendable {
     }
 
     private func keepTime() async {
-        while !Task.isCancelled, let deadline = session({ $0.deadline }) {
-            await waker.sleep(until: start.advanced(by: deadline))
+        await timer.run {
+            session { $0.deadline }
+        } tick: {
             apply(session { $0.tick(now: self.now) })
         }
     }
@@ -148,7 +144,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     func drain() {
         let wait = gateway.drainWait
         session { $0.drain(at: self.now + wait) }
-        waker.wake()
+        timer.deadlineChanged()
     }
 
     func close(_ code: CloseCode, _ reason: String) {
@@ -179,7 +175,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                 let admission = take(await gateway.authorizer.admit(credentials, known: known))
                 apply(session { $0.authenticated(admission, now: self.now) })
                 // The session's next deadline may be nearer now.
-                waker.wake()
+                timer.deadlineChanged()
             case .subscribe(let subscription): begin(subscription, &group)
             case .send, .unsubscribe, .ping, .close, .cut: apply([action])
             }
@@ -209,7 +205,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             return state.listening.values
         }
         for number in numbers { gateway.hub.end(number) }
-        waker.wake()
+        timer.deadlineChanged()
         gateway.logger.debug("live connection closed by us", metadata: ["code": "\(code.rawValue)"])
     }
 

@@ -38,8 +38,7 @@ struct WebSocketSession: Sendable {
     private var phase: Phase
     private var nextPing: Duration
     private var pongUntil: Duration?
-    private var drainAt: Duration?
-    private var expiresAt: Duration?
+    private var end = SessionEnd()
     /// Of credentials good for some sources only: those that are not settled.
     private var unsettled: Set<SourceID>?
     private var subscriptions: Set<String> = []
@@ -72,9 +71,8 @@ struct WebSocketSession: Sendable {
     /// When to tick next; nil when the session is over.
     var deadline: Duration? {
         switch phase {
-        case .authenticating(let until): min(until, drainAt ?? until)
-        case .open:
-            [pongUntil ?? nextPing, drainAt, expiresAt].compactMap(\.self).min()
+        case .authenticating(let until): min(until, end.deadline ?? until)
+        case .open: [pongUntil ?? nextPing, end.deadline].compactMap(\.self).min()
         case .closing(let until): until
         case .closed: nil
         }
@@ -97,7 +95,7 @@ struct WebSocketSession: Sendable {
         case .admitted(let principal):
             phase = .open(principal)
             self.principal = principal
-            expiresAt = principal.validFor.map { now + $0 }
+            end.expiresAt = principal.validFor.map { now + $0 }
             unsettled = principal.sources
             return [.send(ServerMessage.hello(limits))]
         }
@@ -150,11 +148,8 @@ struct WebSocketSession: Sendable {
 
     /// A deadline has passed.
     mutating func tick(now: Duration) -> [Action] {
-        if let drainAt, now >= drainAt, !isEnding {
-            return close(.draining, "this process is shutting down", now: now)
-        }
-        if let expiresAt, now >= expiresAt, !isEnding {
-            return close(.tokenExpired, "the token has expired", now: now)
+        if !isEnding, let (code, reason) = end.due(now: now) {
+            return close(code, reason, now: now)
         }
         switch phase {
         case .authenticating(let until) where now >= until:
@@ -175,7 +170,7 @@ struct WebSocketSession: Sendable {
     /// The process drains: ends the session at `instant`, which differs between connections.
     mutating func drain(at instant: Duration) {
         guard !isEnding else { return }
-        drainAt = min(drainAt ?? instant, instant)
+        end.drain(at: instant)
     }
 
     /// Ends the session for a reason of its surroundings.

@@ -12,7 +12,7 @@ package import Poller
 /// For eps, three_d_secure and klarna nothing is documented, and for methods nobody has heard of
 /// nothing is known: without an entry the watch's own deadline holds, since closing too early
 /// would lose a payment and looking too long costs a few reads. An operator adds entries by
-/// `source_expiry`. *Source*: FACTS §2.1.
+/// `source_expiry`. *Source*: <doc:StripeFacts>.
 package struct SourceExpiry: Hashable, Sendable {
     /// How long a source lives in each status.
     fileprivate struct Life: Hashable, Sendable {

@@ -5,7 +5,7 @@ import StripeAPI
 package struct StripeEvents: AccountEvents {
     /// What a sweep asks for: every change that ends or moves a payment.
     ///
-    /// Twenty names is what one request may have (FACTS §3.9). There is no `source.consumed`: it shows in `charge.*`.
+    /// Twenty names is what one request may have (<doc:StripeFacts>). There is no `source.consumed`: it shows in `charge.*`.
     static let types = [
         "source.chargeable", "source.failed", "source.canceled",
         "source.refund_attributes_required", "payment_intent.requires_action",
@@ -15,7 +15,7 @@ package struct StripeEvents: AccountEvents {
         "setup_intent.canceled", "charge.pending", "charge.succeeded", "charge.failed",
         "charge.captured", "charge.expired", "charge.refunded",
     ]
-    /// A page takes longer than an object; lists are expensive for Stripe (FACTS §3.1).
+    /// A page takes longer than an object; lists are expensive for Stripe (<doc:StripeFacts>).
     private static let timeout = Duration.seconds(20)
     /// Pages read at once where there is no event to begin at: 5,000 events, which an account
     /// that had none cannot exceed in the time between two sweeps.

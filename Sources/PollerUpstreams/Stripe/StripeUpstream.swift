@@ -140,7 +140,7 @@ package struct StripeUpstream: Upstream {
 ///
 /// Every other status of a source but `pending` counts as having left it, whatever it will mean.
 /// An intent's statuses are not monotone: `requires_payment_method` is both new and failed once
-/// more, and the customer may try again. *Source*: FACTS §0.6, §2.1, §2.6.
+/// more, and the customer may try again. *Source*: <doc:StripeFacts>.
 enum StripeStatuses {
     /// The rank of a status; `usage` is a source's own.
     static func rank(

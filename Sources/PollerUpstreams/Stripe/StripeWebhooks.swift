@@ -15,7 +15,7 @@ import StripeAPI
 ///
 /// *Order*: none is assumed: a hint makes us look, and what we see is true. *Latency*: two or
 /// three round trips to Redis; nothing is asked of Stripe here.
-/// *Source*: FACTS §3.10.
+/// *Source*: <doc:StripeFacts>.
 package struct StripeWebhooks: WebhookIntake {
     /// How one account's deliveries are checked.
     package struct Account: Sendable {
