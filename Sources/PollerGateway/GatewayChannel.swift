@@ -10,6 +10,16 @@ import PollerNet
 
 /// Speaks HTTP/1.1 with a client until it is clear what it wants: a WebSocket at `/v1/stream`, or
 /// an event stream.
+///
+/// ```
+/// connection ─▶ gate (per address) ─▶ head within 10 s ─┬▶ upgrade ─────────▶ WebSocketConnection
+///                                                       ├▶ upgrade refused ─▶ problem, close
+///                                                       └▶ plain request ───▶ EventStreamConnection,
+///                                                                             a short answer, or a problem
+/// ```
+/// NIO's upgrader decides by a head and passes it to nobody else when it says no; the box beside it
+/// keeps the head, so that the answer can say why. Each connection serves one request and is closed:
+/// what is served here are streams, and a kept connection would hold its place for nothing.
 struct GatewayChannel<Events: Outbox, Store: WatchStore, C: Clock>: ServerChildChannel
 where C.Duration == Duration, C.Instant: Sendable {
     typealias Plain = EventStreamConnection<Events, Store, C>.Plain

@@ -3,19 +3,32 @@ import Synchronization
 
 /// The frames a client has not taken yet, bounded in number and bytes.
 ///
-/// Events wait for room: the outbox keeps them meanwhile, so a burst, or a client that catches
-/// up, costs no more memory than the bounds. Answers are offered: a client that lets them pile up
-/// is too slow. Frames count until they have been handed to the socket. A class, because many
-/// tasks put in and one takes out.
+/// *Problem*: a client that reads slowly, or not at all, must cost neither memory without bound nor
+/// the events of others.
+/// *Approach*: two ways in. Events wait for room (``put(_:)``): the outbox keeps them meanwhile, so
+/// a burst, or a client that catches up, costs no more memory than the bounds. Answers are offered
+/// (``offer(_:)``): they are few, so a client that lets them pile up is too slow. The last frames
+/// go in whatever the bounds say (``finish(with:discarding:)``), so that a goodbye is always told.
+/// Frames count until they have been handed to the socket, that is, until the writer comes back
+/// with the next ``take()``: what it holds is within the bounds.
+/// *Rejected*: an `AsyncStream` between, whose bound counts elements and not bytes, and which drops
+/// what does not fit instead of letting its producer wait.
+///
+/// Continuations are resumed outside the lock: whoever wakes may come straight back. A class,
+/// because many tasks put in and one takes out.
 final class OutboundQueue: Sendable {
     private struct State: Sendable {
         var frames: [OutboundFrame] = []
+        /// Frames and bytes in the queue and in the writer's hands.
         var count = 0
         var bytes = 0
+        /// Of these, what the writer took last and has not come back from.
         var takenCount = 0
         var takenBytes = 0
         var isFinished = false
+        /// The writer, when there is nothing to take.
         var taker: CheckedContinuation<Void, Never>?
+        /// Those who wait for room, by a number of their own so that a cancelled one is found.
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
         var nextWaiter = 0
 
@@ -109,10 +122,12 @@ final class OutboundQueue: Sendable {
         }
     }
 
+    /// A frame larger than all bytes allowed still fits into an empty queue, or it never would.
     private func hasRoom(_ state: State) -> Bool {
         state.count < countMax && (state.bytes < bytesMax || state.count == 0)
     }
 
+    /// Returns when there may be room: whoever was woken with others looks again.
     private func waitForRoom() async {
         let number = state.withLock { state in
             state.nextWaiter += 1

@@ -1,6 +1,13 @@
 package import Poller
 
 /// An HTTP URL taken apart, by rules narrow enough that every parser agrees on the host.
+///
+/// *Problem*: the guard judges the addresses of the host that we read, and the HTTP client connects to
+/// the host that it reads. Where two parsers differ, one could be shown a host and the other led to
+/// another: `http://a%2eb/`, `http://[fe80::1%25eth0]/`, `http://①②⑦.⓪.⓪.①/`.
+/// *Approach*: a name is letters, digits, `-`, `.` and `_`, an address in brackets is one that the
+/// system reads as v6, a port is digits; everything else is refused rather than understood. What is
+/// requested is then put together anew from the parts.
 package struct HTTPTarget: Hashable, Sendable {
     /// Whether it is `https`.
     package let isSecure: Bool
@@ -60,6 +67,7 @@ package struct HTTPTarget: Hashable, Sendable {
         } else {
             port = isSecure ? 443 : 80
         }
+        // Written out with its port, so that the client has nothing left to infer.
         let bracketed = host.contains(":") ? "[\(host)]" : host
         let path = target.hasPrefix("/") ? "" : "/"
         url = "\(notify.scheme)://\(bracketed):\(port)\(path)\(target)"

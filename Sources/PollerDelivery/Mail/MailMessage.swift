@@ -65,6 +65,8 @@ struct MailMessage: Hashable, Sendable {
         """
     }
 
+    /// By hand, because a formatter would know a locale and a time zone.
+    ///
     /// RFC 5322 §3.3 in UTC: `Sun, 06 Nov 1994 08:49:37 +0000`.
     static func date(_ time: Timestamp) -> String {
         let text = time.description
@@ -134,6 +136,9 @@ enum MailHeader {
 }
 
 /// Encodes text for mail (RFC 2045 §6.7, RFC 2047).
+///
+/// The result is 7-bit lines of at most 76 characters, which every relay takes, and what is mostly
+/// ASCII stays readable in the source of a mail.
 enum QuotedPrintable {
     /// The longest encoded line, its soft break included (RFC 2045 §6.7).
     private static let lineMax = 76

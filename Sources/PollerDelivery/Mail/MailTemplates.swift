@@ -7,6 +7,13 @@ import Poller
 ///
 /// Every value is text: the HTML layout escapes it, the text layout takes it as it is, and what
 /// could end a line is taken out before. The first line of a text is the subject.
+///
+/// *What a template is given*: `source`, `status`, `time`, `colour` and `ink` always; `amount`,
+/// `unsubscribe`, `name`, `home`, `support`, `logo` when they are known; the flags `test` (no real
+/// money), `followed` (further mails may come), `unpaid` (no money can be on its way), `masthead`
+/// (the shop has a name).
+/// *Errors*: a template that does not parse ends the program with its first mail, and one that is
+/// missing with the first mail that needs it: they are part of the program, and tests render each.
 struct MailTemplates: Sendable {
     /// The templates this program was built with; parsed once.
     static let standard = MailTemplates()

@@ -12,6 +12,10 @@ import PollerNet
 /// | `smtp://user:pass@host[:587]` | STARTTLS, without which nothing is sent |
 /// | `smtp://127.0.0.1:25` | plain: nobody listens between us and this machine itself |
 /// | `smtp://host:25?tls=off` | plain, because the operator says so |
+///
+/// A user and a password may be percent-encoded. Without a port it is 465 with TLS, 587 with a
+/// login, else 25. STARTTLS is demanded rather than tried: who sits between could answer that there
+/// is none. The text of a URL that is refused is never repeated: it may hold a password.
 package struct SMTPRelay: Hashable, Sendable, CustomStringConvertible {
     /// How the connection is protected.
     enum Protection: Hashable, Sendable {

@@ -4,6 +4,19 @@ import Synchronization
 
 /// One libcurl handle and the connection it keeps to the relay.
 ///
+/// *Problem*: SMTP with TLS, login and half a dozen extensions is not ours to write again; libcurl
+/// has it, as a call that blocks its thread and a handle that one thread at a time may use.
+/// *Approach*: each thread of the channel has a session (``SMTPSlot``), made with its first mail and
+/// kept. `curl_easy_reset` forgets the options of the last mail and keeps the connection, so a mail
+/// costs a transaction and not a handshake.
+/// *Ending it*: libcurl asks a progress callback about once a second whether to go on; that reads an
+/// ``AbortFlag``. ``RelayLimiter`` bounds who waits for a thread, `CURLOPT_TIMEOUT_MS` how long one
+/// transaction may take.
+/// *Trusted input*: libcurl puts envelope addresses on the wire as they are, so a line break in one
+/// would be a command of its own; ``MailAddress`` lets none pass (<doc:DeliveryFacts>).
+/// *After a crash* the mail may have been accepted without anybody here knowing: the next attempt
+/// sends the same bytes with the same `Message-ID`.
+///
 /// A class, because the handle has an owner that must free it; it never leaves its thread.
 @safe final class SMTPSession {
     /// libcurl's process-wide state; a static is made once, whoever comes first.
@@ -56,6 +69,7 @@ import Synchronization
         }
     }
 
+    /// Runs the transfer with room for libcurl's own words, which it writes while it runs.
     private func perform(_ upload: UnsafeMutablePointer<ccurl_upload>) -> SMTPReply {
         _ = unsafe ccurl_set_upload(handle, upload)
         var words = ccurl_words()
@@ -84,6 +98,7 @@ import Synchronization
         )
     }
 
+    /// Everything anew for each mail: what the last one set has been forgotten.
     private func configure(_ relay: SMTPRelay, helo: String, timeoutMs: Int) {
         set(CURLOPT_URL, "\(relay)/\(helo)")
         set(CURLOPT_PROTOCOLS_STR, "smtp,smtps")

@@ -8,8 +8,13 @@ import Synchronization
 /// One event stream: a subscription over the body of an HTTP response.
 ///
 /// Tasks: one reads what the client sends, which is nothing until it goes; one writes what is
-/// queued, one keeps the deadlines, one pumps events into the queue. A class, because they share
-/// the session.
+/// queued, one keeps the deadlines, one pumps events into the queue. It is a WebSocket connection
+/// with one subscription and no messages from the client, and shares with it all but the transport:
+/// ``SubscriptionPump``, ``OutboundQueue``, ``ConnectionTimer``, cursors and limits.
+///
+/// It ends with the writer: whoever has a reason puts a last message into the queue, and the writer
+/// closes the connection behind it. A client that has stopped reading is cut.
+/// A class, because the tasks share the session.
 final class EventStreamConnection<Events: Outbox, Store: WatchStore, C: Clock>: Sendable
 where C.Duration == Duration, C.Instant: Sendable {
     typealias Plain = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>

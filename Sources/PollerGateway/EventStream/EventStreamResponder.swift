@@ -5,9 +5,24 @@ import PollerNet
 
 /// Decides what a request for an event stream is answered.
 ///
-/// A browser's EventSource never comes back after a 429 or a 503, and stops at a 204. So what may
-/// work later is always a 200 that says when to come back, and a 204 says that the source is
-/// settled and the client has been told.
+/// A browser's EventSource never comes back after a 429 or a 503, and stops at a 204 (HTML standard
+/// §9.2). So what may work later is always a 200 that says when to come back, and a 204 says that
+/// the source is settled and the client has been told.
+///
+/// | request | answer |
+/// |---|---|
+/// | an origin that is not on the allow-list; without keys, from elsewhere | 403 |
+/// | `OPTIONS` | 204 with what a page may send |
+/// | neither `GET` nor `HEAD` | 405 |
+/// | a query that is wrong | 400, 414 |
+/// | credentials that are missing or not good | 401 |
+/// | credentials that cannot be checked now, or have all their connections | 200, `retry` |
+/// | a source that is settled, and the client has its last event | 204 |
+/// | anything else | the stream |
+///
+/// *Credentials*, in this order: `Authorization` with a key, a stream token, or the source's own
+/// secret; `token` in the query, because EventSource sends no headers, with a stream token alone;
+/// none, on this machine, when there are no keys.
 struct EventStreamResponder<Events: Outbox, Store: WatchStore, C: Clock>: Sendable
 where C.Duration == Duration, C.Instant: Sendable {
     /// What a request is answered.

@@ -34,6 +34,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
     }
 
+    /// Numbers rather than values in the two indexes: a listener that ends is found in each at once.
     private struct State: Sendable {
         var listeners: [Int: Listener] = [:]
         /// Those who want every source, and those who want one, by number.

@@ -1,6 +1,18 @@
 import Poller
 
 /// How a subscription finds its beginning.
+///
+/// | asked for | begins at | says first |
+/// |---|---|---|
+/// | `now` | the newest entries | `subscribed` |
+/// | `snapshot` | the newest entries | `subscribed`, a snapshot of each source |
+/// | a seq of the one watch | the watch's history behind it | `subscribed`, what the history has |
+/// | a cursor that marks the one watch | the same, with the cursor's seq | the same |
+/// | a cursor without such a mark | the cursor's positions in the outbox | `subscribed` |
+/// | a place that is gone, or a cursor of others | the newest entries | `subscribed` with the reason, snapshots |
+///
+/// The newest entries are looked up before anything is told, so what is recorded meanwhile lies
+/// beyond every position: it follows from the outbox or the hub.
 extension SubscriptionPump {
     /// The sources of credentials bound to some that were closed before we looked at anything
     /// else: what is recorded of them is read back.
@@ -23,11 +35,13 @@ extension SubscriptionPump {
         switch subscription.from {
         case .snapshot: break
         case .now:
+            // What was recorded before has a seq up to this one, and is passed over.
             if let watch = subscription.watch {
                 state.known[watch.id] = try await gateway.watches.snapshot(of: watch)?.watch.seq
             }
         case .seq(let seq):
             history = seq
+            // Until the history has been told a cursor must not promise more than the seq.
             state.positions = newest.map { _ in .start }
         case .cursor(let text):
             let cursor = gateway.cursor.decode(

@@ -10,19 +10,39 @@ import Synchronization
 
 /// One WebSocket connection: a ``WebSocketSession`` with its socket, its clock and its pumps.
 ///
-/// Tasks: one reads frames, one writes what is queued, one keeps the session's deadlines, and one
-/// for each subscription pumps events into the queue. A class, because they share the session.
+/// *Problem*: frames come, events happen, deadlines pass and subscriptions end at the same time, and
+/// each may end the connection, which must say goodbye once, in order, and to a client that may have
+/// stopped reading.
+/// *Approach*: the session is a value that decides; it is changed under one lock and answers with
+/// actions, which are carried out outside of it. Everything that is sent goes through one
+/// ``OutboundQueue``, so the close frame is behind all that was promised before it.
+///
+/// | task | reads | ends with |
+/// |---|---|---|
+/// | reader (the one that runs ``run()``) | frames | the client's close frame, or its end |
+/// | writer | the queue | the queue's end |
+/// | timer | the session's deadlines | the session |
+/// | one for each subscription | the feed, the outbox, histories | its stop, or the connection |
+///
+/// The reader's end cancels the others. A subscription is known by its name in `listening` as long
+/// as it may tell anything: what a stopped one still has in hand is dropped there.
+/// *After a crash* nothing is lost: a client comes back with its last cursor to any gateway, and the
+/// outbox has what it missed.
+/// A class, because the tasks share the session.
 final class WebSocketConnection<Events: Outbox, Store: WatchStore, C: Clock>: Sendable
 where C.Duration == Duration, C.Instant: Sendable {
     typealias Socket = NIOAsyncChannel<WebSocketFrame, WebSocketFrame>
     private typealias Frames = NIOAsyncChannelOutboundWriter<WebSocketFrame>
 
+    /// What the tasks share; one lock, because a decision about one is a decision about all.
     struct State: Sendable {
         var session: WebSocketSession
         /// The hub's number for each subscription that has not been stopped; 0 before there is
         /// one.
         var listening: [String: Int] = [:]
+        /// How far each subscription has been sent, for the goodbye's cursor.
         var progress: [String: LiveCursor] = [:]
+        /// Held as long as the connection lasts: one of those its credentials may have.
         var place: Places.Place?
     }
 

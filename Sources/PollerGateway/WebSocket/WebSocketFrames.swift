@@ -2,6 +2,15 @@ import NIOCore
 import NIOWebSocket
 
 /// What a frame from a client means, once its fragments are together.
+///
+/// | who checks | what |
+/// |---|---|
+/// | NIO's decoder | lengths, control frames that are whole and at most 125 bytes |
+/// | `FrameRules` | masks, reserved bits, opcodes (RFC 6455 §5.1, §5.2) |
+/// | NIO's aggregator, `FrameFaults` | the order of fragments, their number and sum |
+/// | this | UTF-8, close codes (§5.5.1, §7.4, §8.1) |
+///
+/// The Autobahn test suite tries all of it.
 enum ClientFrame: Hashable, Sendable {
     case text(String)
     case binary(ByteBuffer)
