@@ -18,7 +18,7 @@ package struct APIBackend: Sendable {
     /// Takes Stripe's webhooks; nil when none are expected.
     package let webhooks: (any WebhookIntake)?
     /// Makes tokens for the live gateway; nil when there is none.
-    package let streamTokens: (any StreamTokenIssuing)?
+    package let streamTokens: (any StreamTokenIssuer)?
     /// Tells whose source a URL is; nil when sources are named by id alone.
     package let locator: (any SourceLocator)?
     /// Who is sent no mail; nil when nobody keeps a list.
@@ -56,7 +56,7 @@ package struct APIBackend: Sendable {
         checks: [any HealthCheck] = [],
         cursors: (any EventCursors)? = nil,
         webhooks: (any WebhookIntake)? = nil,
-        streamTokens: (any StreamTokenIssuing)? = nil,
+        streamTokens: (any StreamTokenIssuer)? = nil,
         mail: MailPreferences? = nil,
         locator: (any SourceLocator)? = nil,
         branding: [AccountID: Branding] = [:]

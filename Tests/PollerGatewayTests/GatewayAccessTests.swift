@@ -176,7 +176,7 @@ struct GatewayAccessTests {
                 #expect(again.events == ["src_1:s6"])
             }
             let page = GatewayCursor(secret: LiveBench.cursorSecret)
-            let entries = page.entries(of: cursor, partitions: 4, account: nil)
+            let entries = page.positions(of: cursor, partitions: 4, account: nil)
             #expect(entries?.count == 4)
             let text = page.text(after: entries ?? [], account: nil)
             let third = try await bench.stream("/v1/events/stream?since=\(text)")

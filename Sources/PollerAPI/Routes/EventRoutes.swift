@@ -97,21 +97,25 @@ struct EventRoutes {
         let partitions = backend.outbox.partitions
         switch start {
         case .cursor(let text):
-            let entries = backend.cursors.entries(of: text, partitions: partitions, account: nil)
-            guard let entries else {
+            let positions = backend.cursors.positions(
+                of: text,
+                partitions: partitions,
+                account: nil
+            )
+            guard let positions else {
                 throw Problem(
                     .invalidParameter,
                     "cursor is not one of ours: use next of the page before, unchanged.",
                     field: "cursor"
                 )
             }
-            return OutboxCursor(positions: entries.map { OutboxCursor.Position($0) ?? .start })
+            return OutboxCursor(positions: positions)
         case .oldest:
             return OutboxCursor(positions: Array(repeating: .start, count: partitions))
         case .now:
             let bounds = try await backend.outbox.bounds()
             return OutboxCursor(
-                positions: bounds.map { OutboxCursor.Position($0.newest) ?? .start }
+                positions: bounds.map { OutboxPosition($0.newest) ?? .start }
             )
         case .time(let ms): return try await cursor(at: ms)
         }
@@ -120,12 +124,12 @@ struct EventRoutes {
     /// Positions right before what was recorded at `ms`, never beyond the newest.
     private func cursor(at ms: UInt64) async throws -> OutboxCursor {
         // Redis numbers the entries of one ms from 0, so this is behind all of the ms before.
-        let before = OutboxCursor.Position(ms: ms - 1, n: UInt64(UInt32.max))
+        let before = OutboxPosition(ms: ms - 1, n: UInt64(UInt32.max))
         let bounds = try await backend.outbox.bounds()
         return OutboxCursor(
             positions: bounds.map { bounds in
-                let trimmed = OutboxCursor.Position(bounds.trimmed) ?? .start
-                let newest = OutboxCursor.Position(bounds.newest) ?? .start
+                let trimmed = OutboxPosition(bounds.trimmed) ?? .start
+                let newest = OutboxPosition(bounds.newest) ?? .start
                 return min(max(before, trimmed), newest)
             }
         )
@@ -203,10 +207,10 @@ struct OutboxReading: Sendable {
         var cursor = start
         var hasGap = false
         var hasMore = false
-        var found: [(position: OutboxCursor.Position, entry: OutboxEntry)] = []
+        var found: [(position: OutboxPosition, entry: OutboxEntry)] = []
         for (partition, bounds) in try await outbox.bounds().enumerated() {
-            let newest = OutboxCursor.Position(bounds.newest) ?? .start
-            let trimmed = OutboxCursor.Position(bounds.trimmed) ?? .start
+            let newest = OutboxPosition(bounds.newest) ?? .start
+            let trimmed = OutboxPosition(bounds.trimmed) ?? .start
             if cursor.positions[partition] > newest {
                 // The store lost its last writes, or is another one: begin again.
                 cursor.positions[partition] = .start
@@ -225,7 +229,7 @@ struct OutboxReading: Sendable {
             )
             hasMore = hasMore || entries.count == limit
             for entry in entries {
-                guard let position = OutboxCursor.Position(entry.id) else {
+                guard let position = OutboxPosition(entry.id) else {
                     throw StoreError.corrupt("an outbox entry has the id \(entry.id)")
                 }
                 found.append((position, entry))
@@ -278,8 +282,7 @@ struct OutboxPage: Sendable {
         var json = JSONObject()
         json.add("data", raw: JSONObject.array(events.map(\.json)))
         json.add("has_more", hasMore)
-        let entries = next.positions.map(\.description)
-        json.add("next", cursors.text(after: entries, account: nil))
+        json.add("next", cursors.text(after: next.positions, account: nil))
         json.add("gap", hasGap)
         return json.text
     }

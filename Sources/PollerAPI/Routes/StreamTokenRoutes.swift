@@ -1,5 +1,5 @@
 import Hummingbird
-package import Poller
+import Poller
 
 /// Short-lived tokens for the live gateway: a service with a key has them made and hands them to
 /// its customers' browsers, where a key must never be.
@@ -20,7 +20,7 @@ struct StreamTokenRoutes {
         usesStore: false
     )
 
-    let issuer: (any StreamTokenIssuing)?
+    let issuer: (any StreamTokenIssuer)?
     let reader: BodyReader
 
     var routes: [AnsweredRoute] {
@@ -38,7 +38,7 @@ struct StreamTokenRoutes {
         guard let issuer else {
             throw Problem(.notFound, "This server knows no live gateway to make tokens for.")
         }
-        let token = try await issuer.issue(wanted)
+        let token = try await issuer.issue(wanted.grant(), lifetime: wanted.ttl)
         var json = JSONObject()
         json.add("token", token.reveal)
         json.add("expires_at", token.expiresAt.description)
@@ -50,24 +50,18 @@ struct StreamTokenRoutes {
 ///
 /// *Shape*: `{"account":"default","sources":["src_…"],"types":["source.*"],"view":"public",
 /// "ttl":"10m"}`, each optional; what is absent does not narrow the token.
-package struct StreamTokenRequest: Hashable, Sendable {
-    /// The longest a token may live: it is handed to browsers, and cannot be revoked.
-    package static let ttlMax = Duration.seconds(3600)
+struct StreamTokenRequest: Hashable, Sendable {
     /// As long as customers stay on a page; who stays longer asks for another.
-    package static let ttlStandard = Duration.seconds(600)
+    private static let ttlStandard = Duration.seconds(600)
 
     private static let fields = ["account", "sources", "types", "view", "ttl"]
 
-    /// Whose events.
-    package let account: AccountID
-    /// Of these sources only; nil for all of the account.
-    package let sources: [String]?
-    /// Of these types only, such as `source.*`; nil for all.
-    package let types: [String]?
-    /// Whether events are shown as they were recorded, rather than what a customer may see.
-    package let isFull: Bool
+    private let account: AccountID
+    private let sources: [String]?
+    private let types: [String]?
+    private let view: EventView
     /// How long it lives.
-    package let ttl: Duration
+    let ttl: Duration
 
     /// Checks a request.
     ///
@@ -86,41 +80,20 @@ package struct StreamTokenRequest: Hashable, Sendable {
         // An empty list would be a token for nothing: whoever sends one means something else.
         sources = body.isGiven("sources") ? try body.strings("sources") : nil
         types = body.isGiven("types") ? try body.strings("types") : nil
-        let view = try body.string("view") ?? "public"
-        guard ["public", "full"].contains(view) else {
+        guard let view = EventView(rawValue: try body.string("view") ?? "public") else {
             throw Problem(.invalidValue, "view must be public or full.", field: "view")
         }
-        isFull = view == "full"
+        self.view = view
         ttl = try body.duration("ttl") ?? Self.ttlStandard
-        guard (.seconds(1)...Self.ttlMax).contains(ttl) else {
+        guard (.seconds(1)...StreamGrant.lifetimeMax).contains(ttl) else {
             throw Problem(.invalidValue, "ttl must be 1s to 1h.", field: "ttl")
         }
     }
-}
 
-/// Makes the short-lived tokens that browsers listen with.
-///
-/// The live gateway's own, when a node has one: whoever may use the API hands a token on, and the
-/// gateway believes it without asking anybody.
-package protocol StreamTokenIssuing: Sendable {
-    /// Makes a token for what is asked.
+    /// What the token lets its holder hear.
     ///
     /// Errors: ``InvalidInput`` for sources and types that are too many or malformed.
-    func issue(_ request: StreamTokenRequest) async throws -> IssuedStreamToken
-}
-
-/// A token and its end.
-package struct IssuedStreamToken: Hashable, Sendable, CustomStringConvertible {
-    /// The token itself; for the answer alone.
-    package let reveal: String
-    /// When it ends.
-    package let expiresAt: Timestamp
-
-    /// Wraps a token.
-    package init(reveal: String, expiresAt: Timestamp) {
-        self.reveal = reveal
-        self.expiresAt = expiresAt
+    func grant() throws(InvalidInput) -> StreamGrant {
+        try StreamGrant(account: account, sources: sources, types: types, view: view)
     }
-
-    package var description: String { "(redacted, until \(expiresAt))" }
 }

@@ -8,39 +8,9 @@ import Poller
 /// names no source and grants nothing, so it needs no signature; a made-up one reads a page from
 /// somewhere else.
 struct OutboxCursor: Hashable {
-    var positions: [Position]
+    var positions: [OutboxPosition]
 
-    /// An entry's id in numbers, so that 9 comes before 10.
-    struct Position: Hashable, Comparable, CustomStringConvertible {
-        static let start = Position(ms: 0, n: 0)
-
-        let ms: UInt64
-        let n: UInt64
-
-        init(ms: UInt64, n: UInt64) {
-            self.ms = ms
-            self.n = n
-        }
-
-        /// Reads `<ms>-<n>`.
-        init?(_ text: some StringProtocol) {
-            let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-            guard parts.count == 2, parts.allSatisfy({ $0.utf8.allSatisfy(Self.isDigit) }),
-                let ms = UInt64(parts[0]), let n = UInt64(parts[1])
-            else { return nil }
-            self.init(ms: ms, n: n)
-        }
-
-        var description: String { "\(ms)-\(n)" }
-
-        static func < (lhs: Position, rhs: Position) -> Bool {
-            (lhs.ms, lhs.n) < (rhs.ms, rhs.n)
-        }
-
-        private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
-    }
-
-    init(positions: [Position]) {
+    init(positions: [OutboxPosition]) {
         self.positions = positions
     }
 
@@ -51,12 +21,23 @@ struct OutboxCursor: Hashable {
             let plain = String(validating: bytes, as: UTF8.self), plain.hasPrefix("1:")
         else { return nil }
         let parts = plain.dropFirst(2).split(separator: ",", omittingEmptySubsequences: false)
-        positions = parts.compactMap { Position($0) }
+        positions = parts.compactMap { OutboxPosition($0) }
         guard positions.count == partitions, parts.count == partitions else { return nil }
     }
 
     /// The cursor on the wire.
     var text: String {
         Base64URL.encode("1:\(positions.map(\.description).joined(separator: ","))".utf8)
+    }
+}
+
+/// Cursors without a signature, for an API without a gateway beside it.
+struct PlainCursors: EventCursors {
+    func text(after positions: [OutboxPosition], account: AccountID?) -> String {
+        OutboxCursor(positions: positions).text
+    }
+
+    func positions(of text: String, partitions: Int, account: AccountID?) -> [OutboxPosition]? {
+        OutboxCursor(text, partitions: partitions)?.positions
     }
 }

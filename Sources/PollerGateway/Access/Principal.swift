@@ -15,14 +15,6 @@ package struct Principal: Hashable, Sendable {
         case clientSecret
     }
 
-    /// How much of an event is shown.
-    package enum View: String, Hashable, Sendable {
-        /// The event as it was recorded.
-        case full
-        /// What the customer of a source may know; see ``PublicView``.
-        case restricted = "public"
-    }
-
     /// The name of the key or the token, for logs and counting; never the secret.
     package let name: String
     /// The only account whose events they may see; nil for all.
@@ -33,8 +25,8 @@ package struct Principal: Hashable, Sendable {
     package let sources: Set<SourceID>?
     /// The only event types they may see, or prefixes ending in `.*`; nil for all.
     package let types: [String]?
-    /// How much of an event they are shown.
-    package let view: View
+    /// How much of an event they are shown: ``PublicView`` says what `restricted` is.
+    package let view: EventView
     /// How long the credentials are still good for; nil for ever.
     package let validFor: Duration?
     /// What their cursors are good for: the same for credentials that see the same.
@@ -47,7 +39,7 @@ package struct Principal: Hashable, Sendable {
         credential: Credential = .key,
         sources: Set<SourceID>? = nil,
         types: [String]? = nil,
-        view: View = .full,
+        view: EventView = .full,
         validFor: Duration? = nil
     ) {
         self.name = name

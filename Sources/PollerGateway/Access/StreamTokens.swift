@@ -69,7 +69,7 @@ package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
         guard claims.iss == Self.issuer, claims.aud == Self.audience,
             claims.nbf * 1000 <= now, now < claims.exp * 1000,
             claims.exp - claims.iat <= StreamGrant.lifetimeMax.ms / 1000,
-            let view = Principal.View(rawValue: claims.view),
+            let view = EventView(rawValue: claims.view),
             let account = try? AccountID(claims.acct),
             let grant = try? StreamGrant(
                 account: account,
@@ -119,90 +119,8 @@ package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
     }
 }
 
-/// A token for the live gateway: whoever has it may listen until it expires.
-package struct StreamToken: Hashable, Sendable, CustomStringConvertible {
-    /// The token itself; for the answer to whoever asked for it alone.
-    package let reveal: String
-    /// When it ends.
-    package let expiresAt: Timestamp
-
-    package var description: String { "(redacted, until \(expiresAt))" }
-}
-
-/// Makes short-lived tokens for holders of API keys: `POST /v1/stream_tokens`.
-package protocol StreamTokenIssuer: Sendable {
-    /// Makes a token that lives for `lifetime`.
-    ///
-    /// Errors: ``InvalidInput`` for `lifetime` outside 1 s … ``StreamGrant/lifetimeMax``.
-    func issue(_ grant: StreamGrant, lifetime: Duration) async throws -> StreamToken
-}
-
 /// Knows what a short-lived token lets its holder hear.
 package protocol StreamTokenVerifier: Sendable {
     /// Who holds this; nil for a text that is no token of ours, or one that is not good now.
     func principal(streamToken text: String) async -> Principal?
-}
-
-/// What a short-lived token lets its holder hear.
-package struct StreamGrant: Hashable, Sendable {
-    /// The longest a token may live: it is handed to browsers, and cannot be revoked.
-    package static let lifetimeMax = Duration.seconds(3600)
-    /// Sources a token may name: with their ids the token still fits a header line.
-    package static let sourcesMax = 20
-    /// Event types a token may name, for the same reason.
-    package static let typesMax = 20
-
-    /// Whose events.
-    package let account: AccountID
-    /// Of these sources only; nil for all of the account.
-    package let sources: Set<SourceID>?
-    /// Of these types only, such as `source.chargeable` or `source.*`; nil for all.
-    package let types: [String]?
-    /// `restricted` for a token that goes to a customer's browser.
-    package let view: Principal.View
-
-    /// Describes what may be heard.
-    ///
-    /// Errors: ``InvalidInput`` for `sources` and `types` that are empty, too many or malformed.
-    package init(
-        account: AccountID = .main,
-        sources: [String]? = nil,
-        types: [String]? = nil,
-        view: Principal.View = .restricted
-    ) throws(InvalidInput) {
-        self.account = account
-        self.types = types
-        self.view = view
-        if let sources {
-            guard (1...Self.sourcesMax).contains(sources.count) else {
-                throw InvalidInput(
-                    field: "sources",
-                    message: "must name 1 to \(Self.sourcesMax) sources; leave it out for all"
-                )
-            }
-            var named: Set<SourceID> = []
-            for source in sources { named.insert(try SourceID(source)) }
-            self.sources = named
-        } else {
-            self.sources = nil
-        }
-        guard let types else { return }
-        guard (1...Self.typesMax).contains(types.count), types.allSatisfy(Self.isPattern) else {
-            throw InvalidInput(
-                field: "types",
-                message: "must name 1 to \(Self.typesMax) types such as source.chargeable or "
-                    + "source.*; leave it out for all"
-            )
-        }
-    }
-
-    /// Lower-case letters, digits, `_`, `-` and `.`, perhaps with a star at the end.
-    private static func isPattern(_ type: String) -> Bool {
-        let name = type.hasSuffix(".*") ? type.dropLast(2) : type[...]
-        return (1...128).contains(name.utf8.count)
-            && name.utf8.allSatisfy { byte in
-                (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte)
-                    || [UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: ".")].contains(byte)
-            }
-    }
 }

@@ -17,7 +17,7 @@ enum EventStreamMessage {
     /// is not the end of the stream.
     static func text(
         _ message: LiveMessage,
-        _ view: Principal.View,
+        _ view: EventView,
         endsWhenSettled: Bool
     ) -> String? {
         switch message {

@@ -9,7 +9,7 @@ package import Poller
 /// plus 1 and the watch's 12 characters (0 alone for none), numbers as varints, and 16 bytes of
 /// HMAC-SHA256 over that and the account and scope it is good for. About 130 characters for 16
 /// partitions. A client cannot make one, read meaning into one, or use one made for others.
-package struct GatewayCursor: Sendable {
+package struct GatewayCursor: EventCursors {
     /// Longer texts are not looked at: 256 partitions fit.
     private static let textMax = 8192
     /// 128 bits: nobody forges one, and every event carries it.
@@ -33,23 +33,18 @@ package struct GatewayCursor: Sendable {
         )
     }
 
-    /// The cursor of a reader of the API who has everything up to these entries of the outbox.
-    ///
-    /// `account` is the only account the reader may see; nil for all.
-    package func text(after entries: [String], account: AccountID?) -> String {
-        let positions = entries.map { OutboxPosition($0) ?? .start }
-        let reader = Principal(name: "", account: account)
-        return encode(LiveCursor(positions: positions), for: reader)
+    /// The cursor of a reader of the API: one that may see a whole account, or all.
+    package func text(after positions: [OutboxPosition], account: AccountID?) -> String {
+        encode(LiveCursor(positions: positions), for: Principal(name: "", account: account))
     }
 
-    /// The entries a reader of the API has, in the order of partitions; nil for any other text.
-    package func entries(
+    package func positions(
         of text: String,
         partitions: Int,
         account: AccountID?
-    ) -> [String]? {
+    ) -> [OutboxPosition]? {
         let reader = Principal(name: "", account: account)
-        return decode(text, partitions: partitions, for: reader)?.positions.map(\.description)
+        return decode(text, partitions: partitions, for: reader)?.positions
     }
 
     /// The cursor of a client that has been told so far.
@@ -156,35 +151,5 @@ struct LiveCursor: Hashable, Sendable {
     init(positions: [OutboxPosition], mark: Mark? = nil) {
         self.positions = positions
         self.mark = mark
-    }
-}
-
-/// A place in one partition of the outbox: `<ms>-<n>`, as Redis streams number their entries.
-struct OutboxPosition: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// Before every entry.
-    static let start = OutboxPosition(ms: 0, n: 0)
-
-    let ms: UInt64
-    let n: UInt64
-
-    /// The place with these numbers.
-    init(ms: UInt64, n: UInt64) {
-        self.ms = ms
-        self.n = n
-    }
-
-    /// Reads an entry's id; nil when the text is none.
-    init?(_ text: String) {
-        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 2, let ms = UInt64(parts[0]), let n = UInt64(parts[1]) else {
-            return nil
-        }
-        self.init(ms: ms, n: n)
-    }
-
-    var description: String { "\(ms)-\(n)" }
-
-    static func < (lhs: OutboxPosition, rhs: OutboxPosition) -> Bool {
-        (lhs.ms, lhs.n) < (rhs.ms, rhs.n)
     }
 }

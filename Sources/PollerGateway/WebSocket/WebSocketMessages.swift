@@ -108,7 +108,7 @@ enum ServerMessage {
     }
 
     /// The members that tell the state of a source; `object` is the upstream's, or null.
-    static func state(of snapshot: WatchSnapshot, _ view: Principal.View) -> String {
+    static func state(of snapshot: WatchSnapshot, _ view: EventView) -> String {
         let watch = snapshot.watch
         let status = watch.state.status.map { RawJSON.literal($0.description) } ?? "null"
         let object = snapshot.lastEvent?.object ?? "null"
@@ -153,7 +153,7 @@ enum ServerMessage {
 
 extension Event {
     /// The event as somebody may see it.
-    func json(for view: Principal.View) -> String {
+    func json(for view: EventView) -> String {
         view == .full ? json : PublicView.json(of: self)
     }
 }

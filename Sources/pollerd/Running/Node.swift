@@ -209,9 +209,7 @@ struct Node: Sendable {
             checks: ClusterChecks.all(cluster, accounts: accounts, settings: settings),
             cursors: GatewayCursor(secret: secret),
             webhooks: webhooks(),
-            streamTokens: LiveTokens(
-                tokens: await StreamTokens(secret: secret, wallClock: WallClock.now)
-            ),
+            streamTokens: await StreamTokens(secret: secret, wallClock: WallClock.now),
             mail: try await mailPreferences(),
             locator: HTTPSources(settings.sections.upstreams),
             branding: branding

@@ -139,7 +139,7 @@ struct EventRoutesTests {
                 idle: .zero,
                 limit: 10
             )
-            let last = try #require(entries.last.flatMap { OutboxCursor.Position($0.id) })
+            let last = try #require(entries.last.flatMap { OutboxPosition($0.id) })
             let time = Timestamp(ms: Int64(last.ms))
             let found = types(try await api.get("/v1/events?from=\(time)"))
             #expect(found.last == "source.chargeable")

@@ -84,6 +84,6 @@ struct JSONReaderTests {
         ] {
             #expect(OutboxCursor(Base64URL.encode(plain.utf8), partitions: 1) == nil)
         }
-        #expect(OutboxCursor.Position(ms: 9, n: 0) < OutboxCursor.Position(ms: 10, n: 0))
+        #expect(OutboxPosition(ms: 9, n: 0) < OutboxPosition(ms: 10, n: 0))
     }
 }

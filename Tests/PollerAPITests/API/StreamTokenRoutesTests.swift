@@ -9,15 +9,15 @@ import Testing
 @Suite("Stream tokens over HTTP")
 struct StreamTokenRoutesTests {
     /// An issuer that remembers what was asked, and refuses a source named `src_bad`.
-    private final class Recorder: StreamTokenIssuing {
-        let requests = Mutex<[StreamTokenRequest]>([])
+    private final class Recorder: StreamTokenIssuer {
+        let requests = Mutex<[(grant: StreamGrant, ttl: Duration)]>([])
 
-        func issue(_ request: StreamTokenRequest) async throws -> IssuedStreamToken {
-            requests.withLock { $0.append(request) }
-            if request.sources?.contains("src_bad") == true {
+        func issue(_ grant: StreamGrant, lifetime: Duration) async throws -> Poller.StreamToken {
+            requests.withLock { $0.append((grant, lifetime)) }
+            if grant.sources?.contains(SourceID(unchecked: "src_bad")) == true {
                 throw InvalidInput(field: "sources", message: "must be good")
             }
-            return IssuedStreamToken(reveal: "a.b.c", expiresAt: Timestamp(ms: 1_795_165_200_000))
+            return Poller.StreamToken(reveal: "a.b.c", expiresAt: Timestamp(ms: 1_795_165_200_000))
         }
     }
 
@@ -35,13 +35,15 @@ struct StreamTokenRoutesTests {
             #expect(answer["expires_at"] == "2026-11-20T09:00:00.000Z")
             #expect(answer.headers.first(name: "Cache-Control") == "no-store")
             let asked = try #require(recorder.requests.withLock(\.self).first)
-            #expect(asked.account.description == "acct_1" && asked.sources == ["src_1"])
-            #expect(asked.types == ["source.*"] && asked.isFull && asked.ttl == .seconds(90))
+            #expect(asked.grant.account.description == "acct_1" && asked.ttl == .seconds(90))
+            #expect(asked.grant.sources?.map(\.description) == ["src_1"])
+            #expect(asked.grant.types == ["source.*"] && asked.grant.view == .full)
             let token = try await api.client().streamToken(sources: ["src_2"], ttl: .seconds(5))
             #expect(token.reveal == "a.b.c" && !"\(token)".contains("a.b.c"))
             let second = try #require(recorder.requests.withLock(\.self).last)
-            #expect(second.sources == ["src_2"] && second.types == nil && !second.isFull)
-            #expect(second.ttl == .seconds(5) && second.account == .main)
+            #expect(second.grant.sources?.map(\.description) == ["src_2"])
+            #expect(second.grant.types == nil && second.grant.view == .restricted)
+            #expect(second.ttl == .seconds(5) && second.grant.account == .main)
         }
     }
 

@@ -8,9 +8,6 @@ import Testing
 
 @testable import PollerAPI
 
-// As in pollerd: a reader's place is the same text on every transport.
-extension GatewayCursor: EventCursors {}
-
 extension LiveAPI {
     /// Where a client finds the two servers of a test.
     typealias Servers = (api: LiveAPI, gateway: Loopback)

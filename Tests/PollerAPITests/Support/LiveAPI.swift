@@ -25,7 +25,7 @@ struct LiveAPI: HTTPServer {
         addresses: PerAddressLimit = .half,
         checks: [any HealthCheck] = [],
         webhooks: (any WebhookIntake)? = nil,
-        streamTokens: (any StreamTokenIssuing)? = nil,
+        streamTokens: (any StreamTokenIssuer)? = nil,
         locator: (any SourceLocator)? = nil,
         mail: MailPreferences? = nil,
         channels: [any DeliveryChannel] = [],
