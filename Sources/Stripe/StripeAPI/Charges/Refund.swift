@@ -42,3 +42,62 @@ public struct Refund: StripeObject {
         allResponseFields = try JSONValue(from: decoder)
     }
 }
+
+/// The state of a refund.
+public struct RefundStatus: OpenValue {
+    /// On its way.
+    public static let pending = Self(rawValue: "pending")
+
+    /// The customer must say where it should go.
+    public static let requiresAction = Self(rawValue: "requires_action")
+
+    /// Sent.
+    public static let succeeded = Self(rawValue: "succeeded")
+
+    /// It came back; the money is yours again.
+    public static let failed = Self(rawValue: "failed")
+
+    /// Given up.
+    public static let canceled = Self(rawValue: "canceled")
+
+    /// The words known when this library was written.
+    public static let known: Set<String> = [
+        "pending", "requires_action", "succeeded", "failed", "canceled",
+    ]
+
+    /// The word, folded to lower case when known.
+    public let rawValue: String
+
+    /// Wraps a word; see ``OpenValue``.
+    public init(rawValue: String) {
+        self.rawValue = Self.folded(rawValue)
+    }
+}
+
+/// Why a charge is refunded.
+public struct RefundReason: OpenValue {
+    /// It was charged twice.
+    public static let duplicate = Self(rawValue: "duplicate")
+
+    /// The card's owner did not buy.
+    public static let fraudulent = Self(rawValue: "fraudulent")
+
+    /// The customer asked for it.
+    public static let requestedByCustomer = Self(rawValue: "requested_by_customer")
+
+    /// It was never captured; Stripe's own word.
+    public static let expiredUncapturedCharge = Self(rawValue: "expired_uncaptured_charge")
+
+    /// The words known when this library was written.
+    public static let known: Set<String> = [
+        "duplicate", "fraudulent", "requested_by_customer", "expired_uncaptured_charge",
+    ]
+
+    /// The word, folded to lower case when known.
+    public let rawValue: String
+
+    /// Wraps a word; see ``OpenValue``.
+    public init(rawValue: String) {
+        self.rawValue = Self.folded(rawValue)
+    }
+}

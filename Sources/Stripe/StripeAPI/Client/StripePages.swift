@@ -77,3 +77,64 @@ public struct StripePages<Element: StripeObject>: AsyncSequence, Sendable {
         }
     }
 }
+
+/// One page of a list, newest first.
+///
+/// *Shape*: `{"object": "list", "data": […], "has_more": true, "url": "/v1/events"}`.
+/// *Source*: <https://docs.stripe.com/api/pagination>.
+public struct StripeList<Element: Codable & Sendable>: Codable, Sendable {
+    /// The page.
+    public let data: [Element]
+    /// Whether more follow in the direction asked for.
+    public let hasMore: Bool
+    /// The list's path.
+    public let url: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case data, url
+        case hasMore = "has_more"
+    }
+}
+
+/// Where a page of a list begins.
+///
+/// *Source*: <https://docs.stripe.com/api/pagination>.
+public enum PageCursor: Hashable, Sendable {
+    /// The objects older than this one, newest first.
+    case startingAfter(String)
+    /// The objects newer than this one; pages taken in turn run from old to new.
+    case endingBefore(String)
+
+    /// The query parameter.
+    var parameter: (String, String) {
+        switch self {
+        case .startingAfter(let id): ("starting_after", id)
+        case .endingBefore(let id): ("ending_before", id)
+        }
+    }
+}
+
+/// A span of creation times, in seconds since 1970; `created[gte]=…` and so on.
+public struct TimeBounds: Hashable, Sendable {
+    /// Later than this.
+    public var after: Int?
+    /// At this time or later.
+    public var from: Int?
+    /// Earlier than this.
+    public var before: Int?
+    /// At this time or earlier.
+    public var through: Int?
+
+    /// Creates bounds; those that are nil do not bound.
+    public init(after: Int? = nil, from: Int? = nil, before: Int? = nil, through: Int? = nil) {
+        self.after = after
+        self.from = from
+        self.before = before
+        self.through = through
+    }
+
+    var parameters: [(String, String)] {
+        [("gt", after), ("gte", from), ("lt", before), ("lte", through)]
+            .compactMap { name, time in time.map { ("created[\(name)]", String($0)) } }
+    }
+}

@@ -1,3 +1,16 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
 /// Why a request ended without a response.
 public struct TransportFailure: Sendable, Hashable, CustomStringConvertible {
     /// What a caller distinguishes.
@@ -28,4 +41,59 @@ public struct TransportFailure: Sendable, Hashable, CustomStringConvertible {
 
     /// Kind and detail.
     public var description: String { "\(kind.rawValue): \(detail)" }
+}
+
+extension TransportFailure {
+    /// Sorts an error of the HTTP client; anything unknown counts as a failed connection.
+    init(_ error: any Error) {
+        switch error {
+        case is CancellationError:
+            self.init(kind: .cancelled, detail: "the task was cancelled")
+        case let error as HTTPClientError:
+            self.init(kind: Self.kind(of: error), detail: error.shortDescription)
+        case HTTPParserError.invalidEOFState:
+            self.init(kind: .reset, detail: "connection closed in the middle of the response")
+        case is HTTPParserError:
+            self.init(kind: .notHTTP, detail: "the peer's answer is not HTTP")
+        case let error as IOError:
+            self.init(kind: Self.kind(ofErrno: error.errnoCode), detail: Self.words(error))
+        case ChannelError.connectTimeout:
+            self.init(kind: .timeout, detail: "connecting took too long")
+        case is ChannelError:
+            self.init(kind: .reset, detail: "\(error)")
+        case let error as NIOConnectionError:
+            let cause = error.connectionErrors.lazy.compactMap { $0.error as? IOError }.first
+            let why = cause.map { ": \(Self.words($0))" } ?? ""
+            self.init(
+                kind: .connection,
+                detail: "cannot connect to \(error.host):\(error.port)\(why)"
+            )
+        default:
+            self.init(kind: .connection, detail: "\(type(of: error))")
+        }
+    }
+
+    private static func kind(of error: HTTPClientError) -> Kind {
+        switch error {
+        case .deadlineExceeded, .readTimeout, .writeTimeout, .connectTimeout, .tlsHandshakeTimeout,
+            .getConnectionFromPoolTimeout, .httpProxyHandshakeTimeout, .socksHandshakeTimeout:
+            .timeout
+        case .cancelled, .requestStreamCancelled: .cancelled
+        case .remoteConnectionClosed, .uncleanShutdown: .reset
+        default: .connection
+        }
+    }
+
+    /// What the system calls it, as NIO's own words tell a refusal as a reset.
+    private static func words(_ error: IOError) -> String {
+        unsafe String(cString: strerror(error.errnoCode))
+    }
+
+    private static func kind(ofErrno code: CInt) -> Kind {
+        switch code {
+        case ECONNRESET, EPIPE, ECONNABORTED: .reset
+        case ETIMEDOUT: .timeout
+        default: .connection
+        }
+    }
 }

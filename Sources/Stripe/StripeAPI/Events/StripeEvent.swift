@@ -86,3 +86,117 @@ public struct StripeEvent: StripeObject {
     /// The id of the object the event is about.
     public var objectID: String? { data.object["id"]?.string }
 }
+
+/// The event types that concern payments, for a sweep or an endpoint.
+///
+/// *Limits*: `GET /v1/events` takes at most 20 names. *Source*: <https://docs.stripe.com/api/events/types>.
+public enum EventTypes {
+    /// How many names one list may ask for.
+    public static let listMax = 20
+
+    /// What happens to Sources; consumption shows in ``charges`` alone.
+    public static let sources = [
+        "source.chargeable", "source.failed", "source.canceled",
+        "source.refund_attributes_required", "source.mandate_notification",
+        "source.transaction.created", "source.transaction.updated",
+    ]
+
+    /// What happens to PaymentIntents; there is none for `requires_confirmation`.
+    public static let paymentIntents = [
+        "payment_intent.created", "payment_intent.requires_action", "payment_intent.processing",
+        "payment_intent.amount_capturable_updated", "payment_intent.partially_funded",
+        "payment_intent.succeeded", "payment_intent.payment_failed", "payment_intent.canceled",
+    ]
+
+    /// What happens to SetupIntents.
+    public static let setupIntents = [
+        "setup_intent.created", "setup_intent.requires_action", "setup_intent.succeeded",
+        "setup_intent.setup_failed", "setup_intent.canceled",
+    ]
+
+    /// What happens to Charges, disputes aside.
+    public static let charges = [
+        "charge.pending", "charge.succeeded", "charge.failed", "charge.captured",
+        "charge.expired", "charge.refunded", "charge.updated", "charge.refund.updated",
+    ]
+}
+
+/// Which events to list.
+///
+/// *Source*: <https://docs.stripe.com/api/events/list>.
+public struct EventQuery: Hashable, Sendable {
+    /// The types, at most 20; all when empty.
+    public var types: [String]
+    /// When they were made.
+    public var created: TimeBounds
+    /// Whether all endpoints have acknowledged them.
+    ///
+    /// False: those that some endpoint has not. True: those that all have. Nil: either.
+    public var deliverySuccess: Bool?
+
+    /// Creates a query; without parameters it finds all events.
+    public init(
+        types: [String] = [],
+        created: TimeBounds = TimeBounds(),
+        deliverySuccess: Bool? = nil
+    ) {
+        self.types = types
+        self.created = created
+        self.deliverySuccess = deliverySuccess
+    }
+
+    var parameters: [(String, String)] {
+        var parameters = types.map { ("types[]", $0) } + created.parameters
+        if let deliverySuccess {
+            parameters.append(("delivery_success", deliverySuccess ? "true" : "false"))
+        }
+        return parameters
+    }
+}
+
+/// The account's events of the last 30 days; see <https://docs.stripe.com/api/events>.
+extension StripeClient {
+    /// Reads one page of events, newest first.
+    ///
+    /// - Parameters:
+    ///   - query: Which events.
+    ///   - cursor: Where the page begins; the newest when nil.
+    ///   - limit: 1 to 100.
+    /// - Returns: The page.
+    /// - Throws: Any ``StripeError``; ``StripeError/invalidRequest(_:)`` for more than 20 types.
+    public func listEvents(
+        _ query: EventQuery = EventQuery(),
+        cursor: PageCursor? = nil,
+        limit: Int = 100
+    ) async throws(StripeError) -> StripeList<StripeEvent> {
+        guard query.types.count <= EventTypes.listMax else {
+            throw .invalidRequest(
+                "events are listed by at most \(EventTypes.listMax) types, "
+                    + "not \(query.types.count): leave types empty and filter, or ask in turn"
+            )
+        }
+        return try await list("/v1/events", query.parameters, cursor, limit)
+    }
+
+    /// All events of a query, page after page.
+    ///
+    /// To recover after a downtime begin with `.endingBefore` the last event seen and
+    /// ``EventQuery/deliverySuccess`` false: events then come from old to new.
+    /// *Source*: <https://docs.stripe.com/webhooks/process-undelivered-events>.
+    public func events(
+        _ query: EventQuery = EventQuery(),
+        cursor: PageCursor? = nil
+    ) -> StripePages<StripeEvent> {
+        StripePages(from: cursor) { cursor throws(StripeError) in
+            try await listEvents(query, cursor: cursor)
+        }
+    }
+
+    /// Reads an event.
+    public func retrieveEvent(
+        _ id: String,
+        timeout: Duration? = nil
+    ) async throws(StripeError) -> StripeEvent {
+        try await retrieve("/v1/events", id, nil, timeout)
+    }
+}

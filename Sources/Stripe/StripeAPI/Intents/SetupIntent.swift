@@ -66,3 +66,113 @@ public struct SetupIntent: StripeObject {
         allResponseFields = try JSONValue(from: decoder)
     }
 }
+
+/// The state of a SetupIntent; only `succeeded` and `canceled` are final.
+public struct SetupIntentStatus: OpenValue {
+    /// New, or the last try failed; tell by `last_setup_error`.
+    public static let requiresPaymentMethod = Self(rawValue: "requires_payment_method")
+
+    /// A method is set; confirm it.
+    public static let requiresConfirmation = Self(rawValue: "requires_confirmation")
+
+    /// The customer must act; see `next_action`.
+    public static let requiresAction = Self(rawValue: "requires_action")
+
+    /// An asynchronous method is at work.
+    public static let processing = Self(rawValue: "processing")
+
+    /// The method may be charged later; final.
+    public static let succeeded = Self(rawValue: "succeeded")
+
+    /// Given up; final.
+    public static let canceled = Self(rawValue: "canceled")
+
+    /// The words known when this library was written.
+    public static let known: Set<String> = [
+        "requires_payment_method", "requires_confirmation", "requires_action", "processing",
+        "succeeded", "canceled",
+    ]
+
+    /// The word, folded to lower case when known.
+    public let rawValue: String
+
+    /// Wraps a word; see ``OpenValue``.
+    public init(rawValue: String) {
+        self.rawValue = Self.folded(rawValue)
+    }
+}
+
+extension SetupIntentStatus {
+    /// Whether the status cannot change any more.
+    public var isFinal: Bool { self == .succeeded || self == .canceled }
+}
+
+/// What a SetupIntent is to be, for its creation, its changes and its confirmation.
+///
+/// Only fields with a value are sent. *Source*: <https://docs.stripe.com/api/setup_intents/create>.
+public struct SetupIntentParams: Hashable, Sendable {
+    /// The methods allowed, as `sepa_debit`; the Dashboard's choice when empty.
+    public var paymentMethodTypes: [String]
+    /// `pm_…`, or the id of a saved card Source.
+    public var paymentMethod: String?
+    /// `payment_method_data`: a method described in place.
+    public var paymentMethodData: JSONValue?
+    /// Whose it is, `cus_…`.
+    public var customer: String?
+    /// Whether a creation confirms at once.
+    public var confirm: Bool?
+    /// `on_session` or `off_session`: how it will be charged.
+    public var usage: String?
+    /// Where the customer comes back to; with a confirmation alone.
+    public var returnURL: String?
+    /// Required with a publishable key; with a confirmation alone.
+    public var clientSecret: ClientSecret?
+    /// The API's `description`: for people.
+    public var note: String?
+    /// Free key-value pairs.
+    public var metadata: [String: String]
+    /// Any other parameter; laid over the fields above.
+    public var additionalAPIParameters: [String: JSONValue]
+
+    /// Describes an intent.
+    public init(
+        paymentMethodTypes: [String] = [],
+        paymentMethod: String? = nil,
+        paymentMethodData: JSONValue? = nil,
+        customer: String? = nil,
+        confirm: Bool? = nil,
+        usage: String? = nil,
+        returnURL: String? = nil,
+        clientSecret: ClientSecret? = nil,
+        note: String? = nil,
+        metadata: [String: String] = [:],
+        additionalAPIParameters: [String: JSONValue] = [:]
+    ) {
+        self.paymentMethodTypes = paymentMethodTypes
+        self.paymentMethod = paymentMethod
+        self.paymentMethodData = paymentMethodData
+        self.customer = customer
+        self.confirm = confirm
+        self.usage = usage
+        self.returnURL = returnURL
+        self.clientSecret = clientSecret
+        self.note = note
+        self.metadata = metadata
+        self.additionalAPIParameters = additionalAPIParameters
+    }
+
+    /// The form's fields.
+    public var form: [(String, String)] {
+        let fields = JSONValue.fields([
+            "payment_method_types": .list(paymentMethodTypes),
+            "payment_method": .optional(paymentMethod), "payment_method_data": paymentMethodData,
+            "customer": .optional(customer), "confirm": .optional(confirm),
+            "usage": .optional(usage), "return_url": .optional(returnURL),
+            "client_secret": .optional(clientSecret?.rawValue), "description": .optional(note),
+            "metadata": .texts(metadata),
+        ])
+        return FormFields.pairs(of: fields.merging(.object(additionalAPIParameters)))
+    }
+}
+
+extension SetupIntentParams: RedactedValue {}

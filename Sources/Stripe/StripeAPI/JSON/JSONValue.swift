@@ -73,3 +73,128 @@ extension JSONValue: CustomStringConvertible, CustomDebugStringConvertible, Cust
     /// Shows the shape instead of the values.
     public var customMirror: Mirror { Mirror(self, children: ["shape": description]) }
 }
+
+// So that parameters read as the JSON they become: `["bank": "ing", "items": [1, 2]]`.
+
+extension JSONValue: ExpressibleByStringLiteral {
+    /// A text.
+    public init(stringLiteral value: String) {
+        self = .string(value)
+    }
+}
+
+extension JSONValue: ExpressibleByIntegerLiteral {
+    /// A whole number.
+    public init(integerLiteral value: Int64) {
+        self = .integer(value)
+    }
+}
+
+extension JSONValue: ExpressibleByBooleanLiteral {
+    /// `true` or `false`.
+    public init(booleanLiteral value: Bool) {
+        self = .bool(value)
+    }
+}
+
+extension JSONValue: ExpressibleByArrayLiteral {
+    /// A list.
+    public init(arrayLiteral elements: JSONValue...) {
+        self = .array(elements)
+    }
+}
+
+extension JSONValue: ExpressibleByDictionaryLiteral {
+    /// An object; of a name given twice the last value counts.
+    public init(dictionaryLiteral elements: (String, JSONValue)...) {
+        self = .object(Dictionary(elements) { _, last in last })
+    }
+}
+
+extension JSONValue {
+    /// The member of an object; nil for everything else.
+    public subscript(_ key: String) -> JSONValue? {
+        guard case .object(let members) = self else { return nil }
+        return members[key]
+    }
+
+    /// The text, if it is one.
+    public var string: String? {
+        guard case .string(let text) = self else { return nil }
+        return text
+    }
+
+    /// The whole number, if it is one.
+    public var integer: Int? {
+        guard case .integer(let number) = self else { return nil }
+        return Int(number)
+    }
+
+    /// The flag, if it is one.
+    public var bool: Bool? {
+        guard case .bool(let flag) = self else { return nil }
+        return flag
+    }
+
+    /// The items, if it is a list.
+    public var array: [JSONValue]? {
+        guard case .array(let items) = self else { return nil }
+        return items
+    }
+
+    /// The members, if it is an object.
+    public var object: [String: JSONValue]? {
+        guard case .object(let members) = self else { return nil }
+        return members
+    }
+
+    /// This value with another laid over it: objects are merged member by member, anything else is replaced.
+    func merging(_ other: JSONValue) -> JSONValue {
+        guard case .object(let mine) = self, case .object(let theirs) = other else { return other }
+        return .object(mine.merging(theirs) { $0.merging($1) })
+    }
+}
+
+// Building parameters from optional Swift values: what is nil is not sent.
+
+extension JSONValue {
+    /// An object of the members that have a value.
+    static func fields(_ members: [String: JSONValue?]) -> JSONValue {
+        .object(members.compactMapValues { $0 })
+    }
+
+    /// A text, if there is one.
+    static func optional(_ text: String?) -> JSONValue? {
+        text.map { .string($0) }
+    }
+
+    /// A number, if there is one.
+    static func optional(_ number: Int?) -> JSONValue? {
+        number.map { .integer(Int64($0)) }
+    }
+
+    /// A flag, if there is one.
+    static func optional(_ flag: Bool?) -> JSONValue? {
+        flag.map { .bool($0) }
+    }
+
+    /// A word, if there is one.
+    static func optional(_ word: (some OpenValue)?) -> JSONValue? {
+        word.map { .string($0.rawValue) }
+    }
+
+    /// Texts by name; nil when there are none.
+    static func texts(_ texts: [String: String]) -> JSONValue? {
+        texts.isEmpty ? nil : .object(texts.mapValues { .string($0) })
+    }
+
+    /// A list of texts; nil when there are none.
+    static func list(_ texts: [String]) -> JSONValue? {
+        texts.isEmpty ? nil : .array(texts.map { .string($0) })
+    }
+
+    /// The value, or nil when it is an object without members, which a form cannot express.
+    var unlessEmpty: JSONValue? {
+        self == .object([:]) ? nil : self
+    }
+}

@@ -211,3 +211,36 @@ public final class SourcePoller: Sendable {
         for waiter in waiters { waiter.resume(result) }
     }
 }
+
+/// What polling came to.
+public struct SourcePollResult: Hashable, Sendable {
+    /// The last Source seen; nil when there was none.
+    public let source: Source?
+    /// Why it ended.
+    public let end: SourcePollEnd
+    /// The failure it ended with, or, after a timeout, that of the last look.
+    ///
+    /// An error is never a failed payment: whoever sees one tells the customer "received, awaiting payment".
+    public let error: StripeError?
+
+    /// Describes a result.
+    public init(source: Source?, end: SourcePollEnd, error: StripeError? = nil) {
+        self.source = source
+        self.end = end
+        self.error = error
+    }
+}
+
+/// Why a ``SourcePoller`` stopped looking.
+public enum SourcePollEnd: Hashable, Sendable {
+    /// The Source is no longer pending; look at its status.
+    case leftPending
+    /// The time was up: the Source is as far as anybody knows still pending.
+    case timedOut
+    /// Looking failed for good; this says nothing about the payment, which counts as pending.
+    case failed
+    /// The cluster looks at the Source no more, as its watch expired or was cancelled; treat as pending.
+    case closed(reason: String)
+    /// It was told to, or the calling task was cancelled.
+    case stopped
+}

@@ -203,3 +203,83 @@ public final class RedirectContext: Sendable {
         completion(plan.id, plan.clientSecret, error)
     }
 }
+
+/// The redirects of an app that are under way, to hand each received address to.
+///
+/// A class, because the app's parts share it. Contexts that have ended are let go with the next address.
+public final class RedirectContexts: Sendable {
+    /// More redirects than this are not under way in one app: the oldest is let go.
+    private static let contextsMax = 1024
+
+    private let contexts = Mutex<[RedirectContext]>([])
+
+    /// Starts with none.
+    public init() {}
+
+    /// Adds a redirect.
+    public func add(_ context: RedirectContext) {
+        contexts.withLock { contexts in
+            if contexts.count == Self.contextsMax { contexts.removeFirst() }
+            contexts.append(context)
+        }
+    }
+
+    /// Hands an address to every redirect, not only to the first it belongs to, as the SDK does.
+    ///
+    /// - Parameter address: As the system handed it over.
+    /// - Returns: Whether it was the return URL of any.
+    @discardableResult
+    public func handle(returnURL address: String) async -> Bool {
+        let waiting = contexts.withLock { contexts in
+            contexts.removeAll { $0.state == .completed || $0.state == .cancelled }
+            return contexts
+        }
+        var isKnown = false
+        for context in waiting where await context.handle(returnURL: address) { isKnown = true }
+        return isKnown
+    }
+}
+
+/// How far a redirect got.
+public enum RedirectState: String, Hashable, Sendable {
+    /// Nobody has been sent anywhere.
+    case notStarted
+    /// The customer is away.
+    case inProgress
+    /// Given up by the app; nobody is told.
+    case cancelled
+    /// The customer is back, or could not go.
+    case completed
+}
+
+/// What a customer who comes back brings along in the query.
+///
+/// Whoever knows the address can write it, and ``redirectStatus`` has been seen to lie: it is a reason to look at
+/// the object, never the answer. The client secret proves that it is the same customer.
+/// *Source*: <https://docs.stripe.com/sources/ideal> and the other methods' pages.
+public struct RedirectResult: Hashable, Sendable {
+    /// The Source, `src_…`.
+    public let source: String?
+    /// The PaymentIntent, `pi_…`.
+    public let paymentIntent: String?
+    /// The SetupIntent, `seti_…`.
+    public let setupIntent: String?
+    /// Of whichever object it is.
+    public let clientSecret: ClientSecret?
+    /// Whether real money is meant; Sources alone say.
+    public let livemode: Bool?
+    /// `succeeded`, `failed`, `pending` or `processing`; not to be trusted.
+    public let redirectStatus: String?
+
+    /// Picks what is known from the items of a query.
+    public init(_ items: [String: String]) {
+        source = items["source"]
+        paymentIntent = items["payment_intent"]
+        setupIntent = items["setup_intent"]
+        clientSecret = [
+            "client_secret", "payment_intent_client_secret", "setup_intent_client_secret",
+        ].lazy.compactMap { items[$0] }.first.map { ClientSecret(rawValue: $0) }
+        livemode = items["livemode"].flatMap { Bool($0) }
+        redirectStatus = items["redirect_status"]
+    }
+}

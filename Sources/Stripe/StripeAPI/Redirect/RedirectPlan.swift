@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// Where a customer is to be sent, read from an object; nil from those that send nobody anywhere.
 struct RedirectPlan: Hashable, Sendable {
     let id: String
@@ -52,3 +58,95 @@ struct RedirectPlan: Hashable, Sendable {
 }
 
 extension RedirectPlan: RedactedValue {}
+
+/// Where a payment page is shown.
+public enum RedirectBrowser: Hashable, Sendable {
+    /// Inside the app, as `SFSafariViewController`: the app stays active, so only a return URL, the customer's
+    /// closing it or a failed load ends the redirect.
+    case inApp
+    /// In the system's browser: the app coming back to the front ends it too.
+    case system
+}
+
+/// Shows pages and opens apps for a ``RedirectContext``; the app brings its own browser.
+///
+/// What the browser tells is handed to the context: ``RedirectContext/handle(returnURL:)``,
+/// ``RedirectContext/appDidBecomeActive()``, ``RedirectContext/browserDidClose()`` and
+/// ``RedirectContext/initialLoadDidFail(lastHost:)``. Addresses carry client secrets: do not log them.
+public protocol RedirectOpener: Sendable {
+    /// Opens another app by its own link, as `weixin://…`.
+    ///
+    /// - Parameter nativeURL: The link.
+    /// - Returns: Whether an app has opened.
+    func openApp(_ nativeURL: String) async -> Bool
+
+    /// Shows a page.
+    ///
+    /// - Parameters:
+    ///   - webURL: The page.
+    ///   - browser: Where to show it.
+    /// - Returns: Whether it is shown.
+    func openPage(_ webURL: String, in browser: RedirectBrowser) async -> Bool
+
+    /// Takes the page away again, if it still is there.
+    func dismiss() async
+}
+
+/// What can go wrong on the way; its absence does not mean that anything was paid.
+public enum RedirectError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The app to open is not there or did not open, and there is no page to use instead. Offer another method.
+    case appRedirectFailed
+    /// The customer closed the browser before coming back. The payment may have been made all the same: look.
+    case cancellation
+    /// Stripe's own page could not be loaded. Try again.
+    case connection
+    /// The opener could not show the page.
+    case openFailed
+
+    /// One line for an operator.
+    public var description: String {
+        switch self {
+        case .appRedirectFailed: "the payment app could not be opened"
+        case .cancellation: "the customer closed the browser before coming back"
+        case .connection: "the payment page could not be loaded"
+        case .openFailed: "the payment page could not be shown"
+        }
+    }
+}
+
+/// The address a customer comes back to, and how a received one is told to be it.
+///
+/// *Rules*, those of stripe-ios (`NSURLComponents+Stripe`): scheme and host match in any letter case, the path
+/// exactly, and every query item of the registered address must be there with the same value; more items may be,
+/// as Stripe adds some. Of a name given twice the last value counts.
+public struct ReturnURL: Hashable, Sendable {
+    private let scheme: String?
+    private let host: String?
+    private let path: String
+    private let items: [String: String?]
+
+    /// Reads an address; nil when it is none.
+    public init?(_ address: String) {
+        guard let components = URLComponents(string: address) else { return nil }
+        scheme = components.scheme?.lowercased()
+        host = components.host?.lowercased()
+        path = components.path
+        items = (components.queryItems ?? [])
+            .reduce(into: [:]) { items, item in items.updateValue(item.value, forKey: item.name) }
+    }
+
+    /// Whether a received address is this one come back.
+    public func matches(_ received: ReturnURL) -> Bool {
+        scheme == received.scheme && host == received.host && path == received.path
+            && items.allSatisfy { name, value in
+                received.items[name].map { $0 == value } == true
+            }
+    }
+
+    /// What Stripe added to the query.
+    public var result: RedirectResult {
+        RedirectResult(items.compactMapValues { $0 })
+    }
+}
+
+extension ReturnURL: RedactedValue {}

@@ -78,3 +78,141 @@ public struct Source: StripeObject {
         allResponseFields = try JSONValue(from: decoder)
     }
 }
+
+/// The details the SDKs name, each nil for a Source of another type.
+extension Source {
+    /// The card, for type `card`.
+    public var cardDetails: SourceCardDetails? {
+        guard case .card(let details) = details else { return nil }
+        return details
+    }
+
+    /// The ways to pay on offer, for type `klarna`.
+    public var klarnaDetails: SourceKlarnaDetails? {
+        guard case .klarna(let details) = details else { return nil }
+        return details
+    }
+
+    /// The account and its mandate, for type `sepa_debit`.
+    public var sepaDebitDetails: SourceSEPADebitDetails? {
+        guard case .sepaDebit(let details) = details else { return nil }
+        return details
+    }
+
+    /// The QR code and the app's link, for type `wechat`.
+    public var weChatPayDetails: SourceWeChatDetails? {
+        guard case .weChat(let details) = details else { return nil }
+        return details
+    }
+}
+
+/// The state of a Source; `consumed`, `canceled` and `failed` are final.
+public struct SourceStatus: OpenValue {
+    /// The customer or the bank has something left to do.
+    public static let pending = Self(rawValue: "pending")
+
+    /// Ready to be charged; the steady state of a reusable source.
+    public static let chargeable = Self(rawValue: "chargeable")
+
+    /// Charged, or detached from its customer; final.
+    public static let consumed = Self(rawValue: "consumed")
+
+    /// Expired unused, a customer who had paid is refunded; final.
+    public static let canceled = Self(rawValue: "canceled")
+
+    /// Declined, aborted, or failed at the bank; final.
+    public static let failed = Self(rawValue: "failed")
+
+    /// The words known when this library was written.
+    public static let known: Set<String> = [
+        "pending", "chargeable", "consumed", "canceled", "failed",
+    ]
+
+    /// The word, folded to lower case when known.
+    public let rawValue: String
+
+    /// Wraps a word; see ``OpenValue``.
+    public init(rawValue: String) {
+        self.rawValue = Self.folded(rawValue)
+    }
+}
+
+extension SourceStatus {
+    /// Whether the status cannot change any more; a reusable source may stay `chargeable` for good all the same.
+    public var isFinal: Bool { self == .consumed || self == .canceled || self == .failed }
+}
+
+/// How often a Source can be charged.
+public struct SourceUsage: OpenValue {
+    /// Any number of times once attached to a customer.
+    public static let reusable = Self(rawValue: "reusable")
+
+    /// Once.
+    public static let singleUse = Self(rawValue: "single_use")
+
+    /// The words known when this library was written.
+    public static let known: Set<String> = [
+        "reusable", "single_use",
+    ]
+
+    /// The word, folded to lower case when known.
+    public let rawValue: String
+
+    /// Wraps a word; see ``OpenValue``.
+    public init(rawValue: String) {
+        self.rawValue = Self.folded(rawValue)
+    }
+}
+
+/// Who pays; the verified fields come from the bank and are set in answers alone.
+public struct SourceOwner: Codable, Hashable, Sendable, RedactedValue {
+    /// As given.
+    public let address: StripeAddress?
+    /// As given.
+    public let email: String?
+    /// As given; at least 3 characters.
+    public let name: String?
+    /// As given.
+    public let phone: String?
+    /// As the bank knows it.
+    public let verifiedAddress: StripeAddress?
+    /// As the bank knows it.
+    public let verifiedEmail: String?
+    /// As the bank knows it.
+    public let verifiedName: String?
+    /// As the bank knows it.
+    public let verifiedPhone: String?
+
+    /// Describes an owner to send.
+    public init(
+        name: String? = nil,
+        email: String? = nil,
+        phone: String? = nil,
+        address: StripeAddress? = nil
+    ) {
+        self.address = address
+        self.email = email
+        self.name = name
+        self.phone = phone
+        verifiedAddress = nil
+        verifiedEmail = nil
+        verifiedName = nil
+        verifiedPhone = nil
+    }
+
+    /// What is sent of it.
+    var parameters: JSONValue {
+        .fields([
+            "name": .optional(name), "email": .optional(email), "phone": .optional(phone),
+            "address": address?.parameters.unlessEmpty,
+        ])
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case address, email, name, phone
+        case verifiedAddress = "verified_address"
+        case verifiedEmail = "verified_email"
+        case verifiedName = "verified_name"
+        case verifiedPhone = "verified_phone"
+    }
+}

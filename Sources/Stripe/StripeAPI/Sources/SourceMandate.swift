@@ -88,3 +88,74 @@ extension SourceMandate {
         ])
     }
 }
+
+/// Whether a customer has agreed to be debited.
+public struct MandateStatus: OpenValue {
+    /// Agreed.
+    public static let accepted = Self(rawValue: "accepted")
+
+    /// Not decided yet.
+    public static let pending = Self(rawValue: "pending")
+
+    /// Refused.
+    public static let refused = Self(rawValue: "refused")
+
+    /// Withdrawn.
+    public static let revoked = Self(rawValue: "revoked")
+
+    /// The words known when this library was written.
+    public static let known: Set<String> = [
+        "accepted", "pending", "refused", "revoked",
+    ]
+
+    /// The word, folded to lower case when known.
+    public let rawValue: String
+
+    /// Wraps a word; see ``OpenValue``.
+    public init(rawValue: String) {
+        self.rawValue = Self.folded(rawValue)
+    }
+}
+
+/// The notice a customer must get before a debit, when the mandate's notification method is `manual`.
+///
+/// It arrives with the event `source.mandate_notification`; the sender of the notice is you.
+/// *Units*: the amount in the currency's smallest unit, times in seconds since 1970.
+/// *Source*: <https://docs.stripe.com/api/sources>, `source_mandate_notification`.
+public struct MandateNotification: StripeObject {
+    /// `srcmn_…`.
+    public let id: String
+    /// `pending`, `submitted` and so on.
+    public let status: String?
+    /// Why: `mandate_confirmed` or `debit_initiated`.
+    public let reason: String?
+    /// The payment method; the hash of the same name has what the notice must say.
+    public let type: String?
+    /// What will be debited, in the currency's smallest unit.
+    public let amount: Int?
+    /// Seconds since 1970.
+    public let created: Int?
+    /// Whether real money is meant.
+    public let livemode: Bool
+    /// The Source that will be debited.
+    public let source: Source?
+    /// The hash named after the type, as `sepa_debit` with the creditor's identifier.
+    public let details: JSONValue?
+    /// The object as the API sent it, unknown fields included.
+    public let allResponseFields: JSONValue
+
+    /// Decodes the API's object; `id` and `livemode` are required.
+    public init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: AnyKey.self)
+        id = try fields.required("id")
+        status = try fields.optional("status")
+        reason = try fields.optional("reason")
+        type = try fields.optional("type")
+        amount = try fields.optional("amount")
+        created = try fields.optional("created")
+        livemode = try fields.required("livemode")
+        source = try fields.optional("source")
+        details = try type.flatMap { try fields.optional($0) }
+        allResponseFields = try JSONValue(from: decoder)
+    }
+}

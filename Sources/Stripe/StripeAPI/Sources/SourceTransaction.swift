@@ -39,3 +39,73 @@ public struct SourceTransaction: StripeObject {
         allResponseFields = try JSONValue(from: decoder)
     }
 }
+
+/// The state of one payment to a receiver Source.
+public struct SourceTransactionStatus: OpenValue {
+    /// On its way.
+    public static let pending = Self(rawValue: "pending")
+
+    /// Arrived.
+    public static let succeeded = Self(rawValue: "succeeded")
+
+    /// It did not arrive.
+    public static let failed = Self(rawValue: "failed")
+
+    /// The words known when this library was written.
+    public static let known: Set<String> = [
+        "pending", "succeeded", "failed",
+    ]
+
+    /// The word, folded to lower case when known.
+    public let rawValue: String
+
+    /// Wraps a word; see ``OpenValue``.
+    public init(rawValue: String) {
+        self.rawValue = Self.folded(rawValue)
+    }
+}
+
+/// Where the refund of a receiver Source goes.
+///
+/// *Shape*: fields of the hash named after the type, as `multibanco[refund_iban]`.
+/// *Source*: <https://docs.stripe.com/sources/multibanco> and
+/// <https://docs.stripe.com/sources/ach-credit-transfer>.
+public enum SourceRefundAttributes: Hashable, Sendable {
+    /// To an American account; `holderType` is `individual` or `company`.
+    case achCreditTransfer(
+        holderName: String,
+        holderType: String,
+        routingNumber: String,
+        accountNumber: String
+    )
+    /// To a European account.
+    case multibanco(holderName: String, iban: String, address: StripeAddress? = nil)
+    /// Of another type: the fields of the hash of that name.
+    case other(SourceType, [String: JSONValue])
+
+    /// The hash by its name.
+    var parameters: [String: JSONValue] {
+        switch self {
+        case .achCreditTransfer(let name, let type, let routingNumber, let accountNumber):
+            return [
+                "ach_credit_transfer": [
+                    "refund_account_holder_name": .string(name),
+                    "refund_account_holder_type": .string(type),
+                    "refund_routing_number": .string(routingNumber),
+                    "refund_account_number": .string(accountNumber),
+                ]
+            ]
+        case .multibanco(let name, let iban, let address):
+            var fields: [String: JSONValue] = [
+                "refund_account_holder_name": .string(name), "refund_iban": .string(iban),
+            ]
+            for (part, value) in address?.parameters.object ?? [:] {
+                fields["refund_account_holder_address_" + part] = value
+            }
+            return ["multibanco": .object(fields)]
+        case .other(let type, let fields): return [type.rawValue: .object(fields)]
+        }
+    }
+}
+
+extension SourceRefundAttributes: RedactedValue {}

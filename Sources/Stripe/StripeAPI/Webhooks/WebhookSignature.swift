@@ -108,3 +108,96 @@ public enum WebhookSignature {
         return hex
     }
 }
+
+extension WebhookSignature {
+    /// Checks a delivery and decodes its event, in this order: an unsigned body is never parsed.
+    ///
+    /// The event is a hint: refetch the object before acting. The same event may come again, so acknowledge
+    /// what you have seen with 2xx. *Source*: <https://docs.stripe.com/webhooks>.
+    ///
+    /// - Parameters:
+    ///   - payload: The body exactly as received.
+    ///   - header: The value of `Stripe-Signature`.
+    ///   - secrets: The endpoint's `whsec_…`; two while one is rolled, for at most a day. The first that fits counts.
+    ///   - tolerance: Accepted age; nil or zero accepts any.
+    ///   - now: Seconds since 1970.
+    /// - Returns: The event.
+    /// - Throws: ``WebhookError``; with several secrets the last one's.
+    public static func constructEvent(
+        payload: Data,
+        header: String,
+        secrets: [String],
+        tolerance: Duration? = defaultTolerance,
+        now: Int64
+    ) throws(WebhookError) -> StripeEvent {
+        var failure = WebhookSignatureError.missingSecret
+        for secret in secrets {
+            do throws(WebhookSignatureError) {
+                try verify(
+                    payload: payload,
+                    header: header,
+                    secret: secret,
+                    tolerance: tolerance,
+                    now: now
+                )
+            } catch {
+                failure = error
+                continue
+            }
+            return try event(payload)
+        }
+        throw .signature(failure)
+    }
+
+    private static func event(_ payload: Data) throws(WebhookError) -> StripeEvent {
+        do {
+            return try JSONDecoder().decode(StripeEvent.self, from: payload)
+        } catch {
+            throw .malformed(MalformedBody(error, status: 200, requestID: nil))
+        }
+    }
+}
+
+/// Why a `Stripe-Signature` header was refused; whatever it is, answer 400 and do not act upon the body.
+public enum WebhookSignatureError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The header is missing or empty.
+    case missingHeader
+    /// No secret is configured.
+    case missingSecret
+    /// The header has no readable timestamp and signatures.
+    case malformedHeader
+    /// The header has no `v1` signature.
+    case noSignature
+    /// No `v1` signature belongs to this body and secret.
+    case noMatch
+    /// Properly signed, but longer ago than the tolerance.
+    case tooOld(timestamp: Int64)
+
+    /// One line for an operator that says what to look at.
+    public var description: String {
+        switch self {
+        case .missingHeader: "no Stripe-Signature header"
+        case .missingSecret: "no webhook secret is configured; it starts with whsec_"
+        case .malformedHeader: "the Stripe-Signature header has no timestamp and signatures"
+        case .noSignature: "the Stripe-Signature header has no v1 signature"
+        case .noMatch: "no signature matches: wrong secret, or the body was changed on its way"
+        case .tooOld(let timestamp): "the signature's timestamp \(timestamp) is too old"
+        }
+    }
+}
+
+/// Why a delivery was refused as a whole.
+public enum WebhookError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Not from Stripe, changed on its way, or too old: answer 400.
+    case signature(WebhookSignatureError)
+    /// Signed, and yet not an event: answer 400 and tell an operator.
+    case malformed(MalformedBody)
+
+    /// One line for an operator.
+    public var description: String {
+        switch self {
+        case .signature(let error): "\(error)"
+        case .malformed(let body): "signed, but not an event: \(body)"
+        }
+    }
+}

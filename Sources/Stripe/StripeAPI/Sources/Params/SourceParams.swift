@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// What a Source is to be: generic fields, fields of its type, and whatever else the API takes.
 ///
 /// There is a constructor for every payment method (`.ideal(amount:…)`, `.sepaDebit(name:…)`), each of which sets
@@ -81,3 +87,64 @@ extension SourceParams: RedactedValue {
     /// The type alone: the rest may be card numbers and customers' data.
     public var description: String { "source params \(type?.rawValue ?? "without type")" }
 }
+
+extension SourceParams {
+    /// The same with the merchant's name in the return URL, where Stripe's redirect pages look for it.
+    ///
+    /// The SDKs append `redirect_merchant_name` to the query of every return URL that has none; here it is asked
+    /// for. A return URL that cannot be read stays as it is.
+    /// - Parameter name: The merchant as customers know it.
+    /// - Returns: The copy.
+    public func naming(merchant name: String) -> SourceParams {
+        guard let returnURL, var components = URLComponents(string: returnURL) else { return self }
+        var items = components.queryItems ?? []
+        guard !items.contains(where: { $0.name == "redirect_merchant_name" }) else { return self }
+        items.append(URLQueryItem(name: "redirect_merchant_name", value: name))
+        components.queryItems = items
+        var copy = self
+        copy.returnURL = components.string ?? returnURL
+        return copy
+    }
+}
+
+/// What is to change about a Source; what is nil stays.
+///
+/// *Source*: <https://docs.stripe.com/api/sources/update>. The status cannot be set, by nobody.
+public struct SourceChanges: Hashable, Sendable {
+    /// In the currency's smallest unit; before the Source is charged.
+    public var amount: Int?
+    /// Who pays.
+    public var owner: SourceOwner?
+    /// The customer's consent to be debited.
+    public var mandate: SourceMandate?
+    /// Free key-value pairs; merged with those there are, an empty text removes one.
+    public var metadata: [String: String]
+    /// Any other parameter, as `source_order` or the hash named after the type; laid over the fields above.
+    public var additionalAPIParameters: [String: JSONValue]
+
+    /// Describes changes.
+    public init(
+        amount: Int? = nil,
+        owner: SourceOwner? = nil,
+        mandate: SourceMandate? = nil,
+        metadata: [String: String] = [:],
+        additionalAPIParameters: [String: JSONValue] = [:]
+    ) {
+        self.amount = amount
+        self.owner = owner
+        self.mandate = mandate
+        self.metadata = metadata
+        self.additionalAPIParameters = additionalAPIParameters
+    }
+
+    /// The form's fields.
+    public var form: [(String, String)] {
+        let fields = JSONValue.fields([
+            "amount": .optional(amount), "owner": owner?.parameters.unlessEmpty,
+            "mandate": mandate?.parameters.unlessEmpty, "metadata": .texts(metadata),
+        ])
+        return FormFields.pairs(of: fields.merging(.object(additionalAPIParameters)))
+    }
+}
+
+extension SourceChanges: RedactedValue {}
