@@ -62,3 +62,98 @@ struct APIRequest {
         }
     }
 }
+
+/// One request to the API, read but not yet answered.
+struct APICall: Sendable {
+    let method: HTTPRequest.Method
+    let path: String
+    /// The path's segments after `/v1`.
+    let segments: [Substring]
+    let key: APIKey
+    /// Query parameters of a GET or DELETE, form fields of a POST.
+    let form: Form
+    /// The body of a POST, what an idempotency key is tied to.
+    let body: ByteBuffer
+    let idempotencyKey: String?
+    /// The connected account acted for; nil is the platform's own.
+    var account: String?
+    /// Scheme and authority for URLs that point back at the sandbox.
+    let base: String
+
+    /// The segment with that number; empty when the path is shorter.
+    func segment(_ number: Int) -> String {
+        number < segments.count ? String(segments[number]) : ""
+    }
+
+    /// The named operation, which is what Stripe's limits count: `GET sources`, whatever the id.
+    var endpoint: String {
+        let names = segments.enumerated().map { $0.offset % 2 == 0 ? $0.element : "*" }
+        return "\(method.rawValue) \(names.joined(separator: "/"))"
+    }
+}
+
+/// An answer of the API before it becomes HTTP.
+struct APIReply {
+    var status: Int
+    var body: ByteBuffer
+    /// The request this answers.
+    var requestID = ""
+    /// The request whose stored answer this is, when an idempotency key was used again.
+    var originalRequestID: String?
+    /// Which limit was hit.
+    var limitReason: String?
+    /// Advice for the client; nil lets it decide by the status.
+    var shouldRetry: Bool?
+    /// Whether execution began, so that an idempotency key keeps the answer.
+    var hasBegun: Bool
+
+    init(status: Int = 200, body: ByteBuffer) {
+        self.status = status
+        self.body = body
+        hasBegun = status == 200
+    }
+
+    init(status: Int = 200, body: [UInt8]) {
+        self.init(status: status, body: ByteBuffer(bytes: body))
+    }
+}
+
+/// Stripe's headers; a literal is always a valid name.
+enum SandboxHeaders {
+    static let requestID = name("Request-Id")
+    static let version = name("Stripe-Version")
+    static let account = name("Stripe-Account")
+    static let idempotencyKey = name("Idempotency-Key")
+    static let replayed = name("Idempotent-Replayed")
+    static let originalRequest = name("Original-Request")
+    static let limitReason = name("Stripe-Rate-Limited-Reason")
+    static let shouldRetry = name("Stripe-Should-Retry")
+
+    private static func name(_ text: String) -> HTTPField.Name {
+        guard let name = HTTPField.Name(text) else {
+            preconditionFailure("\(text) is no header name")
+        }
+        return name
+    }
+
+    /// The headers of an answer.
+    static func fields(_ reply: APIReply, for request: APIRequest) -> HTTPFields {
+        var fields = HTTPFields()
+        fields.reserveCapacity(8)
+        func add(_ name: HTTPField.Name, _ value: String?) {
+            if let value { fields.append(HTTPField(name: name, value: value)) }
+        }
+        add(.contentType, "application/json")
+        add(requestID, reply.requestID)
+        add(version, request.version ?? SandboxState.apiVersion)
+        add(account, request.account)
+        add(idempotencyKey, request.idempotencyKey)
+        if let original = reply.originalRequestID {
+            add(replayed, "true")
+            add(originalRequest, original)
+        }
+        add(limitReason, reply.limitReason)
+        add(shouldRetry, reply.shouldRetry.map { $0 ? "true" : "false" })
+        return fields
+    }
+}

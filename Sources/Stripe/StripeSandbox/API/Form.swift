@@ -237,3 +237,9 @@ struct Form: Sendable {
         return UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
     }
 }
+
+/// A parameter: a text, or more parameters in brackets; a list is an object with numbers for names.
+indirect enum FormNode: Sendable {
+    case text(String)
+    case fields([String: FormNode])
+}

@@ -94,3 +94,116 @@ extension SandboxState {
         requests[number]?.status = status
     }
 }
+
+extension SandboxState {
+    /// Refuses what never gets as far as its operation: a bad key, a limit, a lock, a key in use.
+    ///
+    /// Nothing of it is stored for an idempotency key.
+    mutating func admit(_ call: inout APICall) throws(APIError) {
+        call.account = try authorise(call)
+        if let reason = limiter.refusal(call, machineMs: machineMs) {
+            throw APIError(
+                status: 429,
+                type: "invalid_request_error",
+                message: "Request rate limit exceeded. Learn more about rate limits here "
+                    + "https://stripe.com/docs/rate-limits.",
+                code: "rate_limit",
+                limitReason: reason
+            )
+        }
+        if !locks.isEmpty,
+            locks.blocks(call.segment(1), isRead: call.method == .get, machineMs: machineMs)
+        {
+            throw APIError(
+                status: 429,
+                type: "invalid_request_error",
+                message: "This object cannot be accessed right now because another API request or "
+                    + "Stripe process is currently accessing it.",
+                code: "lock_timeout",
+                shouldRetry: true
+            )
+        }
+        if let name = IdempotencyTable.name(of: call), idempotency.isRunning(name) {
+            throw APIError(
+                status: 409,
+                type: "idempotency_error",
+                message: "There is currently another in-progress request using this Idempotent "
+                    + "Key (that probably means you submitted twice, and the other request is "
+                    + "still going through): \(call.idempotencyKey ?? ""). Please try again later.",
+                code: "idempotency_key_in_use",
+                shouldRetry: true
+            )
+        }
+    }
+
+    /// Answers one admitted call: idempotency first, then the route.
+    mutating func answer(_ call: APICall, requestID: String) -> APIReply {
+        cause = (requestID, call.idempotencyKey)
+        defer { cause = (nil, nil) }
+        guard let name = IdempotencyTable.name(of: call) else { return route(call) }
+        if call.idempotencyKey?.utf8.count ?? 0 > 255 {
+            return APIError.invalid("Idempotency keys are at most 255 characters.").reply
+        }
+        let fingerprint = IdempotencyRecord.fingerprint(of: call)
+        if let record = idempotency.record(name, nowMs: nowMs) {
+            guard record.fingerprint == fingerprint else {
+                return APIError(
+                    status: 400,
+                    type: "idempotency_error",
+                    message: "Keys for idempotent requests can only be used with the same "
+                        + "parameters they were first used with. Try using a key other than "
+                        + "'\(call.idempotencyKey ?? "")' if you meant to execute a different request."
+                ).reply
+            }
+            var reply = APIReply(status: record.status, body: record.body)
+            reply.originalRequestID = record.requestID
+            return reply
+        }
+        let reply = route(call)
+        if reply.hasBegun { keep(reply.status, reply.body, for: call, requestID: requestID) }
+        return reply
+    }
+
+    /// Stores an answer for the call's idempotency key, in place of any other.
+    mutating func keep(_ status: Int, _ body: ByteBuffer, for call: APICall, requestID: String) {
+        guard let name = IdempotencyTable.name(of: call) else { return }
+        idempotency.store(
+            IdempotencyRecord(
+                fingerprint: IdempotencyRecord.fingerprint(of: call),
+                status: status,
+                body: body,
+                requestID: requestID,
+                storedMs: nowMs
+            ),
+            as: name
+        )
+    }
+
+    private mutating func route(_ call: APICall) -> APIReply {
+        do throws(APIError) {
+            switch call.segments.first {
+            case "sources": return try routeSources(call)
+            case "payment_intents": return try routeIntents(call)
+            case "setup_intents": return try routeSetups(call)
+            case "payment_methods": return try routeMethods(call)
+            case "charges": return try routeCharges(call)
+            case "refunds": return try routeRefunds(call)
+            case "customers": return try routeCustomers(call)
+            case "events": return try routeEvents(call)
+            case "webhook_endpoints": return try routeWebhooks(call)
+            default: throw Self.unrecognized(call)
+            }
+        } catch {
+            return error.reply
+        }
+    }
+
+    static func unrecognized(_ call: APICall) -> APIError {
+        .invalid(
+            "Unrecognized request URL (\(call.method.rawValue): \(call.path)). "
+                + "If you are trying to list objects, remove the trailing slash. If you are trying "
+                + "to retrieve an object, make sure you passed a valid (non-empty) identifier.",
+            status: 404
+        )
+    }
+}

@@ -1,3 +1,5 @@
+import StripeAPI
+
 /// A fault in force.
 struct Fault {
     let id: String
@@ -11,5 +13,105 @@ struct Fault {
     func applies(to path: String, method: String) -> Bool {
         timesLeft != 0 && path.hasPrefix(plan.match)
             && (plan.method.map { $0.uppercased() == method } ?? true)
+    }
+}
+
+/// How a request misbehaves.
+enum FaultMode: String, Decodable {
+    /// Answers with `status`, `headers` and `body`.
+    case status
+    /// Resets the connection without a reply.
+    case reset
+    /// Holds the reply until the fault is deleted, 300 s at most, then answers normally.
+    case hang
+    /// Sends the head at once and the true body one byte every `delay_ms`.
+    case slowBody = "slow_body"
+    /// Sends the first half of the true body as if it were all.
+    case halfJSON = "half_json"
+    /// Announces the true body, sends half of it and closes the connection.
+    case truncated
+    /// Answers 200 with a page of HTML.
+    case html
+    /// Sends `bytes` of JSON text without announcing the length; 1 GiB unless given.
+    case hugeBody = "huge_body"
+    /// Answers with an object whose `status` is a number.
+    case wrongType = "wrong_type"
+    /// Answers normally, labelled `text/plain`.
+    case wrongContentType = "wrong_content_type"
+    /// Answers normally after `delay_ms`.
+    case delay
+}
+
+/// A fault that struck one request.
+struct FaultStrike: Sendable {
+    let plan: FaultRequest
+    /// Ends when the fault is deleted; waited for by `hang` alone.
+    let release: AsyncStream<Void>
+}
+
+/// The body of `POST /_sandbox/faults`.
+struct FaultRequest: Decodable {
+    /// The beginning of the paths it applies to.
+    let match: String
+    let mode: FaultMode
+    /// Only requests with this method.
+    let method: String?
+    let status: Int?
+    let headers: [String: String]?
+    /// A text is sent as it is, anything else as JSON.
+    let body: JSONValue?
+    let delayMs: Int?
+    let bytes: Int?
+    /// How many requests it applies to; until deleted when absent.
+    let times: Int?
+    /// Whether the request takes effect before the fault strikes: a lost answer instead of a lost request.
+    let after: Bool?
+    /// Whether a `status` answer is kept for the idempotency key, as Stripe keeps a 500 once execution began.
+    let isStored: Bool?
+
+    private enum CodingKeys: String, CodingKey {
+        case match, mode, method, status, headers, body, bytes, times, after
+        case delayMs = "delay_ms"
+        case isStored = "store"
+    }
+}
+
+extension SandboxState {
+    /// Faults in force at a time; each request looks through all of them.
+    static let faultsMax = 1000
+
+    /// The fault that strikes a request, if any; it counts as used.
+    mutating func strike(path: String, method: String) -> FaultStrike? {
+        guard let index = faults.firstIndex(where: { $0.applies(to: path, method: method) }) else {
+            return nil
+        }
+        if let left = faults[index].timesLeft { faults[index].timesLeft = left - 1 }
+        let (release, continuation) = AsyncStream.makeStream(of: Void.self)
+        let plan = faults[index].plan
+        if plan.mode == .hang {
+            faults[index].held.append(continuation)
+        } else {
+            continuation.finish()
+            // A spent fault holds nobody and can go.
+            if faults[index].timesLeft == 0 { faults.remove(at: index) }
+        }
+        return FaultStrike(plan: plan, release: release)
+    }
+
+    /// Puts a fault in force.
+    mutating func addFault(_ plan: FaultRequest) -> String {
+        let id = ids.make("fault_", length: 8)
+        faults.append(Fault(id: id, plan: plan, timesLeft: plan.times))
+        return id
+    }
+
+    /// Deletes one fault, or all, and lets go of what they hold.
+    ///
+    /// - Returns: How many there were.
+    mutating func removeFaults(_ id: String?) -> Int {
+        let removed = faults.filter { id == nil || $0.id == id }
+        faults.removeAll { id == nil || $0.id == id }
+        for continuation in removed.flatMap(\.held) { continuation.finish() }
+        return removed.count
     }
 }

@@ -1,3 +1,92 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+extension SandboxResponder {
+    /// `GET /redirect/{id}`, `POST /redirect/{id}/authorize` and `…/fail[?reason=user_abort]`, and the forms under
+    /// `/pay/{id}` and `/verify/{id}`.
+    func respondPage(_ page: CustomerPage, _ request: Request) async throws -> Response {
+        guard let query = try? Form(parsing: (request.uri.query ?? "").utf8) else {
+            return Self.html(status: .notFound, CustomerPageHTML.notFound)
+        }
+        switch (request.method, page.kind, page.button) {
+        case (.get, _, nil), (.head, _, nil):
+            let visit = store.step { $0.visit(page.id, clientSecret: query["client_secret"]) }
+            guard let visit else { break }
+            return Self.html(CustomerPageHTML.render(visit, page.kind))
+        case (.post, .redirect, "authorize"), (.post, .redirect, "fail"):
+            let authorised = page.button == "authorize"
+            let reason = query["reason"]
+            let visit = store.step { state in
+                state.decide(page.id, authorised: authorised, reason: reason)
+            }
+            guard let visit else { break }
+            return Self.seeOther(visit.returnURL ?? "/redirect/\(page.id)")
+        case (.post, .pay, nil):
+            let form = try? Form(parsing: try await collect(request).readableBytesView)
+            let amount = form.flatMap { try? $0.positive("amount") } ?? nil
+            guard let amount else {
+                return Self.html(status: .badRequest, CustomerPageHTML.notFound)
+            }
+            guard store.step({ $0.transfer(page.id, amount: amount) }) != nil else { break }
+            return Self.seeOther("/pay/\(page.id)")
+        case (.post, .verify, nil):
+            return try await verify(page, request)
+        default: break
+        }
+        return Self.html(status: .notFound, CustomerPageHTML.notFound)
+    }
+
+    /// Sends what the customer typed through the API, which knows the rules.
+    private func verify(_ page: CustomerPage, _ request: Request) async throws -> Response {
+        let body = try await collect(request)
+        let base = base(of: request)
+        let isSource = page.id.hasPrefix("src_")
+        let kind =
+            isSource ? "sources" : page.id.hasPrefix("seti_") ? "setup_intents" : "payment_intents"
+        let path = "/v1/\(kind)/\(page.id)/" + (isSource ? "verify" : "verify_microdeposits")
+        // Sources call the same values by another name.
+        let text = String(buffer: body)
+        let fields = isSource ? text.replacing("amounts", with: "values") : text
+        let head = HTTPRequest(
+            method: .post,
+            scheme: "http",
+            authority: nil,
+            path: path,
+            headerFields: [.authorization: "Bearer sk_test_page"]
+        )
+        let call = APIRequest(
+            head,
+            path: path,
+            query: nil,
+            body: ByteBuffer(string: fields),
+            base: base
+        )
+        let visit = store.step { state in
+            _ = state.answer(call.call.map { state.owned($0, page.id) }, requestID: "req_page")
+            return state.visit(page.id, clientSecret: nil)
+        }
+        guard visit != nil else { return Self.html(status: .notFound, CustomerPageHTML.notFound) }
+        return Self.seeOther("/verify/\(page.id)")
+    }
+
+    private static func seeOther(_ location: String) -> Response {
+        Response(status: .seeOther, headers: [.location: location])
+    }
+
+    private static func html(status: HTTPResponse.Status = .ok, _ text: String) -> Response {
+        Response(
+            status: status,
+            headers: [
+                .contentType: "text/html; charset=utf-8",
+                .cacheControl: "no-store",
+                .contentSecurityPolicy: "default-src 'none'; style-src 'unsafe-inline'",
+            ],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text))
+        )
+    }
+}
+
 /// A page address: what the customer does there, of which object, and the button pressed.
 struct CustomerPage {
     /// What a page is for.
@@ -24,5 +113,113 @@ struct CustomerPage {
         id = String(segments[1])
         button = segments.count > 2 ? String(segments[2]) : nil
         guard kind == .redirect || button == nil else { return nil }
+    }
+}
+
+/// The pages that stand for a bank: plain forms, no script, nothing loaded from elsewhere.
+enum CustomerPageHTML {
+    static func render(_ visit: CustomerVisit, _ kind: CustomerPage.Kind) -> String {
+        let id = escape(visit.id)
+        let facts = visit.facts.map { fact in
+            "<dt>\(escape(fact.label))</dt><dd>\(escape(fact.text))</dd>"
+        }
+        return page(
+            title: "\(visit.title) test payment",
+            """
+            <p class="kind">\(escape(visit.title)) test payment</p>
+            <h1>\(escape(visit.amount))</h1>
+            <p class="id">\(id)</p>
+            \(facts.isEmpty ? "" : "<dl>\(facts.joined())</dl>")
+            \(visit.isOpen ? form(visit, kind) : ending(visit))
+            """
+        )
+    }
+
+    static var notFound: String {
+        page(
+            title: "Not found",
+            "<h1>No such payment</h1><p>The link is wrong, or the sandbox was restarted.</p>"
+        )
+    }
+
+    private static func form(_ visit: CustomerVisit, _ kind: CustomerPage.Kind) -> String {
+        let id = escape(visit.id)
+        switch kind {
+        case .redirect:
+            return """
+                <form method="post" action="/redirect/\(id)/authorize">
+                <button class="yes">Authorise test payment</button></form>
+                <form method="post" action="/redirect/\(id)/fail">
+                <button class="no">Fail test payment</button></form>
+                """
+        case .pay:
+            return """
+                <form method="post" action="/pay/\(id)">
+                <label>Amount in the smallest unit
+                <input name="amount" inputmode="numeric" required value="\(visit.missing ?? 1)">
+                </label><button class="yes">Send test transfer</button></form>
+                """
+        case .verify:
+            return """
+                <form method="post" action="/verify/\(id)">
+                <label>First amount in cents
+                <input name="amounts[]" inputmode="numeric" required placeholder="32"></label>
+                <label>Second amount in cents
+                <input name="amounts[]" inputmode="numeric" required placeholder="45"></label>
+                <button class="yes">Verify test account</button></form>
+                """
+        }
+    }
+
+    private static func ending(_ visit: CustomerVisit) -> String {
+        let back = visit.returnURL.map { "<p><a href=\"\(escape($0))\">Back to the shop</a></p>" }
+        return "<p>Nothing left to do: its status is <b>\(escape(visit.status))</b>.</p>"
+            + (back ?? "")
+    }
+
+    static func escape(_ text: String) -> String {
+        var output = ""
+        for character in text {
+            switch character {
+            case "&": output += "&amp;"
+            case "<": output += "&lt;"
+            case ">": output += "&gt;"
+            case "\"": output += "&quot;"
+            case "'": output += "&#39;"
+            default: output.append(character)
+            }
+        }
+        return output
+    }
+
+    private static func page(title: String, _ body: String) -> String {
+        """
+        <!doctype html>
+        <html lang="en"><meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <title>\(escape(title))</title>
+        <style>
+        body{margin:0;min-height:100vh;display:grid;place-items:center;background:#eef1f6;
+        color:#1a2233;font:16px/1.5 system-ui,sans-serif}
+        main{background:#fff;padding:2.5rem;border-radius:1rem;text-align:center;width:20rem;
+        max-width:80vw;box-shadow:0 1rem 3rem #1a223322}
+        .kind{margin:0;color:#5b6478}h1{margin:.2rem 0;font-size:2.2rem}
+        .id{margin:0 0 1.5rem;color:#5b6478;font:12px ui-monospace,monospace;overflow-wrap:anywhere}
+        dl{margin:0 0 1.5rem;text-align:left;overflow-wrap:anywhere}dt{color:#5b6478;font-size:13px}
+        dd{margin:0 0 .5rem;font-weight:600}label{display:block;text-align:left;font-size:13px}
+        input{box-sizing:border-box;width:100%;margin:.2rem 0 .6rem;padding:.7rem;font:inherit;
+        border:1px solid #8a93a6;border-radius:.6rem;background:#fff;color:#1a2233}
+        button{width:100%;margin:.4rem 0;padding:.9rem;border:0;border-radius:.6rem;font:inherit;
+        font-weight:600;cursor:pointer}.yes{background:#4353e0;color:#fff}
+        .no{background:#eef1f6;color:#8c1d2f}
+        button:focus-visible,input:focus-visible{outline:3px solid #f5a524}
+        @media(prefers-color-scheme:dark){body{background:#10141d;color:#e8ebf2}
+        main{background:#1a2130}.no{background:#2a3346;color:#ff9fae}
+        .kind,.id,dt{color:#9aa5bd}input{background:#10141d;color:#e8ebf2}}
+        </style>
+        <main>
+        \(body)
+        </main></html>
+        """
     }
 }

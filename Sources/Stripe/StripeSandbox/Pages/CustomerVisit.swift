@@ -13,3 +13,205 @@ struct CustomerVisit {
     /// What the customer has to know: a bank account, a reference, attempts left.
     var facts: [(label: String, text: String)] = []
 }
+
+extension SandboxState {
+    /// The page of a source or intent; nil when there is none, or the secret given is wrong.
+    func visit(_ id: String, clientSecret: String?) -> CustomerVisit? {
+        if let source = sources[id] {
+            return clientSecret ?? source.clientSecret == source.clientSecret
+                ? Self.visit(source) : nil
+        }
+        if let intent = intents[id] {
+            return clientSecret ?? intent.clientSecret == intent.clientSecret
+                ? Self.visit(intent) : nil
+        }
+        guard let setup = setups[id],
+            clientSecret ?? setup.clientSecret == setup.clientSecret
+        else { return nil }
+        return Self.visit(setup)
+    }
+
+    private static func visit(_ source: SandboxSource) -> CustomerVisit {
+        let state = source.redirect?.status == "failed" ? "failed" : "succeeded"
+        var visit = CustomerVisit(
+            id: source.id,
+            title: source.type,
+            amount: display(source.amount, source.currency),
+            isOpen: source.status == "pending"
+                || (source.receiver != nil && source.status == "chargeable" && source.isReusable),
+            status: source.status,
+            returnURL: source.redirect.map { redirect in
+                ReturnURL.adding(
+                    [
+                        ("source", source.id), ("client_secret", source.clientSecret),
+                        ("livemode", "false"), ("redirect_status", state),
+                    ],
+                    to: redirect.returnURL
+                )
+            }
+        )
+        if let receiver = source.receiver {
+            visit.missing = max(1, (source.amount ?? 1000) - receiver.available)
+            visit.facts = [
+                ("Pay to", receiver.address), ("Received", String(receiver.received)),
+            ]
+        }
+        if let verification = source.verification {
+            visit.facts = [("Attempts left", String(verification.attemptsRemaining))]
+        }
+        return visit
+    }
+
+    private static func visit(_ intent: SandboxIntent) -> CustomerVisit? {
+        guard intent.nextAction != nil || intent.lastRedirect != nil else { return nil }
+        var visit = CustomerVisit(
+            id: intent.id,
+            title: intent.method?.type ?? "payment",
+            amount: display(intent.amount, intent.currency),
+            isOpen: intent.status == "requires_action",
+            status: intent.status,
+            returnURL: intent.lastRedirect.map { redirect in
+                ReturnURL.adding(
+                    [
+                        ("payment_intent", intent.id),
+                        ("payment_intent_client_secret", intent.clientSecret),
+                        (
+                            "redirect_status",
+                            redirect.status == "failed" ? "failed" : "succeeded"
+                        ),
+                    ],
+                    to: redirect.returnURL
+                )
+            }
+        )
+        switch intent.nextAction {
+        case .bankTransfer:
+            visit.missing = max(1, intent.amount - intent.fundedAmount)
+            visit.facts = [
+                ("Pay to", "DE89370400440532013000"), ("Reference", String(intent.id.suffix(12))),
+                ("Received", String(intent.fundedAmount)),
+            ]
+        case .microdeposits:
+            visit.facts = [("Attempts left", String(intent.attemptsRemaining))]
+        default: break
+        }
+        return visit
+    }
+
+    private static func visit(_ setup: SandboxSetup) -> CustomerVisit? {
+        guard setup.nextAction != nil || setup.lastRedirect != nil else { return nil }
+        var visit = CustomerVisit(
+            id: setup.id,
+            title: setup.method?.type ?? "setup",
+            amount: "Save for later",
+            isOpen: setup.status == "requires_action",
+            status: setup.status,
+            returnURL: setup.lastRedirect.map { redirect in
+                ReturnURL.adding(
+                    [
+                        ("setup_intent", setup.id),
+                        ("setup_intent_client_secret", setup.clientSecret),
+                        (
+                            "redirect_status",
+                            redirect.status == "failed" ? "failed" : "succeeded"
+                        ),
+                    ],
+                    to: redirect.returnURL
+                )
+            }
+        )
+        if case .microdeposits = setup.nextAction {
+            visit.facts = [("Attempts left", String(setup.attemptsRemaining))]
+        }
+        return visit
+    }
+
+    /// `10.99 EUR`; currencies without a smaller unit are left alone.
+    private static func display(_ amount: Int?, _ currency: String?) -> String {
+        guard let amount, let currency else { return "no fixed amount" }
+        let code = currency.uppercased()
+        if ["JPY", "KRW", "VND", "CLP", "XAF", "XOF", "XPF"].contains(code) {
+            return "\(amount) \(code)"
+        }
+        let cents = amount % 100
+        return "\(amount / 100).\(cents < 10 ? "0" : "")\(cents) \(code)"
+    }
+}
+
+extension SandboxState {
+    /// The customer pressed a button of a redirect page; pressing again changes nothing.
+    ///
+    /// - Returns: What the page shows now.
+    mutating func decide(_ id: String, authorised: Bool, reason: String?) -> CustomerVisit? {
+        if let source = sources[id], source.status == "pending" {
+            if let receiver = source.receiver {
+                // Nobody refuses a transfer: the customer just leaves without paying.
+                if authorised {
+                    let missing = max(1, (source.amount ?? 1) - receiver.available)
+                    pay(id, amount: missing, isPending: false)
+                }
+            } else {
+                let failure = ["user_abort", "declined", "processing_error"].first { $0 == reason }
+                settleSource(
+                    id,
+                    to: authorised ? "chargeable" : "failed",
+                    failureReason: failure ?? "declined"
+                )
+            }
+        } else if intents[id]?.status == "requires_action" {
+            if authorised { authoriseIntent(id) } else { failIntent(id, Self.abandoned) }
+        } else if setups[id]?.status == "requires_action" {
+            if authorised {
+                authoriseSetup(id)
+            } else {
+                failSetup(
+                    id,
+                    PaymentFailure(
+                        code: "setup_intent_authentication_failure",
+                        message: "The customer did not authorise the setup."
+                    )
+                )
+            }
+        }
+        return visit(id, clientSecret: nil)
+    }
+
+    /// The customer sent money from a page.
+    ///
+    /// - Returns: What the page shows now; nil when nothing takes money there.
+    mutating func transfer(_ id: String, amount: Int) -> CustomerVisit? {
+        if sources[id]?.receiver != nil {
+            pay(id, amount: amount, isPending: false)
+        } else if case .bankTransfer = intents[id]?.nextAction {
+            fundIntent(id, amount: amount)
+        } else {
+            return nil
+        }
+        return visit(id, clientSecret: nil)
+    }
+}
+
+extension SandboxState {
+    /// The same call made for the account an object belongs to: pages know no accounts.
+    func owned(_ call: APICall, _ id: String) -> APICall {
+        var call = call
+        call.account = sources[id]?.account ?? intents[id]?.account ?? setups[id]?.account
+        return call
+    }
+}
+
+/// Builds the address a customer comes back to.
+enum ReturnURL {
+    /// Adds parameters to a URL, in front of its fragment; names already present are overwritten, as documented.
+    static func adding(_ parameters: [(name: String, value: String)], to url: String) -> String {
+        let parts = url.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+        let pieces = parts[0].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let reserved = Set(parameters.map(\.name))
+        var items = (pieces.count > 1 ? pieces[1] : "").split(separator: "&").filter { item in
+            !reserved.contains(String(item.prefix { $0 != "=" }))
+        }
+        items += parameters.map { "\($0.name)=\($0.value)" }
+        let fragment = parts.count > 1 ? "#" + parts[1] : ""
+        return pieces[0] + "?" + items.joined(separator: "&") + fragment
+    }
+}

@@ -105,3 +105,78 @@ struct SandboxSource: RenderedObject {
         }
     }
 }
+
+/// Where the customer of a redirect source goes.
+struct SandboxRedirect {
+    let url: String
+    let returnURL: String
+    var status = "pending"
+    var failureReason: String?
+
+    func render(into writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("failure_reason", failureReason)
+            writer.field("return_url", returnURL)
+            writer.field("status", status)
+            writer.field("url", url)
+        }
+    }
+}
+
+/// How far the customer got in confirming a code or the amounts of micro-deposits.
+struct SandboxVerification {
+    var attemptsRemaining = Microdeposits.attemptsMax
+    var status = "pending"
+
+    func render(into writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("attempts_remaining", attemptsRemaining)
+            writer.field("status", status)
+        }
+    }
+}
+
+/// Who pays, as given, and what the bank confirmed of it.
+struct SandboxOwner {
+    static let addressFields = ["city", "country", "line1", "line2", "postal_code", "state"]
+
+    var name: String?
+    var email: String?
+    var phone: String?
+    var address: [String: String] = [:]
+    /// Whether the bank confirmed the name.
+    var isVerified = false
+
+    func render(into writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.key("address")
+            if address.isEmpty {
+                writer.value(nil as String?)
+            } else {
+                writer.object { writer in
+                    for name in Self.addressFields { writer.field(name, address[name]) }
+                }
+            }
+            writer.field("email", email)
+            writer.field("name", name)
+            writer.field("phone", phone)
+            writer.nulls("verified_address", "verified_email")
+            writer.field("verified_name", isVerified ? name ?? "Jenny Rosen" : nil)
+            writer.nulls("verified_phone")
+        }
+    }
+}
+
+extension SandboxOwner {
+    /// Takes over the fields given under `owner`.
+    mutating func update(from form: Form) {
+        if let text = form["owner", "name"] { name = text.isEmpty ? nil : text }
+        if let text = form["owner", "email"] { email = text.isEmpty ? nil : text }
+        if let text = form["owner", "phone"] { phone = text.isEmpty ? nil : text }
+        for field in Self.addressFields {
+            if let text = form["owner", "address", field] {
+                address[field] = text.isEmpty ? nil : text
+            }
+        }
+    }
+}

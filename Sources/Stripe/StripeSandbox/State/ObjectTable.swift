@@ -1,3 +1,5 @@
+import NIOCore
+
 /// Objects by id, in the order of their creation, for everything the API can list.
 struct ObjectTable<Object> {
     private var objects: [Object] = []
@@ -28,4 +30,107 @@ struct ObjectTable<Object> {
 
     /// The number of an id; nil when there is none.
     func number(of id: String) -> Int? { numbers[id] }
+}
+
+/// An object whose JSON is made once and kept until the object changes.
+protocol RenderedObject {
+    /// What ``json()`` has made; nil after a change.
+    var rendered: ByteBuffer? { get set }
+
+    /// The object as a secret key sees it.
+    func render() -> [UInt8]
+}
+
+extension RenderedObject {
+    /// The object as a secret key sees it.
+    mutating func json() -> ByteBuffer {
+        if let rendered { return rendered }
+        let buffer = ByteBuffer(bytes: render())
+        rendered = buffer
+        return buffer
+    }
+
+    /// Must follow every change.
+    mutating func changed() {
+        rendered = nil
+    }
+}
+
+/// The newest `capacity` elements, each with the number it was given on arrival.
+struct RingBuffer<Element> {
+    private var storage: [Element] = []
+    private let capacity: Int
+
+    /// The number the next element gets; numbers start at 1.
+    private(set) var next = 1
+
+    /// The number of the oldest element kept.
+    var first: Int { next - storage.count }
+
+    init(capacity: Int) {
+        precondition(capacity > 0, "a ring keeps at least one element")
+        self.capacity = capacity
+    }
+
+    @discardableResult
+    mutating func append(_ element: Element) -> Int {
+        if storage.count < capacity {
+            storage.append(element)
+        } else {
+            storage[(next - 1) % capacity] = element
+        }
+        next += 1
+        return next - 1
+    }
+
+    /// The element with that number; nil when it was never there or has been overwritten.
+    subscript(number: Int) -> Element? {
+        get {
+            guard number >= first, number < next else { return nil }
+            return storage[(number - 1) % capacity]
+        }
+        set {
+            guard let newValue, number >= first, number < next else { return }
+            storage[(number - 1) % capacity] = newValue
+        }
+    }
+}
+
+/// Makes ids and secrets in Stripe's form; one seed gives one sequence.
+struct IDGenerator {
+    private static let alphabet = Array(
+        "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8
+    )
+
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    /// The prefix and `length` letters and digits.
+    mutating func make(_ prefix: String, length: Int = 24) -> String {
+        var bytes = Array(prefix.utf8)
+        bytes.reserveCapacity(bytes.count + length)
+        var left = length
+        while left > 0 {
+            // 62^10 < 2^64: ten characters of every draw are evenly spread, as far as ids care.
+            var draw = nextWord()
+            for _ in 0..<min(left, 10) {
+                bytes.append(Self.alphabet[Int(draw % 62)])
+                draw /= 62
+            }
+            left -= min(left, 10)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// SplitMix64 (Steele, Lea and Flood, 2014).
+    private mutating func nextWord() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+        return word ^ (word >> 31)
+    }
 }

@@ -1,3 +1,4 @@
+import HTTPTypes
 import NIOCore
 
 /// A webhook endpoint.
@@ -74,5 +75,159 @@ struct SandboxWebhook {
                 writer.field("url", url)
             }
         )
+    }
+}
+
+/// How deliveries misbehave: the body of `POST /_sandbox/webhooks/faults`, and what it has struck so far.
+struct WebhookFault: Decodable {
+    /// What happens to a delivery.
+    enum Mode: String, Decodable {
+        /// It is lost: never tried, never repeated.
+        case drop
+        /// It arrives twice, the same event.
+        case duplicate
+        /// One change makes two events, each with an id of its own.
+        case twin
+        /// It waits until the fault is deleted; then all arrive, the newest first.
+        case hold
+        /// It arrives after `delay_ms`.
+        case delay
+    }
+
+    let mode: Mode
+    /// A type or a family such as `source.*`; all when absent.
+    let match: String?
+    let delayMs: Int64?
+    /// How many events it applies to; until deleted when absent.
+    var times: Int?
+    var id = ""
+    /// Deliveries it holds.
+    var held: [Int] = []
+
+    private enum CodingKeys: String, CodingKey {
+        case mode, match, times
+        case delayMs = "delay_ms"
+    }
+
+    /// Whether the values make sense.
+    var isValid: Bool {
+        times ?? 1 > 0 && (0...86_400_000).contains(delayMs ?? 0)
+    }
+
+    func applies(to type: String) -> Bool {
+        times != 0 && SandboxState.matches(type, match ?? "*")
+    }
+}
+
+extension SandboxState {
+    /// Stripe's limit per account.
+    static let webhooksMax = 16
+
+    /// `/v1/webhook_endpoints` and `/v1/webhook_endpoints/{id}`.
+    mutating func routeWebhooks(_ call: APICall) throws(APIError) -> APIReply {
+        try Self.requireSecretKey(call)
+        switch (call.method, call.segments.count) {
+        case (.post, 1): return try createWebhook(call)
+        case (.get, 1):
+            return try ListPage(call, kind: "webhook endpoint") { id in
+                webhooks.firstIndex { $0.id == id }
+            }
+            .reply(webhooks.indices) {
+                webhooks[$0].account == call.account
+            } json: {
+                webhooks[$0].json(withSecret: false)
+            }
+        case (.get, 2):
+            return APIReply(body: webhooks[try webhookIndex(call)].json(withSecret: false))
+        case (.post, 2): return try updateWebhook(call, try webhookIndex(call))
+        case (.delete, 2):
+            let removed = webhooks.remove(at: try webhookIndex(call))
+            return APIReply(
+                body: JSONWriter.object { writer in
+                    writer.field("id", removed.id)
+                    writer.field("object", "webhook_endpoint")
+                    writer.field("deleted", true)
+                }
+            )
+        default: throw Self.unrecognized(call)
+        }
+    }
+
+    private func webhookIndex(_ call: APICall) throws(APIError) -> Int {
+        let id = call.segment(1)
+        let index = webhooks.firstIndex { $0.id == id && $0.account == call.account }
+        guard let index else { throw APIError.noSuch("webhook endpoint", id) }
+        return index
+    }
+
+    private mutating func createWebhook(_ call: APICall) throws(APIError) -> APIReply {
+        let form = call.form
+        try form.allow([
+            "api_version", "connect", "description", "enabled_events", "expand", "metadata", "url",
+        ])
+        let url = try form.required("url")
+        try Self.requireWebURL(url)
+        let events = form.list("enabled_events")
+        guard !events.isEmpty else { throw APIError.missing("enabled_events") }
+        guard webhooks.count(where: { $0.account == call.account }) < Self.webhooksMax else {
+            throw APIError.invalid(
+                "You have reached the maximum of \(Self.webhooksMax) test webhook endpoints."
+            )
+        }
+        var webhook = SandboxWebhook(
+            id: ids.make("we_"),
+            account: call.account,
+            created: nowSeconds,
+            url: url,
+            secret: ids.make("whsec_", length: 32),
+            events: events,
+            description: form["description"],
+            reach: try form.flag("connect") == true ? .connected : .own
+        )
+        webhook.apiVersion = form["api_version"]
+        webhook.metadata = try form.updated(metadata: [:])
+        webhooks.append(webhook)
+        return APIReply(body: webhook.json(withSecret: true))
+    }
+
+    private mutating func updateWebhook(
+        _ call: APICall,
+        _ index: Int
+    ) throws(APIError) -> APIReply {
+        let form = call.form
+        try form.allow(["description", "disabled", "enabled_events", "expand", "metadata", "url"])
+        var webhook = webhooks[index]
+        if let url = form["url"] {
+            try Self.requireWebURL(url)
+            webhook.url = url
+        }
+        let events = form.list("enabled_events")
+        if !events.isEmpty { webhook.events = events }
+        if let text = form["description"] { webhook.description = text.isEmpty ? nil : text }
+        if let isDisabled = try form.flag("disabled") { webhook.isEnabled = !isDisabled }
+        webhook.metadata = try form.updated(metadata: webhook.metadata)
+        webhooks[index] = webhook
+        return APIReply(body: webhook.json(withSecret: false))
+    }
+
+    /// Gives an endpoint a new secret; the old one signs too for a while, at most a day.
+    ///
+    /// - Returns: The new secret; nil when there is no such endpoint.
+    mutating func rollSecret(of id: String, overlapMs: Int64) -> String? {
+        guard let index = webhooks.firstIndex(where: { $0.id == id }) else { return nil }
+        let secret = ids.make("whsec_", length: 32)
+        webhooks[index].oldSecret = (webhooks[index].secret, machineMs + overlapMs)
+        webhooks[index].secret = secret
+        return secret
+    }
+
+    private static func requireWebURL(_ url: String) throws(APIError) {
+        guard url.hasPrefix("http://") || url.hasPrefix("https://") else {
+            throw APIError.invalid(
+                "Invalid URL: An explicit scheme (such as https) must be provided.",
+                code: "url_invalid",
+                param: "url"
+            )
+        }
     }
 }

@@ -77,3 +77,50 @@ struct WebhookSender: Service {
         return ([headers.first ?? ""] + more).joined(separator: ",")
     }
 }
+
+/// One event on its way to one endpoint.
+struct WebhookDelivery {
+    let event: String
+    let type: String
+    let endpoint: String
+    let body: [UInt8]
+    /// Tries so far.
+    var attempts = 0
+}
+
+/// What is posted to an endpoint now.
+struct WebhookPost: Sendable {
+    /// The delivery it is a try of.
+    let delivery: Int
+    let url: String
+    /// One, or two while a secret is rolled.
+    let secrets: [String]
+    let body: [UInt8]
+}
+
+/// One try to deliver an event, for `GET /_sandbox/webhooks/attempts`.
+struct WebhookAttempt {
+    let event: String
+    let type: String
+    let endpoint: String
+    let attempt: Int
+    /// The endpoint's answer; 0 when there was none, nil when the sandbox was told to lose it.
+    let status: Int?
+    let atMs: Int64
+}
+
+/// When a webhook is tried again: pauses that double, as Stripe's do, compressed as far as tests like.
+struct WebhookSchedule {
+    /// Stripe gives up after three days.
+    static let pauseMaxMs: Int64 = 3 * 24 * 3_600_000
+
+    let tries: Int
+    let firstPauseMs: Int64
+
+    /// The pause after a failed try; nil after the last one.
+    func pauseMs(after attempt: Int) -> Int64? {
+        guard attempt < tries else { return nil }
+        let doubled = firstPauseMs.multipliedReportingOverflow(by: 1 << min(attempt - 1, 40))
+        return doubled.overflow ? Self.pauseMaxMs : min(doubled.partialValue, Self.pauseMaxMs)
+    }
+}

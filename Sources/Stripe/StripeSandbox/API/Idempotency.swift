@@ -1,0 +1,91 @@
+import Crypto
+import HTTPTypes
+import NIOCore
+
+/// The first answers to idempotency keys, and the keys being worked on; each account has its own.
+struct IdempotencyTable {
+    /// Stored answers; the oldest go first.
+    static let recordsMax = 100_000
+
+    /// How long Stripe keeps an answer at least.
+    static let lifeMs: Int64 = 24 * 3600 * 1000
+
+    private var records: [String: IdempotencyRecord] = [:]
+    private var order = RingBuffer<String>(capacity: IdempotencyTable.recordsMax)
+    private var running: Set<String> = []
+
+    /// What the table calls the key of a call; nil when it has none, or the method takes none.
+    static func name(of call: APICall) -> String? {
+        guard call.method == .post, let key = call.idempotencyKey else { return nil }
+        return "\(call.account ?? "")\n\(key)"
+    }
+
+    func isRunning(_ name: String) -> Bool { running.contains(name) }
+
+    mutating func begin(_ name: String) { running.insert(name) }
+
+    mutating func end(_ name: String) { running.remove(name) }
+
+    /// The stored answer; nil when there is none, or it is older than a day.
+    func record(_ name: String, nowMs: Int64) -> IdempotencyRecord? {
+        guard let record = records[name], nowMs - record.storedMs < Self.lifeMs else { return nil }
+        return record
+    }
+
+    mutating func store(_ record: IdempotencyRecord, as name: String) {
+        if let oldest = order[order.next - Self.recordsMax] { records.removeValue(forKey: oldest) }
+        order.append(name)
+        records[name] = record
+    }
+}
+
+/// The first answer to an idempotency key.
+struct IdempotencyRecord {
+    /// Digest of method, path and body: the parameters the key belongs to.
+    let fingerprint: SHA256Digest
+    let status: Int
+    let body: ByteBuffer
+    let requestID: String
+    /// Sandbox time.
+    let storedMs: Int64
+
+    static func fingerprint(of call: APICall) -> SHA256Digest {
+        var hash = SHA256()
+        hash.update(data: Array("\(call.method.rawValue) \(call.path)\n".utf8))
+        hash.update(data: Array(call.body.readableBytesView))
+        return hash.finalize()
+    }
+}
+
+/// Objects that another request is working on: writes to them are answered 429 with `lock_timeout`.
+struct ObjectLocks {
+    /// Locks held at a time.
+    static let locksMax = 1000
+
+    private struct Lock {
+        /// The machine's time when it ends by itself; nil when somebody unlocks it.
+        let untilMs: Int64?
+        let blocksReads: Bool
+    }
+
+    private var held: [String: Lock] = [:]
+
+    var isEmpty: Bool { held.isEmpty }
+    var isFull: Bool { held.count >= Self.locksMax }
+
+    mutating func lock(_ id: String, untilMs: Int64?, blocksReads: Bool = false) {
+        held[id] = Lock(untilMs: untilMs, blocksReads: blocksReads)
+    }
+
+    /// Whether there was a lock.
+    mutating func unlock(_ id: String) -> Bool {
+        held.removeValue(forKey: id) != nil
+    }
+
+    func blocks(_ id: String, isRead: Bool, machineMs: Int64) -> Bool {
+        guard let lock = held[id], lock.untilMs.map({ machineMs < $0 }) ?? true else {
+            return false
+        }
+        return !isRead || lock.blocksReads
+    }
+}

@@ -1,0 +1,85 @@
+/// The body of `POST /_sandbox/sources/{id}/status` and its sibling for intents.
+struct StatusRequest: Decodable {
+    static let sourceStatuses: Set<String> = [
+        "pending", "chargeable", "consumed", "canceled", "failed",
+    ]
+    static let intentStatuses: Set<String> = [
+        "requires_payment_method", "requires_confirmation", "requires_action", "processing",
+        "requires_capture", "succeeded", "canceled",
+    ]
+
+    let status: String
+    /// `user_abort`, `declined` or `processing_error`, with status failed.
+    let failureReason: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case status
+        case failureReason = "failure_reason"
+    }
+}
+
+/// The body of `POST /_sandbox/charges/{id}/status`.
+struct ChargeStatusRequest: Decodable {
+    /// `succeeded` or `failed`.
+    let status: String
+}
+
+/// The body of `POST /_sandbox/{sources,payment_intents}/{id}/payments`: money sent to a receiver.
+struct PaymentRequest: Decodable {
+    let amount: Int
+    /// Whether it is announced first and arrives after the automatic delay.
+    let pending: Bool?
+}
+
+/// The body of `POST /_sandbox/clock/advance`.
+struct AdvanceRequest: Decodable {
+    /// Sandbox seconds to skip.
+    let seconds: Double
+}
+
+/// The body of `POST /_sandbox/bulk`.
+struct BulkRequest: Decodable {
+    let count: Int
+    /// `ideal` unless given.
+    let type: String?
+    /// 1099 unless given.
+    let amount: Int?
+}
+
+/// The body of `POST /_sandbox/keys`.
+struct KeyRequest: Decodable {
+    let key: String
+    let account: String?
+    /// Access by the name in the path (`sources`, `charges`, …); `*` for all others.
+    let permissions: [String: KeyGrant.Access]?
+    let expired: Bool?
+}
+
+/// The body of `POST /_sandbox/webhooks/roll`.
+struct RollRequest: Decodable {
+    let endpoint: String
+    /// How long the old secret signs as well; a day at most, as at Stripe.
+    let overlapSeconds: Int64?
+
+    private enum CodingKeys: String, CodingKey {
+        case endpoint
+        case overlapSeconds = "overlap_seconds"
+    }
+}
+
+/// The body of `POST /_sandbox/locks`.
+struct LockRequest: Decodable {
+    /// The object another request is working on.
+    let id: String
+    /// How long; until unlocked when absent.
+    let ms: Int64?
+    /// Whether reads wait too.
+    let reads: Bool?
+}
+
+/// The body of `POST /_sandbox/webhooks/resend`.
+struct ResendRequest: Decodable {
+    let event: String
+    /// All that accept it when absent.
+    let endpoint: String?
+}
