@@ -1,7 +1,7 @@
 import StripeAPI
 import Testing
 
-/// Each constructor's form, as the table of Stripe's SDK has it (FACTS §1.4).
+/// Each constructor's form, as the table of Stripe's SDK has it.
 @Suite struct SourceParamsTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let name: String

@@ -2,7 +2,7 @@ import Testing
 
 @testable import StripeAPI
 
-/// The schedule, as the SDK has it (FACTS §1.1).
+/// The schedule, as the SDK has it.
 @Suite struct SourcePollStateTests {
     private static let pending = SourcePollState.Look.seen(SourceSnapshot(source: .test()))
 

@@ -141,3 +141,54 @@ struct FileSections: Sendable {
         }
     }
 }
+
+extension YAMLNode {
+    /// What customers of an account see; see ``Branding`` for an example.
+    func branding() throws(ConfigurationError) -> Branding {
+        _ = try members(allowed: ["name", "url", "support", "colour", "logo"])
+        let name = try required("name").text()
+        let texts = try (
+            url: optional("url"), support: optional("support"), colour: optional("colour"),
+            logo: optional("logo")
+        )
+        return try checked { () throws(InvalidInput) in
+            try Branding(
+                name: name,
+                homeURL: texts.url,
+                support: texts.support,
+                colour: texts.colour,
+                logoURL: texts.logo
+            )
+        }
+    }
+
+    private func optional(_ name: String) throws(ConfigurationError) -> String? {
+        try member(name).map { node throws(ConfigurationError) in try node.text() }
+    }
+}
+
+extension YAMLNode {
+    /// What an account charges for each source that becomes chargeable; nil for `false`.
+    ///
+    /// *Shape*: `true`, or any of `{description: Acme, statement_descriptor: ACME, metadata: {shop: "7"}}`. The amount
+    /// is always the source's own: one for all of them would be a mistake.
+    func standingOrder() throws(ConfigurationError) -> ChargeOrder? {
+        if let text = try? text() {
+            switch text {
+            case "true": return .whole
+            case "false": return nil
+            default: throw wrong("must be true, false or a mapping")
+            }
+        }
+        _ = try members(allowed: ["description", "statement_descriptor", "metadata"])
+        let note = try member("description")?.text()
+        let descriptor = try member("statement_descriptor")?.text()
+        var metadata: [String: String] = [:]
+        for (name, value) in try member("metadata")?.members() ?? [] {
+            metadata[name] = try value.text()
+        }
+        return try checked { () throws(InvalidInput) in
+            try ChargeOrder(note: note, statementDescriptor: descriptor, metadata: metadata)
+        }
+    }
+}

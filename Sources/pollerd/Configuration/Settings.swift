@@ -143,7 +143,7 @@ struct Settings: Sendable {
             throw read.wrong("lease", "must be at least poll_timeout + 1s")
         }
         // The longest attempt is a webhook's 15 s or a mail's 30 s; a shorter lease would let
-        // another notifier send the same again (delivery FACTS §1, 4).
+        // another notifier send the same again.
         guard deliveryLease >= .seconds(45) else {
             throw read.wrong("delivery_lease", "must be at least 45s, 15 s more than any attempt")
         }
@@ -169,143 +169,24 @@ struct Settings: Sendable {
     }
 }
 
-/// Reads single options; every refusal names the option in all its spellings.
-private struct OptionReader {
-    let values: [String: Configuration.Value]
+/// How often the events of an account are read.
+enum SweepChoice: Hashable, Sendable {
+    /// As often as the account's read budget allows.
+    case auto
+    /// Never.
+    case off
+    /// Always so often.
+    case every(Duration)
 
-    func text(_ key: String) -> String? {
-        values[key]?.text
-    }
-
-    func wrong(_ key: String, _ what: String) -> ConfigurationError {
-        let option = Option.named(key)
-        let origin = values[key]?.origin.rawValue ?? "default"
-        return ConfigurationError(
-            "\(option.variable) (\(option.flag), from \(origin)) \(what)"
-        )
-    }
-
-    func parsed<Value>(
-        _ key: String,
-        _ parse: (String) throws(InvalidInput) -> Value
-    ) throws(ConfigurationError) -> Value? {
-        guard let text = text(key), !text.isEmpty else { return nil }
-        do throws(InvalidInput) {
-            return try parse(text)
-        } catch {
-            throw wrong(key, error.message)
+    /// Reads `auto`, `off`, or a span of 1 s to 1 d.
+    init?(_ text: String) {
+        switch text {
+        case "auto": self = .auto
+        case "off": self = .off
+        default:
+            guard let span = Duration(text: text), span >= .seconds(1), span <= .seconds(86_400)
+            else { return nil }
+            self = .every(span)
         }
-    }
-
-    /// The parts of a list by comma.
-    func list<Value>(
-        _ key: String,
-        _ parse: (String) throws(InvalidInput) -> Value
-    ) throws(ConfigurationError) -> [Value] {
-        var values: [Value] = []
-        for part in (text(key) ?? "").split(separator: ",") {
-            do throws(InvalidInput) {
-                values.append(try parse(part.filter { $0 != " " }))
-            } catch {
-                throw wrong(key, error.message)
-            }
-        }
-        return values
-    }
-
-    func name(_ key: String) throws(ConfigurationError) -> String {
-        let name = text(key) ?? ""
-        guard (1...32).contains(name.utf8.count),
-            name.utf8.allSatisfy({ byte in
-                (byte | 0x20) >= UInt8(ascii: "a") && (byte | 0x20) <= UInt8(ascii: "z")
-                    || byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
-                    || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
-            })
-        else { throw wrong(key, "must be 1–32 letters, digits, '_' or '-'") }
-        return name
-    }
-
-    func bind(_ key: String) throws(ConfigurationError) -> ListenAddress {
-        do throws(InvalidInput) {
-            return try ListenAddress(text(key) ?? "", field: key)
-        } catch {
-            throw wrong(key, error.message)
-        }
-    }
-
-    func httpURL(_ key: String) throws(ConfigurationError) -> String {
-        var url = text(key) ?? ""
-        while url.hasSuffix("/") { url.removeLast() }
-        guard url.hasPrefix("https://") || url.hasPrefix("http://"), url.count > 8 else {
-            throw wrong(key, "must be an http:// or https:// URL")
-        }
-        return url
-    }
-
-    /// Origins as browsers send them (RFC 6454 §7): scheme, host and perhaps a port, no path.
-    func origins(_ key: String) throws(ConfigurationError) -> Set<String> {
-        var origins: Set<String> = []
-        for part in (text(key) ?? "").split(separator: ",") {
-            let origin = part.filter { $0 != " " }
-            let host = origin.drop { $0 != "/" }.dropFirst(2)
-            let isPlain = host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } && !host.contains("/")
-            guard origin.hasPrefix("https://") || origin.hasPrefix("http://"), !host.isEmpty,
-                isPlain, origin == origin.lowercased()
-            else {
-                throw wrong(
-                    key,
-                    "must be origins in lower case such as https://shop.example, by comma"
-                )
-            }
-            origins.insert(origin)
-        }
-        return origins
-    }
-
-    /// An https address without a query, which a mail can carry; http on this machine alone
-    /// (RFC 8058 §3.1 asks for https).
-    func publicURL(_ key: String) throws(ConfigurationError) -> String? {
-        guard let text = text(key), !text.isEmpty else { return nil }
-        var url = text
-        while url.hasSuffix("/") { url.removeLast() }
-        let rest = url.drop { $0 != "/" }.dropFirst(2)
-        let host = rest.prefix { $0 != "/" && $0 != ":" }
-        let forbidden = Set("\"'<>\\`{}|^?#@,".utf8)
-        let isPlain = url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !forbidden.contains($0) }
-        let isLocal = url.hasPrefix("http://") && ListenAddress.isLoopback(host: host)
-        guard url.hasPrefix("https://") || isLocal, isPlain, !host.isEmpty, url.utf8.count <= 512
-        else { throw wrong(key, "must be an https:// URL without a query") }
-        return url
-    }
-
-    func count(_ key: String, _ range: ClosedRange<Int>) throws(ConfigurationError) -> Int {
-        guard let count = Int(text(key) ?? ""), range.contains(count) else {
-            throw wrong(
-                key,
-                "must be a whole number from \(range.lowerBound) to \(range.upperBound)"
-            )
-        }
-        return count
-    }
-
-    func span(
-        _ key: String,
-        from least: Duration,
-        to most: Duration
-    ) throws(ConfigurationError) -> Duration {
-        guard let span = Duration(text: text(key) ?? ""), span >= least, span <= most else {
-            throw wrong(key, "must be a span from \(least.text) to \(most.text), such as 90s or 5m")
-        }
-        return span
-    }
-
-    func choice<Value>(
-        _ key: String,
-        _ make: (String) -> Value?
-    ) throws(ConfigurationError) -> Value {
-        guard let value = make(text(key) ?? "") else {
-            throw wrong(key, "must be one of: \(Option.named(key).help)")
-        }
-        return value
     }
 }

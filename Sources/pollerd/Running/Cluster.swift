@@ -1,5 +1,7 @@
+import Foundation
 import Logging
 import Poller
+import PollerChannels
 import PollerRedis
 import RedisClient
 
@@ -76,5 +78,111 @@ struct Cluster: Sendable {
                 try await Task.sleep(for: .seconds(1))
             }
         }
+    }
+}
+
+/// What a Redis must be for this system to keep its promises.
+enum RedisRequirements {
+    /// Streams, `ZRANGE BYSCORE` and script flags as used here came with 7.0.
+    static let majorVersionMin = 7
+
+    /// Refuses a Redis that is too old or may evict keys.
+    static func check(_ client: RedisClient, logger: Logger) async throws {
+        let version = try await self.version(client)
+        guard let major = Int(version.prefix { $0 != "." }), major >= majorVersionMin else {
+            throw ConfigurationError(
+                "Redis \(version) is too old: version \(majorVersionMin).0 or newer is needed"
+            )
+        }
+        switch try await evictionPolicy(client) {
+        case "noeviction": break
+        case nil:
+            logger.warning("CONFIG is not allowed: cannot check maxmemory-policy")
+        case .some(let policy):
+            throw ConfigurationError(
+                "Redis has maxmemory-policy \(policy) and would drop payments when memory is "
+                    + "short: run CONFIG SET maxmemory-policy noeviction (and write it to "
+                    + "redis.conf), then start again"
+            )
+        }
+    }
+
+    /// `7.0.15`; of several servers the oldest.
+    static func version(_ client: RedisClient) async throws(StoreError) -> String {
+        try await info(client, "server").compactMap { $0["redis_version"] }
+            .min { $0.compare($1, options: .numeric) == .orderedAscending } ?? "of unknown version"
+    }
+
+    /// The eviction policy, of several servers the first that is not `noeviction`; nil when we may
+    /// not ask.
+    static func evictionPolicy(_ client: RedisClient) async throws(StoreError) -> String? {
+        do throws(RedisError) {
+            let command = RedisCommand("CONFIG", ["GET", "maxmemory-policy"])
+            let policies = try await client.sendToMasters(command)
+                .compactMap { $0.reply.array?.last?.string }
+            return policies.first { $0 != "noeviction" } ?? policies.first
+        } catch .reply {
+            return nil
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// A section of INFO of each master.
+    static func info(
+        _ client: RedisClient,
+        _ section: String
+    ) async throws(StoreError) -> [[String: String]] {
+        do throws(RedisError) {
+            return try await client.sendToMasters(RedisCommand("INFO", [.string(section)]))
+                .map { facts($0.reply.string ?? "") }
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    private static func facts(_ text: String) -> [String: String] {
+        var facts: [String: String] = [:]
+        for line in text.split(whereSeparator: \.isNewline) {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            if parts.count == 2 { facts[String(parts[0])] = String(parts[1]) }
+        }
+        return facts
+    }
+}
+
+/// The secrets every process of a cluster shares, made by whoever comes first.
+///
+/// *Shape*: hash `<namespace>:secrets`: `webhook` (whsec_…) and `cursor` (base64url, 32 bytes).
+struct ClusterSecrets {
+    let cluster: Cluster
+
+    /// What signs inline webhooks: the configured secret, or the cluster's own.
+    func webhook(configured: WebhookSecret?) async throws -> WebhookSecret {
+        if let configured { return configured }
+        var chance = SystemRandomNumberGenerator()
+        return try WebhookSecret(
+            await agreed("webhook", fresh: WebhookSecret(using: &chance).reveal)
+        )
+    }
+
+    /// What authenticates the cursors of live clients.
+    func cursor() async throws -> [UInt8] {
+        var chance = SystemRandomNumberGenerator()
+        let fresh = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &chance) }
+        let text = try await agreed("cursor", fresh: Base64URL.encode(fresh))
+        guard let bytes = Base64URL.decode(text), bytes.count >= 16 else {
+            throw StoreError.corrupt("\(cluster.layout.namespace):secrets holds no cursor secret")
+        }
+        return bytes
+    }
+
+    private func agreed(_ field: String, fresh: String) async throws -> String {
+        try await AgreedField.value(
+            of: field,
+            in: "\(cluster.layout.namespace):secrets",
+            on: cluster.client,
+            fresh: fresh
+        ).string ?? ""
     }
 }

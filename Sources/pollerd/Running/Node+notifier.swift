@@ -1,6 +1,8 @@
 import Logging
 import Poller
+import PollerAPI
 import PollerDelivery
+import PollerGateway
 import PollerRedis
 import ServiceLifecycle
 
@@ -156,5 +158,60 @@ extension Node {
             )
         }
         return file
+    }
+}
+
+/// What customers see of us, and what they want.
+extension Node {
+    /// Whose payments they are, by account.
+    var branding: [AccountID: Branding] {
+        settings.sections.accounts.compactMapValues(\.branding)
+    }
+
+    /// Who is sent no mail.
+    var suppressions: RedisSuppressionList {
+        RedisSuppressionList(client: cluster.client, layout: cluster.layout)
+    }
+
+    /// The tokens of the links in our mails.
+    func unsubscribeTokens() async throws -> UnsubscribeTokens {
+        UnsubscribeTokens(secret: try await ClusterSecrets(cluster: cluster).cursor())
+    }
+
+    /// Takes customers' wishes and the relay's reports in.
+    func mailPreferences() async throws -> MailPreferences {
+        MailPreferences(suppressions: suppressions, tokens: try await unsubscribeTokens())
+    }
+}
+
+/// The API hands out the tokens that the gateway believes.
+struct LiveTokens: StreamTokenIssuing {
+    let tokens: any StreamTokenIssuer
+
+    func issue(_ request: StreamTokenRequest) async throws -> IssuedStreamToken {
+        let grant = try StreamGrant(
+            account: request.account,
+            sources: request.sources,
+            types: request.types,
+            view: request.isFull ? .full : .restricted
+        )
+        let token = try await tokens.issue(grant, lifetime: request.ttl)
+        return IssuedStreamToken(reveal: token.reveal, expiresAt: token.expiresAt)
+    }
+}
+
+/// The API keeps its readers' places as the gateway does: they may change from one to the other.
+extension GatewayCursor: EventCursors {}
+
+/// Lets into the gateway who may use the API: the holders of its keys.
+struct KeyAuthenticator: Authenticator {
+    let keys: APIKeys
+
+    /// Keys exist, so nobody comes in without one.
+    var anonymous: Principal? { nil }
+
+    func principal(token: String) async -> Principal? {
+        // Each by its own name, because each has its own places.
+        keys.name(of: token).map { Principal(name: $0, account: nil) }
     }
 }

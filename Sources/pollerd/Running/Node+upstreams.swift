@@ -1,7 +1,9 @@
 import Logging
 import Poller
+import PollerNet
 import PollerRedis
 import PollerUpstreams
+import RedisClient
 import ServiceLifecycle
 import StripeAPI
 
@@ -120,5 +122,27 @@ extension Node {
             standing: settings.sections.accounts.compactMapValues(\.charge),
             elapsed: { start.duration(to: clock.now) }
         )
+    }
+}
+
+/// What customers' URLs may reach.
+extension Node {
+    /// Judges every address that a webhook or a poll is about to connect.
+    var guarding: AddressGuard {
+        AddressGuard(
+            allowing: settings.allowedRanges,
+            translators: settings.translators,
+            ownListeners: listeners
+        )
+    }
+
+    /// Bars every address of the store's names: the connection has shown one of them.
+    func guardStore() async {
+        for server in settings.redisURL.endpoints {
+            guard let host = server.host, let port = server.port else { continue }
+            // A name that does not resolve leads nowhere; a sentinel among several may be down.
+            let found = try? await resolver.addresses(host: host, port: port)
+            for address in found ?? [] { listeners.add(store: address) }
+        }
     }
 }

@@ -285,3 +285,13 @@ private final class Startup: Sendable {
         if isComplete { Announcer.ready() }
     }
 }
+
+/// What a process does in a cluster.
+enum Role: String, CaseIterable, Sendable {
+    /// Serves the HTTP API.
+    case api
+    /// Polls sources.
+    case worker
+    /// Delivers events: webhooks, mails, and the WebSocket gateway.
+    case notifier
+}

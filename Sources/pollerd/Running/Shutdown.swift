@@ -43,3 +43,33 @@ final class Shutdown: Sendable {
         }
     }
 }
+
+/// The loops of a node that stop claiming the moment a drain begins.
+///
+/// A class, because the node adds to it while it is put together and the signal listener reads it.
+final class DrainingLoops: Sendable {
+    private let drains = Mutex<[@Sendable () -> Void]>([])
+
+    /// Adds what makes a loop drain.
+    func add(_ drain: @escaping @Sendable () -> Void) {
+        drains.withLock { $0.append(drain) }
+    }
+
+    /// Makes all of them drain.
+    func drain() {
+        for drain in drains.withLock({ $0 }) { drain() }
+    }
+}
+
+/// A loop that has drained early and waits for its turn to end.
+///
+/// The service group takes a service that ends before its turn for a broken one.
+struct DrainedLoop<Loop: Service>: Service {
+    let loop: Loop
+
+    func run() async throws {
+        try await loop.run()
+        // Throws when cancelled, which ends it just as well.
+        try? await gracefulShutdown()
+    }
+}

@@ -55,3 +55,22 @@ struct LineLogHandler: LogHandler {
         text.contains(where: { $0.isNewline || $0 == " " }) ? RawJSON.literal(text) : text
     }
 }
+
+/// How log lines look.
+enum LogFormat: String, Sendable, CaseIterable {
+    /// For people: time, level, message, metadata.
+    case text
+    /// For machines: one JSON object a line.
+    case json
+
+    /// Text when somebody looks at standard error, else JSON.
+    static var standard: LogFormat { isatty(STDERR_FILENO) == 1 ? .text : .json }
+}
+
+/// This machine's clock, for what is no due time: signatures, and dates in headers.
+enum WallClock {
+    /// The time by this machine.
+    static func now() -> Timestamp {
+        Timestamp(ms: Int64(Date().timeIntervalSince1970 * 1000))
+    }
+}
