@@ -44,6 +44,7 @@ let package = Package(
         .library(name: "StripeAPI", targets: ["StripeAPI"]),
         .library(name: "PollerClient", targets: ["PollerClient"]),
         .executable(name: "pollerd", targets: ["pollerd"]),
+        .executable(name: "pollerd-bench", targets: ["pollerd-bench"]),
         .executable(name: "pollerctl", targets: ["pollerctl"]),
         .executable(name: "stripe-sandbox", targets: ["stripe-sandbox"]),
     ],
@@ -169,27 +170,30 @@ let package = Package(
             swiftSettings: settings
         ),
 
-        // What `pollerd bench` measures.
-        .target(
-            name: "PollerBench",
-            dependencies: [
-                "Poller", "PollerRedis", "PollerUpstreams", "PollerDelivery", "PollerNet",
-                "RedisClient", "StripeAPI", logging, nioCore, nioHTTP1, nioPosix,
-                nioWebSocket, httpClient,
-                histogram,
-            ],
-            swiftSettings: settings
-        ),
+        // Programs that run beside another: redis-server and stripe-sandbox, for --embedded and bench.
+        .target(name: "ChildPrograms", swiftSettings: settings),
+        // The options of `pollerd bench`, which pollerd checks and pollerd-bench obeys.
+        .target(name: "BenchPlan", dependencies: [arguments], swiftSettings: settings),
 
         // The programs. pollerd is the only place that wires.
         .executableTarget(
             name: "pollerd",
             dependencies: [
                 "Poller", "PollerRedis", "PollerUpstreams", "PollerDelivery", "PollerGateway",
-                "PollerAPI", "PollerNet", "PollerBench", "RedisClient", "SecretFiles", "StripeAPI",
-                "StripeSandbox", logging, metrics, lifecycle, signals, arguments, httpClient,
-                nioCore,
+                "PollerAPI", "PollerNet", "BenchPlan", "ChildPrograms", "RedisClient",
+                "SecretFiles", "StripeAPI", logging, metrics, lifecycle, signals, arguments,
+                httpClient, nioCore,
                 .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: settings
+        ),
+        // What `pollerd bench` becomes: a program of its own, so that pollerd has none of it.
+        .executableTarget(
+            name: "pollerd-bench",
+            dependencies: [
+                "BenchPlan", "ChildPrograms", "Poller", "PollerRedis", "PollerUpstreams",
+                "PollerDelivery", "PollerNet", "RedisClient", "StripeAPI", arguments, logging,
+                nioCore, nioHTTP1, nioPosix, nioWebSocket, httpClient, histogram,
             ],
             swiftSettings: settings
         ),

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ChildPrograms
 import Foundation
 import PollerAPI
 
@@ -39,7 +40,7 @@ struct PollerdCommand: AsyncParsableCommand {
                 try command.run()
             }
         } catch let error as any Error & CustomStringConvertible
-            where error is ConfigurationError || error is ListenError
+            where error is ConfigurationError || error is ProgramError || error is ListenError
         {
             FileHandle.standardError.write(Data("pollerd: \(error)\n".utf8))
             Foundation.exit(78)  // EX_CONFIG of sysexits.h

@@ -24,7 +24,7 @@ from harness.waiting import wait_until
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES = COMPOSE["services"]
-PROGRAMS = ("pollerd", "pollerctl", "stripe-sandbox")
+PROGRAMS = ("pollerd", "pollerd-bench", "pollerctl", "stripe-sandbox")
 
 
 def instructions() -> list[tuple[str, str]]:

@@ -1,5 +1,7 @@
 """`pollerd all --embedded`: the whole system in one command, and gone with it."""
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -64,3 +66,47 @@ def test_data_outlives_it_where_a_folder_was_named(embedded: Role):
     assert embedded.terminate() == 0
     embedded.start().wait_ready()
     assert PollerAPI(embedded.address("api")).watch(source)["source"] == source
+
+
+def test_a_sandbox_outlives_no_pollerd_however_it_ends(embedded: Role):
+    sandbox = embedded.address("sandbox")
+    assert requests.get(sandbox + "/_sandbox/clock", timeout=5).ok
+    embedded.kill9()
+
+    def is_gone() -> bool:
+        try:
+            requests.get(sandbox + "/_sandbox/clock", timeout=5)
+            return False
+        except requests.ConnectionError:
+            return True
+
+    wait_until(is_gone, 5, "the sandbox has ended")
+
+
+def test_a_sandbox_that_ends_takes_pollerd_with_it(embedded: Role):
+    listed = subprocess.run(["ps", "-eo", "pid=,args="], capture_output=True, text=True).stdout
+    found = {int(line.split()[0]) for line in listed.splitlines() if "stripe-sandbox" in line}
+    for pid in found & set(embedded.leftovers()):
+        subprocess.run(["kill", "-9", str(pid)], check=True)
+    wait_until(lambda: not embedded.running, 5, "ended")
+    assert "the embedded stripe-sandbox has ended" in embedded.stderr()
+    assert embedded.leftovers() == []
+
+
+def test_programs_are_found_beside_in_a_named_folder_and_on_the_path(tmp_path: Path):
+    alone = tmp_path / "pollerd"
+    shutil.copy(program("pollerd"), alone)
+    env = {"PATH": str(Path(shutil.which("redis-server")).parent)}
+    command = [str(alone), "all", "--embedded"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 78 and "STRIPE_API_KEY" in done.stderr, done.stderr
+    assert "swift build --product stripe-sandbox" in done.stderr
+    done = subprocess.run([str(alone), "bench"], env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 78 and "pollerd-bench" in done.stderr, done.stderr
+    folder = str(Path(program("stripe-sandbox")).parent)
+    for where in ({"POLLER_BIN_DIR": folder}, {"PATH": f"{env['PATH']}:{folder}"}):
+        role = Role("pollerd", command, tmp_path, ENV | where).start()
+        try:
+            role.wait_ready()
+        finally:
+            role.end()

@@ -58,13 +58,12 @@ def read_tree() -> Tree:
 
 # From the ground up. A target may import what stands below it, never what stands beside it.
 LAYERS = [
-    {"CHiredis", "CCurl", "JSONText", "SecretFiles"},
+    {"CHiredis", "CCurl", "JSONText", "SecretFiles", "ChildPrograms", "BenchPlan"},
     {"RedisClient", "StripeAPI", "PollerWire", "StripeJSON"},
     {"Poller", "PollerClient", "StripeSandbox"},
     {"PollerRedis", "PollerNet", "PollerTesting"},
     {"PollerHTTP"},
     {"PollerUpstreams", "PollerDelivery", "PollerGateway", "PollerAPI"},
-    {"PollerBench"},
     {"pollerd", "pollerctl", "stripe-sandbox", "pollerd-bench"},
 ]
 # What the product without I/O may import besides our own targets: nothing of the network, Redis or HTTP.
@@ -139,6 +138,24 @@ def libraries_know_nothing_of_the_daemon(tree: Tree):
             for path, text in swift(tree, target.folder).items():
                 for name in imports(text) & ours - LIBRARIES[target.name]:
                     yield f"{path}: {name}"
+
+
+# What stands in for Stripe, and what measures: programs of their own beside the one that runs in production.
+NOT_IN_PRODUCTION = {"StripeSandbox", "PollerTesting", "Histogram"}
+
+
+@rule({"Sources/pollerd/Breach.swift": "import StripeSandbox\n"})
+def production_links_neither_the_sandbox_nor_the_benchmarks(tree: Tree):
+    reached, rest = set(), ["pollerd"]
+    known = {target.name: target for target in targets(tree)}
+    while rest:
+        target = known[rest.pop()]
+        reached.add(target.name)
+        rest += target.dependencies & known.keys() - reached
+        for path, text in swift(tree, target.folder).items():
+            for name in imports(text) & NOT_IN_PRODUCTION:
+                yield f"{path}: {name}"
+    yield from reached & NOT_IN_PRODUCTION
 
 
 # MARK: - Files
@@ -237,7 +254,7 @@ def nothing_refers_to_documents_outside(tree: Tree):
 # MARK: - Time and chance
 
 # Programs, and what stands for the world around them.
-CLOCKS_AND_CHANCE = {"pollerd", "pollerctl", "stripe-sandbox", "StripeSandbox", "PollerClient", "PollerTesting", "StripeAPI", "PollerBench", "pollerd-bench", "Stripe"}
+CLOCKS_AND_CHANCE = {"pollerd", "pollerctl", "PollerClient", "PollerTesting", "pollerd-bench", "Stripe"}
 
 
 @rule({"Sources/Poller/Breach.swift": "let now = Date()\n"})

@@ -56,6 +56,9 @@ struct StripeSandboxCommand: AsyncParsableCommand {
     @Option(help: "Address written into redirect URLs; by default the one the client used.")
     var publicURL: String?
 
+    @Flag(help: "End when standard input does: for a program that starts this one for itself.")
+    var untilStdinEnds = false
+
     func validate() throws {
         let (host, _) = try address()
         guard isPublic || Self.isLoopback(host) else {
@@ -87,6 +90,7 @@ struct StripeSandboxCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if untilStdinEnds { Self.endWithStandardInput() }
         let (host, port) = try address()
         var configuration = SandboxConfiguration(
             host: host,
@@ -122,6 +126,14 @@ struct StripeSandboxCommand: AsyncParsableCommand {
         try await ServiceGroup(configuration: services).run()
     }
 
+    /// A pipe from another program ends with that program, however it ends: this one goes with it, at once.
+    private static func endWithStandardInput() {
+        Thread.detachNewThread {
+            while !FileHandle.standardInput.availableData.isEmpty {}
+            _exit(0)
+        }
+    }
+
     private func secret() throws -> String? {
         guard let webhookSecretFile else { return webhookSecret }
         let file = try SecretFile(path: webhookSecretFile)
@@ -149,5 +161,23 @@ struct StripeSandboxCommand: AsyncParsableCommand {
             throw ValidationError("--bind needs a host, such as 127.0.0.1.")
         }
         return (String(host), port)
+    }
+}
+
+/// The limits a sandbox can be started with.
+enum LimitsChoice: String, ExpressibleByArgument, CaseIterable {
+    /// As fast as the machine: for benchmarks.
+    case none
+    /// What Stripe allows its sandboxes.
+    case test
+    /// What Stripe allows in live mode.
+    case live
+
+    var limits: SandboxLimits {
+        switch self {
+        case .none: .none
+        case .test: .test
+        case .live: .live
+        }
     }
 }

@@ -1,3 +1,4 @@
+import ChildPrograms
 import Foundation
 import Logging
 import Metrics
@@ -6,7 +7,6 @@ import PollerAPI
 import PollerNet
 import RedisClient
 import ServiceLifecycle
-import StripeSandbox
 import UnixSignals
 
 /// The life of a pollerd process: what it needs first, its services, and its end.
@@ -33,24 +33,29 @@ struct NodeProcess {
         }
 
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
-        let redis = isEmbedded ? try EmbeddedRedis(dataFolder: dataFolder) : nil
-        defer { redis?.stop() }
-        let shutdown = Shutdown(redis: redis, logger: logger)
+        let embedded =
+            isEmbedded
+            ? try EmbeddedPrograms(
+                dataFolder: dataFolder,
+                withSandbox: settings.stripeKeys[.main] == nil
+            ) : nil
+        defer { embedded?.stop() }
+        let shutdown = Shutdown(embedded: embedded, logger: logger)
         let listeners = OwnListeners()
         try await withThrowingTaskGroup(of: Void.self) { group in
             // From the first moment on: a signal during the start must end it, too.
             group.addTask { await shutdown.listen(to: signals) }
-            if let redis {
-                Announcer.listening("redis", at: redis.url)
-                settings.redisURL = try RedisURL(redis.url)
+            if let embedded {
+                Announcer.listening("redis", at: embedded.redis.url)
+                settings.redisURL = try RedisURL(embedded.redis.url)
                 // On a laptop the receivers are on the laptop.
                 if settings.allowedRanges.isEmpty {
                     settings.allowedRanges = try ["127.0.0.0/8", "::1/128"].map(AddressRange.init)
                 }
-                group.addTask { await watch(redis, logger) }
+                group.addTask { await watch(embedded, logger) }
             }
-            if isEmbedded, settings.stripeKeys[.main] == nil {
-                let port = try await startSandbox(in: &group)
+            if let sandbox = embedded?.sandbox {
+                let port = try sandbox.port()
                 Announcer.listening("sandbox", at: "http://127.0.0.1:\(port)")
                 listeners.add(host: "127.0.0.1", port: port)
                 settings.stripeAPIKey = "sk_test_embedded"
@@ -69,7 +74,7 @@ struct NodeProcess {
                 } catch {
                     // Only what cannot be mended by trying again ends the client: unusable TLS files.
                     logger.critical("Redis client unusable", metadata: ["error": "\(error)"])
-                    redis?.stop()
+                    embedded?.stop()
                     _exit(78)
                 }
             }
@@ -112,13 +117,14 @@ struct NodeProcess {
         logger.notice("drained")
     }
 
-    /// Ends this process when its own Redis is gone: without it nothing here can work.
-    private func watch(_ redis: EmbeddedRedis, _ logger: Logger) async {
+    /// Ends this process when a program is gone that it has started: without it nothing here can work.
+    private func watch(_ embedded: EmbeddedPrograms, _ logger: Logger) async {
         while !Task.isCancelled {
             // Cancelled: the loop's condition ends it.
             try? await Task.sleep(for: .milliseconds(500))
-            if !Task.isCancelled, redis.hasDied {
-                logger.critical("the embedded redis-server has ended; start pollerd again")
+            if !Task.isCancelled, let name = embedded.dead {
+                logger.critical("the embedded \(name) has ended; start pollerd again")
+                embedded.stop()
                 _exit(70)  // EX_SOFTWARE of sysexits.h
             }
         }
@@ -131,30 +137,32 @@ struct NodeProcess {
         }
         return Logger(label: "pollerd")
     }
+}
 
-    /// Starts a sandbox on a free port and returns the port when it listens.
-    private func startSandbox(
-        in group: inout ThrowingTaskGroup<Void, any Error>
-    ) async throws -> Int {
-        let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
-        var logger = Logger(label: "stripe-sandbox")
-        // What it says at its end is about connections that were cut, which is what an end does.
-        logger.logLevel = .critical
-        let sandbox = Sandbox(
-            configuration: SandboxConfiguration(host: "127.0.0.1", port: 0),
-            logger: logger
-        ) { port in
-            continuation.yield(port)
-            continuation.finish()
-        }
-        group.addTask {
-            defer { continuation.finish() }
-            try await sandbox.run()
-        }
-        for await port in ports { return port }
-        throw ConfigurationError(
-            "the embedded sandbox did not start; set STRIPE_API_KEY to do without it"
-        )
+/// The programs that `--embedded` runs beside this one.
+struct EmbeddedPrograms: Sendable {
+    let redis: EmbeddedRedis
+    /// Nil when a Stripe key says that Stripe itself is meant.
+    let sandbox: EmbeddedSandbox?
+
+    /// Starts both, and returns when Redis accepts connections; the sandbox starts meanwhile.
+    init(dataFolder: String?, withSandbox: Bool) throws {
+        sandbox =
+            withSandbox
+            ? try EmbeddedSandbox(otherwise: ", or set STRIPE_API_KEY to do without it") : nil
+        redis = try EmbeddedRedis(dataFolder: dataFolder)
+    }
+
+    /// One that has ended without being told to.
+    var dead: String? {
+        if redis.hasDied { return "redis-server" }
+        return sandbox?.hasDied == true ? "stripe-sandbox" : nil
+    }
+
+    /// Ends both; again is harmless.
+    func stop() {
+        sandbox?.stop()
+        redis.stop()
     }
 }
 

@@ -6,15 +6,15 @@ import UnixSignals
 
 /// What signals do to this process: the first drains it, the second ends it at once.
 ///
-/// Before there is anything to drain, the first one ends it too. Either way an embedded Redis
-/// goes with it. A class, because the signal listener and the node share it.
+/// Before there is anything to drain, the first one ends it too. Either way the embedded programs
+/// go with it. A class, because the signal listener and the node share it.
 final class Shutdown: Sendable {
-    private let redis: EmbeddedRedis?
+    private let embedded: EmbeddedPrograms?
     private let logger: Logger
     private let services = Mutex<(group: ServiceGroup, loops: DrainingLoops)?>(nil)
 
-    init(redis: EmbeddedRedis?, logger: Logger) {
-        self.redis = redis
+    init(embedded: EmbeddedPrograms?, logger: Logger) {
+        self.embedded = embedded
         self.logger = logger
     }
 
@@ -32,7 +32,7 @@ final class Shutdown: Sendable {
         for await signal in signals {
             guard !isDraining, let (group, loops) = services.withLock({ $0 }) else {
                 logger.warning("ends at once", metadata: ["signal": "\(signal)"])
-                redis?.stop()
+                embedded?.stop()
                 // Leases expire by themselves; waiting is what the operator refused.
                 _exit(isDraining ? 1 : 0)
             }

@@ -1,3 +1,4 @@
+import BenchPlan
 import Poller
 import PollerRedis
 import Synchronization

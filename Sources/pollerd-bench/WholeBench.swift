@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import BenchPlan
 import Foundation
 import NIOCore
 import NIOHTTP1

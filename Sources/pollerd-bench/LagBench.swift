@@ -1,3 +1,4 @@
+import BenchPlan
 import Histogram
 import NIOCore
 import Poller

@@ -125,8 +125,8 @@ struct BenchStore: Sendable {
 }
 
 /// Why nothing can be measured.
-package struct BenchError: Error, CustomStringConvertible {
-    package let description: String
+struct BenchError: Error, CustomStringConvertible {
+    let description: String
 
     /// Says what to do.
     init(_ description: String) {
@@ -141,5 +141,22 @@ extension Histogram<UInt64> {
             Double(valueAtPercentile(percentile)) / 1000
         }
         return BenchReport.Latency(p50: ms(50), p99: ms(99), max: Double(max) / 1000)
+    }
+}
+
+/// CPU time of this process, all threads, user and system (getrusage(2)).
+enum ProcessCPU {
+    /// Seconds so far.
+    static var seconds: Double {
+        var usage = rusage()
+        #if canImport(Glibc)
+        unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        #else
+        unsafe getrusage(RUSAGE_SELF, &usage)
+        #endif
+        func seconds(_ time: timeval) -> Double {
+            Double(time.tv_sec) + Double(time.tv_usec) / 1e6
+        }
+        return seconds(usage.ru_utime) + seconds(usage.ru_stime)
     }
 }

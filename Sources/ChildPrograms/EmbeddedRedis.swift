@@ -1,0 +1,110 @@
+import Foundation
+
+/// A redis-server of our own on a free loopback port, for `pollerd all --embedded` and `bench`.
+///
+/// Set up as a cluster's Redis should be: append-only file, no eviction. A class, because a
+/// temporary folder goes away with it.
+package final class EmbeddedRedis: Sendable {
+    /// How long the server may take to answer its first PING.
+    private static let startTimeout: Duration = .seconds(10)
+    /// How long it may take to write its file and go, before it is killed.
+    private static let stopTimeout: Duration = .seconds(5)
+
+    private let port: Int
+    private let process: ChildProcess
+    private let temporaryFolder: String?
+
+    /// Starts a server and returns when it accepts connections.
+    ///
+    /// - Parameter dataFolder: where its append-only file lives; nil makes a temporary folder
+    ///   that goes away with the server.
+    /// - Throws: ``ProgramError`` when redis-server is not installed or does not start.
+    package init(dataFolder: String?) throws {
+        guard let program = Programs.installed("redis-server") else {
+            throw ProgramError(
+                "redis-server is not on PATH: install it (apt-get install redis-server, "
+                    + "brew install redis) or set POLLER_REDIS_URL and leave --embedded out"
+            )
+        }
+        let folder: String
+        if let dataFolder {
+            folder = dataFolder
+            temporaryFolder = nil
+        } else {
+            folder = NSTemporaryDirectory() + "/pollerd-redis-\(UUID().uuidString)"
+            temporaryFolder = folder
+        }
+        try FileManager.default.createDirectory(
+            atPath: folder,
+            withIntermediateDirectories: true
+        )
+        port = try FreePort.find()
+        process = try ChildProcess(
+            program,
+            [
+                "--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--appendonly",
+                "yes", "--appendfsync", "everysec", "--save", "", "--maxmemory-policy",
+                "noeviction", "--logfile", "redis.log",
+            ]
+        )
+        try awaitStart(log: folder + "/redis.log")
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// The URL of database 0.
+    package var url: String { "redis://127.0.0.1:\(port)/0" }
+
+    /// Waits until the server says that it accepts connections.
+    private func awaitStart(log path: String) throws {
+        let end = ContinuousClock.now + Self.startTimeout
+        while ContinuousClock.now < end, !hasDied {
+            // No file yet reads as nothing said yet.
+            let log = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+            if log.contains("eady to accept connections") { return }
+            usleep(5000)
+        }
+        stop()
+        throw ProgramError("redis-server did not start; it says why in \(path)")
+    }
+
+    /// Whether the server has ended without being told to.
+    package var hasDied: Bool { process.hasDied }
+
+    /// Ends the server and removes what was temporary.
+    package func stop() {
+        process.stop(within: Self.stopTimeout)
+        // A folder that cannot be removed is the system's to clean: it is in its temporary place.
+        if let temporaryFolder { try? FileManager.default.removeItem(atPath: temporaryFolder) }
+    }
+}
+
+/// Finds a loopback port that nobody listens on right now.
+package enum FreePort {
+    /// Binds port 0, reads which one the kernel gave, and lets it go again.
+    package static func find() throws(ProgramError) -> Int {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else {
+            throw ProgramError("no socket can be opened: raise the limit of open files")
+        }
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                unsafe bind(descriptor, generic, length) == 0
+                    && getsockname(descriptor, generic, &length) == 0
+            }
+        }
+        guard isBound else {
+            throw ProgramError(
+                "no port of 127.0.0.1 can be bound: is the loopback interface up?"
+            )
+        }
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import BenchPlan
+import ChildPrograms
+import Foundation
+import Logging
+import RedisClient
+
+/// `pollerd-bench`: what `pollerd bench` becomes once it has read its options.
+///
+/// *Limits*: one run at a time on a machine, or each measures the other.
+@main
+struct BenchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pollerd-bench",
+        abstract: "Measure this machine, as `pollerd bench` does.",
+        discussion: """
+            POLLER_REDIS_URL names an empty database to use instead of a redis-server of its own;
+            `pollerd bench` takes it from flags and files, too.
+            """
+    )
+
+    @OptionGroup var plan: BenchPlan
+
+    static func main() async {
+        do {
+            let command = try parse()
+            try await command.run()
+        } catch let error as ProgramError {
+            FileHandle.standardError.write(Data("pollerd: \(error)\n".utf8))
+            Foundation.exit(78)  // EX_CONFIG of sysexits.h
+        } catch {
+            exit(withError: error)
+        }
+    }
+
+    func run() async throws {
+        LoggingSystem.bootstrap { label in
+            var handler = StreamLogHandler.standardError(label: label)
+            handler.logLevel = .error
+            return handler
+        }
+        let named = ProcessInfo.processInfo.environment["POLLER_REDIS_URL"] ?? ""
+        let redis = named.isEmpty ? try EmbeddedRedis(dataFolder: nil) : nil
+        defer { redis?.stop() }
+        let sandbox = try EmbeddedSandbox()
+        defer { sandbox.stop() }
+
+        let text = redis?.url ?? named
+        let run = BenchRun(
+            redisURL: try RedisURL(text),
+            sandboxURL: "http://127.0.0.1:\(try sandbox.port())",
+            plan: plan,
+            startNotifier: { try await NotifierProcess(redisURL: text) },
+            logger: Logger(label: "bench"),
+            progress: { text in
+                FileHandle.standardError.write(Data("bench: \(text)\n".utf8))
+            }
+        )
+        let report = try await run.measure()
+        print(plan.json ? report.json : report.table)
+    }
+}

@@ -1,0 +1,136 @@
+import BenchPlan
+import Logging
+import RedisClient
+
+/// The measurements, one after the other on an empty database.
+struct BenchRun: Sendable {
+    private let redisURL: RedisURL
+    private let sandboxURL: String
+    private let plan: BenchPlan
+    private let startNotifier: @Sendable () async throws -> NotifierProcess
+    private let logger: Logger
+    private let progress: @Sendable (String) -> Void
+
+    /// Prepares a run; `progress` hears what is measured next.
+    ///
+    /// `startNotifier` starts a notifier on the same database, in ``BenchStore/namespace``.
+    init(
+        redisURL: RedisURL,
+        sandboxURL: String,
+        plan: BenchPlan,
+        startNotifier: @escaping @Sendable () async throws -> NotifierProcess,
+        logger: Logger,
+        progress: @escaping @Sendable (String) -> Void
+    ) {
+        self.redisURL = redisURL
+        self.sandboxURL = sandboxURL
+        self.plan = plan
+        self.startNotifier = startNotifier
+        self.logger = logger
+        self.progress = progress
+    }
+
+    /// Measures everything that is planned.
+    func measure() async throws -> BenchReport {
+        let client = RedisClient(url: redisURL, logger: logger)
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await client.run() }
+            let store = try await BenchStore(client: client, logger: logger)
+            let report = try await measure(on: store)
+            group.cancelAll()
+            return report
+        }
+    }
+
+    private func measure(on store: BenchStore) async throws -> BenchReport {
+        var report = BenchReport()
+        for stage in plan.stages {
+            progress("\(stage.rawValue), \(plan.span.components.seconds) s a measurement")
+            switch stage {
+            case .enqueue: try await EnqueueBench(store: store, plan: plan).measure(&report)
+            case .engine: try await EngineBench(store: store, plan: plan).measure(&report)
+            case .whole:
+                let bench = WholeBench(store: store, plan: plan, sandboxURL: sandboxURL)
+                try await bench.measure(&report)
+            case .lag: try await LagBench(store: store, plan: plan).measure(&report)
+            case .idle: try await LagBench(store: store, plan: plan).measureIdle(&report)
+            case .fairness: try await LaneBench(store: store, plan: plan).fairness(&report)
+            case .deliver: try await DeliverBench(store: store, plan: plan).measure(&report)
+            case .live:
+                let notifier = try await startNotifier()
+                defer { notifier.stop() }
+                let bench = LiveBench(store: store, plan: plan, notifier: notifier)
+                try await bench.measure(&report)
+            case .limit: try await LaneBench(store: store, plan: plan).limit(&report)
+            }
+        }
+        return report
+    }
+}
+
+/// What a run measured; the member names of its JSON are part of the interface.
+struct BenchReport: Sendable {
+    /// Percentiles of a latency in milliseconds.
+    struct Latency: Sendable {
+        let p50: Double
+        let p99: Double
+        let max: Double
+    }
+
+    /// A figure as a table shows it and as JSON names it.
+    private struct Row: Sendable {
+        let title: String
+        let text: String
+        let member: String
+        let json: String
+    }
+
+    private var rows: [Row] = []
+    private var groups: [(name: String, report: BenchReport)] = []
+
+    /// Adds figures that are an object of their own in the JSON.
+    mutating func add(_ name: String, _ group: BenchReport) {
+        groups.append((name, group))
+    }
+
+    /// Adds a number.
+    mutating func add(_ title: String, _ member: String, _ value: Double, _ unit: String) {
+        let number = Self.text(value)
+        rows.append(Row(title: title, text: "\(number) \(unit)", member: member, json: number))
+    }
+
+    /// Adds percentiles.
+    mutating func add(_ title: String, _ member: String, _ latency: Latency) {
+        let (p50, p99) = (Self.text(latency.p50), Self.text(latency.p99))
+        let max = Self.text(latency.max)
+        rows.append(
+            Row(
+                title: title,
+                text: "p50 \(p50) ms, p99 \(p99) ms, max \(max) ms",
+                member: member,
+                json: "{\"p50\":\(p50),\"p99\":\(p99),\"max\":\(max)}"
+            )
+        )
+    }
+
+    /// One object; latencies in ms, CPU in µs.
+    var json: String {
+        let members =
+            rows.map { "\"\($0.member)\":\($0.json)" }
+            + groups.map { "\"\($0.name)\":\($0.report.json)" }
+        return "{\(members.joined(separator: ","))}"
+    }
+
+    /// A line a figure, for people.
+    var table: String {
+        let rows = rows + groups.flatMap(\.report.rows)
+        let width = (rows.map(\.title.count).max() ?? 0) + 2
+        return rows.map { row in
+            row.title + String(repeating: " ", count: width - row.title.count) + row.text
+        }.joined(separator: "\n")
+    }
+
+    private static func text(_ value: Double) -> String {
+        value >= 1000 ? String(Int(value.rounded())) : String((value * 100).rounded() / 100)
+    }
+}

@@ -1,0 +1,34 @@
+import ArgumentParser
+import BenchPlan
+import ChildPrograms
+import Foundation
+
+/// `pollerd bench`: becomes `pollerd-bench`, which measures engine, whole path and publication.
+struct Bench: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bench",
+        abstract: "Measure this machine: enqueue, polls, due lag, publication, memory, CPU.",
+        discussion: """
+            Runs its own redis-server (append-only file on), stripe-sandbox and notifier, the load
+            on them from a process of its own. With POLLER_REDIS_URL set it uses that database
+            instead, if it is empty, and empties it afterwards. Build with -c release first.
+            """
+    )
+
+    @OptionGroup var plan: BenchPlan
+
+    @OptionGroup var flags: Flags
+
+    /// Reads the configuration as every command does: the database may be named in a file or a flag.
+    func run() async throws {
+        let configuration = try flags.configuration()
+        _ = try Settings(configuration)
+        let program = try Programs.own("pollerd-bench")
+        if let redis = configuration.values["redis_url"], redis.origin != .standard {
+            unsafe setenv("POLLER_REDIS_URL", redis.text, 1)
+        } else {
+            unsafe unsetenv("POLLER_REDIS_URL")
+        }
+        try Programs.become(program, plan.arguments)
+    }
+}
