@@ -48,7 +48,7 @@ public struct StripeKey: Sendable, Hashable {
 
     /// Whether the key can be sent at all: not empty, printable ASCII without spaces.
     public var isSendable: Bool {
-        !value.isEmpty && value.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+        !value.isEmpty && RequestHead.isPlain(value)
     }
 }
 

@@ -36,12 +36,12 @@ public enum WebhookSignature {
         let (timestamp, signatures) = try parse(header)
         guard !signatures.isEmpty else { throw .noSignature }
 
-        let expected = signature(payload: payload, secret: secret, timestamp: timestamp)
-        // Digests are compared in constant time, and every candidate is: time does not tell which
-        // one matched, nor how much of it.
-        let digest = SHA256.hash(data: expected)
+        // Digests are compared in constant time, and every candidate is: time does not tell how near one came.
+        let expected = SHA256.hash(
+            data: signature(payload: payload, secret: secret, timestamp: timestamp)
+        )
         var matches = false
-        for candidate in signatures where SHA256.hash(data: Array(candidate.utf8)) == digest {
+        for candidate in signatures where SHA256.hash(data: Array(candidate.utf8)) == expected {
             matches = true
         }
         guard matches else { throw .noMatch }
