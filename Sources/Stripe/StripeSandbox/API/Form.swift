@@ -1,4 +1,7 @@
 /// Form fields with brackets, as Stripe's SDKs send them: `owner[name]=A&items[0][sku]=B&types[]=C`.
+///
+/// A tree of names rather than a flat list: a parameter is asked for by its path, and one that nobody knows is refused
+/// by name (``allow(_:)``), as Stripe does, which finds misspelt parameters in tests.
 struct Form: Sendable {
     /// As many as Stripe's largest documented requests need, with room; more is refused.
     static let fieldsMax = 1000

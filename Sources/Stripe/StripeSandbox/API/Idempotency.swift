@@ -40,6 +40,10 @@ struct IdempotencyTable {
 }
 
 /// The first answer to an idempotency key.
+///
+/// Kept once execution has begun, a 500 included, and for a day; what was refused before (a bad key, a limit, a bad
+/// parameter) is not, so the same key may try again. The same key with other parameters is an error.
+/// *Source*: <https://docs.stripe.com/api/idempotent_requests>.
 struct IdempotencyRecord {
     /// Digest of method, path and body: the parameters the key belongs to.
     let fingerprint: SHA256Digest

@@ -19,6 +19,10 @@ extension SandboxState {
     }
 
     /// Records a request and answers it, unless a fault strikes.
+    ///
+    /// In this order, which is what a client can tell from outside: logged; refused for its key, a limit, a lock or an
+    /// idempotency key in use (``admit(_:)``, nothing is kept); struck by a fault; answered again for a known
+    /// idempotency key; routed, and the answer kept if execution began.
     mutating func serve(_ request: APIRequest) -> Served {
         let requestID = ids.make("req_", length: 14)
         let number = requests.append(

@@ -148,6 +148,17 @@ struct SandboxCharge: RenderedObject {
 }
 
 /// What becomes of a charge in test mode, decided by what the customer gave.
+///
+/// Owner names come before card numbers, and those before IBANs: a name can be given with every method.
+///
+/// | given | outcome |
+/// |---|---|
+/// | card …0002, …9995, …0069, …0127, …0119 and kin | declined, with the code that Stripe documents |
+/// | IBAN …3202, …3205, DE62…3001 | pending, then failed |
+/// | IBAN …343434 | pending for good |
+/// | owner `failing_charge`, `pending_charge`, `charge_exceeds_source_limit` | the same for any source |
+///
+/// *Source*: <https://docs.stripe.com/testing>, <https://docs.stripe.com/sources/sepa-debit>.
 enum ChargeOutcome {
     case succeeds
     /// Fails at once, with 402 and a failed charge.

@@ -9,6 +9,9 @@ extension SandboxState {
     ]
 
     /// `POST /v1/charges`.
+    ///
+    /// Everything that can be refused is refused before there is a charge; a decline is a charge that failed, with 402.
+    /// The source is used up in the same step, so of two racing charges the second finds it consumed.
     mutating func createCharge(_ call: APICall) throws(APIError) -> APIReply {
         let form = call.form
         try form.allow(Self.chargeParameters)

@@ -1,3 +1,6 @@
+// The bodies of the controls; ``SandboxResponder/respondControl(_:_:)`` lists the paths. JSON rather than forms:
+// controls are for tests and have nothing to imitate.
+
 /// The body of `POST /_sandbox/sources/{id}/status` and its sibling for intents.
 struct StatusRequest: Decodable {
     static let sourceStatuses: Set<String> = [

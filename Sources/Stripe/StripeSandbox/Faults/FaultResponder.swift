@@ -18,6 +18,10 @@ import Darwin
 #endif
 
 /// Answers one request as its fault wants.
+///
+/// The request was admitted and is counted as in flight until the answer has gone, so a held one blocks others at the
+/// limits and locks of the account as it would at Stripe. Whether its change takes effect is the fault's `after`: a
+/// lost request, or a lost answer, which a client cannot tell apart.
 struct FaultResponder {
     /// The longest a request is held, and the longest a slow body lasts.
     static let holdMax = Duration.seconds(300)

@@ -1,10 +1,25 @@
 import NIOCore
 
 /// A PaymentIntent as the sandbox keeps it.
+///
+/// | from | by | to |
+/// |---|---|---|
+/// | `requires_payment_method` | a method | `requires_confirmation` |
+/// | `requires_confirmation` | confirming, where the customer has to act | `requires_action` |
+/// | either of the two | confirming or acting, where the bank answers later | `processing` |
+/// | either of the two | the same, with `capture_method=manual` | `requires_capture` |
+/// | all of these | the same, the bank's answer, `capture` | `succeeded` |
+/// | all of these | a decline, a refusal, an action that took too long | `requires_payment_method` |
+/// | all but `processing` and `succeeded` | `cancel` | `canceled` |
+///
+/// A charge stands behind every status from `processing` on: pending, succeeded, or succeeded and not captured. An
+/// action ends after ``SandboxNextAction/lifeMs``. `requires_confirmation` has no event.
+/// *Source*: <https://docs.stripe.com/payments/paymentintents/lifecycle>.
 struct SandboxIntent: ConfirmableObject {
     static let name = "PaymentIntent"
     static let kind = "payment_intent"
     static let unexpectedState = "payment_intent_unexpected_state"
+    static let parameter = "payment_intent"
 
     let id: String
     /// The connected account it belongs to; nil is the platform's own.

@@ -2,6 +2,11 @@ import HTTPTypes
 import NIOCore
 
 /// A payment method of an intent: what it asks of the customer, and what becomes of its payments.
+///
+/// Three ways lead to one: an object of its own (`POST /v1/payment_methods`), `payment_method_data` with the intent,
+/// or a name of Stripe's test data that stands for an object nobody made. A reusable source may stand in its place,
+/// as with those who migrate.
+/// *Source*: <https://docs.stripe.com/testing>.
 struct SandboxMethod {
     /// What a method asks of the customer.
     enum Asks {

@@ -1,11 +1,16 @@
 import HTTPTypes
 import NIOCore
 
-/// A SetupIntent as the sandbox keeps it.
+/// A SetupIntent as the sandbox keeps it: a PaymentIntent without money.
+///
+/// The same statuses but `requires_capture`, the same actions of the customer (``ConfirmableObject``), and no charge.
+/// It succeeds at once where a payment would be waited for, unless the test data says that the bank answers later.
+/// *Source*: <https://docs.stripe.com/payments/setup-intents>.
 struct SandboxSetup: ConfirmableObject {
     static let name = "SetupIntent"
     static let kind = "setupintent"
     static let unexpectedState = "setup_intent_unexpected_state"
+    static let parameter = "setup_intent"
 
     let id: String
     /// The connected account it belongs to; nil is the platform's own.

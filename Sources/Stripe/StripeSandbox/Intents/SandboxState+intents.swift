@@ -228,7 +228,12 @@ protocol ConfirmableObject: RenderedObject {
     static var kind: String { get }
     /// The code of an error about its status.
     static var unexpectedState: String { get }
+    /// What the return URL calls its id.
+    static var parameter: String { get }
 
+    var id: String { get }
+    var clientSecret: String { get }
+    var method: SandboxMethod? { get }
     var account: String? { get }
     var customer: String? { get }
     var status: String { get }

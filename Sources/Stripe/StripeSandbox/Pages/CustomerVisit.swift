@@ -1,4 +1,8 @@
 /// What a page shows: one object and where its customer goes next.
+///
+/// Pages are for people with a browser and for tests that click: `GET` shows, `POST` decides and sends back to the
+/// shop, with the parameters Stripe adds to the return URL. They ask for no key, only for the client secret in their
+/// address. Pressing twice, or too late, changes nothing and leads back all the same.
 struct CustomerVisit {
     let id: String
     let title: String
@@ -28,7 +32,7 @@ extension SandboxState {
         guard let setup = setups[id],
             clientSecret ?? setup.clientSecret == setup.clientSecret
         else { return nil }
-        return Self.visit(setup)
+        return Self.visit(setup, title: "setup", amount: "Save for later")
     }
 
     private static func visit(_ source: SandboxSource) -> CustomerVisit {
@@ -63,54 +67,36 @@ extension SandboxState {
     }
 
     private static func visit(_ intent: SandboxIntent) -> CustomerVisit? {
-        guard intent.nextAction != nil || intent.lastRedirect != nil else { return nil }
-        var visit = CustomerVisit(
-            id: intent.id,
-            title: intent.method?.type ?? "payment",
-            amount: display(intent.amount, intent.currency),
-            isOpen: intent.status == "requires_action",
-            status: intent.status,
-            returnURL: intent.lastRedirect.map { redirect in
-                ReturnURL.adding(
-                    [
-                        ("payment_intent", intent.id),
-                        ("payment_intent_client_secret", intent.clientSecret),
-                        (
-                            "redirect_status",
-                            redirect.status == "failed" ? "failed" : "succeeded"
-                        ),
-                    ],
-                    to: redirect.returnURL
-                )
-            }
-        )
-        switch intent.nextAction {
-        case .bankTransfer:
-            visit.missing = max(1, intent.amount - intent.fundedAmount)
-            visit.facts = [
+        let amount = display(intent.amount, intent.currency)
+        var visit = visit(intent, title: "payment", amount: amount)
+        if case .bankTransfer = intent.nextAction {
+            visit?.missing = max(1, intent.amount - intent.fundedAmount)
+            visit?.facts = [
                 ("Pay to", "DE89370400440532013000"), ("Reference", String(intent.id.suffix(12))),
                 ("Received", String(intent.fundedAmount)),
             ]
-        case .microdeposits:
-            visit.facts = [("Attempts left", String(intent.attemptsRemaining))]
-        default: break
         }
         return visit
     }
 
-    private static func visit(_ setup: SandboxSetup) -> CustomerVisit? {
-        guard setup.nextAction != nil || setup.lastRedirect != nil else { return nil }
+    /// An intent of either kind; nil while its customer has nothing to do and has done nothing.
+    private static func visit<Object: ConfirmableObject>(
+        _ object: Object,
+        title: String,
+        amount: String
+    ) -> CustomerVisit? {
+        guard object.nextAction != nil || object.lastRedirect != nil else { return nil }
         var visit = CustomerVisit(
-            id: setup.id,
-            title: setup.method?.type ?? "setup",
-            amount: "Save for later",
-            isOpen: setup.status == "requires_action",
-            status: setup.status,
-            returnURL: setup.lastRedirect.map { redirect in
+            id: object.id,
+            title: object.method?.type ?? title,
+            amount: amount,
+            isOpen: object.status == "requires_action",
+            status: object.status,
+            returnURL: object.lastRedirect.map { redirect in
                 ReturnURL.adding(
                     [
-                        ("setup_intent", setup.id),
-                        ("setup_intent_client_secret", setup.clientSecret),
+                        (Object.parameter, object.id),
+                        (Object.parameter + "_client_secret", object.clientSecret),
                         (
                             "redirect_status",
                             redirect.status == "failed" ? "failed" : "succeeded"
@@ -120,8 +106,8 @@ extension SandboxState {
                 )
             }
         )
-        if case .microdeposits = setup.nextAction {
-            visit.facts = [("Attempts left", String(setup.attemptsRemaining))]
+        if case .microdeposits = object.nextAction {
+            visit.facts = [("Attempts left", String(object.attemptsRemaining))]
         }
         return visit
     }

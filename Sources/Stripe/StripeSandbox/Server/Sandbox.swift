@@ -11,6 +11,17 @@ import Foundation
 
 /// A stateful look-alike of Stripe's API, complete enough to run everything offline.
 ///
+/// *Why*: Stripe's own test mode needs the network and a key, allows 25 requests a second, and cannot be told to
+/// lose a webhook, hang in the middle of a body or let six hours pass. Tests of a poller need all of that, and the
+/// official client libraries must not notice a difference: errors, headers, idempotency, lists and test data follow
+/// Stripe's documentation, and stripe-python is run against it.
+///
+/// *How*: ``SandboxResponder`` turns HTTP into a call, ``SandboxStore`` takes the one lock, ``SandboxState`` changes plain
+/// values and leaves behind what is to be posted, ``WebhookSender`` posts it. Nothing below the lock waits or reads a
+/// clock, so each request is atomic, and one seed with one sequence of requests makes the same ids again.
+///
+/// *Not here*: balances, disputes, payouts, Connect beyond `Stripe-Account`, and anything kept over a restart.
+///
 /// The API is under `/v1`, pages a customer can click under `/redirect/{id}`, `/pay/{id}` and `/verify/{id}`, and
 /// the controls of tests under `/_sandbox`; ``SandboxResponder/respondControl(_:_:)`` lists those.
 ///

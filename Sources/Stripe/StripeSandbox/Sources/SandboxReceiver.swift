@@ -1,6 +1,11 @@
 import NIOCore
 
 /// Where the customer of a receiver source sends the money, and what became of it.
+///
+/// Nobody can refuse a transfer: money comes in parts, too much of it, or after the source has ended. The source is
+/// chargeable when its amount is there; what is too much or too late waits to go back, for which the customer must
+/// say where to (`refund_attributes`), and refunds stay pending until then.
+/// *Source*: <https://docs.stripe.com/sources/ach-credit-transfer>, <https://docs.stripe.com/sources/multibanco>.
 struct SandboxReceiver {
     let address: String
     /// `email`, `manual` or `none`: how refund data is asked for.

@@ -1,6 +1,17 @@
 import NIOCore
 
 /// A Source as the sandbox keeps it.
+///
+/// ```
+/// pending ──authorised, paid, verified──▶ chargeable ──charged──▶ consumed
+///    │ refused                               │ a debit bounced
+///    ├──────────────▶ failed ◀───────────────┤
+///    └── too late ──▶ canceled ◀── too late ─┘
+/// ```
+///
+/// What needs nobody (cards, debits without verification) is chargeable from the start; what is reusable and kept by a
+/// customer is never consumed. When it is too late, ``SourceExpiry`` says by type. Tests may move it anywhere.
+/// *Source*: <https://docs.stripe.com/sources>.
 struct SandboxSource: RenderedObject {
     let id: String
     /// The connected account it belongs to; nil is the platform's own.

@@ -94,7 +94,13 @@ extension SandboxState {
         setEnd(of: &source)
     }
 
-    /// Test-mode names that settle without anybody clicking.
+    /// Test-mode names that settle without anybody clicking, by the owner's e-mail address.
+    ///
+    /// | address | what happens after the automatic delay |
+    /// |---|---|
+    /// | `…_chargeable@example.com`, `…_failed@…`, `…_canceled@…` | the source gets that status |
+    /// | `amount_2500@…`, of a receiver | 25.00 arrive |
+    /// | `…_chargeable@…`, `…fill_now…@…`, of Multibanco | all of it arrives, after three seconds |
     private mutating func settleByName(_ source: SandboxSource) {
         guard source.status == "pending", let email = source.owner.email else { return }
         let local = email.prefix { $0 != "@" }

@@ -1,4 +1,7 @@
 /// What the sandbox knows about one source type: Stripe's documented flow, usage, life and fields.
+///
+/// A table instead of a type for each method: the methods differ in these facts and in nothing else, apart from the few
+/// that ``details(of:form:card:pageURL:)`` names.
 struct SourceKind {
     /// The flows it supports, the usual one first.
     let flows: [String]

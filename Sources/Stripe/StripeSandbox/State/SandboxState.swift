@@ -4,6 +4,11 @@ import NIOCore
 ///
 /// One lock guards it (``SandboxStore``), so every request is atomic. Nothing here reads a clock or does I/O:
 /// the store sets the time on entry, timers wait in a queue, and webhooks leave as posts.
+///
+/// Each story is an extension beside its objects: `API` (who may call, what is answered twice), `Sources`, `Intents`,
+/// `Charges`, `Customers`, `Webhooks`, `Faults`, `Pages` (the customer's clicks), `Controls` (those of tests).
+/// What all of them do to an object is the same four steps: change it, `changed()` to forget its JSON, `note` the
+/// status for the checker of histories, `emit` the event.
 struct SandboxState {
     /// The version events are rendered with; see `StripeVersion`.
     static let apiVersion = "2026-10-28.endive"

@@ -1,5 +1,9 @@
 /// What happens by itself when its time has come.
 ///
+/// Time passes only on entry of a call: ``SandboxState/arrive(atMachineMs:)`` lets everything happen that was due by
+/// then, each at its own instant and in order, so an event is dated with when it happened and not with when somebody
+/// looked. The store sets an alarm for the earliest timer, or webhooks would wait for the next request.
+///
 /// A timer is never taken back: what it finds changed in the meantime it leaves alone.
 enum SandboxTimer: Sendable {
     /// A test-mode name decides a pending source.

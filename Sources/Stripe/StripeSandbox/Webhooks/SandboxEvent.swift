@@ -2,6 +2,11 @@ import HTTPTypes
 import NIOCore
 
 /// An event: its object is the JSON of the moment and never rendered again.
+///
+/// From a change to a receiver: `emit` records the event and makes a ``WebhookDelivery`` for each endpoint that accepts
+/// it; `attempt` leaves a ``WebhookPost`` behind; ``WebhookSender`` signs and posts it after the lock was let go;
+/// `answered` ends the delivery or sets a timer for the next try. The event is listed whether or not anybody takes it,
+/// which is what those rely on who lost a webhook.
 struct SandboxEvent {
     let id: String
     let type: String
