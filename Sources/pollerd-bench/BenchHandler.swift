@@ -2,7 +2,11 @@ import Histogram
 import Poller
 import Synchronization
 
-/// A worker's hand that polls for ever at one pace and records how late each poll was.
+/// What a measured worker does with a watch: poll it for ever at one pace, and record how late each poll was.
+///
+/// The engine is the real one, from claim to commit; only the decision is not, so that the load stays what was
+/// planned. Latency from commit to somebody who listens is taken by the id of the event: sent here, heard there, both
+/// by the clock of this process.
 final class BenchHandler: ItemHandler {
     /// How long after a poll the next one is due.
     typealias Pace = @Sendable (Watch) -> Duration
@@ -35,6 +39,21 @@ final class BenchHandler: ItemHandler {
         self.eventEvery = eventEvery
         self.isCounted = isCounted
         self.pace = pace
+    }
+
+    /// A watch each `span`, the first time at any moment of it: all are enqueued at once, and real ones are spread.
+    static func spread(over span: Duration) -> Pace {
+        { watch in
+            watch.state.attempts == 0 ? .milliseconds(Int64.random(in: 0...span.ms)) : span
+        }
+    }
+
+    /// Somebody has heard of an event that this worker recorded.
+    func heard(_ event: String) {
+        tally.withLock { tally in
+            guard let sent = tally.sent.removeValue(forKey: event) else { return }
+            _ = tally.publishUs.record(UInt64(sent.duration(to: .now) / .microseconds(1)))
+        }
     }
 
     /// Forgets what was recorded.

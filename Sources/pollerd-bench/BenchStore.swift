@@ -5,7 +5,11 @@ import Poller
 import PollerRedis
 import RedisClient
 
-/// The database under measurement and the hands every measurement needs.
+/// The database under measurement, and what every measurement does with it.
+///
+/// A namespace of its own on an empty database: a run may flush it between measurements, and nothing of yours can be
+/// flushed with it. Costs are read from the two processes that bear them, ours and Redis', over a span in which
+/// everything is in its steady state.
 struct BenchStore: Sendable {
     static let namespace = "bench"
 
@@ -98,6 +102,30 @@ struct BenchStore: Sendable {
             try await group.waitForAll()
             return result
         }
+    }
+
+    /// What a span took, and the CPU seconds of both processes in it.
+    struct Cost {
+        let seconds: Double
+        let ownCPU: Double
+        let redisCPU: Double
+    }
+
+    /// Lets a span pass and tells what it cost.
+    func cost(of span: Duration) async throws -> Cost {
+        let (own, redis) = (ProcessCPU.seconds, try await cpu())
+        let began = clock.now
+        try await clock.sleep(for: span)
+        return Cost(
+            seconds: began.duration(to: clock.now) / .seconds(1),
+            ownCPU: ProcessCPU.seconds - own,
+            redisCPU: try await cpu() - redis
+        )
+    }
+
+    /// This machine's clock, for signatures.
+    static func wallClock() -> Timestamp {
+        Timestamp(ms: Int64(Date().timeIntervalSince1970 * 1000))
     }
 
     /// Bytes that Redis uses.

@@ -57,11 +57,10 @@ struct DeliverBench: Sendable {
             let isStuck = hangs && number % 10 == 0
             return "http://127.0.0.1:\(port)/\(isStuck ? "hang" : "ok")/\(number % Self.endpoints)"
         }
-        let handler = BenchHandler(eventEvery: 1) { watch in
-            // All are enqueued at once: the first wait spreads them, as real ones are.
-            let isFirst = watch.state.attempts == 0
-            return isFirst ? .milliseconds(Int64.random(in: 0...2000)) : Self.interval
-        }
+        let handler = BenchHandler(
+            eventEvery: 1,
+            pace: BenchHandler.spread(over: Self.interval)
+        )
         let latency = Mutex(Histogram<UInt64>(numberOfSignificantValueDigits: .three))
         sink.onReceipt { id, path in
             let sent = handler.tally.withLock { $0.sent.removeValue(forKey: id) }
@@ -128,7 +127,7 @@ struct DeliverBench: Sendable {
             secret: WebhookSecret(using: &chance),
             guarding: AddressGuard(allowing: try AddressRange.list("127.0.0.0/8")),
             resolver: SystemResolver(clock: store.clock),
-            wallClock: { Timestamp(ms: Int64(Date().timeIntervalSince1970 * 1000)) }
+            wallClock: BenchStore.wallClock
         )
     }
 }

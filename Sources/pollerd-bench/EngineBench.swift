@@ -30,18 +30,15 @@ struct EngineBench: Sendable {
             // A moment to reach the steady state.
             try await store.clock.sleep(for: .milliseconds(500))
             handler.restart()
-            let (cpu, redis) = (ProcessCPU.seconds, try await store.cpu())
-            let began = store.clock.now
-            try await store.clock.sleep(for: plan.span)
+            let cost = try await store.cost(of: plan.span)
             let (polls, failures) = handler.tally.withLock { ($0.polls, $0.failures) }
             guard polls > 0, failures == 0 else {
                 throw BenchError("\(failures) polls of \(polls) failed")
             }
-            let took = began.duration(to: store.clock.now) / .seconds(1)
             return Throughput(
-                pollsPerSecond: Double(polls) / took,
-                workerCPUUs: (ProcessCPU.seconds - cpu) / Double(polls) * 1e6,
-                redisCPUUs: (try await store.cpu() - redis) / Double(polls) * 1e6
+                pollsPerSecond: Double(polls) / cost.seconds,
+                workerCPUUs: cost.ownCPU / Double(polls) * 1e6,
+                redisCPUUs: cost.redisCPU / Double(polls) * 1e6
             )
         }
     }

@@ -8,6 +8,7 @@ import Synchronization
 /// How late due watches are polled, and how soon listeners hear of a change, while many others
 /// wait for times far away.
 struct LagBench: Sendable {
+    /// Between two polls of a watch: short, so that a few hundred watches make the planned rate.
     private static let interval = Duration.seconds(2)
 
     let store: BenchStore
@@ -16,27 +17,23 @@ struct LagBench: Sendable {
     func measure(_ report: inout BenchReport) async throws {
         try await fillFar()
         try await store.fill(try store.keys(plan.rate * 2, prefix: "hot"))
-        let handler = BenchHandler(eventEvery: 10) { watch in
-            // All are enqueued at once: the first wait spreads them, as real ones are.
-            let isFirst = watch.state.attempts == 0
-            return isFirst ? .milliseconds(Int64.random(in: 0...2000)) : Self.interval
-        }
+        let handler = BenchHandler(
+            eventEvery: 10,
+            pace: BenchHandler.spread(over: Self.interval)
+        )
         let listener = listen(handler)
         defer { listener.cancel() }
         try await store.withWorker(handler, concurrency: plan.concurrency) {
             // The rounds that enqueue and spread the watches are not counted.
             try await store.clock.sleep(for: .seconds(4))
             handler.restart()
-            let (cpu, redis) = (ProcessCPU.seconds, try await store.cpu())
-            let began = store.clock.now
-            try await store.clock.sleep(for: plan.span)
-            let took = began.duration(to: store.clock.now) / .seconds(1)
+            let cost = try await store.cost(of: plan.span)
             let (polls, lag) = handler.tally.withLock { (Double($0.polls), $0.lagUs.latency) }
             let title = "due lag beside \(plan.pending) pending"
-            report.add("polls at a pace", "paced_polls_per_s", polls / took, "/s")
-            let worker = (ProcessCPU.seconds - cpu) / polls * 1e6
+            report.add("polls at a pace", "paced_polls_per_s", polls / cost.seconds, "/s")
+            let worker = cost.ownCPU / polls * 1e6
             report.add("  worker CPU a poll", "paced_worker_cpu_us_per_poll", worker, "µs")
-            let server = (try await store.cpu() - redis) / polls * 1e6
+            let server = cost.redisCPU / polls * 1e6
             report.add("  Redis CPU a poll", "paced_redis_cpu_us_per_poll", server, "µs")
             report.add(title, "due_lag_ms", lag)
         }
@@ -51,12 +48,9 @@ struct LagBench: Sendable {
         let handler = BenchHandler { _ in Self.interval }
         try await store.withWorker(handler, concurrency: plan.concurrency) {
             try await store.clock.sleep(for: .seconds(2))
-            let (cpu, redis) = (ProcessCPU.seconds, try await store.cpu())
-            let began = store.clock.now
-            try await store.clock.sleep(for: plan.span)
-            let took = began.duration(to: store.clock.now) / .seconds(1)
-            let worker = (ProcessCPU.seconds - cpu) / took * 100
-            let server = (try await store.cpu() - redis) / took * 100
+            let cost = try await store.cost(of: plan.span)
+            let worker = cost.ownCPU / cost.seconds * 100
+            let server = cost.redisCPU / cost.seconds * 100
             let title = "idle with \(plan.pending) pending, worker"
             report.add(title, "idle_worker_percent", worker, "% of a core")
             report.add("  Redis", "idle_redis_percent", server, "% of a core")
@@ -85,12 +79,7 @@ struct LagBench: Sendable {
                 guard case .message(_, _, let payload) = event,
                     let event = Event(json: String(buffer: payload))
                 else { continue }
-                handler.tally.withLock { tally in
-                    guard let sent = tally.sent.removeValue(forKey: event.id.description) else {
-                        return
-                    }
-                    _ = tally.publishUs.record(UInt64(sent.duration(to: .now) / .microseconds(1)))
-                }
+                handler.heard(event.id.description)
             }
         }
     }

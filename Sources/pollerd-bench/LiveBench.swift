@@ -43,17 +43,8 @@ struct LiveBench: Sendable {
         let watches = try store.keys(count, prefix: "l")
         try await store.fill(watches)
         let span = Duration.milliseconds(Int64(count * 1000 / Self.rate))
-        let handler = BenchHandler(eventEvery: 1) { watch in
-            // All are enqueued at once: the first wait spreads them, as real ones are.
-            watch.state.attempts == 0
-                ? .milliseconds(Int64.random(in: 0...span.ms)) : span
-        }
-        let audience = LiveAudience(watches) { id in
-            handler.tally.withLock { tally in
-                guard let sent = tally.sent.removeValue(forKey: id) else { return }
-                _ = tally.publishUs.record(UInt64(sent.duration(to: .now) / .microseconds(1)))
-            }
-        }
+        let handler = BenchHandler(eventEvery: 1, pace: BenchHandler.spread(over: span))
+        let audience = LiveAudience(watches) { handler.heard($0) }
         try await enter(audience)
         try await store.withWorker(handler, concurrency: 1024) {
             try await store.clock.sleep(for: span + .seconds(1))

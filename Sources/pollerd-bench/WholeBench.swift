@@ -23,7 +23,7 @@ struct WholeBench: Sendable {
                     baseURL: sandboxURL
                 )
             ]),
-            wallClock: { Timestamp(ms: Int64(Date().timeIntervalSince1970 * 1000)) }
+            wallClock: BenchStore.wallClock
         )
         try await store.fill(sources)
         let engine = EngineBench(store: store, plan: plan)
