@@ -5,6 +5,11 @@ import SecretFiles
 import Yams
 
 /// The effective value of every option with where it came from, and what nobody understood.
+///
+/// Values stay text here, and ``Settings`` parses them: so `check-config` can show each as it was written, with its
+/// origin, also when another is wrong. A flag wins over a variable, and that over the file, for each option by itself.
+/// What nobody understands is no error when a process starts (a newer file must not stop an older release), but is said,
+/// with the name that was probably meant; `check-config` fails on it.
 struct Configuration: Sendable {
     /// Where a value came from.
     enum Origin: String, Sendable {

@@ -1,5 +1,8 @@
 /// One thing an operator can set: as a flag, an environment variable or a YAML key, in that order
 /// of precedence.
+///
+/// ``all`` is the one table of them; `--help`, `check-config`, files and errors are made from it. A new option is a row
+/// here and a line in ``Settings``.
 struct Option: Sendable {
     /// The YAML key; with dashes for underscores it is the flag.
     let key: String

@@ -1,7 +1,8 @@
 import Poller
 import PollerAPI
 
-/// Reads single options; every refusal names the option in all its spellings.
+/// Reads single options; every refusal names the option in all its spellings, says where the value came from and what
+/// would be right.
 struct OptionReader {
     let values: [String: Configuration.Value]
 

@@ -8,6 +8,9 @@ import RedisClient
 import StripeAPI
 
 /// The configuration as the program uses it: parsed, checked, and consistent.
+///
+/// Everything that can be wrong is found here, before a connection is made: a process that starts with half of its
+/// options understood would find out in the night. The first mistake is told in all the option's spellings.
 struct Settings: Sendable {
     var redisURL: RedisURL
     let namespace: String

@@ -6,6 +6,9 @@ import PollerRedis
 import RedisClient
 
 /// One process's view of the cluster's store: connected, checked, agreed on its layout.
+///
+/// The number of partitions is agreed once, by whoever comes first, and kept in the store: keys of one layout mean
+/// nothing in another. A Redis that is loading or failing over is waited for; one that may lose work is refused.
 struct Cluster: Sendable {
     let client: RedisClient
     let layout: StoreLayout

@@ -12,6 +12,13 @@ import UnixSignals
 /// The life of a pollerd process: what it needs first, its services, and its end.
 ///
 /// The first SIGTERM or SIGINT drains; a second one ends at once and leaves leases to expire.
+///
+/// In this order: the configuration is checked before anything is touched; signals are heard before anything is
+/// started that would have to be ended; the embedded programs, the connection and the cluster's layout follow, and the
+/// services last, since from then on others rely on this process. It ends the other way round.
+///
+/// *Exit status*: 0 drained, or ended before there was anything to drain; 1 ended by a second signal or an error;
+/// 64 usage; 70 an embedded program has ended; 78 a configuration that cannot be used (the last three of sysexits.h).
 struct NodeProcess {
     let roles: Set<Role>
     let configuration: Configuration
