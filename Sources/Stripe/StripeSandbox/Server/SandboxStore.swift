@@ -5,7 +5,7 @@ import Synchronization
 /// The one lock around the state; a class because a mutex cannot be copied.
 final class SandboxStore: Sendable {
     /// What wakes the store.
-    private struct Alarm {
+    private struct Wakeup {
         let dueMs: Int64
         /// What had been skipped when it was set: a skip brings every timer nearer.
         let skippedMs: Int64
@@ -15,7 +15,7 @@ final class SandboxStore: Sendable {
     private struct Guarded {
         var state: SandboxState
         /// Wakes the store for its earliest timer, in sandbox time.
-        var alarm: Alarm?
+        var wakeup: Wakeup?
         var isClosed = false
     }
 
@@ -62,37 +62,37 @@ final class SandboxStore: Sendable {
             let value = body(&guarded.state)
             var wanted: [WebhookPost] = []
             swap(&wanted, &guarded.state.posts)
-            setAlarm(&guarded)
+            setWakeup(&guarded)
             return (value, wanted)
         }
         for post in wanted { posts.yield(post) }
         return value
     }
 
-    /// Ends the alarms, so that a stopped sandbox does nothing more.
+    /// Ends the timer, so that a stopped sandbox does nothing more.
     func close() {
         guarded.withLock { guarded in
             guarded.isClosed = true
-            guarded.alarm?.scheduled.cancel()
-            guarded.alarm = nil
+            guarded.wakeup?.scheduled.cancel()
+            guarded.wakeup = nil
         }
     }
 
-    private func setAlarm(_ guarded: inout Guarded) {
+    private func setWakeup(_ guarded: inout Guarded) {
         let time = guarded.state.time
         guard let dueMs = guarded.state.timers.firstDueMs, !guarded.isClosed,
-            dueMs != guarded.alarm?.dueMs || time.skippedMs != guarded.alarm?.skippedMs
+            dueMs != guarded.wakeup?.dueMs || time.skippedMs != guarded.wakeup?.skippedMs
         else { return }
-        guarded.alarm?.scheduled.cancel()
+        guarded.wakeup?.scheduled.cancel()
         let waitMs = time.machineMs(for: dueMs - guarded.state.nowMs)
         let scheduled = loop.scheduleTask(in: .milliseconds(waitMs)) { [weak self] () -> Void in
-            self?.ring()
+            self?.wake()
         }
-        guarded.alarm = Alarm(dueMs: dueMs, skippedMs: time.skippedMs, scheduled: scheduled)
+        guarded.wakeup = Wakeup(dueMs: dueMs, skippedMs: time.skippedMs, scheduled: scheduled)
     }
 
-    private func ring() {
-        guarded.withLock { $0.alarm = nil }
+    private func wake() {
+        guarded.withLock { $0.wakeup = nil }
         step { _ in }
     }
 }

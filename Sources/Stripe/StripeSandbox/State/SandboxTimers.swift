@@ -2,7 +2,7 @@
 ///
 /// Time passes only on entry of a call: ``SandboxState/arrive(atMachineMs:)`` lets everything happen that was due by
 /// then, each at its own instant and in order, so an event is dated with when it happened and not with when somebody
-/// looked. The store sets an alarm for the earliest timer, or webhooks would wait for the next request.
+/// looked. The store wakes itself for the earliest timer, or webhooks would wait for the next request.
 ///
 /// A timer is never taken back: what it finds changed in the meantime it leaves alone.
 enum SandboxTimer: Sendable {
