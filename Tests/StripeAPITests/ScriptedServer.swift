@@ -2,8 +2,20 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A TCP server that answers every connection's first request with fixed bytes, whatever they are.
-struct ScriptedServer {
+/// A server that answers the requests it gets with prepared replies, in turn, and remembers them.
+///
+/// A class, so that server and test share what was heard. When the replies run out the last is repeated.
+final class ScriptedServer: Sendable {
+    /// One prepared reply.
+    enum Reply: Sendable {
+        /// Status, body and further header lines, each ended by `\r\n`.
+        case json(Int, String, headers: String = "")
+        /// These bytes, whatever they are.
+        case bytes(String, then: Ending)
+        /// The connection is closed without a word.
+        static let close = Reply.bytes("", then: .close)
+    }
+
     /// What follows the bytes.
     enum Ending: Sendable {
         /// The connection stays open without another byte.
@@ -16,74 +28,85 @@ struct ScriptedServer {
         case flood
     }
 
-    /// The request a server got; a class, so that server and test share it.
-    final class Heard: Sendable {
-        let text = Mutex("")
+    private let replies: [Reply]
+    private let heard = Mutex<[String]>([])
+    private let port = Mutex(0)
+
+    private init(_ replies: [Reply]) {
+        self.replies = replies
     }
 
     /// `http://127.0.0.1:PORT`.
-    let address: String
+    var address: String { "http://127.0.0.1:\(port.withLock { $0 })" }
+
+    /// The requests so far, head and body.
+    var requests: [String] { heard.withLock { $0 } }
 
     /// Runs a server while `body` runs.
     ///
     /// - Returns: What the body returns.
     static func withRunning<Value: Sendable>(
-        _ reply: String,
-        then ending: Ending,
-        hearing request: Heard? = nil,
-        _ body: (ScriptedServer) async throws -> Value
+        _ replies: Reply...,
+        body: (ScriptedServer) async throws -> Value
     ) async throws -> Value {
+        let server = ScriptedServer(replies)
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(
-                        Handler(reply: reply, ending: ending, heard: request)
-                    )
+                    try channel.pipeline.syncOperations.addHandler(Handler(server))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
-        let server = ScriptedServer(address: "http://127.0.0.1:\(channel.localAddress?.port ?? 0)")
-        do {
-            let value = try await body(server)
-            try await channel.close()
-            return value
-        } catch {
-            try await channel.close()
-            throw error
+        server.port.withLock { $0 = channel.localAddress?.port ?? 0 }
+        let result = await Result(catching: { try await body(server) })
+        try await channel.close()
+        return try result.get()
+    }
+
+    private func reply(to request: String) -> Reply {
+        let count = heard.withLock { heard in
+            heard.append(request)
+            return heard.count
         }
+        return replies[min(count, replies.count) - 1]
     }
 
     private final class Handler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
 
-        private let reply: String
-        private let ending: Ending
-        private let heard: Heard?
-        private var request = ""
-        private var hasReplied = false
+        private let server: ScriptedServer
+        private var bytes = ""
 
-        init(reply: String, ending: Ending, heard: Heard?) {
-            self.reply = reply
-            self.ending = ending
-            self.heard = heard
-        }
-
-        /// Whether head and announced body are there; they may come in several reads.
-        private var isComplete: Bool {
-            guard let head = request.firstRange(of: "\r\n\r\n") else { return false }
-            let announced = request[..<head.lowerBound].split(separator: "\r\n")
-                .first { $0.lowercased().hasPrefix("content-length:") }
-                .flatMap { Int($0.drop { $0 != ":" }.dropFirst().drop { $0 == " " }) }
-            return request[head.upperBound...].utf8.count >= announced ?? 0
+        init(_ server: ScriptedServer) {
+            self.server = server
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            request += String(buffer: unwrapInboundIn(data))
-            guard !hasReplied, isComplete else { return }
-            hasReplied = true
-            heard?.text.withLock { $0 = request }
-            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: reply)), promise: nil)
+            bytes += String(buffer: unwrapInboundIn(data))
+            guard let head = bytes.firstRange(of: "\r\n\r\n") else { return }
+            let announced = bytes[..<head.lowerBound].split(separator: "\r\n")
+                .first { $0.lowercased().hasPrefix("content-length:") }
+                .flatMap { Int($0.drop { $0 != ":" }.dropFirst().drop { $0 == " " }) }
+            guard bytes[head.upperBound...].utf8.count >= announced ?? 0 else { return }
+            defer { bytes = "" }
+            switch server.reply(to: bytes) {
+            case .bytes(let text, let ending):
+                context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+                end(context, ending)
+            case .json(let status, let body, let headers):
+                let text =
+                    "HTTP/1.1 \(status) X\r\nContent-Type: application/json\r\n\(headers)"
+                    + (status == 304 ? "\r\n" : "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+                context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+            }
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            context.close(promise: nil)
+        }
+
+        private func end(_ context: ChannelHandlerContext, _ ending: Ending) {
             switch ending {
             case .silence: break
             case .close: context.close(promise: nil)
@@ -91,10 +114,6 @@ struct ScriptedServer {
             case .flood:
                 repeatedly(context, ByteBuffer(repeating: 0x20, count: 1 << 16), every: .zero)
             }
-        }
-
-        func errorCaught(context: ChannelHandlerContext, error: any Error) {
-            context.close(promise: nil)
         }
 
         private func repeatedly(
@@ -111,6 +130,17 @@ struct ScriptedServer {
                 }
                 _ = handler
             }
+        }
+    }
+}
+
+extension Result where Failure == any Error {
+    /// The result of an async call.
+    fileprivate init(catching body: () async throws -> Success) async {
+        do {
+            self = .success(try await body())
+        } catch {
+            self = .failure(error)
         }
     }
 }

@@ -164,7 +164,7 @@ import Testing
 
     @Test("when the last caller leaves, the look in flight is cancelled too")
     func lastLeaves() async throws {
-        try await ScriptedServer.withRunning("", then: .silence) { server in
+        try await ScriptedServer.withRunning(.bytes("", then: .silence)) { server in
             let client = StripeClient(
                 configuration: StripeClientConfiguration(
                     key: StripeKey("sk_test_0123456789abcdef"),

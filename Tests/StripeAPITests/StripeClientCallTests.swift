@@ -249,7 +249,7 @@ import Testing
 
     @Test("a call is sent as documented", arguments: sources + charges + intents + events)
     func call(row: Row) async throws {
-        try await ReplyServer.withRunning(.json(200, row.reply)) { server in
+        try await ScriptedServer.withRunning(.json(200, row.reply)) { server in
             try await row.call(
                 StripeClient(
                     configuration: StripeClientConfiguration(

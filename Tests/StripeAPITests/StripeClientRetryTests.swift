@@ -7,7 +7,7 @@ import Testing
     private static let source =
         #"{"id":"src_1","type":"ideal","status":"pending","livemode":false}"#
 
-    private func client(_ server: ReplyServer, _ clock: TestClock) -> StripeClient {
+    private func client(_ server: ScriptedServer, _ clock: TestClock) -> StripeClient {
         StripeClient(
             configuration: StripeClientConfiguration(
                 key: StripeKey("sk_test_0123456789abcdef"),
@@ -19,7 +19,7 @@ import Testing
         )
     }
 
-    private func keys(_ server: ReplyServer) -> Set<String?> {
+    private func keys(_ server: ScriptedServer) -> Set<String?> {
         Set(
             server.requests.map { request in
                 request.split(separator: "\r\n").first { $0.hasPrefix("Idempotency-Key") }
@@ -31,7 +31,7 @@ import Testing
     @Test("a POST is repeated with the key of the first try and takes effect once")
     func post() async throws {
         let clock = TestClock()
-        try await ReplyServer.withRunning(
+        try await ScriptedServer.withRunning(
             .json(500, "{}"),
             .close,
             .json(200, Self.source)
@@ -50,12 +50,12 @@ import Testing
 
     @Test("two calls without a key get two keys, and a GET none")
     func separateKeys() async throws {
-        try await ReplyServer.withRunning(.json(200, Self.source)) { server in
+        try await ScriptedServer.withRunning(.json(200, Self.source)) { server in
             let client = client(server, TestClock())
             for _ in 1...2 { _ = try await client.createSource([("type", "card")]) }
             #expect(keys(server).count == 2)
         }
-        try await ReplyServer.withRunning(.json(200, Self.source)) { server in
+        try await ScriptedServer.withRunning(.json(200, Self.source)) { server in
             _ = try await client(server, TestClock()).retrieveSource("src_1")
             #expect(keys(server) == [nil])
         }
@@ -63,7 +63,7 @@ import Testing
 
     @Test("after the last try the error comes out, with its request's id")
     func exhausted() async throws {
-        try await ReplyServer.withRunning(
+        try await ScriptedServer.withRunning(
             .json(503, "{}", headers: "Request-Id: req_1\r\n")
         ) { server in
             let error = await #expect(throws: StripeError.self) {
@@ -79,14 +79,14 @@ import Testing
     @Test("a locked object is tried again, a limited call is not")
     func limits() async throws {
         let locked = #"{"error":{"type":"invalid_request_error","code":"lock_timeout"}}"#
-        try await ReplyServer.withRunning(
+        try await ScriptedServer.withRunning(
             .json(429, locked),
             .json(200, Self.source)
         ) { server in
             _ = try await client(server, TestClock()).retrieveSource("src_1")
             #expect(server.requests.count == 2)
         }
-        try await ReplyServer.withRunning(
+        try await ScriptedServer.withRunning(
             .json(429, "{}", headers: "Stripe-Rate-Limited-Reason: endpoint-rate\r\n")
         ) { server in
             let error = await #expect(throws: StripeError.self) {
@@ -99,7 +99,7 @@ import Testing
 
     @Test("raw calls are sent once, whatever comes back")
     func raw() async throws {
-        try await ReplyServer.withRunning(.json(500, "{}")) { server in
+        try await ScriptedServer.withRunning(.json(500, "{}")) { server in
             let client = client(server, TestClock())
             let answers = [
                 try await client.get("/v1/sources/src_1"),
@@ -114,7 +114,7 @@ import Testing
     @Test("a cancelled call does not wait for its next try")
     func cancelled() async throws {
         let clock = TestClock(passesByItself: false)
-        try await ReplyServer.withRunning(.json(500, "{}")) { server in
+        try await ScriptedServer.withRunning(.json(500, "{}")) { server in
             let client = client(server, clock)
             let task = Task { () -> StripeError? in
                 do throws(StripeError) {
@@ -137,7 +137,7 @@ import Testing
 
     @Test("a client acting for an account says so, and the original does not")
     func account() async throws {
-        try await ReplyServer.withRunning(.json(200, Self.source)) { server in
+        try await ScriptedServer.withRunning(.json(200, Self.source)) { server in
             let client = client(server, TestClock())
             _ = try await client.acting(for: "acct_9").retrieveSource("src_1")
             _ = try await client.retrieveSource("src_1")

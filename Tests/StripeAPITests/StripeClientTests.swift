@@ -27,7 +27,7 @@ import Testing
     ) async throws -> (error: StripeError?, took: Duration) {
         let clock = ContinuousClock()
         let start = clock.now
-        let error = try await ScriptedServer.withRunning(reply, then: ending) { server in
+        let error = try await ScriptedServer.withRunning(.bytes(reply, then: ending)) { server in
             await #expect(throws: StripeError.self) {
                 try await client(server.address, timeout: timeout).get("/v1/sources/src_1")
             }
@@ -39,18 +39,16 @@ import Testing
         "a GET carries key, version and account, and returns status, headers and bytes as they are"
     )
     func get() async throws {
-        let heard = ScriptedServer.Heard()
         let reply =
             "HTTP/1.1 429 Too Many\r\nContent-Type: application/json\r\nRequest-Id: req_7\r\n"
             + "Retry-After: 3\r\nStripe-Should-Retry: true\r\n"
             + "Stripe-Rate-Limited-Reason: endpoint-rate\r\nContent-Length: 3\r\n\r\n{} "
-        let response = try await ScriptedServer.withRunning(
-            reply,
-            then: .silence,
-            hearing: heard
+        let (response, request) = try await ScriptedServer.withRunning(
+            .bytes(reply, then: .silence)
         ) { server in
-            try await client(server.address)
+            let response = try await client(server.address)
                 .get("/v1/sources/src_1", query: [("client_secret", "a b&c")])
+            return (response, try #require(server.requests.first))
         }
         #expect(response.status == 429)
         #expect(response.body == Data("{} ".utf8))
@@ -58,7 +56,6 @@ import Testing
         #expect(response.headers.retryAfter == "3")
         #expect(response.headers.shouldRetry == true)
         #expect(response.headers.rateLimitedReason == "endpoint-rate")
-        let request = heard.text.withLock { $0 }
         #expect(request.hasPrefix("GET /v1/sources/src_1?client_secret=a%20b%26c HTTP/1.1\r\n"))
         #expect(request.contains("Authorization: Bearer sk_test_4eC39HqLyjWDarjtT1zdp7dc\r\n"))
         #expect(request.contains("Stripe-Version: \(StripeVersion.pinned)\r\n"))
@@ -68,16 +65,14 @@ import Testing
 
     @Test("a POST carries its form and an idempotency key")
     func post() async throws {
-        let heard = ScriptedServer.Heard()
-        _ = try await ScriptedServer.withRunning(
-            Self.okHead + "Content-Length: 2\r\n\r\n{}",
-            then: .silence,
-            hearing: heard
+        let reply = Self.okHead + "Content-Length: 2\r\n\r\n{}"
+        let request = try await ScriptedServer.withRunning(
+            .bytes(reply, then: .silence)
         ) { server in
-            try await client(server.address)
+            _ = try await client(server.address)
                 .post("/v1/sources", form: [("owner[name]", "Zoë & Co"), ("type", "ideal")])
+            return try #require(server.requests.first)
         }
-        let request = heard.text.withLock { $0 }
         #expect(request.contains("Idempotency-Key: made-key\r\n"))
         #expect(request.contains("Content-Type: application/x-www-form-urlencoded\r\n"))
         #expect(request.hasSuffix("owner[name]=Zo%C3%AB%20%26%20Co&type=ideal"))
@@ -130,7 +125,7 @@ import Testing
     @Test("a refused connection fails at once")
     func refused() async throws {
         // A port that was just free and is closed again.
-        let address = try await ScriptedServer.withRunning("", then: .close) { $0.address }
+        let address = try await ScriptedServer.withRunning(.close) { $0.address }
         let error = await #expect(throws: StripeError.self) {
             try await client(address).get("/v1/sources/src_1")
         }
@@ -142,8 +137,10 @@ import Testing
     @Test("a redirect is an answer, never followed: the key stays with the host it was meant for")
     func redirect() async throws {
         let response = try await ScriptedServer.withRunning(
-            "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
-            then: .silence
+            .bytes(
+                "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
+                then: .silence
+            )
         ) { server in
             try await client(server.address).get("/v1/sources/src_1")
         }
@@ -153,7 +150,7 @@ import Testing
 
     @Test("a cancelled task ends its request")
     func cancelled() async throws {
-        try await ScriptedServer.withRunning("", then: .silence) { server in
+        try await ScriptedServer.withRunning(.bytes("", then: .silence)) { server in
             let client = client(server.address, timeout: .seconds(60))
             let task = Task { () -> StripeError? in
                 do throws(StripeError) {

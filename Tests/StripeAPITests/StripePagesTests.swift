@@ -3,14 +3,14 @@ import StripeAPI
 import Testing
 
 @Suite struct StripePagesTests {
-    private func page(_ ids: [String], more: Bool) -> ReplyServer.Reply {
+    private func page(_ ids: [String], more: Bool) -> ScriptedServer.Reply {
         let events = ids.map {
             #"{"id":"\#($0)","type":"t","livemode":false,"data":{"object":{}}}"#
         }
         return .json(200, #"{"data":[\#(events.joined(separator: ","))],"has_more":\#(more)}"#)
     }
 
-    private func client(_ server: ReplyServer) -> StripeClient {
+    private func client(_ server: ScriptedServer) -> StripeClient {
         StripeClient(
             configuration: StripeClientConfiguration(
                 key: StripeKey("sk_test_0123456789abcdef"),
@@ -20,13 +20,13 @@ import Testing
         )
     }
 
-    private func targets(_ server: ReplyServer) -> [Substring] {
+    private func targets(_ server: ScriptedServer) -> [Substring] {
         server.requests.map { $0.split(separator: " ")[1] }
     }
 
     @Test("without a cursor a list is walked from new to old")
     func newestFirst() async throws {
-        try await ReplyServer.withRunning(
+        try await ScriptedServer.withRunning(
             page(["evt_5", "evt_4"], more: true),
             page(["evt_3", "evt_2"], more: true),
             page(["evt_1"], more: false)
@@ -45,7 +45,7 @@ import Testing
 
     @Test("from the last event seen a list is walked from old to new")
     func oldestFirst() async throws {
-        try await ReplyServer.withRunning(
+        try await ScriptedServer.withRunning(
             page(["evt_3", "evt_2"], more: true),
             page(["evt_5", "evt_4"], more: false)
         ) { server in
@@ -65,11 +65,11 @@ import Testing
 
     @Test("pages are read only as far as one goes, and an empty page ends it")
     func lazy() async throws {
-        try await ReplyServer.withRunning(page(["evt_2", "evt_1"], more: true)) { server in
+        try await ScriptedServer.withRunning(page(["evt_2", "evt_1"], more: true)) { server in
             for try await _ in client(server).events() { break }
             #expect(server.requests.count == 1)
         }
-        try await ReplyServer.withRunning(page([], more: true)) { server in
+        try await ScriptedServer.withRunning(page([], more: true)) { server in
             for try await event in client(server).events() { Issue.record("\(event)") }
             #expect(server.requests.count == 1)
         }
@@ -77,7 +77,7 @@ import Testing
 
     @Test("a list that does not move on is an error, not a loop")
     func standingStill() async throws {
-        try await ReplyServer.withRunning(page(["evt_2", "evt_1"], more: true)) { server in
+        try await ScriptedServer.withRunning(page(["evt_2", "evt_1"], more: true)) { server in
             await #expect(throws: StripeError.self) {
                 for try await _ in client(server).events() {}
             }

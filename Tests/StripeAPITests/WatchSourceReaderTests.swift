@@ -8,7 +8,7 @@ import Testing
         seq: Int,
         state: String = "open",
         reason: String = ""
-    ) -> ReplyServer.Reply {
+    ) -> ScriptedServer.Reply {
         let object = #"{"id":"src_1","type":"ideal","status":"\#(status)","livemode":false}"#
         let more = reason.isEmpty ? "" : #","closed_reason":"\#(reason)""#
         return .json(
@@ -19,7 +19,7 @@ import Testing
     }
 
     private func poll(
-        _ server: ReplyServer,
+        _ server: ScriptedServer,
         account: String? = nil
     ) async -> SourcePollResult {
         let reader = WatchSourceReader(
@@ -37,7 +37,7 @@ import Testing
 
     @Test("news is waited for on the server, from the change seen last")
     func follow() async throws {
-        try await ReplyServer.withRunning(
+        try await ScriptedServer.withRunning(
             watch("pending", seq: 1),
             .json(304, ""),
             watch("chargeable", seq: 2)
@@ -57,7 +57,7 @@ import Testing
 
     @Test("a watch that was closed without an outcome ends it, with the reason")
     func closed() async throws {
-        try await ReplyServer.withRunning(
+        try await ScriptedServer.withRunning(
             watch("pending", seq: 1, state: "closed", reason: "expired")
         ) { server in
             let result = await poll(server)
@@ -69,7 +69,7 @@ import Testing
 
     @Test("a source that has not been polled yet is waited for")
     func unknownYet() async throws {
-        try await ReplyServer.withRunning(
+        try await ScriptedServer.withRunning(
             .json(200, #"{"state":"open","status":null,"seq":0}"#),
             watch("failed", seq: 1)
         ) { server in
@@ -80,7 +80,7 @@ import Testing
 
     @Test("nobody watches it: an error that says so, with the status of the answer")
     func unwatched() async throws {
-        try await ReplyServer.withRunning(
+        try await ScriptedServer.withRunning(
             .json(404, #"{"code":"watch_not_found","status":404}"#)
         ) { server in
             let result = await poll(server)
@@ -92,7 +92,7 @@ import Testing
 
     @Test("a cluster with too many waiters is asked again, less often")
     func busy() async throws {
-        try await ReplyServer.withRunning(
+        try await ScriptedServer.withRunning(
             .json(503, "{}"),
             watch("consumed", seq: 3)
         ) { server in
