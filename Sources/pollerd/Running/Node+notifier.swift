@@ -184,25 +184,6 @@ extension Node {
     }
 }
 
-/// The API hands out the tokens that the gateway believes.
-struct LiveTokens: StreamTokenIssuing {
-    let tokens: any StreamTokenIssuer
-
-    func issue(_ request: StreamTokenRequest) async throws -> IssuedStreamToken {
-        let grant = try StreamGrant(
-            account: request.account,
-            sources: request.sources,
-            types: request.types,
-            view: request.isFull ? .full : .restricted
-        )
-        let token = try await tokens.issue(grant, lifetime: request.ttl)
-        return IssuedStreamToken(reveal: token.reveal, expiresAt: token.expiresAt)
-    }
-}
-
-/// The API keeps its readers' places as the gateway does: they may change from one to the other.
-extension GatewayCursor: EventCursors {}
-
 /// Lets into the gateway who may use the API: the holders of its keys.
 struct KeyAuthenticator: Authenticator {
     let keys: APIKeys
