@@ -21,7 +21,7 @@ package struct APIBackend: Sendable {
     package let streamTokens: (any StreamTokenIssuer)?
     /// Tells whose source a URL is; nil when sources are named by id alone.
     package let locator: (any SourceLocator)?
-    /// Who is sent no mail; nil when nobody keeps a list.
+    /// The suppression list of mail; nil when nobody keeps a list.
     package let mail: MailPreferences?
     /// Whose return page it is, by account; a page without a name where there is none.
     package let branding: [AccountID: Branding]
@@ -41,7 +41,7 @@ package struct APIBackend: Sendable {
     ///   - cursors: the live gateway's, when there is one; nil for cursors without a signature.
     ///   - webhooks: takes Stripe's webhooks; nil when none are expected.
     ///   - streamTokens: makes tokens for the live gateway; nil when there is none.
-    ///   - mail: who is sent no mail; nil when nobody keeps a list.
+    ///   - mail: the suppression list of mail; nil when nobody keeps a list.
     ///   - locator: tells whose source a URL is; nil when sources are named by id alone.
     ///   - branding: whose return page it is, by account.
     package init(
@@ -119,7 +119,7 @@ package struct EndpointBackend: Sendable {
     }
 }
 
-/// Who is sent no mail, and the tokens with which customers say so.
+/// The suppression list of mail, and the tokens with which customers unsubscribe.
 package struct MailPreferences: Sendable {
     let suppressions: any SuppressionList
     let tokens: UnsubscribeTokens

@@ -45,7 +45,8 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     /// Names the protocol in the handshake.
     static var subprotocol: String { "poller.v1.json" }
-    /// The span in which a client must have said what it wants: nobody holds a socket for nothing.
+    /// The span in which a client must have said what it wants: a client that asks for nothing
+    /// must not hold a socket.
     private static var requestTimeout: TimeAmount { .seconds(10) }
 
     let gateway: GatewayCore<Events, Store, C>

@@ -66,6 +66,7 @@ final class OutboundQueue: Sendable {
     /// Puts a frame in when there is room; false when the queue has ended or the task is
     /// cancelled before.
     func put(_ frame: OutboundFrame) async -> Bool {
+        /// What became of one try to put a message into the queue.
         enum Outcome {
             case done(CheckedContinuation<Void, Never>?)
             case full
@@ -191,7 +192,7 @@ enum CloseCode: Int, Hashable, Sendable {
     case badMessage = 4000
     /// No credentials within 5 s.
     case authTimeout = 4001
-    /// Credentials nobody knows, or a message before them.
+    /// Unknown credentials, or a message before any.
     case forbidden = 4003
     /// More subscriptions than a connection may have.
     case tooManySubscriptions = 4009

@@ -9,7 +9,7 @@ import Synchronization
 /// the bound protects. Counted as `poller_connections_refused_total` by listener. A class, because
 /// all connections share its counts.
 package final class ConnectionGate: Sendable {
-    /// Between two warnings, so that whoever knocks cannot fill the log.
+    /// Between two warnings, so that clients cannot fill the log.
     private static let pause = TimeAmount.seconds(60)
 
     private let listener: String
@@ -90,13 +90,14 @@ package enum PerAddressLimit: Hashable, Sendable {
         }
     }
 
-    /// Who has one IPv6 address has the 2⁶⁴ of its network (RFC 6177): those are one.
+    /// The holder of one IPv6 address has the 2⁶⁴ of its network (RFC 6177): those are one.
     private static func name(of address: IPAddress) -> String {
         "address \(address.bytes.prefix(8))"
     }
 }
 
-/// Counts who holds what there is only so much of, so that nobody takes the places of all.
+/// Counts who holds how many of a limited number of places, so that one client cannot take all of
+/// them.
 ///
 /// A class, because all who take a place share one count.
 package final class Places: Sendable {
@@ -122,9 +123,9 @@ package final class Places: Sendable {
         }
     }
 
-    /// A place that is taken until nobody holds this value: a class for its `deinit`.
+    /// A place that is taken while this value lives: a class for its `deinit`.
     package final class Place: Sendable {
-        /// A place that counts for nobody.
+        /// A place that is not counted.
         package static let uncounted = Place(places: nil, name: "")
 
         private let places: Places?

@@ -39,6 +39,7 @@ package typealias LookupAnswer = Result<[SocketAddress], ResolutionFailure>
 ///
 /// A class, because all who look names up in a process share it.
 package final class SystemResolver<C: Clock>: AddressResolver where C.Duration == Duration {
+    /// What the lock guards: the plan, and the callers that wait for an answer.
     private struct State: Sendable {
         var plan = LookupPlan<C.Instant>()
         var callers = 0
@@ -47,6 +48,7 @@ package final class SystemResolver<C: Clock>: AddressResolver where C.Duration =
         var answers: [Int: LookupAnswer] = [:]
     }
 
+    /// What a caller was told at once.
     private enum Asked {
         case known(LookupAnswer)
         case waits(caller: Int)

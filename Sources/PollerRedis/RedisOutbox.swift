@@ -39,8 +39,9 @@ extension RedisWatchStore: Outbox {
             if let error = reply.error { throw StoreError(.reply(error)) }
         }
         let fresh = replies[0].array?.first?.array?.last?.array ?? []
-        // Nothing is told that a failover could make untold: what was read is on replicas first.
-        // Until then it stays ours and unacknowledged, and comes back after `idle`.
+        // An event is not told before a failover could no longer lose it: what was read is on
+        // replicas first. Until then it stays ours and unacknowledged, and comes back after
+        // `idle`.
         if let newest = fresh.last?.array?.first?.string {
             try await redis.confirm(partition: partition, entry: newest)
         }

@@ -5,7 +5,7 @@ import NIOCore
 import Poller
 import Synchronization
 
-/// What a live connection weighs, how soon it hears of a change, and how soon everybody is back
+/// What a live connection weighs, how soon it hears of a change, and how soon all clients are back
 /// after the gateway has died.
 struct LiveBench: Sendable {
     /// Connections while idle memory is measured: what one key may have.
@@ -62,7 +62,7 @@ struct LiveBench: Sendable {
             try await enter(audience)
             let back = began.duration(to: store.clock.now) / .milliseconds(1)
             report.add("  all back after kill -9", "resumed_ms_\(count)", back, "ms")
-            // Everybody hears once more, so that what is missing shows.
+            // Everybody is told once more, so that what is missing shows.
             try await store.clock.sleep(for: span + .seconds(1))
         }
         let (lost, unexpected) = audience.faults
@@ -105,6 +105,7 @@ final class LiveAudience: Sendable {
         var isCaughtUp = false
     }
 
+    /// What the lock guards: the seats, and what was missed.
     private struct State: Sendable {
         var seats: [Seat]
         var channels: [any Channel] = []

@@ -75,6 +75,7 @@ struct WholeBench: Sendable {
         request.body = .bytes(ByteBuffer(string: "{\"count\":\(count),\"type\":\"ideal\"}"))
         let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
         let body = try await response.body.collect(upTo: 16 << 20)
+        /// The answer that lists the sources to watch.
         struct Reply: Decodable {
             let ids: [String]
         }

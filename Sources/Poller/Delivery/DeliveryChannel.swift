@@ -11,7 +11,7 @@ package protocol DeliveryChannel: Sendable {
     var schedule: RetrySchedule { get }
 
     /// Whether after a failure the newest event stands for all that wait, whatever the endpoint
-    /// chose: nobody wants a letter that was true yesterday.
+    /// chose: a mail about a state that has passed would only confuse.
     var isSuperseding: Bool { get }
 
     /// Whether customers of this channel are told about such an event at all.

@@ -1,7 +1,8 @@
 package import Logging
 import Metrics
 
-/// A notifier's hand: tells one endpoint the next event of one source it has not been told yet.
+/// Handles a claimed delivery: tells one endpoint the next event of one source it has not been
+/// told yet.
 ///
 /// One event a turn, so that each success is recorded before the next attempt: a crash repeats
 /// at most the one attempt whose outcome nobody recorded, with the same event id.
@@ -177,6 +178,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
 
 /// What is to be told.
 extension DeliveryHandler {
+    /// What a look into the log has found for the next attempt.
     private enum Look {
         case event(PendingEvent)
         /// Nothing now.
@@ -241,7 +243,7 @@ extension DeliveryHandler {
     /// What was recorded after a failover has taken the numbers of what was lost: it is told too.
     ///
     /// All after the newest event that this endpoint has accepted; when its attempts do not name
-    /// one, from the newest on, rather than the end of the payment to nobody.
+    /// one, from the newest on, so that the end of the payment is told in any case.
     private func rewound(
         _ leased: LeasedItem<Delivery>,
         newest: Int

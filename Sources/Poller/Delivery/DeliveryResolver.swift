@@ -89,7 +89,7 @@ struct DeliveryResolver<Store: WatchStore>: Sendable {
 }
 
 extension Decision<DeliveryChange> {
-    /// Nothing was tried, which says nothing about the receiver.
+    /// Nothing was tried, so it does not count for or against the receiver.
     static func silent(
         _ verdict: Verdict,
         _ state: DeliveryState,

@@ -19,6 +19,7 @@ where Deliveries: DeliveryQueue & DeliveryBook & LaneControl, C.Duration == Dura
     /// Events of one delivery in a round.
     private static var eventsMax: Int { 32 }
 
+    /// What the lock guards: the partitions to sweep, and where each endpoint's next look begins.
     private struct State: Sendable {
         var partitions: Set<Int> = []
         /// Where the next look at an endpoint begins.

@@ -35,6 +35,7 @@ where Deliveries: DeliveryQueue & MarkLedger, C.Duration == Duration, C.Instant:
     /// Entries read at a time, for some milliseconds.
     private static var batch: Int { 500 }
 
+    /// What the lock guards: the partitions that are ours, and what was repaired in them.
     private struct State: Sendable {
         var partitions: Set<Int> = []
         /// The partitions whose marks were made again once, in which history and when.

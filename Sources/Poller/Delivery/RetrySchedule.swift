@@ -3,12 +3,12 @@ package struct RetrySchedule: Hashable, Sendable {
     /// The wait after the first failure, after the second, …; at most 20 entries.
     package let waits: [Duration]
 
-    /// 13 attempts over 75 h 42 min, for webhooks (delivery FACTS §2).
+    /// 13 attempts over 75 h 42 min, for webhooks: longer than a weekend.
     package static let webhook = RetrySchedule(
         waits: [5, 30, 120, 600, 1800, 3600, 7200, 14_400, 28_800, 43_200, 86_400, 86_400]
             .map { .seconds($0) }
     )
-    /// 10 attempts over 27 h 51 min, for mail relays (delivery FACTS §3).
+    /// 10 attempts over 27 h 51 min, for mail relays: past the next working morning.
     package static let email = RetrySchedule(
         waits: [60, 300, 900, 1800, 3600, 7200, 14_400, 28_800, 43_200].map { .seconds($0) }
     )

@@ -33,12 +33,14 @@ package struct SuppressionEntry: Hashable, Sendable {
     /// Its key in the list.
     package let id: ItemID
 
-    /// A recipient of one account's mails: who unsubscribes at one shop still hears from others.
+    /// A recipient of one account's mails: a customer who unsubscribes at one shop still gets the
+    /// mails of others.
     package init(_ recipient: MailAddress, of account: AccountID) {
         id = ItemID(of: "mail", account.description, recipient.folded)
     }
 
-    /// A recipient of whoever's mails: a mailbox that does not exist, or somebody who complained.
+    /// A recipient, whichever account's mail it was: a mailbox that does not exist, or somebody
+    /// who complained.
     package init(everywhere recipient: MailAddress) {
         // No account is named so.
         id = ItemID(of: "mail", "*", recipient.folded)
@@ -53,8 +55,8 @@ package struct SuppressionEntry: Hashable, Sendable {
 /// Makes and checks the tokens of unsubscribe links: whoever holds a mail may stop its kind.
 ///
 /// *Shape*: base64url of the 9 bytes of a ``SuppressionEntry`` and 16 bytes of HMAC-SHA256 over
-/// them, 34 characters. It names nobody to whoever finds it in a log, never ends (a mail may be
-/// years old), and is the same for every attempt of a mail.
+/// them, 34 characters. It does not show the address to somebody who finds it in a log, never
+/// expires (a mail may be years old), and is the same for every attempt of a mail.
 package struct UnsubscribeTokens: Sendable {
     private static let idCharacters = 12
     private static let macBytes = 16

@@ -72,7 +72,8 @@ final class EndpointHealth: Sendable {
     }
 }
 
-/// What an endpoint's owner must hear, or what happens to it, after an attempt that failed.
+/// What an endpoint's owner must be warned of, or what happens to the endpoint, after an attempt
+/// that failed.
 package enum EndpointVerdict: Hashable, Sendable {
     /// Its owner should look: the level grows with the time and is told once each.
     case warn(Warning, String)
@@ -123,7 +124,7 @@ package enum EndpointVerdict: Hashable, Sendable {
     }
 }
 
-/// Asks an endpoint whether it hears us, at once and past the queue.
+/// Sends an endpoint a signed test event, at once and past the queue.
 package struct EndpointProbe: Sendable {
     private let channels: [any DeliveryChannel]
 

@@ -70,7 +70,7 @@ package enum EventView: String, Hashable, Sendable {
     case restricted = "public"
 }
 
-/// A token for the live gateway: whoever has it may listen until it expires.
+/// A token for the live gateway: its holder may listen until it expires.
 package struct StreamToken: Hashable, Sendable, CustomStringConvertible {
     /// The token itself; for the answer to whoever asked for it alone.
     package let reveal: String

@@ -17,6 +17,7 @@ package struct PlannedMonth {
     private static let sourcesMin = 500
     private static let pageEvents = 100.0
 
+    /// One source of the plan, with what it does and what is known of it so far.
     private struct Source {
         let begins: Int64
         let changes: Int64

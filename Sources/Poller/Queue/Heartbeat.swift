@@ -93,8 +93,8 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
 
 /// Who works on this cluster right now.
 ///
-/// A hint for efficiency, never for safety: who is missing here for a moment may work, and who
-/// is listed may be gone. Only leases decide.
+/// A hint for efficiency, never for safety: a process that is missing here for a moment may be
+/// working, and one that is listed may be gone. Only leases decide.
 package protocol Membership: Sendable {
     /// Announces a process for `span` and returns all that are announced, in no order.
     func beat(_ member: Member, for span: Duration) async throws(StoreError) -> [Member]
@@ -148,7 +148,7 @@ package struct Member: Hashable, Sendable {
 package enum Ownership {
     /// The partitions of 0 ..< `partitions` in which `me` scores highest of `members`.
     ///
-    /// Somebody who is not on the list yet counts as on it.
+    /// `me` counts as a member, also before it is listed.
     package static func partitions(
         _ partitions: Int,
         of me: OwnerID,

@@ -62,7 +62,7 @@ package struct LaneLimit: Hashable, Sendable {
     }
 }
 
-/// What one attempt says about everybody in its lane.
+/// What one attempt says about its whole lane.
 ///
 /// A lane has a rate factor and a circuit. The factor follows additive increase, multiplicative
 /// decrease (Chiu and Jain, 1989): halved by `slow`, it grows back by 5 % of the limit a second.
@@ -72,8 +72,8 @@ package struct LaneLimit: Hashable, Sendable {
 package enum LaneSignal: Hashable, Sendable {
     /// The other side answered; an open circuit closes.
     case fine
-    /// Everybody in this lane should wait this long; it says nothing else. A hold of nothing says
-    /// nothing at all.
+    /// Everybody in this lane should wait this long; it does not count as a success or a failure.
+    /// A hold of zero changes nothing.
     case hold(Duration)
     /// Too many requests: wait this long, then go on at half the rate.
     case slow(Duration)
@@ -83,7 +83,7 @@ package enum LaneSignal: Hashable, Sendable {
     /// counted as ``failing``, and the holds of a circuit that only these open grow slowly
     /// (``CircuitHold/denialsToDouble``). It may be one item, or a key that was revoked.
     case denied
-    /// No usable answer again from an item that had none before: alone it says nothing about the
+    /// No usable answer again from an item that had none before: alone it does not concern the
     /// lane. While the circuit is open already, it is held for as long as last time.
     case stillFailing
     /// Nothing will work before a person acts: the circuit opens at once, for this long.
@@ -124,7 +124,7 @@ package struct CircuitHold: Hashable, Sendable {
 
     /// For the upstream, of which customers wait: one that is back is noticed within a minute.
     package static let upstream = CircuitHold(first: .seconds(1), longest: .seconds(60))
-    /// For a customer's endpoint, which may be away for days: 96 probes a day (delivery FACTS §2).
+    /// For a customer's endpoint, which may be away for days: 96 probes a day.
     package static let endpoint = CircuitHold(first: .seconds(30), longest: .seconds(900))
 
     /// Denials of different items that double the hold of a circuit that only they keep open.

@@ -1,6 +1,6 @@
 import Crypto
 
-/// An item in the hands of one process until the lease ends.
+/// An item that one process holds until the lease ends.
 package struct Lease<Item: Sendable>: Sendable {
     /// From so many leases that ended by themselves on, an item is handed out in claims of at
     /// most ``suspectsMax``: one of them may be what kills the process.

@@ -156,8 +156,8 @@ package enum CommitResult: Hashable, Sendable {
 
 /// What can go wrong between us and the store, as far as a caller must decide on it.
 package enum StoreError: Error, Hashable, Sendable {
-    /// Nobody could be reached or nobody answered in time. Whether the operation took effect is
-    /// unknown; every operation of the seams may be repeated.
+    /// The store could not be reached, or did not answer in time. Whether the operation took
+    /// effect is unknown; every operation of the seams may be repeated.
     case unavailable(String)
     /// The store is out of memory and refuses new work; finishing work goes on. Tell the client
     /// to come back (503, `Retry-After`).

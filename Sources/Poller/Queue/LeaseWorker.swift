@@ -5,10 +5,10 @@ import Synchronization
 
 /// Claims due items, hands each to a handler in a task of its own, and commits what it says.
 ///
-/// The one loop of this system: with a ``PollHandler`` it is a worker, with a
-/// ``DeliveryHandler`` a notifier. Results and claims of a partition travel together: while one
-/// ``PartitionSchedule/Visit`` is at the store the next gathers behind it. Items claimed ahead of
-/// their time start from a timer of ours, at their own millisecond.
+/// The one loop of this system: with a ``PollHandler`` it is a worker, with a ``DeliveryHandler``
+/// a notifier. Results and claims of a partition travel together: while one exchange is at the
+/// store the next gathers behind it. Items claimed ahead of their time start from a timer of ours,
+/// at their own millisecond.
 ///
 /// What a crash leaves at each point: before the claim, nothing; between claim and commit, a
 /// lease that ends by itself, so the item is looked at again; after the commit, the next due
@@ -106,7 +106,8 @@ where
                 while !Task.isCancelled {
                     let now = clock.now
                     for work in hands.withLock({ $0.takeStarts(now: now) }) {
-                        // One slow upstream delays nobody; its timeout or the drain ends it.
+                        // One slow upstream does not delay the others; its timeout or the drain
+                        // ends it.
                         handlers.addTask { await self.handle(work) }
                     }
                     while let visit = hands.withLock({ $0.takeVisit(now: now) }) {

@@ -1,7 +1,7 @@
 package import Logging
 import Metrics
 
-/// A worker's hand: asks the upstream once and lets the ``PollDecider`` say what follows.
+/// Handles a claimed watch: asks the upstream once and lets the ``PollDecider`` say what follows.
 package struct PollHandler<Truth: Upstream>: ItemHandler {
     /// What a poll leaves of its lease for the commit.
     static var commitMargin: Duration { .seconds(1) }
@@ -13,7 +13,7 @@ package struct PollHandler<Truth: Upstream>: ItemHandler {
     private let metrics = PollMetrics()
     private let logger: Logger
 
-    /// A hand whose polls take at most `timeout`, from the connection to the last byte.
+    /// A handler whose polls take at most `timeout`, from the connection to the last byte.
     ///
     /// Without a charger nothing is charged, whatever a watch asks for.
     package init(
@@ -39,10 +39,11 @@ package struct PollHandler<Truth: Upstream>: ItemHandler {
         let step = ChargeStep(watch)
         var result = await upstream.poll(target(of: watch, step), timeout: patience)
         if case .observed(let seen) = result { result = .observed(seen.told(at: leased.now)) }
-        // A poll that was cut off says nothing about the upstream: another worker asks again.
+        // A poll that we cut off ourselves is not an answer: it is not recorded, and another
+        // worker asks again.
         if Task.isCancelled { return nil }
         let charged = await charge(watch, after: result, step, leased)
-        // So it is with a charge: its key gives another worker the same answer.
+        // The same holds for a charge: the idempotency key gives another worker the same answer.
         if Task.isCancelled { return nil }
 
         let decision = decide(watch, result, step, charged, leased, polledAt: polledAt)
@@ -95,7 +96,7 @@ package struct PollHandler<Truth: Upstream>: ItemHandler {
             let object = seen.object,
             let action = ChargeStep.action(watch, seeing: seen)
         else { return nil }
-        // What was asked for a moment before the lease ends, nobody would record.
+        // A poll that begins a moment before the lease ends could not be recorded.
         let patience = min(timeout, leased.remaining - Self.commitMargin)
         guard patience > .zero else {
             return (seen, .postponed("the lease was about to end", retryAfter: nil))

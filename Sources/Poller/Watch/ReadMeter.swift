@@ -14,6 +14,7 @@ package final class ReadMeter<C: Clock>: Service where C.Duration == Duration {
     /// How often a process stores what it has read.
     static var interval: Duration { .seconds(10) }
 
+    /// Reads that are not written yet, and the sum that was read last.
     private struct Account: Sendable {
         var fresh = ReadUsage(reads: 0, transactions: 0)
         var sum = ReadUsage(reads: 0, transactions: 0)
@@ -117,7 +118,7 @@ package enum ReadBudget {
     static let sweepShare = 0.2
     /// A slower sweep than this tells too late to let polls wait for it.
     static let sweepIntervalMax = Duration.seconds(30)
-    /// A faster one gains nobody anything.
+    /// A faster one brings no news sooner.
     static let sweepIntervalMin = Duration.seconds(2)
     private static let period = 30.0 * 86_400
 
@@ -151,7 +152,7 @@ package struct MeteredUpstream<Truth: Upstream, C: Clock>: Upstream where C.Dura
         let result = await truth.poll(watch, timeout: timeout)
         // Only Stripe counts reads; other systems have their own limits.
         guard watch.key.kind != .http else { return result }
-        // Nobody was asked.
+        // The upstream was not asked.
         if case .unserved = result { return result }
         meter.count(watch.key.account, isFirst: watch.state.attempts == 0)
         guard case .observed(var observation) = result else { return result }

@@ -71,8 +71,8 @@ extension Watch {
         return max(end, hintedAt + PollDecider.eagerness)
     }
 
-    /// Whether a hint has opened it again and nothing new was seen since: it ends as it was, and
-    /// nobody is told twice.
+    /// Whether a hint has opened it again and nothing new was seen since: it ends as it had ended,
+    /// and no event is recorded twice.
     package var isOnlyLooking: Bool { reopenedSeq == seq }
 
     /// Whether a customer is in front of a page that waits for it.
@@ -169,7 +169,8 @@ package enum WatchGoal: String, Hashable, Sendable, CaseIterable {
     /// A status that can never change any more.
     case final
 
-    /// The farther of two goals: nobody who joins a watch is told less than was asked for.
+    /// The farther of two goals: a request that joins a watch never shortens what an earlier one
+    /// asked for.
     package func farther(_ other: WatchGoal) -> WatchGoal {
         distance < other.distance ? other : self
     }

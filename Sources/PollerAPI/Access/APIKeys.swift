@@ -51,8 +51,8 @@ package struct APIKeys: Sendable, CustomStringConvertible {
 
     /// Reads the text of such a file.
     ///
-    /// A file without any key is refused: whoever names a file wants the API closed, and an empty
-    /// one would open it.
+    /// A file without any key is refused: an operator who names a file wants the API closed, and
+    /// an empty one would open it.
     package init(text: String) throws(InvalidInput) {
         var digests: [SHA256Digest] = []
         for (index, line) in text.split(

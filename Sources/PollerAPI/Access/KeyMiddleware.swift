@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import PollerNet
 
-/// Lets in whom the matched route is for; see ``RouteAccess``.
+/// Checks that a request may use the matched route; see ``RouteAccess``.
 ///
 /// What decides is the route that the router has found, never the text of the path: of that one
 /// route has many spellings. Where the router has found none, a key is wanted as well, so that a

@@ -14,7 +14,7 @@ import Poller
 /// `redirect_status` is never believed. A wrong secret, an unknown payment and one that was
 /// enqueued without its secret look the same. Nothing here is behind an API key: the client secret
 /// is the key, to the public view of one payment alone.
-/// *Source*: FACTS §2.4; <https://docs.stripe.com/sources/best-practices>.
+/// *Source*: <https://docs.stripe.com/sources/best-practices>.
 struct ReturnPageRoutes {
     private static let landing = Route(
         .get,
@@ -195,7 +195,7 @@ struct ReturnPageRoutes {
     /// The payment that a request names; nil when it names none we could know.
     private static func key(_ id: String?, _ account: String?) -> WatchKey? {
         let account = account.flatMap { $0.isEmpty ? nil : $0 }
-        // Whatever is no id is nobody's payment.
+        // What is not an id cannot be a payment.
         guard let id, let source = try? SourceID(id), let kind = SourceKind(inferredFrom: source),
             [.source, .paymentIntent, .setupIntent].contains(kind)
         else { return nil }

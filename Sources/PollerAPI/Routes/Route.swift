@@ -21,10 +21,12 @@ struct Route<Input: Sendable>: Sendable {
     /// Describes a route.
     ///
     /// - Parameters:
+    ///   - method: of HTTP.
     ///   - path: with `{name}` for a segment that varies.
     ///   - operation: what clients made from the description call it; never changes.
     ///   - summary: one sentence without its full stop.
     ///   - details: what a client must know beyond that.
+    ///   - access: who may use it.
     ///   - input: what is read of path, query and headers.
     ///   - repeats: what an `Idempotency-Key` does here.
     ///   - body: what it takes; nil when it reads none.
@@ -146,17 +148,18 @@ struct RouteDescription: Sendable {
     }
 }
 
-/// Whom a route is for.
+/// Who may use a route.
 ///
 /// A key opens every route that wants one; a key with scopes would be checked where this is, so a
 /// required scope belongs here, in the payload of ``key``.
 enum RouteAccess: Sendable {
     /// Holders of an API key; where there are no keys, whoever is on this machine.
     case key
-    /// Whoever reaches the server; where there are no keys, that is this machine, too. What such a
-    /// route shows is no secret, or is behind a secret of the customer's own in the request.
+    /// Everybody who reaches the server; where there are no keys, that is this machine, too. What
+    /// such a route shows is no secret, or is behind a secret of the customer's own in the
+    /// request.
     case anybody
-    /// Whoever signs what they send, with or without keys: Stripe has no key of ours and calls
+    /// Requests with a valid signature, with or without keys: Stripe has no key of ours and calls
     /// us by a public name.
     case signed
 

@@ -14,8 +14,9 @@ import Poller
 struct RouteInput<Value: Sendable>: Sendable {
     let parameters: [RouteParameter]
     let read: @Sendable (RequestValues) throws(Problem) -> Value
-    /// Of a page that others link to, the parameters that mean something although they are not
-    /// described; all others are passed over. Nil where a query is read strictly.
+    /// The undescribed parameters that mean something on a page that others link to.
+    ///
+    /// All others are passed over there. Nil where a query is read strictly.
     private(set) var others: [String]?
 
     init(

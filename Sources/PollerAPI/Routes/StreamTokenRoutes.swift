@@ -77,7 +77,7 @@ struct StreamTokenRequest: Hashable, Sendable {
         account = try Problem.checked { () throws(InvalidInput) in
             try named.map { text throws(InvalidInput) in try AccountID(text) } ?? .main
         }
-        // An empty list would be a token for nothing: whoever sends one means something else.
+        // An empty list would be a token for nothing: a request with one is a mistake.
         sources = body.isGiven("sources") ? try body.strings("sources") : nil
         types = body.isGiven("types") ? try body.strings("types") : nil
         guard let view = EventView(rawValue: try body.string("view") ?? "public") else {

@@ -17,9 +17,9 @@ enum MailOccasion: String, CaseIterable, Sendable {
     case cancelled
     /// A way to pay is kept for later; nothing was paid.
     case saved
-    /// We waited in vain.
+    /// The watch expired.
     case expired
-    /// Somebody told us to wait no longer.
+    /// Somebody cancelled the watch.
     case stopped
     case unknown
     /// A final status we have no words for.

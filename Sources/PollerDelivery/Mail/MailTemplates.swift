@@ -203,10 +203,12 @@ struct MailPayment: Hashable, Sendable {
     ]
     private static let thousandths: Set<String> = ["BHD", "JOD", "KWD", "OMR", "TND"]
 
+    /// The event, as far as a mail needs it.
     private struct Wire: Decodable {
         let object: Object?
     }
 
+    /// The upstream's object, as far as a mail shows it.
     private struct Object: Decodable {
         let amount: Int?
         let currency: String?
@@ -214,6 +216,7 @@ struct MailPayment: Hashable, Sendable {
         let paymentError: Failure?
         let setupError: Failure?
 
+        /// That there was an error; what it says is not for customers.
         struct Failure: Decodable {}
 
         enum CodingKeys: String, CodingKey {

@@ -8,9 +8,9 @@ import Synchronization
 /// *Problem*: all mail goes through one relay. A tar-pit holds each attempt for half a minute; if
 /// all attempts waited for a thread that long, they would soon fill the notifier, and webhooks would
 /// wait with them (<doc:DeliveryFacts>).
-/// *Approach*: while all threads are busy and none has ended for ``patience``, nobody waits: whoever
-/// does is told to come back later. While a relay is slow, ``placesMax`` wait, and the others no
-/// longer than that span.
+/// *Approach*: while all threads are busy and none has ended for ``patience``, nobody waits: an
+/// attempt that finds no thread fails and comes back later. While a relay is slow, ``placesMax``
+/// wait, and the others no longer than that span.
 /// A class, because all attempts share it.
 final class RelayLimiter: Sendable {
     /// A relay that answers takes tens of milliseconds a mail: in this span eight threads send as
@@ -21,15 +21,17 @@ final class RelayLimiter: Sendable {
     /// Half an attempt; the other half is for sending.
     static let waitMax = Duration.seconds(15)
 
+    /// An attempt that waits for a thread.
     private struct Waiter {
         let number: Int
         let since: NIODeadline
         let continuation: CheckedContinuation<Bool, Never>
     }
 
+    /// What the lock guards: the free threads and who waits for one.
     private struct State {
         var free: Int
-        /// Who has waited longest first.
+        /// The one that has waited longest comes first.
         var waiting: [Waiter] = []
         var number = 0
         /// When a thread was last freed, or the last free one taken.
@@ -71,7 +73,7 @@ final class RelayLimiter: Sendable {
         }
     }
 
-    /// Gives a thread back, to whoever has waited longest.
+    /// Gives a thread back, to the waiter that has waited longest.
     func leave() {
         let next = state.withLock { state in
             state.movedAt = .now()
@@ -108,7 +110,7 @@ final class RelayLimiter: Sendable {
             .scheduleTask(in: .milliseconds(Self.patience.ms)) { self.look(number) }
     }
 
-    /// Ends the wait of somebody who waits in vain, and looks again at one who does not.
+    /// Ends a wait that has become pointless, and looks again later at one that has not.
     private func look(_ number: Int) {
         let (late, isWaiting) = state.withLock { state in
             guard let place = state.waiting.firstIndex(where: { $0.number == number }) else {

@@ -10,7 +10,7 @@ import PollerNet
 /// |---|---|
 /// | `smtps://user:pass@host[:465]` | TLS from the start |
 /// | `smtp://user:pass@host[:587]` | STARTTLS, without which nothing is sent |
-/// | `smtp://127.0.0.1:25` | plain: nobody listens between us and this machine itself |
+/// | `smtp://127.0.0.1:25` | plain: the connection does not leave this machine |
 /// | `smtp://host:25?tls=off` | plain, because the operator says so |
 ///
 /// A user and a password may be percent-encoded. Without a port it is 465 with TLS, 587 with a

@@ -19,7 +19,7 @@ import Synchronization
 ///
 /// A class, because the handle has an owner that must free it; it never leaves its thread.
 @safe final class SMTPSession {
-    /// libcurl's process-wide state; a static is made once, whoever comes first.
+    /// libcurl's process-wide state; a static is made once.
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     private let handle: UnsafeMutableRawPointer

@@ -26,7 +26,7 @@ struct Authorizer: Sendable {
     let secrets: any SourceSecrets
     let logger: Logger
 
-    /// Who somebody is who shows nothing; nil for nobody.
+    /// Who a client without credentials is; nil when such clients are refused.
     ///
     /// Without keys this machine is trusted, whatever else a request shows: neither a page that
     /// reaches us by a name of its own nor a proxy is this machine (``LocalRequest``).
@@ -56,8 +56,8 @@ struct Authorizer: Sendable {
         }
     }
 
-    /// Says the same of a source that nobody watches, one whose secret is not on record, and a wrong
-    /// secret: who knows no secret must not learn what is watched.
+    /// Says the same of a source that nobody watches, one whose secret is not on record, and a
+    /// wrong secret: a client without the secret must not learn what is watched.
     private func admit(_ key: WatchKey, _ candidate: String) async -> Admission {
         let secret: ClientSecret?
         do throws(StoreError) {
@@ -89,7 +89,7 @@ package protocol Authenticator: Sendable {
     /// Who may connect from this machine without a key; nil when nobody may.
     var anonymous: Principal? { get }
 
-    /// Whose key this is; nil when it is nobody's. Compares in constant time.
+    /// Whose key this is; nil when nobody has this token. Compares in constant time.
     func principal(token: String) async -> Principal?
 }
 
@@ -148,7 +148,7 @@ enum BearerToken {
     }
 }
 
-/// Counts who is connected, so that nobody takes the places of all.
+/// Counts connections by client, so that one client cannot take all places.
 struct ConnectionSlots: Sendable {
     let limits: GatewayLimits
     private let places = Places()

@@ -21,6 +21,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     typealias Inbound = NIOAsyncChannelInboundStream<HTTPServerRequestPart>
     typealias Outbound = NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>
 
+    /// What the lock guards: the session and its listener.
     private struct State: Sendable {
         var session: EventStreamSession
         /// The hub's number of the listener.

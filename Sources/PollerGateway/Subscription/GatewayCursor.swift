@@ -12,7 +12,7 @@ package import Poller
 package struct GatewayCursor: EventCursors {
     /// Longer texts are not looked at: 256 partitions fit.
     private static let textMax = 8192
-    /// 128 bits: nobody forges one, and every event carries it.
+    /// 128 bits: enough that none can be forged, and short, because every event carries one.
     private static let macBytes = 16
     /// An ``ItemID``'s length.
     private static let watchBytes = 12

@@ -15,6 +15,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     /// Entries kept for one subscription while it reads back.
     private static var subscriptionBufferMax: Int { 256 }
 
+    /// One listener: its sources (nil: all) and its buffer.
     private struct Listener: Sendable {
         let sources: Set<SourceID>?
         let continuation: AsyncStream<FeedItem>.Continuation

@@ -255,7 +255,7 @@ extension WebSocketConnection {
         let sink = SubscriptionSink(
             queue: queue,
             text: { [weak self] message in
-                // What a stopped subscription still reads is told to nobody.
+                // What a stopped subscription still reads is dropped.
                 guard let self, self.state.withLock({ $0.listening[sub] != nil }) else {
                     return nil
                 }

@@ -26,6 +26,7 @@ struct WebSocketSession: Sendable {
         case cut
     }
 
+    /// How far the connection has come.
     private enum Phase: Hashable, Sendable {
         case authenticating(until: Duration)
         case open(Principal)

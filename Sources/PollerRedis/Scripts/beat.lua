@@ -6,7 +6,8 @@
 -- RETURNS  {what, what, …}
 -- COST     one write, O(processes)
 local now, list = clock(), key(KEY.members)
--- Nobody announces itself for so long, ms: beyond it the clock was set back since.
+-- A process counts as gone after so long without a beat, ms: beyond it the clock was set back
+-- since.
 local SPAN_MAX = 60000
 if ARGV[1] ~= '' then
   if tonumber(ARGV[2]) > 0 then

@@ -5,8 +5,8 @@ local SEEN_PACE = 2000
 -- How soon after a gap another goes on with it, ms.
 local SOON = 600000
 
--- The clocks, with what has become of them since the last claim; and the gap, the last span that
--- nobody has seen pass: {ms, wall clock time of its end}.
+-- The clocks, with what has become of them since the last claim; and the gap, the last span
+-- without a claim: {ms, wall clock time of its end}.
 --
 -- What was to end in the gap by itself has not been looked at: see commit.lua, purge.lua, trim.lua.
 local function watched_clocks()
@@ -75,8 +75,8 @@ local function recover(now)
         local crashes = redis.call('HINCRBY', key(KEY.item, id), ITEM.crashes, 1)
         local isHinted = string.sub(marks, 1, 1) == MARK.hinted
         if isHinted then due = math.min(now, tonumber(due)) end
-        -- Nobody could even close it, a record of another release perhaps: it must not stand
-        -- before the others for ever.
+        -- No worker could close it, because it is a record of another release perhaps: it must not
+        -- stand before the others for ever.
         if crashes > GIVEN_UP then due = now + 60000 end
         add_to_wheel(lane, isHinted and URGENT or wheel, { due, id })
       end
@@ -153,7 +153,7 @@ local function claim(request, now, back, gap, reply)
           ends[#ends + 1] = lease_end
           ends[#ends + 1] = id
           -- A lane without trouble ends the list before its last two.
-          -- What nobody has seen pass does not count against an endpoint.
+          -- Time in which no claim was made does not count against an endpoint.
           local trouble = lane.failingSince
           if trouble and trouble < gap[2] then trouble = math.min(trouble + gap.sum, gap[2]) end
           reply[#reply + 1] = { id, token, int(due[at + 1] - back), start - back, name, private, w,
@@ -241,8 +241,8 @@ local function claim(request, now, back, gap, reply)
       end)
       while #found > 0 and scores[found[#found]] >= (horizon + 1) * 1000 do found[#found] = nil end
     end
-    -- Who is served goes behind every lane that waits already, but not into the future: what
-    -- becomes due there is due.
+    -- A lane that was served goes behind every lane that waits already, but not into the future:
+    -- what becomes due there is due.
     for at, name in ipairs(found) do
       local score = scores[name]
       local isOfNow = score >= now * 1000 and score < (now + 1) * 1000

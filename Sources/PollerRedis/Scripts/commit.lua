@@ -68,7 +68,7 @@ local DENIALS_TO_DOUBLE = HOLD.denialsToDouble
 local function hear(lane, signal, span)
   local kind = string.lower(signal)
   local isEndpoint = kind ~= signal
-  -- Timed until an attempt succeeds. A hold of nothing says nothing.
+  -- Timed until an attempt succeeds. A hold of zero changes nothing.
   if isEndpoint and (not lane.failingSince or lane.failingSince > wall)
     and (kind == SIGNAL.failing or kind == SIGNAL.stillFailing or span > 0) then
     set(lane, LANE.failingSince, wall)
@@ -110,8 +110,8 @@ local function judge(lane)
   rescore(lane)
 end
 
--- Whether an item's deadline has passed while nobody saw the time pass; it then has left what it
--- had left before, or its whole span when it began in that time.
+-- Whether an item's deadline fell into a gap, a span without claims; it then has left what it had
+-- left before, or its whole span when it began in that time.
 local function outlives_gap(id)
   local w = redis.call('HMGET', items .. id, ITEM.deadline, ITEM.began)
   local deadline, first = tonumber(w[1] or 0), gap[2] - gap[1]
@@ -136,7 +136,8 @@ for _, index in ipairs(held) do
   -- Joined during the lease with a later deadline: the old one closes nothing. Look again.
   local isProlonged = verdict == VERDICT.close and wait == CLOSED.expired
     and (isMarked and tonumber(redis.call('HGET', items .. id, ITEM.deadline) or 0) > wall or outlives_gap(id))
-  -- Joined by one who asks for more than was reached: what was seen is for the next look to tell.
+  -- Joined by a request that goes farther than what was reached: what was seen is for the next
+  -- look to tell.
   local isOutrun = verdict == VERDICT.close and wait == CLOSED.reached and isMarked
     and not string.find(redis.call('HGET', items .. id, ITEM.facts) or '', '|' .. GOAL.leftPending .. '$')
   if isProlonged or isOutrun then

@@ -19,7 +19,7 @@ local value = redis.call('HGET', key(KEY.endpoints), id)
 local known = redis.call('HGET', key(KEY.registry), REGISTRY.version)
 local version = math.max(tonumber(known or 0) + 1, now * 1000)
 local function note_change()
-  -- A new registry: who has seen another one begins anew.
+  -- A new registry: a reader that has seen another one begins anew.
   if not known then redis.call('HSET', key(KEY.registry), REGISTRY.floor, int(version - 1)) end
   redis.call('HSET', key(KEY.registry), REGISTRY.version, int(version))
 end

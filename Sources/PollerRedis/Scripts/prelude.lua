@@ -22,14 +22,14 @@ local function clocks()
   return wall + back, wall, back
 end
 
--- Without a claim for so long, ms, nobody has seen the time pass: every process was down, or the
--- clock was set forward. Each partition is claimed from every second.
+-- After so long without a claim, ms, the time until the next one is a gap: every process was down,
+-- or the clock was set forward. Each partition is claimed from every second.
 local UNSEEN = 60000
--- How long it takes a gap that nobody has seen pass to fade, ms: longer than anything is kept.
+-- How long a gap takes to fade, ms: longer than anything is kept.
 local GAPS_MEMORY = 7776000000
 
--- The wall clock time before which things are older than `span` ms. What nobody has seen pass has
--- made nothing older: a clock that was set forward by a month must not make us forget a month.
+-- The wall clock time before which things are older than `span` ms. Time in which no claim was
+-- made counts for no age: a clock that was set forward by a month must not make us forget a month.
 local function older_than(span)
   local wall = clock()
   local m = redis.call('HMGET', KEYS[1], META.back, META.seen, META.gapEnd, META.gapsSum)

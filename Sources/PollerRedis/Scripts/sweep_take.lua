@@ -9,7 +9,7 @@ local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local f = redis.call('HMGET', KEYS[1], SWEEP.owner, SWEEP.heldUntil, SWEEP.due, SWEEP.cursor, SWEEP.caughtUp,
   SWEEP.pause)
--- Nobody takes a sweep for so long, ms; nor does a pause of an earlier release last longer.
+-- No process takes a sweep for longer, ms; nor does a pause of an earlier release last longer.
 local SPAN_MAX, PAUSE_MAX = 300000, 3600000
 -- Farther ahead than anybody could have set them, the clock was set back since.
 local function is_ahead(at, most) return tonumber(at or 0) > now and tonumber(at) <= now + most end

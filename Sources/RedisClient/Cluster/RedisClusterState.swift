@@ -2,6 +2,7 @@ import NIOCore
 
 /// What a client knows about its Cluster, and the connections it has there.
 struct RedisClusterState {
+    /// Whether the Cluster is asked for its map.
     enum Phase {
         case idle
         case running(RedisConnector)

@@ -115,7 +115,7 @@ struct RedisSlotMap: Hashable, Sendable {
     /// The replicas of each master.
     private(set) var replicas: [RedisEndpoint: [RedisEndpoint]]
 
-    /// Nobody serves anything.
+    /// No slot has a node.
     init() {
         owners = Array(repeating: 0, count: RedisSlot.count)
         masters = []
@@ -165,6 +165,7 @@ struct RedisSlotMap: Hashable, Sendable {
     /// What is different from an older map, a change for each pair of owners.
     func changes(since older: RedisSlotMap) -> [RedisMasterChange] {
         if owners == older.owners, masters == older.masters { return [] }
+        /// The node that served slots, and the one that serves them now.
         struct Pair: Hashable {
             let old: RedisEndpoint?
             let new: RedisEndpoint

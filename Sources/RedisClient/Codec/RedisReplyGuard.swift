@@ -53,12 +53,14 @@ struct RedisReplyGuard {
         let violation: RedisCodecError?
     }
 
+    /// What the number in a header counts.
     private enum Kind {
         case integer
         case bulk
         case array
     }
 
+    /// What the next byte belongs to.
     private enum State {
         case type
         case text

@@ -6,6 +6,7 @@ import Synchronization
 /// Requests are bounded. Other events always fit: there are at most two for each request or wait
 /// that was let in.
 struct RedisCommandInbox {
+    /// What callers ask of the event loop.
     enum Event {
         case submit(RedisRequest)
         case cancel(RedisRequest)
@@ -61,7 +62,7 @@ struct RedisCommandInbox {
     }
 }
 
-/// One call of ``RedisClient``: what to write, how many replies to expect, who waits for them.
+/// One call of ``RedisClient``: what to write, how many replies to expect, the waiter for them.
 ///
 /// A class because the caller, the inbox and the event loop refer to the same call.
 /// `@unchecked Sendable`: who waits is set before the request is posted, everything mutable is
@@ -111,6 +112,7 @@ final class RedisRequest: @unchecked Sendable {
 final class RedisWaiter<Value: Sendable>: Sendable {
     typealias Outcome = Result<Value, RedisError>
 
+    /// What the lock guards: the outcome, or who waits for it.
     private struct State {
         var outcome: Outcome?
         var continuation: CheckedContinuation<Outcome, Never>?

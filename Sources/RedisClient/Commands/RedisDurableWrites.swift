@@ -60,6 +60,7 @@ final class RedisDurableWrites: Sendable {
         let waiter: RedisWaiter<[RedisValue]>
     }
 
+    /// What the lock guards: the writes that wait to share a `WAIT`.
     private struct State {
         var waiting = Deque<Member>()
         var isBusy = false

@@ -37,6 +37,7 @@ final class RedisMasterNews: Sendable {
     /// Older ones give way, as each says the same: count a new epoch.
     private static let keptMax = 256
 
+    /// What the lock guards: the listeners.
     private struct State {
         var listeners: [UInt64: AsyncStream<RedisMasterChange>.Continuation] = [:]
         var nextID: UInt64 = 0

@@ -77,7 +77,7 @@ struct RedisConnector: Sendable {
             return
                 bootstrap
                 .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-                // Finds a peer that vanished while nobody asks anything.
+                // Notices a peer that vanished while no command is sent.
                 .channelOption(.socketOption(.so_keepalive), value: 1)
                 .connect(host: host, port: port)
                 .map { [onConnect] channel in

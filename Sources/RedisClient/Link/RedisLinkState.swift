@@ -11,6 +11,7 @@ import NIOCore
 /// ```
 /// The caller does the I/O that the returned actions ask for and reports what happened.
 struct RedisLinkState {
+    /// How far the connection has come.
     enum Phase: Hashable {
         case idle
         case connecting
@@ -73,7 +74,8 @@ struct RedisLinkState {
         return true
     }
 
-    /// The socket is connected; returns what to write, or `nil` to close it as nobody wants it.
+    /// The socket is connected; returns what to write, or `nil` to close it, because it is no
+    /// longer wanted.
     mutating func connected() -> [RedisCommand]? {
         guard phase == .connecting else { return nil }
         phase = .loggingIn(0)

@@ -46,12 +46,14 @@ struct RedisSubscriptionState {
         case malformed(String)
     }
 
+    /// A command whose reply is outstanding.
     private enum Sent {
         case subscribe(RedisTopic, generation: UInt64)
         case unsubscribe
         case ping
     }
 
+    /// A channel or pattern, who wants it, and whether the server has confirmed it.
     private struct Topic {
         var subscribers: Set<UInt64> = []
         var isConfirmed = false
@@ -59,6 +61,7 @@ struct RedisSubscriptionState {
         var generation: UInt64 = 0
     }
 
+    /// One subscriber: its topics, and how many are not confirmed yet.
     private struct Subscriber {
         let topics: Set<RedisTopic>
         var unconfirmed: Int

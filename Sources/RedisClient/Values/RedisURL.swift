@@ -91,6 +91,7 @@ extension RedisURL: CustomStringConvertible, CustomDebugStringConvertible, Custo
 }
 
 extension RedisURL {
+    /// The part of the scheme that says what is at the other end.
     private enum Form: String {
         case server = ""
         case cluster = "+cluster"

@@ -1,6 +1,6 @@
 package import Poller
 
-/// A fresh, empty store under test and the hands that move its time.
+/// A fresh, empty store under test, and the means to move its time.
 package protocol StoreHarness: Sendable {
     /// The store of watches with its outbox.
     var watches: any WatchStore & Outbox { get }

@@ -44,7 +44,7 @@ package final class MemoryStore: WatchStore, Outbox {
             return results
         }
 
-        /// A deadline that has passed while nobody saw the time pass closes nothing: the watch has
+        /// A deadline that fell into a gap, a span without claims, closes nothing: the watch has
         /// left what it had left before, and is looked at again.
         private mutating func outlivingGap(_ commit: Commit<WatchChange>) -> Commit<WatchChange> {
             guard commit.verdict == .close(.expired), queue.hasPartition(commit.ref.partition)

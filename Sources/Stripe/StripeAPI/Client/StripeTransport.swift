@@ -72,6 +72,7 @@ final class ResponseCollector: HTTPClientResponseDelegate {
         let bytesMax: Int
     }
 
+    /// What has arrived so far.
     private struct State {
         var head: HTTPResponseHead?
         var body: ByteBuffer?

@@ -20,6 +20,7 @@ public final class RedirectContext: Sendable {
     /// How long the return URL may follow the app's becoming active: both come at once, and the URL is to win.
     static let returnGrace = Duration.milliseconds(100)
 
+    /// What the lock guards: how far the redirect has come.
     private struct Progress {
         var state = RedirectState.notStarted
         var browser: RedirectBrowser?

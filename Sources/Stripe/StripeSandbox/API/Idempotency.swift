@@ -66,6 +66,7 @@ struct ObjectLocks {
     /// Locks held at a time.
     static let locksMax = 1000
 
+    /// A lock on one object.
     private struct Lock {
         /// The machine's time when it ends by itself; nil when somebody unlocks it.
         let untilMs: Int64?

@@ -12,6 +12,7 @@ final class SandboxStore: Sendable {
         let scheduled: Scheduled<Void>
     }
 
+    /// What the lock guards.
     private struct Guarded {
         var state: SandboxState
         /// Wakes the store for its earliest timer, in sandbox time.

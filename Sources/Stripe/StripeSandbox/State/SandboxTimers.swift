@@ -36,6 +36,7 @@ enum SandboxTimer: Sendable {
 ///
 /// Bounded by the objects that wait: each source, charge, intent and delivery has at most two timers.
 struct TimerQueue {
+    /// A timer and its time.
     private struct Entry {
         let dueMs: Int64
         /// Keeps timers of one millisecond in the order they were set.
