@@ -8,7 +8,7 @@ import Synchronization
 struct BodyReader {
     /// A single request: 16 endpoints of 2,048 characters, metadata and the rest, with room.
     static let singleBytesMax = 65_536
-    /// A batch: 10,000 ids with options, as INTERFACE says.
+    /// A batch: 10,000 ids with options, as the API promises.
     static let batchBytesMax = 8_388_608
     /// A body takes a moment; a client that drips bytes must not hold a connection for ever.
     static let timeout = Duration.seconds(30)

@@ -1,0 +1,217 @@
+"""Rules of the code: layers, sizes, comments, words, time."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from . import Tree, imports, production, rule, swift, targets
+
+# MARK: - Layers
+
+# From the ground up. A target may import what stands below it, never what stands beside it.
+LAYERS = [
+    {"CHiredis", "CCurl", "JSONText", "SecretFiles", "ChildPrograms", "BenchPlan"},
+    {"RedisClient", "StripeAPI", "PollerWire", "StripeJSON"},
+    {"Poller", "PollerClient", "StripeSandbox"},
+    {"PollerRedis", "PollerNet", "PollerTesting"},
+    {"PollerHTTP"},
+    {"PollerUpstreams", "PollerDelivery", "PollerGateway", "PollerAPI"},
+    {"pollerd", "pollerctl", "stripe-sandbox", "pollerd-bench"},
+]
+# What the product without I/O may import besides our own targets: nothing of the network, Redis or HTTP.
+POLLER_MAY_IMPORT = {"Crypto", "Foundation", "Logging", "Metrics", "ServiceLifecycle", "Synchronization"}
+# What others link, and what it may know of us.
+LIBRARIES = {"StripeAPI": {"JSONText"}, "PollerClient": {"PollerWire", "JSONText"}, "PollerWire": {"JSONText"}}
+
+
+@rule({"Sources/PollerRedis/Breach.swift": "import PollerNet\n", "Sources/Poller/Breach.swift": "import PollerRedis\n"})
+def arrows_point_downward(tree: Tree):
+    ours = {target.name for target in targets(tree)}
+    level = {name: number for number, layer in enumerate(LAYERS) for name in layer}
+    for target in production(tree):
+        if target.name not in level:
+            yield f"{target.name} has no layer"
+            continue
+        used = {(name, "Package.swift") for name in target.dependencies & ours}
+        for path, text in swift(tree, target.folder).items():
+            used |= {(name, path) for name in imports(text) & ours if name != target.name.replace("-", "_")}
+        for name, path in used:
+            if level.get(name, len(LAYERS)) >= level[target.name]:
+                yield f"{path}: {target.name} stands not above {name}"
+            elif name not in target.dependencies:
+                yield f"{path}: {name} is not among {target.name}'s dependencies"
+
+
+@rule({"Sources/Poller/Breach.swift": "package import NIOCore\n"})
+def the_product_knows_no_technology(tree: Tree):
+    ours = {target.name for target in targets(tree)}
+    for path, text in swift(tree, "Sources/Poller").items():
+        for name in imports(text) - POLLER_MAY_IMPORT - ours:
+            yield f"{path}: {name}"
+
+
+@rule({"Sources/PollerClient/Breach.swift": "import Poller\n"})
+def libraries_know_nothing_of_the_daemon(tree: Tree):
+    ours = {target.name for target in targets(tree)}
+    for target in targets(tree):
+        if target.name in LIBRARIES:
+            for path, text in swift(tree, target.folder).items():
+                for name in imports(text) & ours - LIBRARIES[target.name]:
+                    yield f"{path}: {name}"
+
+
+# What stands in for Stripe, and what measures: programs of their own beside the one that runs in production.
+NOT_IN_PRODUCTION = {"StripeSandbox", "PollerTesting", "Histogram"}
+
+
+@rule({"Sources/pollerd/Breach.swift": "import StripeSandbox\n"})
+def production_links_neither_the_sandbox_nor_the_benchmarks(tree: Tree):
+    reached, rest = set(), ["pollerd"]
+    known = {target.name: target for target in targets(tree)}
+    while rest:
+        target = known[rest.pop()]
+        reached.add(target.name)
+        rest += target.dependencies & known.keys() - reached
+        for path, text in swift(tree, target.folder).items():
+            for name in imports(text) & NOT_IN_PRODUCTION:
+                yield f"{path}: {name}"
+    yield from reached & NOT_IN_PRODUCTION
+
+
+# MARK: - Files
+
+LINES_MAX = 350
+# Files that are longer, each with the reason why it is one story all the same.
+LONG = {
+    "Sources/PollerClient/Deliveries.swift": "deliveries, attempts and replays: one family of calls with its values",
+    "Sources/pollerctl/Endpoints.swift": "the eleven commands of one noun",
+    "Tests/EndToEnd/test_regressions.py": "a list of twenty mistakes of others, with the table that names them",
+}
+LINES_MIN = 30
+# The share of Swift files of Sources below LINES_MIN, in per cent. It only ever goes down.
+SMALL_MAX = 4.0
+
+
+@rule({"Sources/Poller/Breach.swift": "\n" * 351})
+def no_file_is_too_long_to_read(tree: Tree):
+    for path, text in tree.items():
+        if path.endswith((".swift", ".lua", ".py")):
+            lines = len(text.splitlines())
+            if (lines > LINES_MAX) != (path in LONG):
+                yield f"{path} has {lines} lines; LONG has the reasons of those above {LINES_MAX}"
+
+
+@rule({f"Sources/Poller/Breach{number}.swift": "/// One.\n" for number in range(500)})
+def small_rooms_are_few(tree: Tree):
+    files = swift(tree)
+    small = [path for path, text in files.items() if len(text.splitlines()) < LINES_MIN]
+    share = 100 * len(small) / len(files)
+    if share > SMALL_MAX:
+        yield f"{share:.1f} % of the files have less than {LINES_MIN} lines, at most {SMALL_MAX} %: {small}"
+
+
+@rule({"Sources/Poller/Utils/Breach.swift": "", "Sources/Poller/EventHelpers.swift": ""})
+def files_are_named_after_what_they_are_about(tree: Tree):
+    for path in swift(tree):
+        if re.search(r"(Utils?|Helpers?|Common|Misc|Managers?)(/|\.swift)", path):
+            yield path
+
+
+# MARK: - Comments
+
+DECLARATION = re.compile(
+    r"^ *(?:@[\w.]+(?:\([^)\n]*\))? +)*(?:(?:public|package|internal|private|fileprivate|final|indirect|nonisolated|open) +)*"
+    r"(?:struct|enum|class|actor|protocol) +(\w+)"
+)
+# Comment lines among all lines of Sources that are not blank, in per cent. It only ever goes up.
+COMMENTS_MIN = 16.5
+
+
+def undocumented(text: str) -> Iterable[str]:
+    """The types that others see and no doc comment stands before."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        declared = DECLARATION.match(line)
+        if not declared or declared[1] == "CodingKeys" or (line[0] == " " and "package " not in line and "public " not in line):
+            continue
+        above = number - 1
+        # Attributes stand between the comment and the declaration.
+        while above >= 0 and re.match(r"^ *(@|\)|\"|[\w. ]+: )", lines[above]):
+            above -= 1
+        if above < 0 or not lines[above].lstrip().startswith("///"):
+            yield declared[1]
+
+
+@rule({"Sources/Poller/Breach.swift": "package struct Breach {}\n"})
+def every_type_says_what_it_is(tree: Tree):
+    for path, text in swift(tree).items():
+        for name in undocumented(text):
+            yield f"{path}: {name}"
+
+
+@rule({"Sources/Poller/Breach.swift": "let a = 1\n" * 20_000})
+def comments_say_why(tree: Tree):
+    lines = [line.lstrip() for text in swift(tree).values() for line in text.splitlines() if line.strip()]
+    share = 100 * sum(line.startswith("//") for line in lines) / len(lines)
+    if share < COMMENTS_MIN:
+        yield f"{share:.1f} % of the lines are comments, at least {COMMENTS_MIN} %"
+
+
+@rule({"Sources/Poller/Breach.swift": "// TO" + "DO: later\n"})
+def nothing_is_put_off_in_a_comment(tree: Tree):
+    for path, text in tree.items():
+        if path.startswith(("Sources/", "Tests/", "ops/")) and not path.endswith(".json"):
+            for mark in re.findall(r"(?:#|//|--) *(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b", text):
+                yield f"{path}: {mark}"
+
+
+@rule({"Sources/Poller/Poller.docc/Breach.md": "See sha" + "red/queue/FA" + "CTS.md, FA" + "CTS §3.\n"})
+def nothing_refers_to_documents_outside(tree: Tree):
+    outside = re.compile(r"\bsha" + r"red/\w|\bFA" + r"CTS\b|\bDES" + r"IGN(?:\.md| §)|\bINTER" + r"FACE(?:\.md| says)|(?<![\w.])/(?:wo" + r"rk|ro" + r"ot)/")
+    for path, text in tree.items():
+        for found in outside.findall(text):
+            yield f"{path}: {found}"
+
+
+# MARK: - Words, time and chance
+
+
+@rule({"Sources/Poller/Breach.swift": "/// What is held.\nstruct HeldItem {}\n"})
+def names_are_the_fields(tree: Tree):
+    """Vocabulary.md says which words the code does not use, and which it uses instead."""
+    table = tree["Sources/Poller/Poller.docc/Vocabulary.md"].split("### Words that are not used")[1]
+    banned = re.findall(r"^\| `(\w+)` \|", table, re.M)
+    assert len(banned) > 5
+    words = re.compile(rf"(?<![a-z])(?:{'|'.join(banned)})(?![a-z])")
+    declared = re.compile(r"^ *(?:[\w@() ]+ )?(?:struct|enum|class|actor|protocol|typealias) +(\w+)", re.M)
+    for path, text in swift(tree).items():
+        # A sandbox has customers who visit pages, and objects that are held.
+        for name in [] if path.startswith("Sources/Stripe/") else declared.findall(text):
+            if words.search(name):
+                yield f"{path}: {name}"
+
+
+# Programs, and what stands for the world around them.
+CLOCKS = {"pollerd", "pollerctl", "PollerClient", "PollerTesting", "pollerd-bench", "Stripe"}
+# The loops' handlers, which hand chance to the deciders.
+HANDLERS = {"PollHandler.swift", "DeliveryHandler.swift", "DeliveryConcluding.swift", "DeliveryTurn.swift"}
+
+
+@rule({"Sources/Poller/Breach.swift": "let now = Date()\n"})
+def time_comes_in_from_outside(tree: Tree):
+    """The system's clocks belong to the programs; everybody else is given one."""
+    for path, text in swift(tree).items():
+        if path.split("/")[1] not in CLOCKS:
+            for match in re.findall(r"\bDate\(\)|(?:Continuous|Suspending)Clock\(\)", text):
+                yield f"{path}: {match}"
+
+
+@rule({"Sources/Poller/Breach.swift": "let a = Int.random(in: 1...2)\n"})
+def chance_comes_into_decisions_from_outside(tree: Tree):
+    """What decides is given its generator, so that a test can repeat it; its handlers make one."""
+    for path, text in swift(tree, "Sources/Poller").items():
+        for line in text.splitlines():
+            if re.search(r"\.(random\(in:|randomElement\(|shuffled\()", line) and "using:" not in line:
+                yield f"{path}: {line.strip()}"
+        if "SystemRandomNumberGenerator()" in text and Path(path).name not in HANDLERS:
+            yield f"{path}: SystemRandomNumberGenerator()"

@@ -1,0 +1,121 @@
+"""Rules of what is told about the code: headers of scripts, documents, decisions, commits."""
+
+import posixpath
+import re
+from pathlib import Path
+
+from . import COMMITS, Tree, rule, swift, targets
+
+# MARK: - Scripts
+
+SCRIPTS = "Sources/PollerRedis/Scripts/"
+# What stands before other scripts, and never runs alone.
+PRELUDES = {"prelude", "claiming"}
+
+
+def scripts(tree: Tree) -> Tree:
+    return {path: text for path, text in tree.items() if path.startswith(SCRIPTS) and path.endswith(".lua")}
+
+
+@rule({SCRIPTS + "breach.lua": "#!lua\nreturn 1\n"})
+def each_script_says_what_it_takes_and_costs(tree: Tree):
+    for path, text in scripts(tree).items():
+        if Path(path).stem in PRELUDES:
+            continue
+        if not text.startswith("#!lua"):
+            yield f"{path}: script flags need the shebang"
+        for word in ("KEYS[1]", "RETURNS", "COST"):
+            if not re.search(rf"^-- {re.escape(word)} ", text, re.M):
+                yield f"{path}: no {word} in the header"
+
+
+@rule({SCRIPTS + "breach.lua": "local a = key('w', id), key(KEY.forgotten)\n"})
+def every_key_of_the_scripts_is_in_the_table(tree: Tree):
+    schema = tree["Sources/PollerRedis/StoreSchema.swift"]
+    kinds = dict(re.findall(r'^    case (\w+) = "(\w)"', schema[schema.index("enum KeyKind") : schema.index("enum ItemField")], re.M))
+    if len(set(kinds.values())) != len(kinds):
+        yield "two kinds of keys have one letter"
+    used = {kind for text in scripts(tree).values() for kind in re.findall(r"\bKEY\.(\w+)", text)}
+    assert used
+    yield from (f"{kind} is not in the table" for kind in used - set(kinds))
+    # Swift alone makes these.
+    yield from (f"{kind} is in the table, and no script uses it" for kind in set(kinds) - {"meta", "replay"} - used)
+    for path, text in scripts(tree).items():
+        yield from (f"{path}: {call} names a letter instead of a kind" for call in re.findall(r"\bkey\('\w'", text))
+
+
+# MARK: - Documents
+
+CATALOGUE = "Sources/Poller/Poller.docc/"
+
+
+@rule({CATALOGUE + "Breach.md": "`test_of_nothing.py`, `NothingTests`, `Sources/Nothing`, `ops/nothing`\n"})
+def what_documents_name_is_there(tree: Tree):
+    suites = set(re.findall(r"(?:struct|class|enum) (\w+Tests)\b", "\n".join(swift(tree, "Tests").values())))
+    folders = {str(parent) for path in tree for parent in Path(path).parents}
+    for path, text in tree.items():
+        if not path.endswith(".md"):
+            continue
+        code = "\n".join(re.findall(r"`([^`\n]+)`", text))
+        for name in re.findall(r"\btest_\w+\.py\b", code):
+            if f"Tests/EndToEnd/{name}" not in tree:
+                yield f"{path}: {name}"
+        for name in re.findall(r"(?<![\w.])\w+Tests\b(?!/)", code):
+            if name not in suites and not any(folder.endswith(f"/{name}") for folder in folders):
+                yield f"{path}: {name}"
+        for name in re.findall(r"(?<![\w./-])(?:Sources|Tests|ops|\.github)/[\w./+-]*\w", code):
+            if name not in tree and name not in folders:
+                yield f"{path}: {name}"
+        for link in re.findall(r"\]\((?!https?:|#)([^)]+)\)", text):
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(path), link.split("#")[0]))
+            if target not in tree and target not in folders:
+                yield f"{path}: {link}"
+
+
+@rule({CATALOGUE + "Breach.md": "``NoSuchType`` does it.\n", "Sources/Poller/Breach.swift": "/// As ``NoSuchThing/other`` does.\n"})
+def links_lead_to_types_that_are_there(tree: Tree):
+    """What `docc` sees only where the target was built, and of comments only where there is a catalogue."""
+    declared = re.compile(r"\b(?:struct|enum|class|actor|protocol|typealias|associatedtype) +(\w+)|<([A-Z]\w*)[:>,]")
+    types = {name for text in (swift(tree) | swift(tree, "Tests")).values() for pair in declared.findall(text) for name in pair}
+    types |= {target.name for target in targets(tree)}
+    for path, text in tree.items():
+        if path.endswith((".md", ".swift")):
+            for name in re.findall(r"``([A-Z]\w*)(?:[/.(][^`\n]*)?``", text):
+                if name not in types:
+                    yield f"{path}: {name}"
+
+
+@rule({CATALOGUE + "Decisions/Breach.md": "# Nothing is decided\n\nA page.\n"})
+def decisions_are_numbered_and_listed(tree: Tree):
+    listed = dict(re.findall(r"^\| (\d+ \| \d{4}-\d\d-\d\d) \| <doc:(\w+)> \|$", tree[CATALOGUE + "Decisions.md"], re.M))
+    listed = {name: mark.replace(" |", ",") for mark, name in listed.items()}
+    curated = set(re.findall(r"^- <doc:(\w+)>$", tree[CATALOGUE + "Decisions.md"], re.M))
+    pages = {Path(path).stem: text for path, text in tree.items() if path.startswith(CATALOGUE + "Decisions/")}
+    for name, text in pages.items():
+        mark = re.search(r"^Decision (\d+, \d{4}-\d\d-\d\d)\.", text, re.M)
+        if not mark or listed.get(name) != mark[1]:
+            yield f"{name}: {mark and mark[1]} in the page, {listed.get(name)} in the table"
+        if name not in curated:
+            yield f"{name} is under no topic"
+        for part in ("## Context", "## Decision", "## Rejected", "## What would change our mind"):
+            if part not in text and not (name == "WrittenForLackOfALibrary" and part == "## Rejected"):
+                yield f"{name} has no {part}"
+    yield from (f"{name} is listed and is not there" for name in listed.keys() - pages.keys())
+    numbers = sorted(int(mark.split(",")[0]) for mark in listed.values())
+    if numbers != list(range(1, len(numbers) + 1)):
+        yield f"numbers are not consecutive: {numbers}"
+
+
+# MARK: - Commits
+
+
+@rule({COMMITS: "1234567\tpoller: " + "a long subject, " * 5 + "\twhy\n\0"})
+def commits_are_short_and_say_why(tree: Tree):
+    for commit in filter(None, (text.strip("\n") for text in tree[COMMITS].split("\0"))):
+        name, subject, body = commit.split("\t", 2)
+        if len(subject) > 72:
+            yield f"{name}: the subject has {len(subject)} columns, at most 72"
+        if not re.match(r"[\w, .-]+: \S", subject):
+            yield f"{name}: `area: what it does` is the form of a subject: {subject}"
+        if not body.strip():
+            yield f"{name}: the body says why"
