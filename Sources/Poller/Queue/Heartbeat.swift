@@ -117,7 +117,7 @@ package struct Member: Hashable, Sendable {
     package let host: String
     package let version: String
     package let startedAt: Timestamp
-    /// Items in its hands when it announced itself last.
+    /// Items in flight when it announced itself last.
     package var inFlight: Int
 
     /// Describes a process.

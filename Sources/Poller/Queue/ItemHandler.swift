@@ -5,6 +5,9 @@ package protocol ItemHandler<Item, Change>: Sendable {
 
     /// Looks at the item once and says what to record.
     ///
+    /// Never throws: what went wrong is a decision too, such as another look after a while. Must
+    /// end before the lease does, and soon after its task is cancelled, which a drain does.
+    ///
     /// `leased` is the item with the store's clock as far as we know it. Nil gives the item back
     /// untouched.
     func handle(_ leased: LeasedItem<Item>) async -> Decision<Change>?
@@ -31,7 +34,7 @@ package struct LeasedItem<Item: Sendable>: Sendable {
     package var remaining: Duration { lease.endsAt - now }
 }
 
-/// What a handler wants recorded.
+/// What follows from one look at an item, to be recorded under its lease.
 package struct Decision<Change: Sendable>: Sendable {
     package let verdict: Verdict
     package let change: Change
@@ -42,7 +45,7 @@ package struct Decision<Change: Sendable>: Sendable {
     /// Somebody waits for it: it is recorded without waiting for others to go with it.
     package let isNews: Bool
     /// This process cannot do it: others are to claim from this partition first.
-    package let isForOthers: Bool
+    package private(set) var isForOthers: Bool
 
     /// Describes what to record.
     package init(
@@ -60,4 +63,14 @@ package struct Decision<Change: Sendable>: Sendable {
         self.isNews = isNews
         self.isForOthers = isForOthers
     }
+
+    /// The same, and other processes go first: they may have what we lack.
+    var leftToOthers: Self {
+        var copy = self
+        copy.isForOthers = true
+        return copy
+    }
 }
+
+extension Decision: Equatable where Change: Equatable {}
+extension Decision: Hashable where Change: Hashable {}

@@ -1,8 +1,31 @@
 /// Keyed items that become due, are claimed under a lease, and committed.
 ///
 /// The one mechanism of this system, used for watches (make our record agree with the upstream)
-/// and for deliveries (make the customer agree with our record). Every operation is atomic and
-/// may be repeated. Conformance is one test suite that the in-memory and the Redis store pass.
+/// and for deliveries (make the customer agree with our record).
+///
+/// *Problem.* Any number of processes share the work, each may die or stall at any point, and the
+/// store may lose its last writes. Nothing may be forgotten, and no result may be recorded by
+/// somebody who no longer holds the item.
+///
+/// *Approach.* The life of an item:
+/// 1. It waits on the wheel of its lane, by due time.
+/// 2. A claim takes it for the span of a lease: its token goes up, its owner is set. Lanes' limits
+///    are applied here, where the choice is made, so nobody has to be asked twice.
+/// 3. A commit under that token *and* owner records what came of it and says when it is due again.
+///    A release gives it back as it was.
+/// 4. A lease that ended without either is put back by the next claim of anybody in its partition.
+///
+/// The token tells one claim of an item from the next. The owner, random for each start of a process,
+/// tells two claims apart that bear the same token because the store has lost writes in between.
+///
+/// *Rejected*: heartbeats that extend leases (one more write for each item, and a stalled process
+/// that goes on beating holds its items for ever); a process that puts expired leases back (one more
+/// thing that must be alive); delivery at most once (a crash would lose the watch).
+///
+/// *What a crash leaves*: every operation is atomic, so an item waits, is leased or is closed. Every
+/// operation may be repeated, as it must be when its answer got lost.
+///
+/// Conformance is one test suite that the in-memory and the Redis store pass.
 package protocol LeaseQueue<Item, Change>: Sendable {
     associatedtype Item: Sendable
     /// What a commit changes in an item.
@@ -131,6 +154,17 @@ package struct Commit<Change: Sendable>: Sendable {
         self.change = change
         self.signal = signal
         self.isUrgent = isUrgent
+    }
+
+    /// Asks for what a handler has decided.
+    init(ref: LeaseRef, _ decision: Decision<Change>) {
+        self.init(
+            ref: ref,
+            verdict: decision.verdict,
+            change: decision.change,
+            signal: decision.signal,
+            isUrgent: decision.isUrgent
+        )
     }
 }
 

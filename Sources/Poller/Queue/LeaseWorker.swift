@@ -3,12 +3,14 @@ import Metrics
 import ServiceLifecycle
 import Synchronization
 
-/// Claims due items, hands each to a handler in a task of its own, and commits what it says.
+/// Claims due items, hands each to a handler in a task of its own, and commits what it decides.
 ///
-/// The one loop of this system: with a ``PollHandler`` it is a worker, with a ``DeliveryHandler``
-/// a notifier. Results and claims of a partition travel together: while one exchange is at the
-/// store the next gathers behind it. Items claimed ahead of their time start from a timer of ours,
-/// at their own millisecond.
+/// The one loop of this system: with a ``PollHandler`` it is a worker, with a ``DeliveryHandler`` a
+/// notifier. What it does next, and with what, is ``InFlight``'s to say; this is the shell that
+/// does it: tasks, the clock, the lock, the store, logs and metrics. One task asks
+/// ``InFlight/next(now:)`` in turn and sleeps between; every event is taken in under the lock and
+/// wakes it when it matters. Items claimed ahead of their time start from that sleep, at their own
+/// millisecond.
 ///
 /// What a crash leaves at each point: before the claim, nothing; between claim and commit, a
 /// lease that ends by itself, so the item is looked at again; after the commit, the next due
@@ -23,15 +25,16 @@ where
     C.Duration == Duration,
     C.Instant: Sendable
 {
+    private typealias Flight = InFlight<Queue.Item, Queue.Change, C.Instant>
+
     private let name: String
+    private let queue: Queue
     private let handler: Handler
-    private let settings: LeaseWorkerSettings
     private let clock: C
     private let logger: Logger
+    private let metrics: LeaseWorkerMetrics
     private let waker: Waker<C>
-    private let visitor: PartitionVisitor<Queue>
-    private let counters: LeaseWorkerMetrics
-    private let hands: Mutex<InFlight<Queue, C.Instant>>
+    private let flight: Mutex<Flight>
 
     /// A loop over `queue`; `name` is `worker` or `notifier`, for logs and metrics.
     package init(
@@ -43,27 +46,19 @@ where
         logger: Logger
     ) {
         self.name = name
+        self.queue = queue
         self.handler = handler
-        self.settings = settings
         self.clock = clock
         self.logger = logger
-        counters = LeaseWorkerMetrics(loop: name)
+        metrics = LeaseWorkerMetrics(loop: name)
         waker = Waker(clock: clock)
-        visitor = PartitionVisitor(queue: queue, settings: settings, logger: logger)
-        hands = Mutex(
-            InFlight(
-                schedule: PartitionSchedule(
-                    partitions: queue.partitions,
-                    concurrency: settings.concurrency,
-                    ahead: settings.ahead,
-                    now: clock.now
-                )
-            )
+        flight = Mutex(
+            Flight(partitions: queue.partitions, settings: settings, now: clock.now)
         )
     }
 
-    /// Items in our hands: to be started, being handled, or waiting to be recorded.
-    package var inFlight: Int { hands.withLock { $0.held } }
+    /// Items in flight: to be started, being handled, or waiting to be recorded.
+    package var inFlight: Int { flight.withLock { $0.held } }
 
     /// Works until shut down gracefully (drains) or cancelled (leases are left to end).
     package func run() async {
@@ -81,73 +76,69 @@ where
 
     /// Stops claiming and lets ``run()`` end when all that runs is done.
     package func drain() {
-        hands.withLock { $0.drain(now: clock.now) }
+        let (isNew, count) = flight.withLock { ($0.drain(now: clock.now), $0.held) }
+        if isNew, count > 0 {
+            logger.info("drains", metadata: ["loop": "\(name)", "in.flight": "\(count)"])
+        }
         waker.wake()
     }
 
     /// These partitions are ours to claim from first; in the others we only help out.
     package func own(_ partitions: Set<Int>) {
-        hands.withLock { $0.schedule.own(partitions, now: clock.now) }
+        flight.withLock { $0.own(partitions, now: clock.now) }
         waker.wake()
     }
 
     private func listen() async {
-        for await partition in visitor.queue.wakes() {
-            hands.withLock { $0.schedule.wake(partition: partition, now: clock.now) }
+        for await partition in queue.wakes() {
+            flight.withLock { $0.wake(partition: partition, now: clock.now) }
             waker.wake()
         }
     }
 
-    /// Visits go on after the handlers are cancelled: what those leave must be recorded.
+    /// Exchanges go on after the handlers are cancelled: what those leave must be recorded.
     private func work() async {
-        await withDiscardingTaskGroup { visits in
+        await withDiscardingTaskGroup { exchanges in
             await withDiscardingTaskGroup { handlers in
-                var patience: C.Instant?
-                while !Task.isCancelled {
-                    let now = clock.now
-                    for work in hands.withLock({ $0.takeStarts(now: now) }) {
-                        // One slow upstream does not delay the others; its timeout or the drain
-                        // ends it.
-                        handlers.addTask { await self.handle(work) }
-                    }
-                    while let visit = hands.withLock({ $0.takeVisit(now: now) }) {
-                        // Handlers go on during the round trip, whose timeout ends it.
-                        visits.addTask { await self.make(visit) }
-                    }
-                    let (isDraining, isDone, next) = hands.withLock { hands in
-                        (hands.isDraining, hands.isDone, hands.nextInstant)
-                    }
-                    if isDraining {
-                        if isDone { break }
-                        patience = patience ?? startDrain(now: now)
-                        if let end = patience, end <= now {
-                            handlers.cancelAll()
-                            patience = now.advanced(by: .seconds(1))
+                var now = clock.now
+                loop: while !Task.isCancelled {
+                    switch flight.withLock({ $0.next(now: now) }) {
+                    case .start(let works):
+                        for work in works {
+                            // One slow upstream delays nobody; its timeout or the drain ends it.
+                            handlers.addTask { await self.handle(work) }
                         }
+                    case .exchange(let exchange):
+                        // Handlers go on during the round trip, whose timeout ends it.
+                        exchanges.addTask { await self.make(exchange) }
+                    case .cancelHandlers: handlers.cancelAll()
+                    case .end: break loop
+                    case .sleep(let instant):
+                        await waker.sleep(until: instant)
+                        now = clock.now
                     }
-                    let idle = now.advanced(by: .seconds(3600))
-                    await waker.sleep(until: min(next ?? idle, patience ?? idle))
                 }
                 handlers.cancelAll()
             }
         }
     }
 
-    private func startDrain(now: C.Instant) -> C.Instant {
-        logger.info("drains", metadata: ["loop": "\(name)", "in.flight": "\(inFlight)"])
-        return now.advanced(by: settings.drainTimeout)
+    private func handle(_ work: Flight.Work) async {
+        let leased = LeasedItem(lease: work.lease) { [clock] in
+            work.answered.duration(to: clock.now)
+        }
+        let isDraining = flight.withLock { $0.isDraining }
+        let decision = isDraining ? nil : await handler.handle(leased)
+        if flight.withLock({ $0.finished(work, decision, now: clock.now) }) { waker.wake() }
     }
 
-    /// One visit, with its effects on what is in our hands.
-    private func make(_ visit: InFlight<Queue, C.Instant>.Visit) async {
-        // Leases are counted from before the request left: we give up before Redis does.
+    private func make(_ exchange: Flight.Exchange) async {
         let asked = clock.now
-        let outcome = await visitor.visit(visit.plan, visit.results.map(\.result))
-        let answered = clock.now
-        let lost = hands.withLock { hands in
-            hands.take(outcome, of: visit, asked: asked, answered: answered, settings)
+        let answer = await queue.exchange(exchange, logger)
+        let lost = flight.withLock {
+            $0.answered(answer, to: exchange, asked: asked, now: clock.now)
         }
-        counters.count(outcome, visit.plan, late: lateness(outcome), lost: lost)
+        metrics.count(answer.claim, isInsurance: exchange.isInsurance, lost: lost)
         if lost > 0 {
             logger.warning(
                 "leases lost, results dropped",
@@ -155,39 +146,6 @@ where
             )
         }
         waker.wake()
-    }
-
-    /// How long the first item of a claim had been ready.
-    private func lateness(_ outcome: PartitionVisitor<Queue>.Outcome) -> Duration? {
-        guard let claim = outcome.claim else { return nil }
-        return claim.leases.map { claim.now - max($0.due, $0.startsAt) }.max()
-    }
-
-    private func handle(_ work: InFlight<Queue, C.Instant>.Work) async {
-        let lease = work.lease
-        let leased = LeasedItem(lease: lease) { [clock] in work.answered.duration(to: clock.now) }
-        let isDraining = hands.withLock { $0.isDraining }
-        let reconciled = isDraining ? nil : await handler.handle(leased)
-        let result =
-            if let reconciled {
-                PartitionVisitor<Queue>.Result.commit(
-                    Commit(
-                        ref: lease.ref,
-                        verdict: reconciled.verdict,
-                        change: reconciled.change,
-                        signal: reconciled.signal,
-                        isUrgent: reconciled.isUrgent
-                    ),
-                    isNews: reconciled.isNews
-                )
-            } else {
-                PartitionVisitor<Queue>.Result.release(lease.ref)
-            }
-        let now = clock.now
-        if reconciled?.isForOthers == true {
-            hands.withLock { $0.schedule.leave(partition: lease.ref.partition, now: now) }
-        }
-        if hands.withLock({ $0.finish(work, result, now: now) }) { waker.wake() }
     }
 }
 
@@ -222,6 +180,18 @@ package struct LeaseWorkerSettings: Sendable {
         self.drainTimeout = drainTimeout
         self.ahead = ahead
     }
+
+    /// Asks for at most `limit` due items of a partition.
+    func request(partition: Int, limit: Int) -> ClaimRequest {
+        ClaimRequest(
+            partition: partition,
+            limit: limit,
+            owner: owner,
+            lease: lease,
+            lane: lane,
+            ahead: ahead
+        )
+    }
 }
 
 /// What a loop counts.
@@ -231,7 +201,7 @@ struct LeaseWorkerMetrics: Sendable {
     private static var wakeMissedAfter: Duration { .milliseconds(100) }
 
     private let claims: Counter
-    private let visits: Counter
+    private let exchanges: Counter
     private let leasesLost: Counter
     private let recovered: Counter
     private let wakesMissed: Counter
@@ -242,24 +212,23 @@ struct LeaseWorkerMetrics: Sendable {
             Counter(label: "poller_\(name)_total", dimensions: [("loop", loop)])
         }
         claims = counter("claims")
-        visits = counter("visits")
+        // The metric has kept the name it began with.
+        exchanges = counter("visits")
         leasesLost = counter("leases_lost")
         recovered = counter("leases_recovered")
         wakesMissed = counter("wakes_missed")
     }
 
-    /// Counts a visit; `late` is how long the first item of its claim had been ready.
-    func count<Queue: LeaseQueue>(
-        _ outcome: PartitionVisitor<Queue>.Outcome,
-        _ plan: Exchange,
-        late: Duration?,
-        lost: Int
-    ) {
-        visits.increment()
+    /// Counts an exchange and what its claim has brought.
+    func count<Item>(_ claim: Claim<Item>?, isInsurance: Bool, lost: Int) {
+        exchanges.increment()
         if lost > 0 { leasesLost.increment(by: lost) }
-        guard let claim = outcome.claim else { return }
+        guard let claim else { return }
         claims.increment()
         if claim.recovered > 0 { recovered.increment(by: claim.recovered) }
-        if plan.isInsurance, let late, late > Self.wakeMissedAfter { wakesMissed.increment() }
+        guard isInsurance else { return }
+        // How long the first item had been ready.
+        let late = claim.leases.map { claim.now - max($0.due, $0.startsAt) }.max()
+        if let late, late > Self.wakeMissedAfter { wakesMissed.increment() }
     }
 }

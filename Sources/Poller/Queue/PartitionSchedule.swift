@@ -1,28 +1,19 @@
-/// When each partition is worth an exchange, and how many items may be in flight.
+/// When each partition is worth an exchange with the store; ``InFlight`` alone asks it.
 ///
-/// Pure: the ``LeaseWorker`` asks it what to do and tells it what happened. A visit sends the
-/// results that wait for a partition and claims from it, in one operation of the store. Four
-/// things make a partition worth one: results that have waited long enough, its own next ready
-/// time as the last claim told it, a wake, and the insurance interval that bounds what a lost
-/// wake can cost.
-package struct PartitionSchedule<Instant: InstantProtocol>: Sendable
-where Instant.Duration == Duration, Instant: Sendable {
+/// Four things make a partition worth one: results that have waited long enough, its own next
+/// ready time as the last claim told it, a wake, and the insurance interval that bounds what a
+/// lost wake can cost. A partition has one exchange at a time: results gather behind it, and it
+/// brings the newest ready time, so a second one beside it could only find less.
+///
+/// It knows times and no counts. Whether there is room for a claim is the caller's to say, so that
+/// what is in hand is counted in one place.
+struct PartitionSchedule<Instant: InstantProtocol & Sendable>: Sendable
+where Instant.Duration == Duration {
     /// The longest a partition goes without a claim: the "+ 1 s" of the polling guarantee.
     static var insurance: Duration { .seconds(1) }
     /// The pause after a claim that found nothing although the partition said it was ready: its
     /// lane is closing under somebody else's claim.
     static var emptyPause: Duration { .milliseconds(5) }
-    /// The most items of one claim: 128 records are about a millisecond of Redis.
-    static var claimMax: Int { 128 }
-    /// Claims are not cut below this while so much is free.
-    static var claimMin: Int { 16 }
-    /// How long a result that nobody waits for may gather others: it holds a slot of its lane,
-    /// and a crash now repeats the poll.
-    static var gatherSpan: Duration { .milliseconds(15) }
-    /// The same while more than half of our slots are taken.
-    static var gatherSpanBusy: Duration { .milliseconds(3) }
-    /// So many results are enough for a visit at once.
-    static var gatherMax: Int { 64 }
     /// How much later than its owner others claim from a partition: they find something only
     /// when the owner is late.
     static var stealPause: Duration { .milliseconds(50) }
@@ -31,88 +22,86 @@ where Instant.Duration == Duration, Instant: Sendable {
     /// How long that holds: a process that is configured anew is another process.
     static var leftSpan: Duration { .seconds(60) }
 
+    /// A partition that is worth an exchange now.
+    struct Turn: Sendable {
+        let partition: Int
+        /// Nothing but the insurance would make its claim.
+        let isInsurance: Bool
+    }
+
+    /// What is known about one partition since its last claim.
+    private struct Partition: Sendable {
+        /// Whether an exchange with it is under way, and what that asked for.
+        enum State: Sendable {
+            case idle
+            /// Its results are on their way and nothing is asked for.
+            case sending
+            /// A claim is on its way; `isWoken` since it began, so its answer may not know the
+            /// news yet.
+            case claiming(isWoken: Bool)
+        }
+
+        var state = State.idle
+        var nextClaim: Instant
+        /// The claim is due by the insurance alone.
+        var isInsurance = false
+        var isOurs = true
+        /// Others go first until then.
+        var leftUntil: Instant?
+        /// When the first of the results that wait must go; nil when none waits.
+        var sendBy: Instant?
+
+        var isIdle: Bool { if case .idle = state { true } else { false } }
+    }
+
     private var partitions: [Partition]
     /// Where the next search for a partition starts, so that all get their turn.
     private var turn = 0
     private let lead: Duration
-    private let concurrency: Int
-    /// How many more items may be taken.
-    package private(set) var free: Int
-    /// Nothing is claimed while this is false; results still go out.
-    package var isClaiming = true
 
-    /// What is known about one partition since its last claim.
-    private struct Partition: Sendable {
-        var nextClaim: Instant
-        /// The claim is due by the insurance alone.
-        var isInsurance = false
-        /// Woken since the last claim began: its answer may not know the news yet.
-        var isWoken = false
-        var isVisited = false
-        var isOurs = true
-        /// Others go first until then.
-        var leftUntil: Instant?
-        /// Results that wait, and when the first of them must go.
-        var waiting = 0
-        var sendBy: Instant?
-    }
-
-    /// All partitions are due now and ours; `concurrency` items may be in hand.
+    /// All partitions are due now and ours.
     ///
     /// Claims go out before something is ready, by a quarter of what they look `ahead`.
-    package init(partitions: Int, concurrency: Int, ahead: Duration, now: Instant) {
+    init(partitions: Int, ahead: Duration, now: Instant) {
         self.partitions = Array(repeating: Partition(nextClaim: now), count: partitions)
-        self.concurrency = concurrency
-        free = concurrency
         lead = ahead / 4
     }
 
-    /// The next visit that is due; nil when there is none.
+    /// The next partition that is worth an exchange; nil when there is none.
     ///
-    /// The caller makes it and reports with ``visited(_:taken:nextReady:now:)`` or
-    /// ``failed(_:pause:now:)``; until then the partition is not returned again.
-    package mutating func next(now: Instant) -> Exchange? {
+    /// Whoever takes it says so with ``began(_:isClaiming:)`` and ends it with ``claimed(_:taken:nextReady:now:)``,
+    /// ``sent(_:)`` or ``failed(_:hasResults:pause:now:)``; meanwhile nobody is told this partition again.
+    mutating func next(now: Instant, canClaim: Bool) -> Turn? {
         for offset in 0..<partitions.count {
             let index = (turn + offset) % partitions.count
             let partition = partitions[index]
-            guard !partition.isVisited else { continue }
+            guard partition.isIdle else { continue }
             let mustSend = partition.sendBy.map { $0 <= now } ?? false
-            let mustClaim = isClaiming && free > 0 && partition.nextClaim <= now
+            let mustClaim = canClaim && partition.nextClaim <= now
             guard mustSend || mustClaim else { continue }
             turn = (index + 1) % partitions.count
-            return begin(index, isInsurance: partition.isInsurance && mustClaim)
+            return Turn(partition: index, isInsurance: partition.isInsurance && mustClaim)
         }
         return nil
     }
 
-    private mutating func begin(_ index: Int, isInsurance: Bool) -> Exchange {
-        let results = partitions[index].waiting
-        free += results
-        // Half of what is free, so that other partitions need not wait for this answer.
-        let share = min(free, Self.claimMax, max(Self.claimMin, free / 2))
-        let limit = isClaiming ? max(0, share) : 0
-        free -= limit
-        partitions[index].isVisited = true
-        partitions[index].waiting = 0
+    /// An exchange takes all results of a partition along, and claims when `isClaiming`.
+    mutating func began(_ index: Int, isClaiming: Bool) {
+        partitions[index].state = isClaiming ? .claiming(isWoken: false) : .sending
         partitions[index].sendBy = nil
-        if limit > 0 { partitions[index].isWoken = false }
-        return Exchange(partition: index, results: results, limit: limit, isInsurance: isInsurance)
     }
 
-    /// A visit took `taken` items and heard that the partition is ready again in `nextReady`
-    /// (nil: it is empty).
-    package mutating func visited(
-        _ visit: Exchange,
-        taken: Int,
-        nextReady: Duration?,
-        now: Instant
-    ) {
-        let index = visit.partition
-        partitions[index].isVisited = false
-        guard visit.limit > 0 else { return }
-        free += visit.limit - taken
-        if partitions[index].isWoken {
-            partitions[index].isWoken = false
+    /// An exchange that asked for nothing has been answered.
+    mutating func sent(_ index: Int) {
+        partitions[index].state = .idle
+    }
+
+    /// A claim took `taken` items and heard that the partition is ready again in `nextReady` (nil:
+    /// it is empty).
+    mutating func claimed(_ index: Int, taken: Int, nextReady: Duration?, now: Instant) {
+        let state = partitions[index].state
+        partitions[index].state = .idle
+        if case .claiming(isWoken: true) = state {
             partitions[index].nextClaim = now
             return
         }
@@ -123,30 +112,26 @@ where Instant.Duration == Duration, Instant: Sendable {
         partitions[index].nextClaim = now.advanced(by: min(ready, Self.insurance))
     }
 
-    /// A visit failed: try again after a pause, with `waiting` results put back.
-    package mutating func failed(_ visit: Exchange, waiting: Int, pause: Duration, now: Instant) {
-        let index = visit.partition
+    /// An exchange failed: try again after a pause, also with the results that it has put back.
+    mutating func failed(_ index: Int, hasResults: Bool, pause: Duration, now: Instant) {
         let again = now.advanced(by: pause)
-        partitions[index].isVisited = false
+        partitions[index].state = .idle
         partitions[index].nextClaim = again
         partitions[index].isInsurance = false
-        free += visit.limit - waiting
-        guard waiting > 0 else { return }
-        partitions[index].waiting += waiting
-        partitions[index].sendBy = partitions[index].sendBy.map { min($0, again) } ?? again
+        if hasResults { send(index, by: again) }
     }
 
-    /// A result waits to be sent; somebody waits for it when it `isNews`.
-    package mutating func finished(partition index: Int, isNews: Bool, now: Instant) {
-        partitions[index].waiting += 1
-        let isEnough = isNews || partitions[index].waiting >= Self.gatherMax
-        let span = free * 2 < concurrency ? Self.gatherSpanBusy : Self.gatherSpan
-        let by = isEnough ? now : now.advanced(by: span)
-        partitions[index].sendBy = partitions[index].sendBy.map { min($0, by) } ?? by
+    /// A result waits for an exchange, which must begin by then; or earlier, for another result.
+    ///
+    /// False while an exchange is under way: the next one begins when that has been answered.
+    @discardableResult
+    mutating func send(_ index: Int, by instant: Instant) -> Bool {
+        partitions[index].sendBy = partitions[index].sendBy.map { min($0, instant) } ?? instant
+        return partitions[index].isIdle
     }
 
     /// Something in the partition (nil: in any) became due earlier than the last claim told.
-    package mutating func wake(partition: Int?, now: Instant) {
+    mutating func wake(partition: Int?, now: Instant) {
         guard let partition else {
             for index in partitions.indices { wake(partition: index, now: now) }
             return
@@ -156,7 +141,9 @@ where Instant.Duration == Duration, Instant: Sendable {
         let soon = now.advanced(by: late ?? .zero)
         partitions[partition].nextClaim = min(partitions[partition].nextClaim, soon)
         partitions[partition].isInsurance = false
-        partitions[partition].isWoken = late == nil
+        if case .claiming = partitions[partition].state {
+            partitions[partition].state = .claiming(isWoken: late == nil)
+        }
     }
 
     /// How much later than at once we claim, so that others go first; nil where we are the first.
@@ -166,12 +153,12 @@ where Instant.Duration == Duration, Instant: Sendable {
     }
 
     /// Something in the partition is for others to do: they are to claim first for a while.
-    package mutating func leave(partition: Int, now: Instant) {
+    mutating func leave(partition: Int, now: Instant) {
         partitions[partition].leftUntil = now.advanced(by: Self.leftSpan)
     }
 
     /// These partitions are ours to claim from first; in the others we only help out.
-    package mutating func own(_ ours: Set<Int>, now: Instant) {
+    mutating func own(_ ours: Set<Int>, now: Instant) {
         for index in partitions.indices {
             let isOurs = ours.contains(index)
             if isOurs, !partitions[index].isOurs { partitions[index].nextClaim = now }
@@ -179,15 +166,15 @@ where Instant.Duration == Duration, Instant: Sendable {
         }
     }
 
-    /// The earliest instant at which ``next(now:)`` may have an answer by itself.
-    package var nextInstant: Instant? {
+    /// The earliest instant at which ``next(now:canClaim:)`` may have an answer by itself.
+    func nextInstant(canClaim: Bool) -> Instant? {
         var earliest: Instant?
         func consider(_ instant: Instant) {
             earliest = earliest.map { min($0, instant) } ?? instant
         }
-        for partition in partitions where !partition.isVisited {
+        for partition in partitions where partition.isIdle {
             if let sendBy = partition.sendBy { consider(sendBy) }
-            if isClaiming, free > 0 { consider(partition.nextClaim) }
+            if canClaim { consider(partition.nextClaim) }
         }
         return earliest
     }

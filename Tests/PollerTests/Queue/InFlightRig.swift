@@ -1,0 +1,131 @@
+import PollerTesting
+
+@testable import Poller
+
+/// Drives an ``InFlight`` by what happens between a worker and its store.
+struct InFlightRig {
+    typealias Machine = InFlight<Int, Int, ManualClock.Instant>
+    typealias Exchange = Machine.Exchange
+
+    private var machine: Machine
+    /// What is due once the items that were taken have been started.
+    private var due: Exchange?
+
+    init(partitions: Int, concurrency: Int, ahead: Duration, now: ManualClock.Instant) {
+        let settings = LeaseWorkerSettings(
+            owner: Sample.owner,
+            concurrency: concurrency,
+            lease: .seconds(12),
+            lane: .unlimited,
+            drainTimeout: .seconds(5),
+            ahead: ahead
+        )
+        machine = Machine(partitions: partitions, settings: settings, now: now)
+    }
+
+    var free: Int { machine.free }
+    var nextInstant: ManualClock.Instant? { machine.nextInstant }
+
+    /// The next exchange; whatever is to be started before it runs.
+    mutating func next(now: ManualClock.Instant) -> Exchange? {
+        if let due {
+            self.due = nil
+            return due
+        }
+        while true {
+            switch machine.next(now: now) {
+            case .start, .cancelHandlers: continue
+            case .exchange(let exchange): return exchange
+            case .sleep, .end: return nil
+            }
+        }
+    }
+
+    /// The store has recorded what an exchange carried, and handed out `taken` items.
+    mutating func answered(
+        _ exchange: Exchange,
+        taken: Int,
+        nextReady: Duration?,
+        now: ManualClock.Instant
+    ) {
+        let time = Timestamp(ms: 0)
+        let leases = (0..<taken).map { Self.lease($0, partition: exchange.partition) }
+        let claim = Claim(leases: leases, now: time, nextReady: nextReady.map { time + $0 })
+        let answer = ExchangeAnswer(
+            results: exchange.results.map { _ in .done },
+            claim: exchange.claim == nil ? nil : claim
+        )
+        _ = machine.answered(answer, to: exchange, asked: now, now: now)
+        if taken > 0 { due = next(now: now) }
+    }
+
+    /// The store could not be asked; `waiting` of the leases hold for longer.
+    mutating func failed(_ exchange: Exchange, waiting: Int, now: ManualClock.Instant) {
+        let lost = exchange.results.count - waiting
+        let results = exchange.results.indices.map { $0 < lost ? CommitResult.leaseLost : nil }
+        let answer = ExchangeAnswer<Int>(results: results, claim: nil, isUnavailable: true)
+        _ = machine.answered(answer, to: exchange, asked: now, now: now)
+    }
+
+    /// A handler has come to a result; whether the worker is woken for it.
+    @discardableResult
+    mutating func finished(partition: Int, isNews: Bool, now: ManualClock.Instant) -> Bool {
+        finish(partition, Decision(verdict: .rest, change: 0, isNews: isNews), now)
+    }
+
+    /// A handler has met what only others can do; its result is recorded.
+    mutating func leave(partition: Int, now: ManualClock.Instant) {
+        _ = finish(partition, Decision(verdict: .rest, change: 0, isForOthers: true), now)
+        if let exchange = next(now: now) {
+            answered(exchange, taken: 0, nextReady: nil, now: now)
+        }
+    }
+
+    private mutating func finish(
+        _ partition: Int,
+        _ decision: Decision<Int>,
+        _ now: ManualClock.Instant
+    ) -> Bool {
+        let work = Machine.Work(
+            lease: Self.lease(0, partition: partition),
+            isSuspect: false,
+            answered: now,
+            startsAt: now,
+            endsAt: now.advanced(by: .seconds(12))
+        )
+        return machine.finished(work, decision, now: now)
+    }
+
+    mutating func wake(partition: Int?, now: ManualClock.Instant) {
+        machine.wake(partition: partition, now: now)
+    }
+
+    mutating func own(_ partitions: Set<Int>, now: ManualClock.Instant) {
+        machine.own(partitions, now: now)
+    }
+
+    mutating func drain(now: ManualClock.Instant) {
+        _ = machine.drain(now: now)
+    }
+
+    private static func lease(_ number: Int, partition: Int) -> Lease<Int> {
+        Lease(
+            ref: LeaseRef(
+                id: ItemID(of: "\(partition)", "\(number)"),
+                partition: partition,
+                token: 1,
+                owner: Sample.owner
+            ),
+            item: number,
+            lane: LaneID(unchecked: "lane"),
+            due: Timestamp(ms: 0),
+            claimedAt: Timestamp(ms: 0),
+            endsAt: Timestamp(ms: 12_000)
+        )
+    }
+}
+
+extension Exchange {
+    /// The most items it asks for; 0 claims nothing.
+    var limit: Int { claim?.limit ?? 0 }
+}
