@@ -88,7 +88,7 @@ package struct DeliverySnapshot: Hashable, Sendable {
     /// Where it is in the queue.
     package enum Place: Hashable, Sendable {
         case waiting(due: Timestamp)
-        /// In a notifier's hands.
+        /// A notifier holds it.
         case leased
         /// Until its watch has something new.
         case resting

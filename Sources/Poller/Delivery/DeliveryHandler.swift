@@ -1,8 +1,7 @@
 package import Logging
 import Metrics
 
-/// Handles a claimed delivery: tells one endpoint the next event of one source it has not been
-/// told yet.
+/// What a notifier does with a delivery: tells one endpoint the next event of one source it has not been told yet.
 ///
 /// One event a turn, so that each success is recorded before the next attempt: a crash repeats
 /// at most the one attempt whose outcome nobody recorded, with the same event id.
@@ -286,10 +285,5 @@ extension Decision<DeliveryChange> {
             ),
             signal: signal
         )
-    }
-
-    /// The same, and other notifiers go first: they may have what we lack.
-    fileprivate var leftToOthers: Self {
-        Decision(verdict: verdict, change: change, signal: signal, isForOthers: true)
     }
 }

@@ -27,125 +27,106 @@ extension PollDecider {
     }
 
     /// Decides what follows from a try to charge a source that was seen a moment ago.
-    ///
-    /// `observation` is what was seen; times as in ``decide(_:_:due:polledAt:now:using:)``.
     package func decide(
-        _ watch: Watch,
+        _ turn: PollTurn,
         _ observation: Observation,
         charging result: ChargeResult,
-        due: Timestamp,
-        polledAt: Timestamp,
-        now: Timestamp,
         using chance: inout some RandomNumberGenerator
-    ) -> PollDecision {
-        var state = watch.state
-        state.attempts += 1
-        state.lastPolledAt = polledAt
+    ) -> Decision<WatchChange> {
+        var state = turn.polledState
         state.malformed = 0
-        let lag = max(polledAt - due, .zero)
         switch result {
-        case .made(let charge):
-            return outcome(watch, charge, state, polledAt, lag)
+        case .made(let charge): return answered(turn, charge, state)
         case .declined(let code, let reason):
-            state.failures = 0
-            state.charge = .failed
-            state.step = 0
-            let object = """
-                {"object":"charge_failure","source":\(RawJSON.literal("\(watch.key.source)")),\
-                "code":\(RawJSON.literal(code)),\
-                "decline_code":\(reason.map(RawJSON.literal) ?? "null")}
-                """
-            let event = Event(
-                watch: watch,
-                status: state.status,
-                final: false,
-                charge: .failed,
-                progress: state.charge,
-                object: RawJSON(unchecked: object),
-                polledAt: polledAt,
-                lag: lag
-            )
-            let change = WatchChange(
-                state: state,
-                event: event,
-                lastError: "the charge was refused: \(code); it is not tried again"
-            )
-            return PollDecision(verdict: .next(after: .seconds(1)), change: change)
+            return declined(turn, state, code: code, reason: reason)
         case .incomplete(let received, let wanted):
             state.failures = 0
-            let outlook = PollOutlook(watch, observation)
-            if outlook.isOver(at: polledAt) {
-                return closed(watch, .expired, state, polledAt: polledAt, lag: lag, error: nil)
+            let outlook = PollOutlook(turn.watch, observation)
+            if outlook.isOver(at: turn.polledAt) {
+                return closed(turn, .expired, state, error: nil)
             }
             state.step += 1
             let error = "not charged yet: \(received) of \(wanted) have arrived"
-            return again(watch, outlook, state, now, error: error, &chance)
+            return again(turn, outlook, state, error: error, &chance)
         case .indeterminate(let reason):
             state.charge = .doubtful
             state.failures += 1
             let wait = backoff(failures: state.failures, atLeast: nil, &chance)
             let error = "nobody knows yet whether the charge was made: \(reason)"
-            return failed(watch, state, wait, polledAt, lag, now, error: error)
+            return failed(turn, state, wait, error: error)
         case .postponed(let reason, let retryAfter):
             state.failures += 1
             let least = bounded(retryAfter)
             let wait = backoff(failures: state.failures, atLeast: least, &chance)
             let error = "not charged yet: \(reason)"
-            return failed(watch, state, wait, polledAt, lag, now, error: error)
+            return failed(turn, state, wait, error: error)
         }
     }
 
     /// Decides what follows from looking at a charge that the bank had not answered.
-    ///
-    /// `charge` is the charge looked at; the rest as in
-    /// ``decide(_:_:due:polledAt:now:using:)``.
     package func decide(
-        _ watch: Watch,
+        _ turn: PollTurn,
         following charge: ChargeID,
         _ result: PollResult,
-        due: Timestamp,
-        polledAt: Timestamp,
-        now: Timestamp,
         using chance: inout some RandomNumberGenerator
-    ) -> PollDecision {
-        if case .observed(let seen) = result, let last = watch.state.status {
-            let status = ChargeSeen.Status(rawValue: seen.status.description) ?? .pending
-            guard status == .pending else {
-                var state = watch.state
-                state.attempts += 1
-                state.lastPolledAt = polledAt
-                let answered = ChargeSeen(id: charge, status: status, object: seen.object)
-                return outcome(watch, answered, state, polledAt, max(polledAt - due, .zero))
-            }
-            // Nothing new: the watch goes on as if it had seen its own status again.
-            let unchanged = Observation(
-                status: last,
-                final: false,
-                object: nil,
-                detail: watch.state.detail,
-                stretch: seen.stretch
-            )
-            return decide(
-                watch,
-                .observed(unchanged),
-                due: due,
-                polledAt: polledAt,
-                now: now,
-                using: &chance
-            )
+    ) -> Decision<WatchChange> {
+        guard case .observed(let seen) = result, let last = turn.watch.state.status else {
+            return decide(turn, result, using: &chance)
         }
-        return decide(watch, result, due: due, polledAt: polledAt, now: now, using: &chance)
+        let status = ChargeSeen.Status(rawValue: seen.status.description) ?? .pending
+        guard status == .pending else {
+            let found = ChargeSeen(id: charge, status: status, object: seen.object)
+            return answered(turn, found, turn.polledState)
+        }
+        // Nothing new: the watch goes on as if it had seen its own status again.
+        let unchanged = Observation(
+            status: last,
+            final: false,
+            object: nil,
+            detail: turn.watch.state.detail,
+            stretch: seen.stretch
+        )
+        return decide(turn, .observed(unchanged), using: &chance)
+    }
+
+    /// The bank's refusal, recorded; the watch goes on as one without a charge.
+    private func declined(
+        _ turn: PollTurn,
+        _ before: WatchState,
+        code: String,
+        reason: String?
+    ) -> Decision<WatchChange> {
+        var state = before
+        state.failures = 0
+        state.charge = .failed
+        state.step = 0
+        let object = """
+            {"object":"charge_failure","source":\(RawJSON.literal("\(turn.watch.key.source)")),\
+            "code":\(RawJSON.literal(code)),\
+            "decline_code":\(reason.map(RawJSON.literal) ?? "null")}
+            """
+        let event = turn.event(
+            status: state.status,
+            final: false,
+            charge: .failed,
+            progress: state.charge,
+            object: RawJSON(unchecked: object)
+        )
+        let change = WatchChange(
+            state: state,
+            event: event,
+            lastError: "the charge was refused: \(code); it is not tried again"
+        )
+        return Decision(verdict: .next(after: .seconds(1)), change: change)
     }
 
     /// What the bank has answered, recorded; the end when the source is consumed already.
-    private func outcome(
-        _ watch: Watch,
+    private func answered(
+        _ turn: PollTurn,
         _ charge: ChargeSeen,
-        _ state: WatchState,
-        _ polledAt: Timestamp,
-        _ lag: Duration
-    ) -> PollDecision {
-        var state = state
+        _ before: WatchState
+    ) -> Decision<WatchChange> {
+        var state = before
         state.failures = 0
         state.step = 0
         state.charge =
@@ -155,18 +136,15 @@ extension PollDecider {
             case .failed: .failed
             }
         let isEnd = state.charge.isSettled && state.status == .consumed
-        let event = Event(
-            watch: watch,
+        let event = turn.event(
             status: state.status,
             final: isEnd,
             charge: charge.status,
             progress: state.charge,
-            object: charge.object,
-            polledAt: polledAt,
-            lag: lag
+            object: charge.object
         )
         // What is left to see is whether the charge has consumed the source.
-        return PollDecision(
+        return Decision(
             verdict: isEnd ? .close(.settled) : .next(after: .zero),
             change: WatchChange(state: state, event: event),
             isUrgent: !isEnd

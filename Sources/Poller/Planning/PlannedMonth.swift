@@ -169,11 +169,8 @@ package struct PlannedMonth {
             stretch: stretch(at: now.ms)
         )
         let decision = decider.decide(
-            watch,
+            PollTurn(watch, due: Timestamp(ms: turn.due), polledAt: now, now: now),
             .observed(seen),
-            due: Timestamp(ms: turn.due),
-            polledAt: now,
-            now: now,
             using: &chance
         )
         sources[turn.item].state = decision.change.state

@@ -4,7 +4,7 @@ package struct Explanation: Hashable, Sendable {
     package enum Place: Hashable, Sendable {
         /// In its lane, due at an instant, with so many others to be served before it.
         case waiting(due: Timestamp, isUrgent: Bool, ahead: Int)
-        /// In a worker's hands.
+        /// A worker holds it.
         case leased(owner: OwnerID, until: Timestamp)
         /// No longer looked at.
         case closed(ClosedReason)

@@ -19,6 +19,17 @@
 /// money that arrived, another next step. So the last event shows an object no older than these.
 ///
 /// A polling error never becomes a payment status: what we could not see, we do not tell.
+///
+/// *Why it is pure*: whatever it says is recorded, so its every rule must be shown by a test without
+/// a store, a clock or an upstream. Time comes with the ``PollTurn``, chance as a generator.
+///
+/// *Why errors wait with full jitter*: watches that fail together would otherwise come back together.
+/// A lane that fails as a whole is the circuit's to hold (``LaneSignal``); what a watch adds up here
+/// is its own.
+///
+/// *Why a deadline has a grace*: an upstream that is down at the deadline would turn every payment
+/// that settled meanwhile into one that expired. A tenth of the timeout more, ten minutes at most,
+/// gives it the time to answer.
 package struct PollDecider: Sendable {
     /// How long after a hint a watch is polled eagerly: a customer has just come back.
     static let eagerness = Duration.seconds(60)
@@ -41,52 +52,43 @@ package struct PollDecider: Sendable {
     /// Makes a decider; it holds nothing.
     package init() {}
 
-    /// Decides.
-    ///
-    /// `now` is the store's clock when the answer had come; `due` is when the watch was to be
-    /// polled, for the event's lag.
+    /// Decides what follows from what the upstream has answered.
     package func decide(
-        _ watch: Watch,
+        _ turn: PollTurn,
         _ result: PollResult,
-        due: Timestamp,
-        polledAt: Timestamp,
-        now: Timestamp,
         using chance: inout some RandomNumberGenerator
-    ) -> PollDecision {
-        var state = watch.state
-        state.attempts += 1
-        state.lastPolledAt = polledAt
+    ) -> Decision<WatchChange> {
+        var state = turn.polledState
         if case .malformed = result {} else { state.malformed = 0 }
-        let lag = max(polledAt - due, .zero)
 
         switch result {
         case .observed(let observation):
             state.failures = 0
             let isNews = observation.status != state.status || observation.detail != state.detail
-            if isNews || end(of: watch, observation) != nil {
-                return recorded(watch, observation, state, polledAt, lag, now, &chance)
+            if isNews || end(of: turn.watch, observation) != nil {
+                return recorded(turn, observation, state, &chance)
             }
-            let outlook = PollOutlook(watch, observation)
-            if outlook.isOver(at: polledAt) {
-                return closed(watch, .expired, state, polledAt: polledAt, lag: lag, error: nil)
+            let outlook = PollOutlook(turn.watch, observation)
+            if outlook.isOver(at: turn.polledAt) {
+                return closed(turn, .expired, state, error: nil)
             }
             state.step += 1
-            return again(watch, outlook, state, now, error: nil, &chance)
+            return again(turn, outlook, state, error: nil, &chance)
 
         case .gone:
             let error = "the upstream does not know this source (404): check id, account and mode"
-            return closed(watch, .gone, state, polledAt: polledAt, lag: lag, error: error)
+            return closed(turn, .gone, state, error: error)
 
         case .rateLimited(let retryAfter):
             // A `Retry-After: 0` must not make the lane spin.
             let hold = max(bounded(retryAfter) ?? .zero, jittered(Self.rateLimitHold, &chance))
             let error = "rate limited by the upstream"
-            return failed(watch, state, .zero, polledAt, lag, now, error: error, .slow(hold))
+            return failed(turn, state, .zero, error: error, .slow(hold))
 
         case .lockTimeout:
             let wait = jittered(Self.eagerWait, &chance)
             let error = "the object is locked upstream"
-            return failed(watch, state, wait, polledAt, lag, now, error: error)
+            return failed(turn, state, wait, error: error)
 
         case .unauthorized(let reason):
             // One object that our key may not see is no reason to slow the others of its lane.
@@ -94,76 +96,70 @@ package struct PollDecider: Sendable {
             state.failures += 1
             let wait = backoff(failures: state.failures, atLeast: nil, &chance)
             let error = "credentials refused: \(reason); it is tried again within a minute"
-            return failed(watch, state, wait, polledAt, lag, now, error: error, signal)
+            return failed(turn, state, wait, error: error, signal)
 
         case .unserved(let reason):
             // It is no sign of trouble in the lane: another worker may be configured for it.
             state.failures += 1
             let wait = backoff(failures: state.failures, atLeast: nil, &chance)
             let silence = LaneSignal.hold(.zero)
-            return failed(watch, state, wait, polledAt, lag, now, error: reason, silence)
+            return failed(turn, state, wait, error: reason, silence).leftToOthers
 
         case .unavailable(let reason, let retryAfter):
             state.failures += 1
             let wait = backoff(failures: state.failures, atLeast: bounded(retryAfter), &chance)
-            return failed(watch, state, wait, polledAt, lag, now, error: reason, .failing)
+            return failed(turn, state, wait, error: reason, .failing)
 
         case .malformed(let reason):
             state.failures += 1
             state.malformed += 1
             if state.malformed >= Self.malformedMax {
                 let error = "not understood \(state.malformed) times: \(reason)"
-                return closed(watch, .dead, state, polledAt: polledAt, lag: lag, error: error)
+                return closed(turn, .dead, state, error: error)
             }
             let wait = backoff(failures: state.failures, atLeast: nil, &chance)
-            return failed(watch, state, wait, polledAt, lag, now, error: reason)
+            return failed(turn, state, wait, error: reason)
         }
     }
 
     /// Decides on a watch whose every holder died: it is not polled again before a person looks.
-    package func poisoned(_ watch: Watch, crashes: Int, now: Timestamp) -> PollDecision {
+    package func poisoned(_ watch: Watch, crashes: Int, now: Timestamp) -> Decision<WatchChange> {
         let error =
             "\(crashes) workers in a row ended without a word while they polled it; it is not tried "
             + "again before somebody redrives it"
-        return closed(watch, .dead, watch.state, polledAt: now, lag: .zero, error: error)
+        let turn = PollTurn(watch, due: now, polledAt: now, now: now)
+        return closed(turn, .dead, watch.state, error: error)
     }
 
     /// Something nobody has been told yet, or a status that ends the watch.
     private func recorded(
-        _ watch: Watch,
+        _ turn: PollTurn,
         _ observation: Observation,
-        _ state: WatchState,
-        _ polledAt: Timestamp,
-        _ lag: Duration,
-        _ now: Timestamp,
+        _ before: WatchState,
         _ chance: inout some RandomNumberGenerator
-    ) -> PollDecision {
+    ) -> Decision<WatchChange> {
+        let watch = turn.watch
         let end = end(of: watch, observation)
-        let event = Event(
-            watch: watch,
+        let event = turn.event(
             status: observation.status,
             final: end == .settled,
             closed: end,
-            object: observation.object,
-            polledAt: polledAt,
-            lag: lag
+            object: observation.object
         )
-        var state = state
+        var state = before
         state.status = observation.status
         state.detail = observation.detail
         state.step = 0
-        if let end {
-            let change = WatchChange(state: state, event: event)
-            return PollDecision(verdict: .close(end), change: change)
-        }
+        let change = WatchChange(state: state, event: event)
+        if let end { return Decision(verdict: .close(end), change: change) }
         // A change at the deadline leaves one more look, at once, which then closes the watch.
         let outlook = PollOutlook(watch, observation)
-        let isAtOnce = now >= outlook.deadline || isChargedNext(watch, state)
-        let wait = isAtOnce ? Duration.zero : waitUntilNext(watch, outlook, state, now, &chance)
-        return PollDecision(
+        let isAtOnce = turn.now >= outlook.deadline || isChargedNext(watch, state)
+        let wait = isAtOnce ? Duration.zero : waitUntilNext(turn, outlook, state, &chance)
+        return Decision(
             verdict: .next(after: wait),
-            change: WatchChange(state: state, event: event),
-            isUrgent: isAtOnce || isUrgent(watch, outlook.deadline, now, due: now + wait)
+            change: change,
+            isUrgent: isAtOnce || turn.isUrgent(after: wait, deadline: outlook.deadline)
         )
     }
 
@@ -179,96 +175,71 @@ package struct PollDecider: Sendable {
     /// One that a hint had opened again, and that has seen nothing new, ends as it had ended: that
     /// was told then.
     func closed(
-        _ watch: Watch,
+        _ turn: PollTurn,
         _ reason: ClosedReason,
         _ state: WatchState,
-        polledAt: Timestamp,
-        lag: Duration,
         error: String?,
         signal: LaneSignal = .fine
-    ) -> PollDecision {
-        let event = Event(
-            watch: watch,
+    ) -> Decision<WatchChange> {
+        let event = turn.event(
             status: state.status,
             final: true,
             closed: reason,
-            progress: state.charge,
-            object: nil,
-            polledAt: polledAt,
-            lag: lag
+            progress: state.charge
         )
-        let isTold = watch.isOnlyLooking && reason.opensOnHint
+        let isTold = turn.watch.isOnlyLooking && reason.opensOnHint
         let change = WatchChange(state: state, event: isTold ? nil : event, lastError: error)
-        return PollDecision(verdict: .close(reason), change: change, signal: signal)
+        // A lane that slows down must know before its next claim.
+        let isNews = !isTold || signal != .fine
+        return Decision(verdict: .close(reason), change: change, signal: signal, isNews: isNews)
     }
 
     /// Nothing new: look again, by the policy or eagerly, and on time for the deadline.
     func again(
-        _ watch: Watch,
+        _ turn: PollTurn,
         _ outlook: PollOutlook,
         _ state: WatchState,
-        _ now: Timestamp,
         error: String?,
         _ chance: inout some RandomNumberGenerator
-    ) -> PollDecision {
-        let wait = waitUntilNext(watch, outlook, state, now, &chance)
-        return PollDecision(
+    ) -> Decision<WatchChange> {
+        let wait = waitUntilNext(turn, outlook, state, &chance)
+        return Decision(
             verdict: .next(after: wait),
             change: WatchChange(state: state, lastError: error),
-            isUrgent: isUrgent(watch, outlook.deadline, now, due: now + wait)
+            isUrgent: turn.isUrgent(after: wait, deadline: outlook.deadline),
+            isNews: false
         )
     }
 
     /// No answer: back off, but give up only when the grace after the deadline has passed.
     func failed(
-        _ watch: Watch,
+        _ turn: PollTurn,
         _ state: WatchState,
         _ wait: Duration,
-        _ polledAt: Timestamp,
-        _ lag: Duration,
-        _ now: Timestamp,
         error: String,
         _ signal: LaneSignal = .fine
-    ) -> PollDecision {
+    ) -> Decision<WatchChange> {
+        let (watch, now) = (turn.watch, turn.now)
         let end = watch.end + Self.grace(timeout: watch.deadline - watch.createdAt)
-        if now >= end {
-            return closed(
-                watch,
-                .expired,
-                state,
-                polledAt: polledAt,
-                lag: lag,
-                error: error,
-                signal: signal
-            )
-        }
+        if now >= end { return closed(turn, .expired, state, error: error, signal: signal) }
         let last = now < watch.end ? watch.end : end
-        return PollDecision(
-            verdict: .next(after: min(wait, last - now)),
+        let bounded = min(wait, last - now)
+        return Decision(
+            verdict: .next(after: bounded),
             change: WatchChange(state: state, lastError: error),
             signal: signal,
-            isUrgent: isUrgent(watch, watch.end, now, due: now + min(wait, last - now))
+            isUrgent: turn.isUrgent(after: bounded, deadline: watch.end),
+            isNews: signal != .fine
         )
     }
 
-    /// Whether somebody waits for this watch: a customer in front of a page, one who has just
-    /// come back, or the deadline.
-    private func isUrgent(
-        _ watch: Watch,
-        _ deadline: Timestamp,
-        _ now: Timestamp,
-        due: Timestamp
-    ) -> Bool {
-        watch.isEager(at: now) || watch.isWaitedFor(at: now) || due >= deadline
-    }
-
     private func waitUntilNext(
-        _ watch: Watch,
+        _ turn: PollTurn,
         _ outlook: PollOutlook,
         _ state: WatchState,
-        _ now: Timestamp,
         _ chance: inout some RandomNumberGenerator
     ) -> Duration {
+        let (watch, now) = (turn.watch, turn.now)
         let age = now - watch.createdAt
         let plain = watch.policy.wait(step: state.step, age: age, using: &chance)
         var wait = outlook.stretched(plain, at: now)

@@ -1,12 +1,24 @@
 package import Logging
 import Metrics
 
-/// Handles a claimed watch: asks the upstream once and lets the ``PollDecider`` say what follows.
-package struct PollHandler<Truth: Upstream>: ItemHandler {
+/// What a worker does with a watch: asks the upstream once and lets the ``PollDecider`` say what
+/// follows.
+///
+/// One turn is one look and at most one charge, in this order:
+/// 1. A watch that has ended its workers too often is not asked about: it is put aside.
+/// 2. The upstream is asked about the source, or about its charge while only that is open.
+/// 3. A source that was just seen chargeable, as it was told before, is charged; one that was
+///    consumed by nobody knows what is searched for its charge (``ChargeStep``).
+/// 4. The decider turns what came of it into a ``Decision``.
+///
+/// Nothing is asked for that could not be recorded: each step has what the lease still allows, less
+/// ``commitMargin``. A turn that is cancelled gives the watch back: an answer that was cut off says
+/// nothing, and a charge has a key that gives another worker the same answer.
+package struct PollHandler<Provider: Upstream>: ItemHandler {
     /// What a poll leaves of its lease for the commit.
     static var commitMargin: Duration { .seconds(1) }
 
-    private let upstream: Truth
+    private let upstream: Provider
     private let charger: (any Charger)?
     private let timeout: Duration
     private let decider = PollDecider()
@@ -17,7 +29,7 @@ package struct PollHandler<Truth: Upstream>: ItemHandler {
     ///
     /// Without a charger nothing is charged, whatever a watch asks for.
     package init(
-        upstream: Truth,
+        upstream: Provider,
         charger: (any Charger)? = nil,
         timeout: Duration,
         logger: Logger
@@ -33,11 +45,11 @@ package struct PollHandler<Truth: Upstream>: ItemHandler {
         watch.charge = order(for: watch)
         let polledAt = leased.now
         if leased.lease.crashes >= Lease<Watch>.poisonAt { return quarantined(leased) }
-        let patience = min(timeout, leased.remaining - Self.commitMargin)
-        guard patience > .zero else { return nil }
+        let limit = min(timeout, leased.remaining - Self.commitMargin)
+        guard limit > .zero else { return nil }
 
         let step = ChargeStep(watch)
-        var result = await upstream.poll(target(of: watch, step), timeout: patience)
+        var result = await upstream.poll(target(of: watch, step), timeout: limit)
         if case .observed(let seen) = result { result = .observed(seen.told(at: leased.now)) }
         // A poll that we cut off ourselves is not an answer: it is not recorded, and another
         // worker asks again.
@@ -46,23 +58,10 @@ package struct PollHandler<Truth: Upstream>: ItemHandler {
         // The same holds for a charge: the idempotency key gives another worker the same answer.
         if Task.isCancelled { return nil }
 
-        let decision = decide(watch, result, step, charged, leased, polledAt: polledAt)
-        report(
-            watch,
-            result,
-            decision,
-            lag: polledAt - leased.lease.due,
-            took: leased.now - polledAt
-        )
-        return Decision(
-            verdict: decision.verdict,
-            change: decision.change,
-            signal: decision.signal,
-            isUrgent: decision.isUrgent,
-            // A lane that slows down must know before its next claim.
-            isNews: decision.change.event != nil || decision.signal != .fine,
-            isForOthers: result.isForOthers
-        )
+        let turn = PollTurn(watch, due: leased.lease.due, polledAt: polledAt, now: leased.now)
+        let decision = decide(turn, result, step, charged)
+        report(turn, result, decision)
+        return decision
     }
 
     /// What is to be charged: what the watch says, or its account.
@@ -96,16 +95,16 @@ package struct PollHandler<Truth: Upstream>: ItemHandler {
             let object = seen.object,
             let action = ChargeStep.action(watch, seeing: seen)
         else { return nil }
-        // A poll that begins a moment before the lease ends could not be recorded.
-        let patience = min(timeout, leased.remaining - Self.commitMargin)
-        guard patience > .zero else {
+        // What was asked for a moment before the lease ends, nobody would record.
+        let limit = min(timeout, leased.remaining - Self.commitMargin)
+        guard limit > .zero else {
             return (seen, .postponed("the lease was about to end", retryAfter: nil))
         }
         let charged =
             switch action {
             case .charge(let order):
-                await charger.charge(watch, order, object: object, timeout: patience)
-            case .find: await charger.find(watch, object: object, timeout: patience)
+                await charger.charge(watch, order, object: object, timeout: limit)
+            case .find: await charger.find(watch, object: object, timeout: limit)
             }
         metrics.count(charged)
         // The source was consumed, but by no charge that can be found: the truth is its status.
@@ -114,44 +113,19 @@ package struct PollHandler<Truth: Upstream>: ItemHandler {
     }
 
     private func decide(
-        _ watch: Watch,
+        _ turn: PollTurn,
         _ result: PollResult,
         _ step: ChargeStep,
-        _ charged: (seen: Observation, result: ChargeResult)?,
-        _ leased: LeasedItem<Watch>,
-        polledAt: Timestamp
-    ) -> PollDecision {
+        _ charged: (seen: Observation, result: ChargeResult)?
+    ) -> Decision<WatchChange> {
         var chance = SystemRandomNumberGenerator()
         if let charged {
-            return decider.decide(
-                watch,
-                charged.seen,
-                charging: charged.result,
-                due: leased.lease.due,
-                polledAt: polledAt,
-                now: leased.now,
-                using: &chance
-            )
+            return decider.decide(turn, charged.seen, charging: charged.result, using: &chance)
         }
         if case .charge(let id) = step {
-            return decider.decide(
-                watch,
-                following: id,
-                result,
-                due: leased.lease.due,
-                polledAt: polledAt,
-                now: leased.now,
-                using: &chance
-            )
+            return decider.decide(turn, following: id, result, using: &chance)
         }
-        return decider.decide(
-            watch,
-            result,
-            due: leased.lease.due,
-            polledAt: polledAt,
-            now: leased.now,
-            using: &chance
-        )
+        return decider.decide(turn, result, using: &chance)
     }
 
     private func quarantined(_ leased: LeasedItem<Watch>) -> Decision<WatchChange> {
@@ -160,18 +134,16 @@ package struct PollHandler<Truth: Upstream>: ItemHandler {
             "quarantined: its workers died",
             metadata: ["source": "\(leased.item.key.source)", "crashes": "\(crashes)"]
         )
-        let decision = decider.poisoned(leased.item, crashes: crashes, now: leased.now)
-        return Decision(verdict: decision.verdict, change: decision.change)
+        return decider.poisoned(leased.item, crashes: crashes, now: leased.now)
     }
 
     private func report(
-        _ watch: Watch,
+        _ turn: PollTurn,
         _ result: PollResult,
-        _ decision: PollDecision,
-        lag: Duration,
-        took: Duration
+        _ decision: Decision<WatchChange>
     ) {
-        metrics.count(result, lag: lag, took: took)
+        let watch = turn.watch
+        metrics.count(result, lag: turn.polledAt - turn.due, took: turn.now - turn.polledAt)
         var metadata: Logger.Metadata = [
             "source": "\(watch.key.source)", "account": "\(watch.key.account)",
             "attempt": "\(watch.state.attempts + 1)", "result": "\(result.name)",
@@ -193,11 +165,6 @@ package struct PollHandler<Truth: Upstream>: ItemHandler {
 }
 
 extension PollResult {
-    /// Whether another process may do what this one cannot.
-    var isForOthers: Bool {
-        if case .unserved = self { true } else { false }
-    }
-
     /// Every ``name`` there is.
     package static let names = [
         "observed", "rate_limited", "lock_timeout", "unavailable", "unauthorized", "unserved",

@@ -138,18 +138,18 @@ package enum ReadBudget {
 }
 
 /// An upstream whose reads are counted, and whose observations carry the account's stretch.
-package struct MeteredUpstream<Truth: Upstream, C: Clock>: Upstream where C.Duration == Duration {
-    private let truth: Truth
+package struct MeteredUpstream<Base: Upstream, C: Clock>: Upstream where C.Duration == Duration {
+    private let base: Base
     private let meter: ReadMeter<C>
 
-    /// Counts the reads of `truth` in `meter`.
-    package init(_ truth: Truth, meter: ReadMeter<C>) {
-        self.truth = truth
+    /// Counts the reads of `base` in `meter`.
+    package init(_ base: Base, meter: ReadMeter<C>) {
+        self.base = base
         self.meter = meter
     }
 
     package func poll(_ watch: Watch, timeout: Duration) async -> PollResult {
-        let result = await truth.poll(watch, timeout: timeout)
+        let result = await base.poll(watch, timeout: timeout)
         // Only Stripe counts reads; other systems have their own limits.
         guard watch.key.kind != .http else { return result }
         // The upstream was not asked.

@@ -104,7 +104,7 @@ package struct PaymentWalk {
 
     private mutating func poll(
         using chance: inout some RandomNumberGenerator
-    ) -> PollDecision {
+    ) -> Decision<WatchChange> {
         let decider = PollDecider()
         switch Int.random(in: 0..<(kind == .source ? 5 : 3), using: &chance) {
         case 0:
@@ -113,22 +113,16 @@ package struct PaymentWalk {
             ]
             let failure = failures[Int.random(in: 0..<failures.count, using: &chance)]
             return decider.decide(
-                watch,
+                PollTurn(watch, due: now, polledAt: now, now: now),
                 failure,
-                due: now,
-                polledAt: now,
-                now: now,
                 using: &chance
             )
         case 3:
             let seen = look(using: &chance)
             return decider.decide(
-                watch,
+                PollTurn(watch, due: now, polledAt: now, now: now),
                 seen,
                 charging: charged(using: &chance),
-                due: now,
-                polledAt: now,
-                now: now,
                 using: &chance
             )
         case 4 where state.charge.charge != nil && !state.charge.isSettled:
@@ -140,21 +134,15 @@ package struct PaymentWalk {
                 object: Self.charge
             )
             return decider.decide(
-                watch,
+                PollTurn(watch, due: now, polledAt: now, now: now),
                 following: state.charge.charge ?? ChargeID(unchecked: "ch_1"),
                 .observed(seen),
-                due: now,
-                polledAt: now,
-                now: now,
                 using: &chance
             )
         default:
             return decider.decide(
-                watch,
+                PollTurn(watch, due: now, polledAt: now, now: now),
                 .observed(look(using: &chance)),
-                due: now,
-                polledAt: now,
-                now: now,
                 using: &chance
             )
         }

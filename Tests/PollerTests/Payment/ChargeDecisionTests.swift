@@ -38,28 +38,27 @@ struct ChargeDecisionTests {
         )
     }
 
-    func decide(_ watch: Watch, _ result: ChargeResult, after: Int = 10) -> PollDecision {
+    func decide(_ watch: Watch, _ result: ChargeResult, after: Int = 10) -> Decision<WatchChange> {
         var chance = SeededGenerator(seed: 7)
         return PollDecider().decide(
-            watch,
+            PollTurn(
+                watch,
+                due: start + .seconds(after),
+                polledAt: start + .seconds(after),
+                now: start + .seconds(after)
+            ),
             seen("chargeable"),
             charging: result,
-            due: start + .seconds(after),
-            polledAt: start + .seconds(after),
-            now: start + .seconds(after),
             using: &chance
         )
     }
 
-    func decide(_ watch: Watch, _ observation: Observation) -> PollDecision {
+    func decide(_ watch: Watch, _ observation: Observation) -> Decision<WatchChange> {
         var chance = SeededGenerator(seed: 7)
         let now = start + .seconds(10)
         return PollDecider().decide(
-            watch,
+            PollTurn(watch, due: now, polledAt: now, now: now),
             .observed(observation),
-            due: now,
-            polledAt: now,
-            now: now,
             using: &chance
         )
     }
@@ -220,23 +219,22 @@ struct ChargeDecisionTests {
         var chance = SeededGenerator(seed: 7)
         let now = start + .seconds(10)
         let waiting = PollDecider().decide(
-            watch("consumed", .pending(charge), step: 3),
+            PollTurn(
+                watch("consumed", .pending(charge), step: 3),
+                due: now,
+                polledAt: now,
+                now: now
+            ),
             following: charge,
             .status("pending"),
-            due: now,
-            polledAt: now,
-            now: now,
             using: &chance
         )
         #expect(waiting.change.event == nil && waiting.change.state.step == 4)
         #expect(waiting.change.state.status == .consumed)
         let failed = PollDecider().decide(
-            watch("consumed", .pending(charge)),
+            PollTurn(watch("consumed", .pending(charge)), due: now, polledAt: now, now: now),
             following: charge,
             .status("failed", final: true),
-            due: now,
-            polledAt: now,
-            now: now,
             using: &chance
         )
         #expect(failed.change.event?.type == "charge.failed")
@@ -292,7 +290,7 @@ struct ChargeDecisionTests {
         #expect(throws: InvalidInput.self) { try NewWatch(key: intent, charge: .whole) }
     }
 
-    private func wait(_ decision: PollDecision) -> Duration {
+    private func wait(_ decision: Decision<WatchChange>) -> Duration {
         guard case .next(let after) = decision.verdict else { return .zero }
         return after
     }

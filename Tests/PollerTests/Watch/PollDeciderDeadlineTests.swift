@@ -9,14 +9,11 @@ struct PollDeciderDeadlineTests {
     /// An hour; the grace is six minutes.
     let watch = Sample.watch(status: "pending", step: 9)
 
-    func decide(_ result: PollResult, at now: Duration) -> PollDecision {
+    func decide(_ result: PollResult, at now: Duration) -> Decision<WatchChange> {
         var chance = SeededGenerator(seed: 7)
         return PollDecider().decide(
-            watch,
+            PollTurn(watch, due: start + now, polledAt: start + now, now: start + now),
             result,
-            due: start + now,
-            polledAt: start + now,
-            now: start + now,
             using: &chance
         )
     }
@@ -40,11 +37,13 @@ struct PollDeciderDeadlineTests {
     func straddling() {
         var chance = SeededGenerator(seed: 7)
         let decision = PollDecider().decide(
-            watch,
+            PollTurn(
+                watch,
+                due: start + .seconds(3598),
+                polledAt: start + .seconds(3599),
+                now: start + .seconds(3603)
+            ),
             .pending,
-            due: start + .seconds(3598),
-            polledAt: start + .seconds(3599),
-            now: start + .seconds(3603),
             using: &chance
         )
         #expect(decision.verdict == .next(after: .zero))
@@ -102,7 +101,7 @@ struct PollDeciderExpiryTests {
         status: String = "pending",
         step: Int = 9,
         hintedAt: Duration? = nil
-    ) -> PollDecision {
+    ) -> Decision<WatchChange> {
         var chance = SeededGenerator(seed: 7)
         let watch = Sample.watch(
             status: "pending",
@@ -119,16 +118,13 @@ struct PollDeciderExpiryTests {
             stretch: stretch
         )
         return PollDecider().decide(
-            watch,
+            PollTurn(watch, due: start + now, polledAt: start + now, now: start + now),
             .observed(observation),
-            due: start + now,
-            polledAt: start + now,
-            now: start + now,
             using: &chance
         )
     }
 
-    func wait(_ decision: PollDecision) throws -> Duration {
+    func wait(_ decision: Decision<WatchChange>) throws -> Duration {
         guard case .next(let wait) = decision.verdict else {
             throw InvalidInput(field: "verdict", message: "is \(decision.verdict)")
         }

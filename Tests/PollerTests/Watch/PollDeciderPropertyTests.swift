@@ -53,11 +53,13 @@ struct PollDeciderPropertyTests {
             let situation = Situation(using: &chance)
             let watch = situation.watch
             let decision = PollDecider().decide(
-                watch,
+                PollTurn(
+                    watch,
+                    due: situation.polledAt,
+                    polledAt: situation.polledAt,
+                    now: situation.now
+                ),
                 situation.result,
-                due: situation.polledAt,
-                polledAt: situation.polledAt,
-                now: situation.now,
                 using: &chance
             )
             let state = decision.change.state

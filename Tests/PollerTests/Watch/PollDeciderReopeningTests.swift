@@ -31,19 +31,16 @@ struct PollDeciderReopeningTests {
         )
     }
 
-    func decide(_ result: PollResult, _ watch: Watch, at now: Duration) -> PollDecision {
+    func decide(_ result: PollResult, _ watch: Watch, at now: Duration) -> Decision<WatchChange> {
         var chance = SeededGenerator(seed: 7)
         return PollDecider().decide(
-            watch,
+            PollTurn(watch, due: start + now, polledAt: start + now, now: start + now),
             result,
-            due: start + now,
-            polledAt: start + now,
-            now: start + now,
             using: &chance
         )
     }
 
-    func wait(_ decision: PollDecision) -> Duration? {
+    func wait(_ decision: Decision<WatchChange>) -> Duration? {
         guard case .next(let wait) = decision.verdict else { return nil }
         return wait
     }
@@ -106,14 +103,11 @@ struct PollDeciderReopeningTests {
     func pendingCharge() throws {
         let waiting = watch("consumed", reopenedSeq: nil, charge: .pending(charge))
         var chance = SeededGenerator(seed: 7)
-        func follow(_ result: PollResult, at now: Duration) -> PollDecision {
+        func follow(_ result: PollResult, at now: Duration) -> Decision<WatchChange> {
             PollDecider().decide(
-                waiting,
+                PollTurn(waiting, due: start + now, polledAt: start + now, now: start + now),
                 following: charge,
                 result,
-                due: start + now,
-                polledAt: start + now,
-                now: start + now,
                 using: &chance
             )
         }

@@ -12,19 +12,16 @@ struct PollDeciderTests {
         _ watch: Watch,
         after: Duration = .seconds(10),
         took: Duration = .zero
-    ) -> PollDecision {
+    ) -> Decision<WatchChange> {
         var chance = SeededGenerator(seed: 7)
         return PollDecider().decide(
-            watch,
+            PollTurn(watch, due: start + after, polledAt: start + after, now: start + after + took),
             result,
-            due: start + after,
-            polledAt: start + after,
-            now: start + after + took,
             using: &chance
         )
     }
 
-    func wait(_ decision: PollDecision) throws -> Duration {
+    func wait(_ decision: Decision<WatchChange>) throws -> Duration {
         guard case .next(let after) = decision.verdict else {
             throw Unexpected(verdict: decision.verdict)
         }
@@ -240,11 +237,13 @@ struct PollDeciderTests {
         var chance = SeededGenerator(seed: 1)
         for (late, wanted) in [(1234, 1234), (-20, 0)] {
             let decision = PollDecider().decide(
-                Sample.watch(),
+                PollTurn(
+                    Sample.watch(),
+                    due: start,
+                    polledAt: start + .milliseconds(late),
+                    now: start + .seconds(2)
+                ),
                 .pending,
-                due: start,
-                polledAt: start + .milliseconds(late),
-                now: start + .seconds(2),
                 using: &chance
             )
             let event = try #require(decision.change.event)

@@ -34,7 +34,7 @@ struct WatchGoalTests {
         _ status: String,
         _ rank: StatusRank,
         after: Int = 10
-    ) -> PollDecision {
+    ) -> Decision<WatchChange> {
         var chance = SeededGenerator(seed: 7)
         let now = start + .seconds(after)
         let seen = Observation(
@@ -43,11 +43,8 @@ struct WatchGoalTests {
             object: RawJSON(unchecked: "{}")
         )
         return PollDecider().decide(
-            watch,
+            PollTurn(watch, due: now, polledAt: now, now: now),
             .observed(seen),
-            due: now,
-            polledAt: now,
-            now: now,
             using: &chance
         )
     }

@@ -1,3 +1,60 @@
+/// One poll of a watch, and when it happened: all that a decision rests on beside the answer.
+///
+/// All instants are the store's.
+package struct PollTurn: Sendable {
+    /// The watch as it was claimed.
+    package let watch: Watch
+    /// When it was to be polled.
+    package let due: Timestamp
+    package let polledAt: Timestamp
+    /// When the answer had come.
+    package let now: Timestamp
+
+    /// Describes a poll.
+    package init(_ watch: Watch, due: Timestamp, polledAt: Timestamp, now: Timestamp) {
+        self.watch = watch
+        self.due = due
+        self.polledAt = polledAt
+        self.now = now
+    }
+
+    /// What the watch remembers, with this poll counted.
+    var polledState: WatchState {
+        var state = watch.state
+        state.attempts += 1
+        state.lastPolledAt = polledAt
+        return state
+    }
+
+    /// The event that tells what this poll has seen or come to.
+    func event(
+        status: SourceStatus?,
+        final: Bool,
+        closed: ClosedReason? = nil,
+        charge: ChargeSeen.Status? = nil,
+        progress: ChargeProgress? = nil,
+        object: RawJSON? = nil
+    ) -> Event {
+        Event(
+            watch: watch,
+            status: status,
+            final: final,
+            closed: closed,
+            charge: charge,
+            progress: progress,
+            object: object,
+            polledAt: polledAt,
+            lag: max(polledAt - due, .zero)
+        )
+    }
+
+    /// Whether somebody waits for the next look, which comes after `wait`: a customer in front of a
+    /// page, one who has just come back, or the deadline.
+    func isUrgent(after wait: Duration, deadline: Timestamp) -> Bool {
+        watch.isEager(at: now) || watch.isWaitedFor(at: now) || now + wait >= deadline
+    }
+}
+
 /// What bounds the waits of a watch after an answer: its deadline, and the end that the upstream
 /// itself sets to an object that keeps its status.
 ///
