@@ -9,26 +9,26 @@ extension MemoryPartition {
     mutating func claim(_ request: ClaimRequest, now: Timestamp) -> Claim<ItemID> {
         limit = request.lane
         let recovered = recover(now)
-        var hand = ClaimHand(request, now: now)
-        let fifth = hand.room / 5
+        var round = ClaimRound(request, now: now)
+        let fifth = round.room / 5
         let isContested = [true, false].allSatisfy {
-            !readyLanes(isUrgent: $0, hand).isEmpty
+            !readyLanes(isUrgent: $0, round).isEmpty
         }
         if isContested { contests += 1 }
         // What is bounded by its lane and not by the claim is shared by turns: every fifth claim
         // begins with the rest.
         if isContested, contests % 5 == 0, !flaws.contains(.starvesTheRest) {
-            serve(isUrgent: false, upTo: hand.room < 5 ? hand.room : fifth, &hand)
-            serve(isUrgent: true, upTo: hand.room, &hand)
+            serve(isUrgent: false, upTo: round.room < 5 ? round.room : fifth, &round)
+            serve(isUrgent: true, upTo: round.room, &round)
         } else {
             let share = flaws.contains(.starvesTheRest) ? 0 : fifth
-            serve(isUrgent: true, upTo: hand.room - share, &hand)
-            serve(isUrgent: false, upTo: hand.room, &hand)
-            serve(isUrgent: true, upTo: hand.room, &hand)
+            serve(isUrgent: true, upTo: round.room - share, &round)
+            serve(isUrgent: false, upTo: round.room, &round)
+            serve(isUrgent: true, upTo: round.room, &round)
         }
-        serve(isUrgent: false, upTo: hand.room, &hand)
+        serve(isUrgent: false, upTo: round.room, &round)
         told = nextReady(now)
-        return Claim(leases: hand.leases, now: now, nextReady: told, recovered: recovered)
+        return Claim(leases: round.leases, now: now, nextReady: told, recovered: recovered)
     }
 
     private mutating func recover(_ now: Timestamp) -> Int {
@@ -55,26 +55,26 @@ extension MemoryPartition {
 
     /// Serves one list until so many places are used or nothing in it is ready: a fair share of
     /// what is left for each lane, and again in further rounds.
-    private mutating func serve(isUrgent: Bool, upTo placesMax: Int, _ hand: inout ClaimHand) {
-        let end = hand.leases.count + placesMax
+    private mutating func serve(isUrgent: Bool, upTo placesMax: Int, _ round: inout ClaimRound) {
+        let end = round.leases.count + placesMax
         while true {
-            let places = min(end - hand.leases.count, hand.room)
-            let ready = readyLanes(isUrgent: isUrgent, hand)
+            let places = min(end - round.leases.count, round.room)
+            let ready = readyLanes(isUrgent: isUrgent, round)
             if places <= 0 || ready.isEmpty { return }
             let share = (places + ready.count - 1) / ready.count
             for lane in ready {
-                let quota = min(share, end - hand.leases.count, hand.room)
-                if quota > 0 { serve(lane, isUrgent: isUrgent, quota: quota, &hand) }
+                let quota = min(share, end - round.leases.count, round.room)
+                if quota > 0 { serve(lane, isUrgent: isUrgent, quota: quota, &round) }
             }
         }
     }
 
     /// Lanes that may be claimed from, the longest ready or longest unserved first.
-    private func readyLanes(isUrgent: Bool, _ hand: ClaimHand) -> [LaneID] {
+    private func readyLanes(isUrgent: Bool, _ round: ClaimRound) -> [LaneID] {
         lanes.compactMap { id, lane -> (LaneID, Timestamp, Int)? in
-            guard let ready = lane.start(isUrgent: isUrgent, limit, hand.now),
-                ready <= hand.horizon,
-                !hand.blocked.contains(.init(lane: id, isUrgent: isUrgent))
+            guard let ready = lane.start(isUrgent: isUrgent, limit, round.now),
+                ready <= round.horizon,
+                !round.blocked.contains(.init(lane: id, isUrgent: isUrgent))
             else { return nil }
             let turn = lane.turn(isUrgent: isUrgent)
             return (id, max(ready, turn.servedAt), turn.number)
@@ -87,26 +87,26 @@ extension MemoryPartition {
         _ lane: LaneID,
         isUrgent: Bool,
         quota: Int,
-        _ hand: inout ClaimHand
+        _ round: inout ClaimRound
     ) {
-        let now = hand.now
-        let end = hand.leases.count + quota
-        while hand.leases.count < end, hand.room > 0,
-            let ready = self[lane].start(isUrgent: isUrgent, limit, now), ready <= hand.horizon,
+        let now = round.now
+        let end = round.leases.count + quota
+        while round.leases.count < end, round.room > 0,
+            let ready = self[lane].start(isUrgent: isUrgent, limit, now), ready <= round.horizon,
             let place = self[lane].wheel(isUrgent: isUrgent).head,
             var item = items[place.id]
         {
-            guard hand.admits(crashes: item.crashes) || flaws.contains(.ignoresCrashes) else {
+            guard round.admits(crashes: item.crashes) || flaws.contains(.ignoresCrashes) else {
                 // It keeps its turn too, and so comes first in one of the next claims.
-                return hand.leave(.init(lane: lane, isUrgent: isUrgent))
+                return round.leave(.init(lane: lane, isUrgent: isUrgent))
             }
             let startsAt = max(ready, now)
             self[lane].takeHead(isUrgent: isUrgent, limit, startsAt: startsAt, now)
-            let endsAt = now + hand.request.lease
+            let endsAt = now + round.request.lease
             item.token += 1
             item.phase = .leased(
                 .init(
-                    owner: hand.request.owner,
+                    owner: round.request.owner,
                     due: place.due,
                     isUrgent: isUrgent,
                     endsAt: endsAt
@@ -119,7 +119,7 @@ extension MemoryPartition {
                     id: place.id,
                     partition: number,
                     token: item.token,
-                    owner: hand.request.owner
+                    owner: round.request.owner
                 ),
                 item: place.id,
                 lane: lane,
@@ -130,7 +130,7 @@ extension MemoryPartition {
                 crashes: item.crashes,
                 trouble: self[lane].health.trouble(gap)
             )
-            hand.take(lease, countsCrashes: !flaws.contains(.ignoresCrashes))
+            round.take(lease, countsCrashes: !flaws.contains(.ignoresCrashes))
         }
         turns += 1
         self[lane].served(isUrgent: isUrgent, turns, now)

@@ -218,7 +218,7 @@ struct MemoryPartition<Record: Sendable>: Sendable {
 /// An item that ended several holders is handed out in small company, then alone, so that the
 /// guilty one is found. One that may not be taken now keeps its place: it blocks its wheel until
 /// a claim that begins with it.
-struct ClaimHand: Sendable {
+struct ClaimRound: Sendable {
     /// A wheel of a lane.
     struct WheelID: Hashable, Sendable {
         let lane: LaneID
@@ -266,17 +266,5 @@ struct ClaimHand: Sendable {
     /// Leaves a wheel's earliest item, and so all behind it, for another claim.
     mutating func leave(_ wheel: WheelID) {
         blocked.insert(wheel)
-    }
-}
-
-/// The partition of a lane: CRC16 (XMODEM, as Redis Cluster's slots) of its name, modulo.
-enum PartitionNumber {
-    static func of(_ lane: LaneID, count: Int) -> Int {
-        var crc: UInt16 = 0
-        for byte in lane.description.utf8 {
-            crc ^= UInt16(byte) << 8
-            for _ in 0..<8 { crc = crc & 0x8000 == 0 ? crc << 1 : crc << 1 ^ 0x1021 }
-        }
-        return Int(crc) % count
     }
 }
