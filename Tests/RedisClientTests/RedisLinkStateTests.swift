@@ -6,8 +6,10 @@ import Testing
     private let start = RedisInstant(uptimeNs: 1_000_000_000)
     private var random = SeededGenerator(seed: 1)
 
-    private func state(_ url: String = "redis://h") throws -> RedisLinkState {
-        RedisLinkState(
+    private typealias LinkState = RedisLinkState<Void, Void>
+
+    private func state(_ url: String = "redis://h") throws -> LinkState {
+        LinkState(
             handshake: try handshake(url),
             backoff: RedisBackoff(base: .milliseconds(50), cap: .seconds(5))
         )
@@ -19,7 +21,7 @@ import Testing
     }
 
     /// A link that is ready since `start`.
-    private func ready() throws -> RedisLinkState {
+    private func ready() throws -> LinkState {
         var state = try state()
         #expect(state.start() == true)
         #expect(state.connected()?.map(\.name) == ["PING"])
@@ -143,12 +145,22 @@ import Testing
     func drain() throws {
         var random = random
         var state = try ready()
-        state.drain()
-        #expect(state.phase == .draining)
+        state.drain(.masterMoved)
+        #expect(state.leaving == .masterMoved)
         guard case .reconnect = state.lost(now: start, using: &random) else {
             Issue.record("not replaced")
             return
         }
+    }
+}
+
+extension RedisLinkState where Use == Void, Socket == Void {
+    fileprivate mutating func start() -> Bool { start(()) }
+
+    /// The server is found and the socket opens.
+    fileprivate mutating func connected() -> [RedisCommand]? {
+        found(())
+        return opened()
     }
 }
 

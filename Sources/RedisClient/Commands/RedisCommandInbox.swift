@@ -75,12 +75,24 @@ final class RedisRequest: @unchecked Sendable {
     let wire: ByteBuffer
     /// How many replies they have.
     let commands: Int
-    /// The number in ``RedisPipelineState``, once accepted.
-    var id: UInt64?
-    /// Whether the caller has left before the request was accepted.
-    var isCancelled = false
-    private var continuation: CheckedContinuation<Outcome, Never>?
-    private var completion: (@Sendable (Outcome) -> Void)?
+    /// How far it has come; the event loop's.
+    var progress = Progress.posted
+    /// `nil` once answered.
+    private var caller: Caller?
+
+    /// How far a request has come on the event loop.
+    enum Progress {
+        case posted
+        /// Its number in ``RedisPipelineState``.
+        case accepted(UInt64)
+        /// The caller has left, perhaps before the request was accepted.
+        case cancelled
+    }
+
+    private enum Caller {
+        case task(CheckedContinuation<Outcome, Never>)
+        case function(@Sendable (Outcome) -> Void)
+    }
 
     init(wire: ByteBuffer, commands: Int) {
         self.wire = wire
@@ -89,19 +101,21 @@ final class RedisRequest: @unchecked Sendable {
 
     /// Called once, before posting.
     func attach(_ continuation: CheckedContinuation<Outcome, Never>) {
-        self.continuation = continuation
+        caller = .task(continuation)
     }
 
     /// Called once, before posting, by a caller that is no task.
     func attach(_ completion: @escaping @Sendable (Outcome) -> Void) {
-        self.completion = completion
+        caller = .function(completion)
     }
 
     /// Answers the caller, once.
     func resume(_ outcome: Outcome) {
-        continuation?.resume(returning: outcome)
-        continuation = nil
-        completion.take()?(outcome)
+        switch caller.take() {
+        case .task(let continuation): continuation.resume(returning: outcome)
+        case .function(let completion): completion(outcome)
+        case nil: break
+        }
     }
 }
 

@@ -22,6 +22,14 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
     /// seconds, and each look may walk over every slot.
     private static let expiryGranularity = Duration.milliseconds(10)
 
+    /// Whether commands can be written, and who waits for that.
+    private enum Availability {
+        /// The link connects, or leaves a server.
+        case awaited(by: [ObjectIdentifier: RedisWaiter<Void>])
+        case ready
+        case shutDown
+    }
+
     private let eventLoop: any EventLoop
     private let configuration: RedisConfiguration
     private let link: RedisLink
@@ -29,11 +37,8 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
     private let inbox: Mutex<RedisCommandInbox>
     private let connected = Atomic(false)
     private var pipeline: RedisPipelineState<RedisRequest>
-    private var observers: [ObjectIdentifier: RedisWaiter<Void>] = [:]
-    private var expiryTimer: Scheduled<Void>?
-    private var isShutDown = false
-    /// Why the connection is being replaced, if it is.
-    private var leaving: RedisLinkFailure?
+    private var availability = Availability.awaited(by: [:])
+    private var isExpiryScheduled = false
 
     /// Makes a link that connects once it is started; `report` is called on its event loop.
     init(
@@ -160,8 +165,7 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
             case .submit(let request): submit(request)
             case .cancel(let request): cancel(request)
             case .addObserver(let observer): observe(observer)
-            case .removeObserver(let observer):
-                observers[ObjectIdentifier(observer)] = nil
+            case .removeObserver(let observer): forget(observer)
             }
         }
         flush()
@@ -169,8 +173,8 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
     }
 
     private func submit(_ request: RedisRequest) {
-        if request.isCancelled { return request.resume(.failure(.cancelled)) }
-        if isShutDown { return request.resume(.failure(.closed)) }
+        if case .cancelled = request.progress { return request.resume(.failure(.cancelled)) }
+        if case .shutDown = availability { return request.resume(.failure(.closed)) }
         let id = pipeline.submit(
             request,
             wire: request.wire,
@@ -178,19 +182,49 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
             now: RedisInstant(eventLoop.now)
         )
         guard let id else { return request.resume(.failure(.tooManyCommandsInFlight)) }
-        request.id = id
+        request.progress = .accepted(id)
     }
 
     private func cancel(_ request: RedisRequest) {
-        request.isCancelled = true
-        if let id = request.id { pipeline.cancel(id)?.resume(.failure(.cancelled)) }
+        if case .accepted(let id) = request.progress {
+            pipeline.cancel(id)?.resume(.failure(.cancelled))
+        }
+        request.progress = .cancelled
     }
 
     private func observe(_ observer: RedisWaiter<Void>) {
-        if isShutDown { return observer.resume(.failure(.closed)) }
-        if link.isReady { return observer.resume(.success(())) }
-        observers[ObjectIdentifier(observer)] = observer
+        switch availability {
+        case .ready: observer.resume(.success(()))
+        case .shutDown: observer.resume(.failure(.closed))
+        case .awaited(var observers):
+            observers[ObjectIdentifier(observer)] = observer
+            availability = .awaited(by: observers)
+        }
     }
+
+    private func forget(_ observer: RedisWaiter<Void>) {
+        guard case .awaited(var observers) = availability else { return }
+        observers[ObjectIdentifier(observer)] = nil
+        availability = .awaited(by: observers)
+    }
+
+    /// Changes the availability; returns who waited for that.
+    private func become(_ next: Availability) -> [RedisWaiter<Void>] {
+        switch (availability, next) {
+        case (.shutDown, _): return []
+        case (.awaited, .awaited), (.ready, .ready): break
+        case (.awaited(let observers), .ready), (.awaited(let observers), .shutDown):
+            availability = next
+            connected.store(isReady, ordering: .releasing)
+            return Array(observers.values)
+        case (.ready, .awaited), (.ready, .shutDown):
+            availability = next
+            connected.store(isReady, ordering: .releasing)
+        }
+        return []
+    }
+
+    private var isReady: Bool { if case .ready = availability { true } else { false } }
 
     private func flush() {
         while pipeline.hasWaiting, link.isWritable {
@@ -207,10 +241,11 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
     // MARK: Expiry
 
     private func scheduleExpiry() {
-        guard expiryTimer == nil, let next = pipeline.nextExpiry else { return }
+        guard !isExpiryScheduled, let next = pipeline.nextExpiry else { return }
         let earliest = RedisInstant(eventLoop.now) + Self.expiryGranularity
-        expiryTimer = eventLoop.scheduleTask(deadline: max(next, earliest).deadline) {
-            self.expiryTimer = nil
+        isExpiryScheduled = true
+        eventLoop.scheduleTask(deadline: max(next, earliest).deadline) {
+            self.isExpiryScheduled = false
             self.expire()
         }
     }
@@ -228,33 +263,28 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
 
     /// Writes nothing more on this connection and asks for another one.
     private func leave(_ failure: RedisLinkFailure) {
-        connected.store(false, ordering: .releasing)
-        leaving = failure
+        _ = become(.awaited(by: [:]))
         link.drain(failure)
         report(.wrongServer)
     }
 
     private func closeIfDrained() {
-        if !pipeline.hasWritten { link.close(leaving ?? .shutDown) }
+        if !pipeline.hasWritten { link.closeDrained() }
     }
 
     /// Refuses everything that is not written yet, from now on.
     private func shutDown() {
-        isShutDown = true
-        connected.store(false, ordering: .releasing)
+        let observers = become(.shutDown)
         fail(pipeline.close())
-        for observer in observers.values { observer.resume(.failure(.closed)) }
-        observers = [:]
+        for observer in observers { observer.resume(.failure(.closed)) }
     }
 
     // MARK: RedisLinkDelegate
 
     func linkReady() {
-        connected.store(true, ordering: .releasing)
-        leaving = nil
+        let observers = become(.ready)
         if let endpoint = link.endpoint { report(.ready(endpoint)) }
-        for observer in observers.values { observer.resume(.success(())) }
-        observers = [:]
+        for observer in observers { observer.resume(.success(())) }
         flush()
     }
 
@@ -271,7 +301,7 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
     }
 
     func linkLost(_ failure: RedisLinkFailure) {
-        connected.store(false, ordering: .releasing)
+        _ = become(.awaited(by: [:]))
         fail(pipeline.connectionLost(first: failure.commandError))
         report(.down)
     }

@@ -119,19 +119,32 @@ final class RedisChannelHandler: ChannelInboundHandler {
     private let decoder: RedisReplyDecoder
     /// `nil` once the link has given this connection up; nothing is reported then.
     private var link: RedisLink?
+    /// `nil` until the socket is connected.
+    private var channel: (any Channel)?
 
     init(link: RedisLink, limits: RedisReplyLimits) {
         self.link = link
         self.decoder = RedisReplyDecoder(limits: limits)
     }
 
-    /// Stops reporting.
-    func detach() {
+    /// Whether the socket takes more bytes at once.
+    var isWritable: Bool { channel?.isWritable == true }
+
+    /// Writes and flushes.
+    func write(_ buffer: ByteBuffer) {
+        channel?.writeAndFlush(buffer, promise: nil)
+    }
+
+    /// Stops reporting and closes.
+    func abandon() {
         link = nil
+        channel?.close(promise: nil)
+        channel = nil
     }
 
     func channelActive(context: ChannelHandlerContext) {
         if let link {
+            channel = context.channel
             link.connected(context.channel)
         } else {
             context.close(promise: nil)

@@ -23,20 +23,35 @@ protocol RedisLinkDelegate: AnyObject {
 /// `@unchecked Sendable` because its state is confined to `eventLoop`, which every method expects to
 /// run on unless it says otherwise.
 final class RedisLink: @unchecked Sendable {
+    /// Who uses the link, and what it connects with.
+    private final class Use {
+        let connector: RedisConnector
+        let locator: any RedisLocator
+        let delegate: any RedisLinkDelegate
+        let finished: EventLoopPromise<Void>
+
+        init(
+            _ connector: RedisConnector,
+            _ locator: any RedisLocator,
+            _ delegate: any RedisLinkDelegate,
+            _ finished: EventLoopPromise<Void>
+        ) {
+            self.connector = connector
+            self.locator = locator
+            self.delegate = delegate
+            self.finished = finished
+        }
+    }
+
     private let eventLoop: any EventLoop
     private let configuration: RedisConfiguration
     private let logger: Logger
-    private var state: RedisLinkState
+    private var state: RedisLinkState<Use, RedisChannelHandler>
     private var random = SystemRandomNumberGenerator()
-    private var connector: RedisConnector?
-    private var locator: (any RedisLocator)?
     private var outages: RedisOutageLog
-    private var delegate: (any RedisLinkDelegate)?
-    private var finished: EventLoopPromise<Void>?
-    private var handler: RedisChannelHandler?
-    private var channel: (any Channel)?
+    /// Ends the present state if nothing else does: a login, a draining, a back-off.
     private var timer: Scheduled<Void>?
-    /// The server connected to, or tried last.
+    /// The server connected to, or tried last; nil before the first is found.
     private(set) var endpoint: RedisEndpoint?
 
     /// How long the answers to written commands are waited for when the connection is replaced: the
@@ -69,7 +84,7 @@ final class RedisLink: @unchecked Sendable {
     var isReady: Bool { state.isReady }
 
     /// Whether the socket takes more bytes at once.
-    var isWritable: Bool { state.isReady && channel?.isWritable == true }
+    var isWritable: Bool { state.isReady && state.socket?.isWritable == true }
 
     /// Starts connecting; `finished` succeeds once the link has ended after ``stop(graceful:)``.
     func start(
@@ -78,20 +93,19 @@ final class RedisLink: @unchecked Sendable {
         delegate: any RedisLinkDelegate,
         finished: EventLoopPromise<Void>
     ) {
-        guard state.start() else { return finished.succeed() }
-        self.connector = connector
-        self.locator = locator
-        self.delegate = delegate
-        self.finished = finished
-        connect()
+        let use = Use(connector, locator, delegate, finished)
+        guard state.start(use) else { return finished.succeed() }
+        locate()
     }
 
-    /// Ends for good; the delegate calls ``close(_:)`` when its last reply has come if `graceful`.
+    /// Ends for good; the delegate calls ``closeDrained()`` when its last reply has come if
+    /// `graceful`.
     ///
     /// Returns whether to wait for outstanding replies.
     func stop(graceful: Bool) -> Bool {
+        let (use, socket) = (state.use, state.socket)
         switch state.stop(graceful: graceful) {
-        case .finish: finish()
+        case .finish: finish(use, socket)
         case .drain: return true
         case .close: close(.shutDown)
         case .nothing: break
@@ -102,14 +116,19 @@ final class RedisLink: @unchecked Sendable {
     /// Writes and flushes.
     func write(_ buffer: ByteBuffer) {
         // A failed write closes the channel, which reports the loss.
-        channel?.writeAndFlush(buffer, promise: nil)
+        state.socket?.write(buffer)
     }
 
-    /// Writes nothing more; the delegate calls ``close(_:)`` when its last reply has come.
+    /// Writes nothing more; the delegate calls ``closeDrained()`` when its last reply has come.
     func drain(_ failure: RedisLinkFailure) {
         guard state.isReady else { return }
-        state.drain()
+        state.drain(failure)
         timer = eventLoop.scheduleTask(in: Self.drainTimeout) { self.lost(failure) }
+    }
+
+    /// Closes the connection if it is draining; every written command is answered.
+    func closeDrained() {
+        if let failure = state.leaving { lost(failure) }
     }
 
     /// Gives the connection up, as if it had broken.
@@ -121,11 +140,10 @@ final class RedisLink: @unchecked Sendable {
 
     /// The socket is connected.
     func connected(_ channel: any Channel) {
-        guard let commands = state.connected() else {
+        guard let commands = state.opened() else {
             channel.close(promise: nil)
             return
         }
-        self.channel = channel
         timer = eventLoop.scheduleTask(in: TimeAmount(configuration.connectTimeout)) {
             self.lost(.loginTimedOut)
         }
@@ -145,45 +163,41 @@ final class RedisLink: @unchecked Sendable {
 
     /// A reply has arrived.
     func received(_ value: RedisValue) {
-        switch state.phase {
-        case .ready, .draining: delegate?.linkReceived(value)
-        case .loggingIn:
-            switch state.receiveLogin(value, now: RedisInstant(eventLoop.now)) {
-            case .wait: break
-            case .fail(let failure): lost(failure)
-            case .ready:
-                timer?.cancel()
-                timer = nil
-                logger.log(
-                    level: outages.recovered() ? .info : .debug,
-                    "connected to Redis",
-                    metadata: ["redis.node": "\(node)"]
-                )
-                delegate?.linkReady()
-            }
-        case .idle, .connecting, .backingOff, .finished: break
+        if let use = state.user { return use.delegate.linkReceived(value) }
+        switch state.receiveLogin(value, now: RedisInstant(eventLoop.now)) {
+        case .wait: break
+        case .fail(let failure): lost(failure)
+        case .ready:
+            timer?.cancel()
+            timer = nil
+            logger.log(
+                level: outages.recovered() ? .info : .debug,
+                "connected to Redis",
+                metadata: ["redis.node": "\(node)"]
+            )
+            state.user?.delegate.linkReady()
         }
     }
 
     /// The socket takes bytes again.
     func writable() {
-        if state.isReady { delegate?.linkWritable() }
+        if state.isReady { state.user?.delegate.linkWritable() }
     }
 
     /// The connection broke, could not be made, or is given up.
     func lost(_ failure: RedisLinkFailure) {
-        let hadBeenReady = state.phase == .ready || state.phase == .draining
+        let (use, socket, hadBeenReady) = (state.use, state.socket, state.user != nil)
         let next = state.lost(now: RedisInstant(eventLoop.now), using: &random)
-        guard next != .nothing else { return }
-        abandonChannel()
-        if hadBeenReady { delegate?.linkLost(failure) } else { delegate?.linkUnreachable() }
+        guard let use, next != .nothing else { return }
+        abandon(socket)
+        if hadBeenReady { use.delegate.linkLost(failure) } else { use.delegate.linkUnreachable() }
         switch next {
         case .nothing: break
-        case .finish: finish()
+        case .finish: finish(use, nil)
         case .reconnect(let delay, let attempt):
             log(failure, hadBeenReady, attempt)
             timer = eventLoop.scheduleTask(in: TimeAmount(delay)) {
-                if self.state.retry() { self.connect() }
+                if self.state.retry() { self.locate() }
             }
         }
     }
@@ -206,49 +220,42 @@ final class RedisLink: @unchecked Sendable {
         )
     }
 
-    private func connect() {
-        locator?.locate(on: eventLoop).whenComplete { result in
+    private func locate() {
+        guard let use = state.use else { return }
+        use.locator.locate(on: eventLoop).assumeIsolated().whenComplete { result in
             // The link may have been stopped meanwhile.
-            guard self.state.phase == .connecting, self.handler == nil else { return }
+            guard self.state.isLocating else { return }
             switch result {
-            case .success(let endpoint): self.connect(to: endpoint)
+            case .success(let endpoint): self.connect(to: endpoint, use)
             case .failure(let error): self.lost(.network(error))
             }
         }
     }
 
-    private func connect(to endpoint: RedisEndpoint) {
-        guard let connector else { return }
+    private func connect(to endpoint: RedisEndpoint, _ use: Use) {
         self.endpoint = endpoint
         let handler = RedisChannelHandler(link: self, limits: RedisReplyLimits(configuration))
-        self.handler = handler
+        state.found(handler)
         let bound = NIOLoopBound(handler, eventLoop: eventLoop)
-        connector.connect(to: endpoint, on: eventLoop, handler: bound).whenFailure { error in
+        use.connector.connect(to: endpoint, on: eventLoop, handler: bound).whenFailure { error in
             // Only if this attempt is still the current one and has not become active before.
-            if self.handler === bound.value, self.state.phase == .connecting {
+            if self.state.isConnecting, self.state.socket === bound.value {
                 self.lost(.network(error))
             }
         }
     }
 
     /// Closes without waiting for it: a dead peer would not answer TLS' farewell.
-    private func abandonChannel() {
+    private func abandon(_ socket: RedisChannelHandler?) {
         timer?.cancel()
         timer = nil
-        handler?.detach()
-        handler = nil
-        channel?.close(promise: nil)
-        channel = nil
+        socket?.abandon()
     }
 
-    private func finish() {
-        abandonChannel()
-        delegate?.linkFinished()
-        delegate = nil
-        connector = nil
-        locator = nil
-        finished?.succeed()
-        finished = nil
+    private func finish(_ use: Use?, _ socket: RedisChannelHandler?) {
+        abandon(socket)
+        use?.delegate.linkFinished()
+        use?.finished.succeed()
         logger.debug("connection to Redis ended")
     }
 }

@@ -3,27 +3,16 @@ import NIOCore
 /// The life of one connection that is kept alive, without its traffic and without I/O.
 ///
 /// ```
-/// idle ─start─▶ connecting ─connected─▶ loggingIn ─last reply─▶ ready ─drain─▶ draining
-///                 ▲   │                     │                     │               │
-///               retry └────────────────── lost ──────────────────┴───────────────┘
-///                 │                         │
-///              backingOff ◀─────────────────┴──── stopping? ───▶ finished
+/// idle ─start─▶ locating ─found─▶ connecting ──opened──▶ loggingIn ─last reply─▶ ready ─drain─▶ draining
+///                 ▲  │                │                       │                     │               │
+///               retry└─────────────── lost ───────────────────┴─────────────────────┴───────────────┘
+///                 │                   │
+///              backingOff ◀───────────┴──── stopping? ───▶ finished
 /// ```
-/// The caller does the I/O that the returned actions ask for and reports what happened.
-struct RedisLinkState {
-    /// How far the connection has come.
-    enum Phase: Hashable {
-        case idle
-        case connecting
-        /// Waits for the reply to the handshake's step of this index.
-        case loggingIn(Int)
-        case ready
-        /// Answers to written commands are awaited, nothing new is written; then it closes.
-        case draining
-        case backingOff
-        case finished
-    }
-
+/// The caller does the I/O that the returned actions ask for and reports what happened. What a state
+/// needs stands in its case: there is a `Socket` exactly while one is opened or open, and somebody
+/// who uses the link (`Use`) from its start to its end; the state looks at neither.
+struct RedisLinkState<Use, Socket> {
     /// What to do after a reply of the handshake.
     enum Login: Hashable {
         case wait
@@ -51,12 +40,26 @@ struct RedisLinkState {
         case nothing
     }
 
-    private(set) var phase = Phase.idle
+    private enum State {
+        case idle
+        /// Asks which server to connect to.
+        case locating(Use)
+        case connecting(Use, Socket)
+        /// Waits for the reply to the handshake's step of this index.
+        case loggingIn(Use, Socket, step: Int)
+        case ready(Use, Socket, since: RedisInstant)
+        /// Answers to written commands are awaited, nothing new is written; then it closes for the
+        /// reason given.
+        case draining(Use, Socket, since: RedisInstant, RedisLinkFailure)
+        case backingOff(Use)
+        case finished
+    }
+
+    private var state = State.idle
     /// Attempts since a connection last held for ``RedisBackoff/cap``.
     private(set) var attempt = 0
     private let handshake: RedisHandshake
     private let backoff: RedisBackoff
-    private var readyAt: RedisInstant?
     private var isStopping = false
 
     init(handshake: RedisHandshake, backoff: RedisBackoff) {
@@ -64,40 +67,88 @@ struct RedisLinkState {
         self.backoff = backoff
     }
 
-    /// Whether commands may be written.
-    var isReady: Bool { phase == .ready }
+    // MARK: What there is
 
-    /// Starts; `true` means: connect.
-    mutating func start() -> Bool {
-        guard phase == .idle else { return false }
-        phase = .connecting
+    /// Who uses the link, from its start to its end.
+    var use: Use? {
+        switch state {
+        case .idle, .finished: nil
+        case .locating(let use), .backingOff(let use), .connecting(let use, _),
+            .loggingIn(let use, _, _), .ready(let use, _, _), .draining(let use, _, _, _):
+            use
+        }
+    }
+
+    /// The socket that is being opened, or open.
+    var socket: Socket? {
+        switch state {
+        case .idle, .locating, .backingOff, .finished: nil
+        case .connecting(_, let socket), .loggingIn(_, let socket, _),
+            .ready(_, let socket, _), .draining(_, let socket, _, _):
+            socket
+        }
+    }
+
+    /// Who uses a connection that is logged in: all replies are theirs.
+    var user: Use? {
+        switch state {
+        case .ready(let use, _, _), .draining(let use, _, _, _): use
+        default: nil
+        }
+    }
+
+    /// Whether commands may be written.
+    var isReady: Bool { if case .ready = state { true } else { false } }
+
+    /// Whether the server to connect to is being asked for.
+    var isLocating: Bool { if case .locating = state { true } else { false } }
+
+    /// Whether the socket is being opened.
+    var isConnecting: Bool { if case .connecting = state { true } else { false } }
+
+    /// Why the connection closes once written commands are answered; nil while it does not.
+    var leaving: RedisLinkFailure? {
+        if case .draining(_, _, _, let failure) = state { failure } else { nil }
+    }
+
+    // MARK: What happens
+
+    /// Starts; `true` means: find the server.
+    mutating func start(_ use: Use) -> Bool {
+        guard case .idle = state else { return false }
+        state = .locating(use)
         return true
     }
 
-    /// The socket is connected; returns what to write, or `nil` to close it, because it is no
-    /// longer wanted.
-    mutating func connected() -> [RedisCommand]? {
-        guard phase == .connecting else { return nil }
-        phase = .loggingIn(0)
+    /// The server is found, and `socket` is being opened.
+    mutating func found(_ socket: Socket) {
+        guard case .locating(let use) = state else { return }
+        state = .connecting(use, socket)
+    }
+
+    /// The socket is connected; returns what to write, or `nil` to close it as nobody wants it.
+    mutating func opened() -> [RedisCommand]? {
+        guard case .connecting(let use, let socket) = state else { return nil }
+        state = .loggingIn(use, socket, step: 0)
         return handshake.commands
     }
 
     /// A reply came before the connection was ready.
     mutating func receiveLogin(_ reply: RedisValue, now: RedisInstant) -> Login {
-        guard case .loggingIn(let index) = phase else { return .wait }
-        if let failure = handshake.failure(of: reply, at: index) { return .fail(failure) }
-        guard index + 1 == handshake.count else {
-            phase = .loggingIn(index + 1)
+        guard case .loggingIn(let use, let socket, let step) = state else { return .wait }
+        if let failure = handshake.failure(of: reply, at: step) { return .fail(failure) }
+        guard step + 1 == handshake.count else {
+            state = .loggingIn(use, socket, step: step + 1)
             return .wait
         }
-        phase = .ready
-        readyAt = now
+        state = .ready(use, socket, since: now)
         return .ready
     }
 
     /// Lets written commands be answered and then replaces the connection.
-    mutating func drain() {
-        if phase == .ready { phase = .draining }
+    mutating func drain(_ failure: RedisLinkFailure) {
+        guard case .ready(let use, let socket, let since) = state else { return }
+        state = .draining(use, socket, since: since, failure)
     }
 
     /// The connection broke, was closed, or never came about.
@@ -108,25 +159,27 @@ struct RedisLinkState {
         now: RedisInstant,
         using random: inout some RandomNumberGenerator
     ) -> AfterLoss {
-        switch phase {
+        let user: Use
+        switch state {
         case .idle, .backingOff, .finished: return .nothing
-        case .connecting, .loggingIn, .ready, .draining: break
+        case .locating(let use), .connecting(let use, _), .loggingIn(let use, _, _): user = use
+        case .ready(let use, _, let since), .draining(let use, _, let since, _):
+            user = use
+            if since + backoff.cap <= now { attempt = 0 }
         }
-        if let readyAt, readyAt + backoff.cap <= now { attempt = 0 }
-        readyAt = nil
         if isStopping {
-            phase = .finished
+            state = .finished
             return .finish
         }
-        phase = .backingOff
+        state = .backingOff(user)
         attempt += 1
         return .reconnect(after: backoff.delay(attempt: attempt, using: &random), attempt: attempt)
     }
 
-    /// The delay is over; `true` means: connect.
+    /// The delay is over; `true` means: find the server.
     mutating func retry() -> Bool {
-        guard phase == .backingOff else { return false }
-        phase = .connecting
+        guard case .backingOff(let use) = state else { return false }
+        state = .locating(use)
         return true
     }
 
@@ -134,13 +187,13 @@ struct RedisLinkState {
     mutating func stop(graceful: Bool) -> Stop {
         let wasStopping = isStopping
         isStopping = true
-        switch phase {
-        case .idle, .backingOff, .connecting:
-            phase = .finished
+        switch state {
+        case .idle, .backingOff, .locating, .connecting:
+            state = .finished
             return .finish
         case .loggingIn: return .close
         case .ready where graceful:
-            phase = .draining
+            drain(.shutDown)
             return .drain
         case .ready: return .close
         case .draining: return graceful ? (wasStopping ? .nothing : .drain) : .close

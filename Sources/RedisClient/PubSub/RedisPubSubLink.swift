@@ -8,6 +8,14 @@ import Synchronization
 /// subscription. The decisions are ``RedisSubscriptionState``'s. `@unchecked Sendable`: apart from
 /// `nextID`, state is confined to `eventLoop`.
 final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
+    private enum Life {
+        case idle
+        /// May connect once somebody subscribes.
+        case startable(RedisConnector, any RedisLocator, finished: EventLoopPromise<Void>)
+        case started
+        case shutDown
+    }
+
     private let eventLoop: any EventLoop
     private let configuration: RedisConfiguration
     private let logger: Logger
@@ -15,11 +23,9 @@ final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
     private let nextID = Atomic<UInt64>(0)
     private var state = RedisSubscriptionState()
     private var buffers: [UInt64: RedisSubscriptionBuffer] = [:]
+    private var life = Life.idle
+    /// Asks the server whether it lives; only while there is a connection.
     private var keepAlive: Scheduled<Void>?
-    /// What ``start(_:finished:)`` was given, until the first subscription needs it.
-    private var startLink: (() -> Void)?
-    private var abandonStart: (() -> Void)?
-    private var isShutDown = false
 
     init(
         link: RedisLink,
@@ -54,11 +60,8 @@ final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
         finished: EventLoopPromise<Void>
     ) {
         eventLoop.execute {
-            if self.isShutDown { return finished.succeed() }
-            self.startLink = {
-                self.link.start(connector, locator: locator, delegate: self, finished: finished)
-            }
-            self.abandonStart = { finished.succeed() }
+            guard case .idle = self.life else { return finished.succeed() }
+            self.life = .startable(connector, locator, finished: finished)
             self.startIfWanted()
         }
     }
@@ -66,9 +69,9 @@ final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
     /// Ends every subscription and the connection; any thread.
     func stop() {
         eventLoop.execute {
+            let before = self.life
             self.shutDown()
-            self.startLink = nil
-            self.abandonStart.take()?()
+            if case .startable(_, _, let finished) = before { finished.succeed() }
             _ = self.link.stop(graceful: false)
         }
     }
@@ -93,7 +96,7 @@ final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
         _ topics: Set<RedisTopic>,
         _ buffer: RedisSubscriptionBuffer
     ) {
-        if isShutDown { return buffer.end() }
+        if case .shutDown = life { return buffer.end() }
         buffers[id] = buffer
         let (commands, deliveries) = state.add(id, topics: topics, now: now)
         write(commands)
@@ -107,13 +110,14 @@ final class RedisPubSubLink: RedisLinkDelegate, @unchecked Sendable {
     }
 
     private func startIfWanted() {
-        guard !buffers.isEmpty, let startLink = startLink.take() else { return }
-        abandonStart = nil
-        startLink()
+        guard !buffers.isEmpty, case .startable(let connector, let locator, let finished) = life
+        else { return }
+        life = .started
+        link.start(connector, locator: locator, delegate: self, finished: finished)
     }
 
     private func shutDown() {
-        isShutDown = true
+        life = .shutDown
         keepAlive?.cancel()
         keepAlive = nil
         for buffer in buffers.values { buffer.end() }
