@@ -1,4 +1,18 @@
 -- Stands before the scripts that take items: the claim itself, for claim.lua and commit.lua.
+--
+-- Goal: a claim costs what it takes, not what the partition holds. Lanes stand in two sets (the urgent
+-- and the rest) by the time at which they are worth a claim, so that lanes which are held, paused,
+-- at their limit or not due are not even looked at; whatever changes a lane writes its new time.
+--
+-- Order: lanes by how long they have waited, a fair share of the claim each and then more, so that
+-- one with a million items delays nobody. Urgent items come before the rest, four to one. A lane's
+-- limit is a GCRA (one number: when the next start would be due) and a count of what is in flight.
+--
+-- Atomicity: an item leaves its wheel, gets a lease and counts in its lane in this one script. A
+-- holder that dies leaves a lease that ends; the next claim puts the item back where it was taken
+-- from. A reply that gets lost leaves the same, so a claim is never repeated to get its answer.
+--
+-- The decisions: UrgentItemsHaveTheirOwnWheel, LeasesLiveInOneHash, ClaimsRecoverExpiredLeases.
 
 -- How old `seen` may be, ms: what a step back may cost; more often, an idle store would write for it.
 local SEEN_PACE = 2000

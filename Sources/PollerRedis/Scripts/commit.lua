@@ -13,6 +13,14 @@
 -- USES     claiming
 -- ERRORS   BADSEQ: an event does not follow the last one; nothing of the batch is written then
 -- COST     one HSET for an unchanged item; all else once for the batch or a lane of it
+--
+-- All commits are checked before the first is written, so an error leaves nothing half done. A commit is
+-- proven by token and owner, which stand at the front of the lease: a holder whose lease has ended,
+-- or was taken over, changes nothing (0). A commit repeated because its answer got lost finds no
+-- lease, and its own token in the item: done before (1). The event goes to the outbox, the item's
+-- log and its listeners in this script, together with the state it tells of; of an item's writes the
+-- stream comes first, as it is the one that can fail. Marks set during the lease win over the verdict:
+-- what was hinted is due now, whatever the holder saw before.
 local owner, items = ARGV[1], key(KEY.item)
 local now, wall, back, gap = watched_clocks()
 local isClaiming = ARGV[2] ~= '0'

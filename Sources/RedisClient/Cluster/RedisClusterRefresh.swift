@@ -4,14 +4,30 @@ import Synchronization
 
 /// Reads the map of slots whenever ``RedisRefreshState`` says so.
 ///
+/// Problem: nobody tells a client that a slot has moved. It learns so from a node that redirects, or
+/// from one that is gone, often by a thousand commands in one instant; and a replica that took over
+/// while nothing was asked of its master is learned of by nothing at all. Approach: trouble asks for
+/// one reading soon, and without any there is one now and then; while a node is missing, readings
+/// follow each other quickly. A redirection corrects its own slot at once; the reading finds all the
+/// others that moved with it. Several nodes are asked and the view of the newest election counts: one
+/// on the losing side of a partition answers as surely as the others.
+///
+/// The map is only ever a guess at whom to ask: nodes refuse what is not theirs.
+///
 /// `@unchecked Sendable`: state is confined to `eventLoop`.
 final class RedisClusterRefresh: @unchecked Sendable {
+    private enum Life {
+        case idle
+        /// Reads the map and says whether all is calm.
+        case running(read: () -> EventLoopFuture<Bool>)
+        case ended
+    }
+
     private let eventLoop: any EventLoop
     private var state: RedisRefreshState
-    private var timer: Scheduled<Void>?
-    private var timerAt: RedisInstant?
-    /// Reads the map and says whether all is calm; `nil` before the start and after the end.
-    private var read: (() -> EventLoopFuture<Bool>)?
+    private var life = Life.idle
+    /// The next reading; nil while none is planned.
+    private var planned: (at: RedisInstant, timer: Scheduled<Void>)?
 
     init(configuration: RedisConfiguration, eventLoop: any EventLoop) {
         self.eventLoop = eventLoop
@@ -24,7 +40,8 @@ final class RedisClusterRefresh: @unchecked Sendable {
     /// Starts with a reading; any thread.
     func start(_ read: @escaping @Sendable () -> EventLoopFuture<Bool>) {
         eventLoop.execute {
-            self.read = read
+            guard case .idle = self.life else { return }
+            self.life = .running(read: read)
             self.plan(self.state.want(now: self.now))
         }
     }
@@ -37,26 +54,26 @@ final class RedisClusterRefresh: @unchecked Sendable {
     /// Ends; any thread.
     func stop() {
         eventLoop.execute {
-            self.read = nil
-            self.timer?.cancel()
+            self.life = .ended
+            self.planned?.timer.cancel()
         }
     }
 
     private var now: RedisInstant { RedisInstant(eventLoop.now) }
 
     private func plan(_ at: RedisInstant?) {
-        guard let at, read != nil else { return }
-        if timer != nil, let timerAt, timerAt <= at { return }
-        timer?.cancel()
-        timerAt = at
-        timer = eventLoop.scheduleTask(deadline: at.deadline) {
-            self.timer = nil
+        guard let at, case .running = life else { return }
+        if let planned, planned.at <= at { return }
+        planned?.timer.cancel()
+        let timer = eventLoop.scheduleTask(deadline: at.deadline) {
+            self.planned = nil
             self.begin()
         }
+        planned = (at, timer)
     }
 
     private func begin() {
-        guard let read, state.begin(now: now) else { return }
+        guard case .running(let read) = life, state.begin(now: now) else { return }
         read().hop(to: eventLoop).whenComplete { result in
             let isCalm = (try? result.get()) ?? false
             self.plan(self.state.finished(now: self.now, isCalm: isCalm))
@@ -145,11 +162,15 @@ struct RedisRefreshState {
     /// The shortest time between two readings: nodes gossip a change within about as long.
     static let spacing = Duration.milliseconds(100)
 
+    private enum State {
+        case unread
+        case reading(since: RedisInstant, isWantedAgain: Bool)
+        case read(since: RedisInstant)
+    }
+
     private let calmInterval: Duration
     private let troubleInterval: Duration
-    private var isReading = false
-    private var isWantedAgain = false
-    private var lastStart: RedisInstant?
+    private var state = State.unread
 
     init(calmInterval: Duration, troubleInterval: Duration) {
         self.calmInterval = calmInterval
@@ -159,31 +180,28 @@ struct RedisRefreshState {
     /// Somebody found the map wanting; returns when to read, or `nil` if that follows from the
     /// reading under way.
     mutating func want(now: RedisInstant) -> RedisInstant? {
-        if isReading {
-            isWantedAgain = true
+        switch state {
+        case .unread: return now
+        case .reading(let since, _):
+            state = .reading(since: since, isWantedAgain: true)
             return nil
+        case .read(let since): return max(now, since + Self.spacing)
         }
-        return next(after: Self.spacing, now)
     }
 
     /// Time has come; `false` means that a reading is under way.
     mutating func begin(now: RedisInstant) -> Bool {
-        guard !isReading else { return false }
-        isReading = true
-        lastStart = now
+        if case .reading = state { return false }
+        state = .reading(since: now, isWantedAgain: false)
         return true
     }
 
     /// The reading is over; returns when to begin the next: late if `isCalm`, soon if something needs
     /// watching.
     mutating func finished(now: RedisInstant, isCalm: Bool) -> RedisInstant {
-        isReading = false
-        defer { isWantedAgain = false }
-        if isWantedAgain { return next(after: Self.spacing, now) }
-        return next(after: isCalm ? calmInterval : troubleInterval, now)
-    }
-
-    private func next(after interval: Duration, _ now: RedisInstant) -> RedisInstant {
-        lastStart.map { max(now, $0 + interval) } ?? now
+        guard case .reading(let since, let isWantedAgain) = state else { return now }
+        state = .read(since: since)
+        let interval = isWantedAgain ? Self.spacing : isCalm ? calmInterval : troubleInterval
+        return max(now, since + interval)
     }
 }
