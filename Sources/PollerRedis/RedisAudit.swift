@@ -92,16 +92,12 @@ extension RedisQueue {
                 RedisArgument(Self.auditItems),
             ]
         )
-        do throws(RedisError) {
-            let reply = try await redis.client.send(command, key: key)
-            guard let parts = reply.array, parts.count == 2, let next = parts[0].string else {
-                throw .protocolError("SCAN answered \(reply)")
-            }
-            let keys = (parts[1].array ?? []).compactMap(\.string)
-            return (keys, next == "0" ? nil : next)
-        } catch {
-            throw StoreError(error)
+        let reply = try await redis.client.ask(command, key: key)
+        guard let parts = reply.array, parts.count == 2, let next = parts[0].string else {
+            throw StoreError(.protocolError("SCAN answered \(reply)"))
         }
+        let keys = (parts[1].array ?? []).compactMap(\.string)
+        return (keys, next == "0" ? nil : next)
     }
 
     private func audit(

@@ -133,7 +133,8 @@ extension RedisDeliveryQueue: DeliveryBook {
     package func attempts(of id: DeliveryID) async throws(StoreError) -> [AttemptRecord] {
         guard id.partition < partitions else { return [] }
         let key = redis.keys.attempts(of: id.item.description, id.partition)
-        let lines = try await redis.send(RedisCommand("LRANGE", [.string(key), 0, -1])).array ?? []
+        let lines =
+            try await redis.client.ask(RedisCommand("LRANGE", [.string(key), 0, -1])).array ?? []
         return lines.compactMap { $0.string.flatMap(AttemptLine.attempt) }
     }
 
@@ -186,7 +187,7 @@ extension RedisDeliveryQueue: DeliveryBook {
 
     package func replay(of endpoint: EndpointID) async throws(StoreError) -> ReplayJob? {
         let key = redis.keys.replay(of: LaneID(endpoint: endpoint).description)
-        let reply = try await redis.send(RedisCommand("GET", [.string(key)]))
+        let reply = try await redis.client.ask(RedisCommand("GET", [.string(key)]))
         guard let text = reply.string else { return nil }
         // What another release has written is as good as gone.
         return try? JSONDecoder().decode(ReplayJob.self, from: Data(text.utf8))
@@ -198,7 +199,7 @@ extension RedisDeliveryQueue: DeliveryBook {
         // Numbers, booleans and text: nothing that cannot be written.
         guard let json = try? JSONEncoder().encode(job) else { return }
         let text = String(decoding: json, as: UTF8.self)
-        _ = try await redis.send(
+        _ = try await redis.client.ask(
             RedisCommand(
                 "SET",
                 [.string(key), .string(text), "EX", RedisArgument(seconds.ms / 1000)]

@@ -50,7 +50,7 @@ package struct RedisEndpointStore: EndpointStore {
     }
 
     package func version() async throws(StoreError) -> Int64 {
-        Int64(try await redis.send(versionCommand).string ?? "") ?? 0
+        Int64(try await redis.client.ask(versionCommand).string ?? "") ?? 0
     }
 
     package func changes(

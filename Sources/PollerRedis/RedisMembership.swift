@@ -38,12 +38,8 @@ package struct RedisMembership: Membership {
     }
 
     private func run(_ arguments: [RedisArgument]) async throws(StoreError) -> [Member] {
-        do throws(RedisError) {
-            let reply = try await client.eval(scripts.beat, keys: keys, arguments: arguments)
-            return (reply.array ?? []).compactMap { $0.string.flatMap(Self.member(of:)) }
-        } catch {
-            throw StoreError(error)
-        }
+        let reply = try await client.run(scripts.beat, keys, arguments)
+        return (reply.array ?? []).compactMap { $0.string.flatMap(Self.member(of:)) }
     }
 
     private static func text(of member: Member) -> String {

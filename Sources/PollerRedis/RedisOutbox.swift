@@ -25,7 +25,7 @@ extension RedisWatchStore: Outbox {
                 RedisArgument(limit),
             ]
         )
-        let replies = try await redis.pipeline([read, takeOver])
+        let replies = try await redis.client.ask([read, takeOver])
         if replies.contains(where: { $0.error?.code == "NOGROUP" }) {
             _ = try await redis.run(redis.scripts.outboxGroup, partition: partition, [])
             return try await unacknowledged(
@@ -72,13 +72,13 @@ extension RedisWatchStore: Outbox {
         let stream = RedisArgument.string(redis.keys.outbox(partition))
         let name = RedisArgument.string(consumer.description)
         let claim = [stream, Self.group, name, 0] + ids.map { .string($0) } + ["JUSTID"]
-        _ = try await redis.send(RedisCommand("XCLAIM", claim))
+        _ = try await redis.client.ask(RedisCommand("XCLAIM", claim))
     }
 
     package func acknowledge(partition: Int, _ ids: [String]) async throws(StoreError) {
         guard !ids.isEmpty else { return }
         let stream = RedisArgument.string(redis.keys.outbox(partition))
-        _ = try await redis.send(
+        _ = try await redis.client.ask(
             RedisCommand("XACK", [stream, Self.group] + ids.map { .string($0) })
         )
     }
@@ -96,7 +96,7 @@ extension RedisWatchStore: Outbox {
         after position: String,
         limit: Int
     ) async throws(StoreError) -> [OutboxEntry] {
-        let reply = try await redis.send(
+        let reply = try await redis.client.ask(
             RedisCommand(
                 "XRANGE",
                 [
@@ -122,7 +122,7 @@ extension RedisWatchStore: Outbox {
                 ),
             ]
         }
-        let replies = try await redis.pipeline(commands)
+        let replies = try await redis.client.ask(commands)
         func id(_ reply: RedisValue) -> String? {
             reply.array?.first?.array?.first?.string
         }

@@ -46,24 +46,6 @@ struct RedisPartitions: Sendable {
         }
     }
 
-    /// Sends commands that are no scripts, in one go; error replies stay in place.
-    func pipeline(_ commands: [RedisCommand]) async throws(StoreError) -> [RedisValue] {
-        do throws(RedisError) {
-            return try await client.pipeline(commands)
-        } catch {
-            throw StoreError(error)
-        }
-    }
-
-    /// Sends a command that is no script.
-    func send(_ command: RedisCommand) async throws(StoreError) -> RedisValue {
-        do throws(RedisError) {
-            return try await client.send(command)
-        } catch {
-            throw StoreError(error)
-        }
-    }
-
     /// Makes sure that replicas have an outbox entry of a partition that was read.
     ///
     /// The server that is waited on must have the entry itself: after a failover it may be another
@@ -136,6 +118,40 @@ extension StoreError {
             self = .corrupt(detail)
         default:
             self = .unavailable("\(error)")
+        }
+    }
+}
+
+/// The client's calls for stores: what goes wrong is a ``StoreError``.
+extension RedisClient {
+    /// Runs a script.
+    func run(
+        _ script: RedisScript,
+        _ keys: [String],
+        _ arguments: [RedisArgument]
+    ) async throws(StoreError) -> RedisValue {
+        do throws(RedisError) {
+            return try await eval(script, keys: keys, arguments: arguments)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// Sends a command that is no script; `key` says which node of a Cluster is meant.
+    func ask(_ command: RedisCommand, key: String? = nil) async throws(StoreError) -> RedisValue {
+        do throws(RedisError) {
+            return try await send(command, key: key)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// Sends commands in one go; error replies stay in place.
+    func ask(_ commands: [RedisCommand]) async throws(StoreError) -> [RedisValue] {
+        do throws(RedisError) {
+            return try await pipeline(commands)
+        } catch {
+            throw StoreError(error)
         }
     }
 }

@@ -37,15 +37,11 @@ package struct RedisSuppressionList: SuppressionList {
         _ entry: SuppressionEntry,
         because reason: SuppressionReason
     ) async throws(StoreError) {
-        do throws(RedisError) {
-            _ = try await client.eval(
-                Scripts.live.suppress,
-                keys: [key(entry)],
-                arguments: [.string(reason.rawValue)]
-            )
-        } catch {
-            throw StoreError(error)
-        }
+        _ = try await client.run(
+            Scripts.live.suppress,
+            [key(entry)],
+            [.string(reason.rawValue)]
+        )
     }
 
     package func lift(_ recipient: MailAddress, of account: AccountID) async throws(StoreError) {
@@ -67,12 +63,8 @@ package struct RedisSuppressionList: SuppressionList {
     }
 
     private func run(_ commands: [RedisCommand]) async throws(StoreError) -> [RedisValue] {
-        do throws(RedisError) {
-            let replies = try await client.pipeline(commands)
-            if let error = replies.lazy.compactMap(\.error).first { throw .reply(error) }
-            return replies
-        } catch {
-            throw StoreError(error)
-        }
+        let replies = try await client.ask(commands)
+        if let error = replies.lazy.compactMap(\.error).first { throw StoreError(.reply(error)) }
+        return replies
     }
 }

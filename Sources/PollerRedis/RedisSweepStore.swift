@@ -34,7 +34,7 @@ package struct RedisSweepStore: SweepStore {
         owner: OwnerID,
         for span: Duration
     ) async throws(StoreError) -> SweepTurn {
-        let reply = try await run(
+        let reply = try await client.run(
             Scripts.live.sweepTake,
             [key("sweep", account)],
             [.string(owner.description), RedisArgument(span.ms)]
@@ -56,7 +56,7 @@ package struct RedisSweepStore: SweepStore {
         owner: OwnerID,
         pause: Duration
     ) async throws(StoreError) -> Int? {
-        let reply = try await run(
+        let reply = try await client.run(
             Scripts.live.sweepFinish,
             [key("sweep", account), key("unseen", account)],
             [
@@ -75,16 +75,14 @@ package struct RedisSweepStore: SweepStore {
         of account: AccountID
     ) async throws(StoreError) -> [Bool] {
         guard !marks.isEmpty else { return [] }
-        do throws(RedisError) {
-            let reply = try await client.send(
-                RedisCommand("MGET", marks.map { .string(key("mark", account) + $0) })
-            )
-            let found = (reply.array ?? []).map { $0.string != nil }
-            guard found.count == marks.count else { throw .protocolError("MGET answered nonsense") }
-            return found
-        } catch {
-            throw StoreError(error)
+        let reply = try await client.ask(
+            RedisCommand("MGET", marks.map { .string(key("mark", account) + $0) })
+        )
+        let found = (reply.array ?? []).map { $0.string != nil }
+        guard found.count == marks.count else {
+            throw StoreError(.protocolError("MGET answered nonsense"))
         }
+        return found
     }
 
     package func mark(
@@ -92,7 +90,7 @@ package struct RedisSweepStore: SweepStore {
         of account: AccountID
     ) async throws(StoreError) {
         guard !marks.isEmpty else { return }
-        _ = try await run(
+        _ = try await client.run(
             Scripts.live.remember,
             marks.map { key("mark", account) + $0.name },
             marks.map { RedisArgument($0.span.ms) }
@@ -103,7 +101,7 @@ package struct RedisSweepStore: SweepStore {
         _ usage: ReadUsage,
         of account: AccountID
     ) async throws(StoreError) -> ReadUsage {
-        let reply = try await run(
+        let reply = try await client.run(
             Scripts.live.reads,
             [key("reads", account)],
             [RedisArgument(usage.reads), RedisArgument(usage.transactions)]
@@ -116,18 +114,6 @@ package struct RedisSweepStore: SweepStore {
 
     private func key(_ kind: String, _ account: AccountID) -> String {
         "\(namespace)\(kind){\(account)}"
-    }
-
-    private func run(
-        _ script: RedisScript,
-        _ keys: [String],
-        _ arguments: [RedisArgument]
-    ) async throws(StoreError) -> RedisValue {
-        do throws(RedisError) {
-            return try await client.eval(script, keys: keys, arguments: arguments)
-        } catch {
-            throw StoreError(error)
-        }
     }
 
     private static func text(_ cursor: SweepCursor) -> String {

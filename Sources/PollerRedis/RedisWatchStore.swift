@@ -108,7 +108,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
     }
 
     private func now() async throws(StoreError) -> Timestamp {
-        let time = try await redis.send(RedisCommand("TIME")).array?.compactMap(\.int)
+        let time = try await redis.client.ask(RedisCommand("TIME")).array?.compactMap(\.int)
         guard let time, time.count == 2 else { throw StoreError(.protocolError("TIME")) }
         return Timestamp(ms: Int64(time[0] * 1000 + time[1] / 1000))
     }
