@@ -10,17 +10,14 @@ import Synchronization
 package final class LiveFeed<Events: Outbox, C: Clock>: Service
 where C.Duration == Duration, C.Instant: Sendable {
     private let batch = 256
-    private let insurance = Duration.seconds(1)
 
     private let outbox: Events
-    private let clock: C
     private let logger: Logger
-    private let waker: Waker<C>
+    private let arrivals: OutboxArrivals<Events, C>
     private let state = Mutex(State())
 
     /// What the lock guards: the positions read so far, and who listens.
     private struct State: Sendable {
-        var arrived: Set<Int> = []
         var positions: [String]?
         var listeners: [Int: Listener] = [:]
         var nextListener = 0
@@ -30,25 +27,14 @@ where C.Duration == Duration, C.Instant: Sendable {
     /// One listener: which entries it wants, and its buffer.
     private struct Listener: Sendable {
         let matches: @Sendable (OutboxEntry) -> Bool
-        let continuation: AsyncStream<FeedItem>.Continuation
-
-        /// Passes an entry on; the last free place of the buffer goes to the news of its
-        /// overflow.
-        func offer(_ entry: OutboxEntry) {
-            guard case .enqueued(let remaining) = continuation.yield(.entry(entry)),
-                remaining <= 1
-            else { return }
-            continuation.yield(.overflowed)
-            continuation.finish()
-        }
+        let buffer: FeedBuffer
     }
 
     /// A feed of everything recorded from the moment it runs.
     package init(outbox: Events, clock: C, logger: Logger) {
         self.outbox = outbox
-        self.clock = clock
         self.logger = logger
-        waker = Waker(clock: clock)
+        arrivals = OutboxArrivals(outbox, clock: clock)
     }
 
     /// What is recorded from now on and matches.
@@ -60,72 +46,33 @@ where C.Duration == Duration, C.Instant: Sendable {
         bufferMax: Int,
         matching matches: @escaping @Sendable (OutboxEntry) -> Bool
     ) -> AsyncStream<FeedItem> {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: FeedItem.self,
-            bufferingPolicy: .bufferingOldest(bufferMax + 1)
-        )
+        let (buffer, stream) = FeedBuffer.make(entriesMax: bufferMax)
         let number: Int? = state.withLock { state in
             if state.ended { return nil }
             state.nextListener += 1
             state.listeners[state.nextListener] = Listener(
                 matches: matches,
-                continuation: continuation
+                buffer: buffer
             )
             return state.nextListener
         }
         guard let number else {
-            continuation.finish()
+            buffer.finish()
             return stream
         }
-        continuation.onTermination = { [weak self] _ in
-            self?.state.withLock { $0.listeners[number] = nil }
-        }
+        buffer.onEnd { [weak self] in self?.state.withLock { $0.listeners[number] = nil } }
         return stream
     }
 
     /// Tails until shut down or cancelled; then ends every listener's stream.
     package func run() async {
-        await cancelWhenGracefulShutdown {
-            await withTaskGroup(of: Void.self) { group in
-                // Listens while the loop below reads or sleeps, and is cancelled when that ends.
-                group.addTask { await self.listenForArrivals() }
-                while !Task.isCancelled {
-                    await self.readAll(Set(0..<self.outbox.partitions))
-                    let insured = self.clock.now.advanced(by: self.insurance)
-                    while !Task.isCancelled, self.clock.now < insured {
-                        await self.waker.sleep(until: insured)
-                        await self.readAll(self.takeArrived())
-                    }
-                }
-                group.cancelAll()
-            }
-        }
+        await arrivals.run { await self.readAll($0) }
         let listeners = state.withLock { state in
             defer { state.listeners = [:] }
             state.ended = true
             return state.listeners.values
         }
-        for listener in listeners { listener.continuation.finish() }
-    }
-
-    private func listenForArrivals() async {
-        for await partition in outbox.arrivals() {
-            state.withLock { state in
-                if let partition {
-                    state.arrived.insert(partition)
-                } else {
-                    state.arrived.formUnion(0..<outbox.partitions)
-                }
-            }
-            waker.wake()
-        }
-    }
-
-    private func takeArrived() -> Set<Int> {
-        state.withLock { state in
-            defer { state.arrived = [] }
-            return state.arrived
-        }
+        for listener in listeners { listener.buffer.finish() }
     }
 
     private func readAll(_ partitions: Set<Int>) async {
@@ -157,7 +104,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
         for entry in entries {
             for listener in listeners where listener.matches(entry) {
-                listener.offer(entry)
+                listener.buffer.offer(entry)
             }
         }
         return entries.count
@@ -170,4 +117,44 @@ package enum FeedItem: Hashable, Sendable {
     case entry(OutboxEntry)
     /// The listener was too slow; nothing more comes on this stream.
     case overflowed
+}
+
+/// What is kept for one listener that is slower than events come.
+///
+/// The last place of the buffer is for ``FeedItem/overflowed``: a listener learns that it has missed
+/// something as the last thing on its stream, whatever it has taken meanwhile.
+package struct FeedBuffer: Sendable {
+    private let continuation: AsyncStream<FeedItem>.Continuation
+
+    /// A buffer of `entriesMax` entries, and the stream that takes from it.
+    package static func make(entriesMax: Int) -> (FeedBuffer, AsyncStream<FeedItem>) {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: FeedItem.self,
+            bufferingPolicy: .bufferingOldest(entriesMax + 1)
+        )
+        return (FeedBuffer(continuation: continuation), stream)
+    }
+
+    /// Passes an entry on.
+    package func offer(_ entry: OutboxEntry) {
+        guard case .enqueued(let remaining) = continuation.yield(.entry(entry)), remaining <= 1
+        else { return }
+        overflow()
+    }
+
+    /// Ends the stream with the news that something was missed.
+    package func overflow() {
+        continuation.yield(.overflowed)
+        continuation.finish()
+    }
+
+    /// Ends the stream behind what is in the buffer.
+    package func finish() {
+        continuation.finish()
+    }
+
+    /// Calls `body` when nobody takes from the stream any more.
+    func onEnd(_ body: @escaping @Sendable () -> Void) {
+        continuation.onTermination = { _ in body() }
+    }
 }

@@ -1,7 +1,6 @@
 package import Logging
 import Metrics
 import ServiceLifecycle
-import Synchronization
 
 /// Reads recorded events and marks the deliveries they make necessary.
 ///
@@ -18,8 +17,6 @@ where C.Duration == Duration, C.Instant: Sendable {
     /// Marks stored at a time, for some milliseconds each: one event may be for thousands of
     /// endpoints, and what is marked is acknowledged before the rest.
     private let marksMax = 1000
-    /// The longest a partition goes unread: bounds what a lost arrival can cost.
-    private let insurance = Duration.seconds(1)
 
     private let outbox: Events
     private let deliveries: Deliveries
@@ -27,8 +24,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let owner: OwnerID
     private let clock: C
     private let logger: Logger
-    private let waker: Waker<C>
-    private let arrived = Mutex<Set<Int>>([])
+    private let arrivals: OutboxArrivals<Events, C>
 
     /// A reader; several in one group share the work.
     ///
@@ -47,46 +43,12 @@ where C.Duration == Duration, C.Instant: Sendable {
         self.owner = owner
         self.clock = clock
         self.logger = logger
-        waker = Waker(clock: clock)
+        arrivals = OutboxArrivals(outbox, clock: clock)
     }
 
     /// Reads until shut down or cancelled.
     package func run() async {
-        await cancelWhenGracefulShutdown {
-            await withTaskGroup(of: Void.self) { group in
-                // Listens while the loop below reads or sleeps, and is cancelled when that ends.
-                group.addTask { await self.listen() }
-                while !Task.isCancelled {
-                    await self.readAll(Set(0..<self.outbox.partitions))
-                    let insured = self.clock.now.advanced(by: self.insurance)
-                    while !Task.isCancelled, self.clock.now < insured {
-                        await self.waker.sleep(until: insured)
-                        await self.readAll(self.takeArrived())
-                    }
-                }
-                group.cancelAll()
-            }
-        }
-    }
-
-    private func listen() async {
-        for await partition in outbox.arrivals() {
-            arrived.withLock { arrived in
-                if let partition {
-                    arrived.insert(partition)
-                } else {
-                    arrived.formUnion(0..<outbox.partitions)
-                }
-            }
-            waker.wake()
-        }
-    }
-
-    private func takeArrived() -> Set<Int> {
-        arrived.withLock { arrived in
-            defer { arrived = [] }
-            return arrived
-        }
+        await arrivals.run { await self.readAll($0) }
     }
 
     private func readAll(_ partitions: Set<Int>) async {

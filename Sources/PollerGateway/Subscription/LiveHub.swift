@@ -18,21 +18,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     /// One listener: its sources (nil: all) and its buffer.
     private struct Listener: Sendable {
         let sources: Set<SourceID>?
-        let continuation: AsyncStream<FeedItem>.Continuation
-
-        /// Passes an entry on; the last free place of the buffer goes to the news of its
-        /// overflow.
-        func offer(_ entry: OutboxEntry) {
-            guard case .enqueued(let remaining) = continuation.yield(.entry(entry)),
-                remaining <= 1
-            else { return }
-            overflow()
-        }
-
-        func overflow() {
-            continuation.yield(.overflowed)
-            continuation.finish()
-        }
+        let buffer: FeedBuffer
     }
 
     /// Numbers rather than values in the two indexes: a listener that ends is found in each at once.
@@ -67,15 +53,12 @@ where C.Duration == Duration, C.Instant: Sendable {
     /// The stream ends when this process drains, and after `overflowed`. Its number is for
     /// ``end(_:)``.
     func listen(to sources: Set<SourceID>?) -> (number: Int, items: AsyncStream<FeedItem>) {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: FeedItem.self,
-            bufferingPolicy: .bufferingOldest(Self.subscriptionBufferMax + 1)
-        )
+        let (buffer, stream) = FeedBuffer.make(entriesMax: Self.subscriptionBufferMax)
         let number = state.withLock { state in
             state.nextListener += 1
             let number = state.nextListener
             guard !state.isOver else { return number }
-            state.listeners[number] = Listener(sources: sources, continuation: continuation)
+            state.listeners[number] = Listener(sources: sources, buffer: buffer)
             if let sources {
                 for source in sources { state.bySource[source, default: []].insert(number) }
             } else {
@@ -83,13 +66,13 @@ where C.Duration == Duration, C.Instant: Sendable {
             }
             return number
         }
-        if state.withLock({ $0.isOver }) { continuation.finish() }
+        if state.withLock({ $0.isOver }) { buffer.finish() }
         return (number, stream)
     }
 
     /// Ends a listener's stream.
     func end(_ number: Int) {
-        state.withLock { $0.remove(number) }?.continuation.finish()
+        state.withLock { $0.remove(number) }?.buffer.finish()
     }
 
     /// Begins to listen to the feed; what happens is handed out once ``run(_:)`` runs.
@@ -110,9 +93,9 @@ where C.Duration == Duration, C.Instant: Sendable {
             }
             guard hasOverflowed else { break }
             items = open()
-            for listener in takeAll(isOver: false) { listener.overflow() }
+            for listener in takeAll(isOver: false) { listener.buffer.overflow() }
         }
-        for listener in takeAll(isOver: true) { listener.continuation.finish() }
+        for listener in takeAll(isOver: true) { listener.buffer.finish() }
     }
 
     private func offer(_ entry: OutboxEntry) {
@@ -121,7 +104,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             return (state.ofAll.isEmpty ? numbers : numbers.union(state.ofAll))
                 .compactMap { state.listeners[$0] }
         }
-        for listener in concerned { listener.offer(entry) }
+        for listener in concerned { listener.buffer.offer(entry) }
     }
 
     private func takeAll(isOver: Bool) -> [Listener] {
