@@ -205,6 +205,7 @@ package struct HTTPAnswer: Sendable {
 /// beyond it the connection is dropped, which is cheaper than reading the rest. A class, because the
 /// HTTP client asks for one.
 private final class AnswerCollector: HTTPClientResponseDelegate {
+    /// What has come, and when; read by the caller while the client may still write.
     private struct State: Sendable {
         var answer: HTTPAnswer?
         var sent: NIODeadline?

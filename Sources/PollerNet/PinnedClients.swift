@@ -21,15 +21,19 @@ package final class PinnedClients: Sendable {
     private static let connectionsMax = 1024
 
     /// What a client is for: one address, under one name.
+    ///
+    /// Two names at one address are two clients: each must prove its own certificate.
     private struct Key: Hashable, Sendable {
         let host: String
         let address: IPAddress
     }
 
-    /// A client, how many use it, and when it was used last.
+    /// A client, how many use it, and when it was used last; only one without users may be closed.
     private struct Entry: Sendable {
         let client: HTTPClient
+        /// Requests under way.
         var users: Int
+        /// The number of its last request, of all that were made here.
         var lastUse: Int
     }
 

@@ -8,6 +8,8 @@ import ServiceLifecycle
 /// *Who is told what*: what ``MailOccasion`` has words for, unless the ``SuppressionList`` names the
 /// recipient; then the delivery ends as if it had been made, with the reason in its log. A relay
 /// that knows no such mailbox puts the recipient on that list.
+/// *Order*: the address is checked, then the list is asked, then words are found, then a thread is
+/// waited for: an attempt that cannot succeed takes no thread from one that can.
 /// *Limits*: 30 s an attempt, of which up to 15 s for a free thread and 10 s to connect.
 /// *At least once*: a relay whose answer to the message is lost may get it again, with the same
 /// `Message-ID`.

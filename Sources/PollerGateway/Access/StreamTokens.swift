@@ -10,6 +10,12 @@ package import Poller
 /// "typs":[…],"view":"public"}`. Any other header is refused before a signature is looked at, so
 /// `none`, another algorithm, a foreign `kid`, `crit` or `jku` lead nowhere. There is no leeway:
 /// the same clocks make and check.
+///
+/// *Why tokens*: a browser must not hold an API key, and a gateway should not ask the store about each
+/// connection. A token carries what it allows, and every gateway of the cluster can check it alone;
+/// hence none can be taken back, and none lives longer than ``StreamGrant/lifetimeMax``.
+/// *What it allows* is checked again when it is shown: a grant that this release would not give is
+/// none, whoever signed it.
 package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
     /// A token of a grant of the greatest size; longer texts are not looked at.
     private static let textMax = 12_288

@@ -1,6 +1,16 @@
 import Poller
 
 /// What a client wants to hear, checked.
+///
+/// | named | is about |
+/// |---|---|
+/// | nothing | every source that the credentials may see |
+/// | sources without an account | those of the credentials' own account, else of the default one |
+/// | one source of one account | that watch: its own history is read instead of the outbox |
+/// | types | only their events are told; the end of a source that was named is told all the same |
+///
+/// What credentials may not see cannot be asked for: an account or a source of others is refused
+/// rather than left out, because silence would look like a source at which nothing happens.
 struct Subscription: Hashable, Sendable {
     /// Where to begin.
     enum From: Hashable, Sendable {

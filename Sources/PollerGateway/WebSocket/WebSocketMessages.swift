@@ -66,6 +66,23 @@ extension WatchKey {
 
 /// Messages to clients of the WebSocket, as JSON texts; events are embedded as the bytes that
 /// were recorded.
+///
+/// ```
+/// {"op":"hello","ping_ms":25000,"limits":{"frame_bytes":…,"subscriptions":…,"sources":…,"types":…,
+///  "messages_per_second":…}}
+/// {"op":"subscribed","ref":1,"sub":"s1","cursor":"…","recovered":true}     false with a "reason"
+/// {"op":"snapshot","sub":"s1","cursor":"…","account":"…","source":"src_…","kind":"source",
+///  "state":"open","status":"pending","final":false,"seq":1,"object":{…}}
+/// {"op":"event","sub":"s1","cursor":"…","event":{…}}
+/// {"op":"caught_up","sub":"s1","cursor":"…"}
+/// {"op":"settled","sub":"s1","source":"src_…"}
+/// {"op":"unsubscribed","sub":"s1"}      {"op":"pong"}
+/// {"op":"error","ref":1,"code":"bad_request","message":"…"}
+/// {"op":"bye","code":4101,"reason":"…","retry_ms":[500,8000],"cursor":"…"}
+/// ```
+/// `ref` is the client's own number for the message that is answered; a `cursor` stands for everything
+/// told before it on this connection. Texts are put together rather than encoded from values: one event
+/// goes to thousands of connections, and its bytes are copied, never parsed.
 enum ServerMessage {
     /// The first message after the credentials were accepted.
     static func hello(_ limits: GatewayLimits) -> String {

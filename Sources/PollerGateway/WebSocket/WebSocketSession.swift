@@ -7,6 +7,12 @@ import Poller
 ///        └── 5 s, or a bad key ──────────────▲
 /// ```
 /// Times are spans since the connection began. ``deadline`` says when to call ``tick(now:)`` next.
+///
+/// *Rejections*: what a client may mend is answered with an `error` and goes on (a subscription that
+/// cannot be, an operation that does not exist). What says that it does not speak the protocol, or
+/// takes more than its share, closes the connection, because whoever does it once does it again.
+/// *Pings*: one is out at a time. A pong that is late cuts the connection without a goodbye: nobody
+/// would read it.
 struct WebSocketSession: Sendable {
     /// What the session wants done.
     enum Action: Hashable, Sendable {
@@ -38,11 +44,13 @@ struct WebSocketSession: Sendable {
     private let pingEvery: Duration
     private var phase: Phase
     private var nextPing: Duration
+    /// Until when the pong of the last ping must have come; nil when none is out.
     private var pongUntil: Duration?
     private var end = SessionEnd()
     /// Of credentials good for some sources only: those that are not settled.
     private var unsettled: Set<SourceID>?
     private var subscriptions: Set<String> = []
+    /// Counts on, so that a name is never given twice: what comes late for an old one is known as such.
     private var subscriptionsMade = 0
     private var secondBegan = Duration.zero
     private var messagesInSecond = 0

@@ -89,6 +89,9 @@ package struct HTTPSource: Sendable {
 
 /// The configured upstreams, and which of them a URL belongs to.
 ///
+/// Found by the URL as it would be requested (``HTTPTarget``), so that a host in capitals or a port
+/// that is written out is the same place; a URL of two upstreams is refused until one is named.
+///
 /// A URL stands for an upstream's name and a source's id: nothing else of it is kept, and a poll
 /// asks what the configuration says, with the headers that belong there.
 package struct HTTPSources: SourceLocator {

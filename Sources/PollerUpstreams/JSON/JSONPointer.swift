@@ -2,6 +2,9 @@ package import Poller
 
 /// A place in a JSON document: `/payment/state`, `/items/0/status`, or empty for the whole.
 ///
+/// Checked when the configuration is read, so that a poll can only find nothing there, never fail
+/// over the pointer itself. A status that is an object, an array or null is none.
+///
 /// *Source*: RFC 6901; `~1` stands for `/` and `~0` for `~` in a name.
 package struct JSONPointer: Hashable, Sendable {
     /// Deeper than anybody's status.

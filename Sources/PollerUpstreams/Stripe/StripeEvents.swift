@@ -2,6 +2,19 @@ package import Poller
 import StripeAPI
 
 /// Stripe's own list of an account's events, for the sweep.
+///
+/// *Order*: Stripe lists the newest first; the sweep is given them oldest first, and goes on behind
+/// the last one it has seen (`ending_before`). An event says where to look and nothing else: what we
+/// see there is true, so neither order nor repetition can do harm.
+///
+/// | the sweep's cursor | what is asked |
+/// |---|---|
+/// | `start` | the newest event alone: what was before is the polls' |
+/// | `since` a time | up to 50 pages from there, when no event to begin at is known |
+/// | `after` an event | one page behind it |
+///
+/// *Errors*: Stripe keeps events for thirty days; behind an older one nothing can be listed, which is
+/// `cursorTooOld`; everything else is `unavailable`.
 package struct StripeEvents: AccountEvents {
     /// What a sweep asks for: every change that ends or moves a payment.
     ///
