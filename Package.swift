@@ -42,6 +42,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "StripeAPI", targets: ["StripeAPI"]),
+        .library(name: "PollerWire", targets: ["PollerWire"]),
         .library(name: "PollerClient", targets: ["PollerClient"]),
         .executable(name: "pollerd", targets: ["pollerd"]),
         .executable(name: "pollerd-bench", targets: ["pollerd-bench"]),
@@ -68,10 +69,14 @@ let package = Package(
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
     ],
     targets: [
+        // JSON as bytes: one scanner, one writer.
+        .target(name: "JSONText", swiftSettings: settings),
+        // A public library: every JSON object of the API, webhooks and streams, once.
+        .target(name: "PollerWire", dependencies: ["JSONText"], swiftSettings: settings),
         // The product without I/O, a folder for each story. Read this first.
         .target(
             name: "Poller",
-            dependencies: [logging, metrics, lifecycle, crypto],
+            dependencies: ["JSONText", "PollerWire", logging, metrics, lifecycle, crypto],
             swiftSettings: settings
         ),
 
@@ -114,7 +119,8 @@ let package = Package(
         .target(
             name: "PollerUpstreams",
             dependencies: [
-                "Poller", "PollerNet", "StripeAPI", nioHTTP1, nioSSL, logging, metrics, lifecycle,
+                "JSONText", "Poller", "PollerNet", "StripeAPI", nioHTTP1, nioSSL, logging, metrics,
+                lifecycle,
             ],
             swiftSettings: settings
         ),
@@ -134,7 +140,8 @@ let package = Package(
         .target(
             name: "PollerGateway",
             dependencies: [
-                "Poller", "PollerNet", nioCore, nioPosix, nioHTTP1, nioWebSocket, logging, metrics,
+                "JSONText", "Poller", "PollerNet", nioCore, nioPosix, nioHTTP1, nioWebSocket,
+                logging, metrics,
                 lifecycle, crypto, hummingbirdCore, jwtKit,
             ],
             swiftSettings: settings
@@ -143,7 +150,8 @@ let package = Package(
         .target(
             name: "PollerAPI",
             dependencies: [
-                "Poller", "PollerNet", hummingbird, hummingbirdCore, nioCore, nioHTTP1, logging,
+                "JSONText", "PollerWire", "Poller", "PollerNet", hummingbird, hummingbirdCore,
+                nioCore, nioHTTP1, logging,
                 metrics, lifecycle, crypto,
             ],
             resources: [
@@ -179,7 +187,8 @@ let package = Package(
         .executableTarget(
             name: "pollerd",
             dependencies: [
-                "Poller", "PollerRedis", "PollerUpstreams", "PollerDelivery", "PollerGateway",
+                "JSONText", "Poller", "PollerRedis", "PollerUpstreams", "PollerDelivery",
+                "PollerGateway",
                 "PollerAPI", "PollerNet", "BenchPlan", "ChildPrograms", "RedisClient",
                 "SecretFiles", "StripeAPI", logging, metrics, lifecycle, signals, arguments,
                 httpClient, nioCore,
@@ -214,13 +223,15 @@ let package = Package(
         // Clocks, stores in memory, scripted peers, and the suite every store must pass.
         .target(
             name: "PollerTesting",
-            dependencies: ["Poller", "RedisClient"],
+            dependencies: ["JSONText", "Poller", "RedisClient"],
             path: "Tests/Kit",
             swiftSettings: settings
         ),
         .testTarget(
             name: "PollerTests",
-            dependencies: ["Poller", "PollerTesting", logging, metrics, lifecycle, crypto],
+            dependencies: [
+                "JSONText", "Poller", "PollerTesting", logging, metrics, lifecycle, crypto,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -230,13 +241,16 @@ let package = Package(
         ),
         .testTarget(
             name: "PollerRedisTests",
-            dependencies: ["Poller", "PollerRedis", "PollerTesting", "RedisClient", logging],
+            dependencies: [
+                "JSONText", "Poller", "PollerRedis", "PollerTesting", "RedisClient", logging,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "PollerUpstreamsTests",
             dependencies: [
-                "Poller", "PollerNet", "PollerRedis", "PollerTesting", "PollerUpstreams",
+                "JSONText", "Poller", "PollerNet", "PollerRedis", "PollerTesting",
+                "PollerUpstreams",
                 "RedisClient", "StripeAPI", "StripeSandbox", httpClient, nioCore, nioPosix,
                 nioHTTP1, logging,
             ],
@@ -268,7 +282,8 @@ let package = Package(
         .testTarget(
             name: "PollerGatewayTests",
             dependencies: [
-                "Poller", "PollerGateway", "PollerNet", "PollerTesting", nioCore, nioPosix,
+                "JSONText", "Poller", "PollerGateway", "PollerNet", "PollerTesting", nioCore,
+                nioPosix,
                 nioHTTP1, nioWebSocket, hummingbirdCore, logging, lifecycle, crypto,
             ],
             swiftSettings: settings
@@ -276,7 +291,8 @@ let package = Package(
         .testTarget(
             name: "PollerAPITests",
             dependencies: [
-                "Poller", "PollerAPI", "PollerGateway", "PollerClient", "PollerNet",
+                "JSONText", "PollerWire", "Poller", "PollerAPI", "PollerGateway", "PollerClient",
+                "PollerNet",
                 "PollerTesting", "pollerctl", httpClient, nioCore, nioPosix, nioHTTP1, lifecycle,
                 metrics, logging,
                 crypto,

@@ -1,4 +1,5 @@
 import HummingbirdCore
+import JSONText
 import Logging
 import Metrics
 import NIOCore
@@ -226,8 +227,8 @@ struct Refusal: Error, Hashable, Sendable {
     /// RFC 9457.
     var problem: String {
         """
-        {"type":"about:blank","title":\(RawJSON.literal(status.reasonPhrase)),\
-        "status":\(status.code),"code":"\(code)","detail":\(RawJSON.literal(detail))}
+        {"type":"about:blank","title":\(JSONWriter.literal(status.reasonPhrase)),\
+        "status":\(status.code),"code":"\(code)","detail":\(JSONWriter.literal(detail))}
         """
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import NIOHTTP1
 import Poller
 import PollerUpstreams

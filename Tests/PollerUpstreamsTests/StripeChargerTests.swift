@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import Poller
 import PollerUpstreams
 import StripeAPI

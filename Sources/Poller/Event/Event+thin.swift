@@ -1,3 +1,5 @@
+import JSONText
+
 extension Event {
     /// The event without its object, for receivers that ask for the rest themselves.
     ///
@@ -7,9 +9,9 @@ extension Event {
     ///  "status":"chargeable","final":false}
     /// ```
     package var thinJSON: String {
-        let shown = status.map { RawJSON.literal($0.description) } ?? "null"
+        let shown = status.map { JSONWriter.literal($0.description) } ?? "null"
         return """
-            {"id":"\(id)","type":\(RawJSON.literal(type)),"account":"\(key.account)",\
+            {"id":"\(id)","type":\(JSONWriter.literal(type)),"account":"\(key.account)",\
             "source":"\(key.source)","seq":\(seq),"status":\(shown),"final":\(final)}
             """
     }

@@ -1,4 +1,5 @@
-import Foundation
+package import JSONText
+package import PollerWire
 
 /// One recorded change of one source: the thing everybody downstream is told.
 ///
@@ -79,90 +80,92 @@ package struct Event: Hashable, Sendable {
             seq: watch.seq + 1,
             type: type
         )
-        let kept = object.flatMap { $0.description.utf8.count > Self.objectBytesMax ? nil : $0 }
-        let shown = kept?.withoutClientSecrets()
-        json = """
-            {"id":"\(id)","type":\(RawJSON.literal(type)),"account":"\(key.account)",\
-            "source":"\(key.source)","kind":"\(key.kind.rawValue)","seq":\(seq),"run":\(run),\
-            "previous_status":\(Self.literal(previousStatus)),"status":\(Self.literal(status)),\
-            "final":\(self.final),\
-            "closed_reason":\(self.closed.map { "\"\($0.rawValue)\"" } ?? "null"),\
-            \(Self.member(self.progress))\
-            "object":\(shown?.description ?? "null"),\
-            "observed":{"polled_at":"\(polledAt)","lag_ms":\(lag.ms)}}
-            """
+        let kept = object.flatMap { $0.utf8.count > Self.objectBytesMax ? nil : $0 }
+        var wire = PollerWire.Event()
+        wire.id = id.description
+        wire.type = type
+        wire.account = key.account.description
+        wire.source = key.source.description
+        wire.kind = Open(rawValue: key.kind.rawValue)
+        wire.seq = seq
+        wire.run = run
+        wire.previousStatus = previousStatus?.description
+        wire.status = status?.description
+        wire.isFinal = self.final
+        wire.closedReason = self.closed.map { Open(rawValue: $0.rawValue) }
+        wire.charge = self.progress == .none ? nil : self.progress.wire
+        wire.object = kept?.withoutClientSecrets()
+        wire.observed.polledAt = Time(ms: polledAt.ms)
+        wire.observed.lagMs = Int(lag.ms)
+        json = wire.json
     }
 
     /// Reads an event back from its bytes.
     ///
     /// - Returns: nil when the text is not an event of ours.
     package init?(json: String) {
-        guard let wire = try? JSONDecoder().decode(Wire.self, from: Data(json.utf8)),
-            let polledAt = Timestamp(rfc3339: wire.observed.polledAt)
-        else { return nil }
+        // Why a text is none is of no use to a reader: nobody but us writes where events are kept.
+        guard let text = RawJSON(json), let wire = try? PollerWire.Event(reading: text) else {
+            return nil
+        }
         id = EventID(unchecked: wire.id)
         type = wire.type
         key = WatchKey(
             account: AccountID(unchecked: wire.account),
             source: SourceID(unchecked: wire.source),
-            kind: SourceKind(recorded: wire.kind)
+            kind: SourceKind(recorded: wire.kind.rawValue)
         )
         seq = wire.seq
         run = wire.run
         previousStatus = wire.previousStatus.map(SourceStatus.init(unchecked:))
         status = wire.status.map(SourceStatus.init(unchecked:))
-        final = wire.final
-        closed = wire.closedReason.flatMap(ClosedReason.init(rawValue:))
+        final = wire.isFinal
+        closed = wire.closedReason.flatMap { ClosedReason(rawValue: $0.rawValue) }
         progress = ChargeProgress(
-            name: wire.charge?.state ?? "none",
+            name: wire.charge?.state.rawValue ?? "none",
             charge: wire.charge?.id.map(ChargeID.init(unchecked:))
         )
-        self.polledAt = polledAt
+        polledAt = Timestamp(ms: wire.observed.polledAt.ms)
         self.json = json
     }
+}
 
-    private static func literal(_ status: SourceStatus?) -> String {
-        status.map { "\"\($0)\"" } ?? "null"
+extension ChargeProgress {
+    /// The progress on the wire.
+    package var wire: PollerWire.ChargeProgress {
+        var wire = PollerWire.ChargeProgress()
+        wire.state = Open(rawValue: name)
+        wire.id = charge?.description
+        return wire
     }
+}
 
-    private static func member(_ progress: ChargeProgress) -> String {
-        guard progress != .none else { return "" }
-        let id = progress.charge.map { "\"\($0)\"" } ?? "null"
-        return "\"charge\":{\"state\":\"\(progress.name)\",\"id\":\(id)},"
-    }
-
-    private struct Wire: Decodable {
-        let id: String
-        let type: String
-        let account: String
-        let source: String
-        let kind: String
-        let seq: Int
-        let run: Int
-        let previousStatus: String?
-        let status: String?
-        let final: Bool
-        let closedReason: String?
-        let charge: Charge?
-        let observed: Observed
-
-        struct Charge: Decodable {
-            let state: String
-            let id: String?
-        }
-
-        struct Observed: Decodable {
-            let polledAt: String
-
-            enum CodingKeys: String, CodingKey {
-                case polledAt = "polled_at"
+extension RawJSON {
+    /// The object without its own `client_secret`, and with those in URLs inside it blanked:
+    /// Stripe's redirect and return URLs carry `?client_secret=…`.
+    package func withoutClientSecrets() -> RawJSON {
+        let name = Array("client_secret=".utf8)
+        let bytes = Array(removing(member: "client_secret").description.utf8)
+        var kept: [UInt8] = []
+        kept.reserveCapacity(bytes.count)
+        var position = 0
+        while position < bytes.count {
+            kept.append(bytes[position])
+            position += 1
+            if kept.count >= name.count, kept.suffix(name.count).elementsEqual(name) {
+                kept += Array("redacted".utf8)
+                while position < bytes.count, !Self.endsQueryValue(bytes[position]) {
+                    position += 1
+                }
             }
         }
+        return RawJSON(unchecked: String(decoding: kept, as: UTF8.self))
+    }
 
-        enum CodingKeys: String, CodingKey {
-            case id, type, account, source, kind, seq, run, status, final, charge, observed
-            case previousStatus = "previous_status"
-            case closedReason = "closed_reason"
-        }
+    /// `"` ends the string, `&` and `#` the value; a backslash begins an escaped one of them.
+    private static func endsQueryValue(_ byte: UInt8) -> Bool {
+        [UInt8(ascii: "\""), UInt8(ascii: "&"), UInt8(ascii: "#"), UInt8(ascii: "\\")].contains(
+            byte
+        )
     }
 }

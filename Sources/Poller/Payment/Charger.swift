@@ -1,3 +1,5 @@
+package import JSONText
+
 /// Takes the money of a source that has become chargeable.
 package protocol Charger: Sendable {
     /// What to charge for watches of this account that say nothing; nil: nothing.

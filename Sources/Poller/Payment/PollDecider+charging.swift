@@ -1,3 +1,5 @@
+import JSONText
+
 // What follows from charging a source.
 //
 // ```
@@ -101,9 +103,9 @@ extension PollDecider {
         state.charge = .failed
         state.step = 0
         let object = """
-            {"object":"charge_failure","source":\(RawJSON.literal("\(turn.watch.key.source)")),\
-            "code":\(RawJSON.literal(code)),\
-            "decline_code":\(reason.map(RawJSON.literal) ?? "null")}
+            {"object":"charge_failure","source":\(JSONWriter.literal("\(turn.watch.key.source)")),\
+            "code":\(JSONWriter.literal(code)),\
+            "decline_code":\(reason.map(JSONWriter.literal) ?? "null")}
             """
         let event = turn.event(
             status: state.status,

@@ -1,3 +1,5 @@
+package import JSONText
+
 /// Where the truth about sources is: Stripe, or any system that answers a GET.
 package protocol Upstream: Sendable {
     /// Asks once. Never throws: whatever happens is one of the results, and what follows from it

@@ -1,3 +1,4 @@
+import JSONText
 import Poller
 
 /// Builds the text of a JSON object, member by member, so that bytes from the store pass through
@@ -20,7 +21,7 @@ struct JSONObject {
     }
 
     mutating func add(_ name: String, _ value: String) {
-        add(name, raw: RawJSON.literal(value))
+        add(name, raw: JSONWriter.literal(value))
     }
 
     mutating func add(_ name: String, _ value: Int) {
@@ -38,6 +39,6 @@ struct JSONObject {
 
     /// Adds a string, or null.
     mutating func add(_ name: String, orNull value: String?) {
-        add(name, raw: value.map { RawJSON.literal($0) } ?? "null")
+        add(name, raw: value.map { JSONWriter.literal($0) } ?? "null")
     }
 }

@@ -1,3 +1,4 @@
+import JSONText
 import Poller
 
 /// What a customer who comes back is told: only what was really seen.

@@ -1,5 +1,6 @@
 import Hummingbird
 import Poller
+import PollerWire
 
 /// Many watches in one request.
 struct BatchRoutes {
@@ -61,12 +62,12 @@ struct BatchRoutes {
                 results += try await enqueuer.enqueue(Array(group[start..<end]))
             }
         }
-        var json = JSONObject()
-        for outcome in [EnqueueResult.Outcome.created, .restarted, .joined] {
-            json.add(outcome.rawValue, results.count { $0.outcome == outcome })
-        }
-        json.add("duplicates", batch.duplicates)
-        json.add("data", raw: JSONObject.array(results.map(\.json)))
-        return Response(json: json.text)
+        var answer = BatchResult()
+        answer.created = results.count { $0.outcome == .created }
+        answer.restarted = results.count { $0.outcome == .restarted }
+        answer.joined = results.count { $0.outcome == .joined }
+        answer.duplicates = batch.duplicates
+        answer.results = results.map { BatchResult.Result($0) }
+        return Response(answer)
     }
 }

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import JSONText
 import Poller
 
 /// `/openapi.json`: the routes as OpenAPI 3.1 tells them.
@@ -167,11 +168,11 @@ indirect enum SchemaNode: Sendable {
         case .flag(let flag): flag ? "true" : "false"
         case .number(let number): String(number)
         case .decimal(let number): String(number)
-        case .text(let text): RawJSON.literal(text)
+        case .text(let text): JSONWriter.literal(text)
         case .list(let nodes): "[\(nodes.map(\.text).joined(separator: ","))]"
         case .raw(let json): json
         case .object(let members):
-            "{\(members.map { "\(RawJSON.literal($0)):\($1.text)" }.joined(separator: ","))}"
+            "{\(members.map { "\(JSONWriter.literal($0)):\($1.text)" }.joined(separator: ","))}"
         }
     }
 

@@ -1,5 +1,6 @@
 import Hummingbird
 import Poller
+import PollerWire
 
 /// Watches that a person must look at, and why a watch waits.
 struct QuarantineRoutes {
@@ -62,7 +63,7 @@ struct QuarantineRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        Response(json: try await backend.watches.list(query).json { $0.json() })
+        Response(json: try await backend.watches.list(query).json { PollerWire.Watch($0).json })
     }
 
     /// Redriving what is open already succeeds: the answer to the first try got lost.
@@ -84,7 +85,7 @@ struct QuarantineRoutes {
             )
         }
         await statusCache.forget()
-        return Response(json: snapshot.json())
+        return Response(PollerWire.Watch(snapshot))
     }
 
     @Sendable

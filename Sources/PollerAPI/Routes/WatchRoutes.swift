@@ -1,5 +1,6 @@
 import Hummingbird
 import Poller
+import PollerWire
 
 /// One watch at a time: create or join, list, read, wait, explain, poll now, cancel.
 struct WatchRoutes {
@@ -97,7 +98,8 @@ struct WatchRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let new = try NewWatch(json: try await reader.json(request), locator: locator)
+        let wanted = try await reader.object(WatchRequest.self, of: request)
+        let new = try NewWatch(wanted, locator: locator)
         let results = try await enqueuer.enqueue([new])
         guard let result = results.first else {
             throw StoreError.corrupt("enqueue answered nothing")
@@ -106,7 +108,7 @@ struct WatchRoutes {
             throw Problem.watchNotFound(new.key)
         }
         return Response(
-            json: snapshot.json(outcome: result.outcome),
+            PollerWire.Watch(snapshot, outcome: result.outcome),
             status: result.outcome == .joined ? .ok : .created
         )
     }
@@ -117,7 +119,7 @@ struct WatchRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        Response(json: try await watches.list(query).json { $0.json() })
+        Response(json: try await watches.list(query).json { PollerWire.Watch($0).json })
     }
 
     @Sendable
@@ -131,7 +133,7 @@ struct WatchRoutes {
             guard let snapshot = try await watches.snapshot(of: key) else {
                 throw Problem.watchNotFound(key)
             }
-            return Response(json: snapshot.json())
+            return Response(PollerWire.Watch(snapshot))
         }
         let found = try await polls.first(within: input.wait, for: context.waiter) { entry in
             entry.event.key.id == key.id && entry.event.seq > afterSeq
@@ -142,7 +144,7 @@ struct WatchRoutes {
             return snapshot.watch.seq > afterSeq ? snapshot : nil
         }
         guard let found else { return Response(status: .notModified) }
-        return Response(json: found.json())
+        return Response(PollerWire.Watch(found))
     }
 
     @Sendable
@@ -156,7 +158,7 @@ struct WatchRoutes {
             throw Problem.watchNotFound(key)
         }
         guard isOpen else { throw Self.closed(snapshot) }
-        return Response(json: snapshot.json(), status: .accepted)
+        return Response(PollerWire.Watch(snapshot), status: .accepted)
     }
 
     /// Cancelling what is cancelled already succeeds: the answer to the first try got lost.
@@ -171,7 +173,7 @@ struct WatchRoutes {
             throw Problem.watchNotFound(key)
         }
         guard wasOpen || snapshot.closed == .cancelled else { throw Self.closed(snapshot) }
-        return Response(json: snapshot.json())
+        return Response(PollerWire.Watch(snapshot))
     }
 
     private static func closed(_ snapshot: WatchSnapshot) -> Problem {

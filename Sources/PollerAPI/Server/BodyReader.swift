@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import Poller
+import PollerWire
 import Synchronization
 
 /// Reads whole bodies within bounds of size and time.
@@ -44,6 +45,13 @@ struct BodyReader {
             return try await group.next() ?? ByteBuffer()
         }
         return Array(buffer.readableBytesView)
+    }
+
+    /// The object that a single request's body is.
+    func object<Object: WireObject>(_ type: Object.Type, of request: Request) async throws -> Object
+    {
+        let bytes = try await read(request, bytesMax: Self.singleBytesMax)
+        return try Problem.reading(type, try Problem.checkedJSON(bytes))
     }
 
     /// The one JSON value of a single request's body.

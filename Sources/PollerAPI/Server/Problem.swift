@@ -1,8 +1,10 @@
 import HTTPTypes
 import Hummingbird
+import JSONText
 import Logging
 import NIOCore
 import Poller
+import PollerWire
 
 /// An answer that says what went wrong and what to do, as RFC 9457 asks.
 ///
@@ -64,6 +66,11 @@ struct Problem: Error {
 }
 
 extension Response {
+    /// An answer of one object.
+    init(_ object: some WireObject, status: HTTPResponse.Status = .ok) {
+        self.init(json: object.json, status: status)
+    }
+
     /// An answer of JSON text.
     init(json: String, status: HTTPResponse.Status = .ok) {
         self.init(

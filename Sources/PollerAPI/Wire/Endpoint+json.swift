@@ -1,3 +1,4 @@
+import JSONText
 import Poller
 
 extension Endpoint {
@@ -58,7 +59,7 @@ extension Endpoint {
     private var hidden: [(String, String)] { headers.map { ($0.name, "(redacted)") } }
 
     private static func texts(_ texts: [String]) -> String {
-        JSONObject.array(texts.map { RawJSON.literal($0) })
+        JSONObject.array(texts.map { JSONWriter.literal($0) })
     }
 
     private static func object(_ members: [String: String]) -> String {

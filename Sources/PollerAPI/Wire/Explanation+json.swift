@@ -1,3 +1,4 @@
+import JSONText
 import Poller
 
 extension Explanation {
@@ -23,7 +24,7 @@ extension Explanation {
             json.add("closed_reason", reason.rawValue)
         }
         json.add("earliest_poll_at", orNull: earliest?.description)
-        json.add("reasons", raw: JSONObject.array(reasons.map { RawJSON.literal($0) }))
+        json.add("reasons", raw: JSONObject.array(reasons.map { JSONWriter.literal($0) }))
         json.add("crashes", crashes)
         json.add("lane", raw: lane.json(standard: standard))
         return json.text

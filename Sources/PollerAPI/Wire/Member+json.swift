@@ -1,3 +1,4 @@
+import JSONText
 import Poller
 
 extension Member {
@@ -5,7 +6,7 @@ extension Member {
     var json: String {
         var json = JSONObject()
         json.add("id", owner.description)
-        json.add("roles", raw: JSONObject.array(roleNames.map { RawJSON.literal($0) }))
+        json.add("roles", raw: JSONObject.array(roleNames.map { JSONWriter.literal($0) }))
         json.add("host", host)
         json.add("pid", pid)
         json.add("version", version)

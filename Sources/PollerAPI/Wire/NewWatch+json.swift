@@ -1,64 +1,35 @@
+import JSONText
 import Poller
+import PollerWire
 
 extension NewWatch {
-    /// What `POST /v1/watches` reads, in the order documents list it.
-    private static let fields = [
-        "source", "account", "kind", "url", "client_secret", "policy", "until", "timeout", "notify",
-        "charge", "metadata",
-    ]
-
     /// Checks a request to watch something; `locator` tells whose a URL is.
     ///
     /// Errors: a ``Problem`` that names the field.
-    init(json: JSONValue, locator: (any SourceLocator)?) throws(Problem) {
-        guard case .object(let members) = json else {
-            throw Problem(
-                .wrongType,
-                "A watch must be an object such as {\"source\":\"src_…\"}, not \(json.typeName)."
-            )
-        }
-        for member in members { try Self.checkKnown(member.name) }
-        let body = RequestFields(members)
-        let key = try WatchKey(body, locator)
-        let policy = try body.string("policy")
-        let goal = try body.string("until")
-        let secret = try body.string("client_secret")
-        let timeout = try body.duration("timeout")
-        let notify = try body.strings("notify")
-        let metadata = try body.metadata("metadata")
-        let charge = try ChargeOrder.reading(members.first { $0.name == "charge" }?.value)
+    init(_ request: WatchRequest, locator: (any SourceLocator)?) throws(Problem) {
+        let key = try WatchKey(request, locator)
+        let charge = try request.charge.map { order throws(Problem) in try ChargeOrder(order) }
         self = try Problem.checked { () throws(InvalidInput) in
             var urls: [NotifyURL] = []
-            for (index, text) in notify.enumerated() {
+            for (index, text) in (request.notify ?? []).enumerated() {
                 let url = try NotifyURL(text, field: "notify[\(index)]")
                 if !urls.contains(url) { urls.append(url) }
             }
             return try NewWatch(
                 key: key,
-                policy: try policy.map { name throws(InvalidInput) in
-                    try PollPolicy(named: name)
+                policy: try request.policy.map { name throws(InvalidInput) in
+                    try PollPolicy(named: name.rawValue)
                 } ?? .standard,
-                goal: try goal.map { name throws(InvalidInput) in
-                    try WatchGoal(named: name)
+                goal: try request.until.map { name throws(InvalidInput) in
+                    try WatchGoal(named: name.rawValue)
                 } ?? .settled,
-                timeout: timeout,
+                timeout: request.timeout?.duration,
                 notify: urls,
-                clientSecret: try secret.map { text throws(InvalidInput) in
+                clientSecret: try request.clientSecret.map { text throws(InvalidInput) in
                     try ClientSecret(text)
                 },
-                metadata: metadata,
+                metadata: request.metadata.map { $0.isEmpty ? "" : $0.json.description } ?? "",
                 charge: charge
-            )
-        }
-    }
-
-    private static func checkKnown(_ name: String) throws(Problem) {
-        guard fields.contains(name) else {
-            let shown = String(name.prefix(64))
-            throw Problem(
-                .unknownField,
-                "\(shown) is not known; a watch has \(fields.joined(separator: ", ")).",
-                field: shown
             )
         }
     }
@@ -67,20 +38,17 @@ extension NewWatch {
 extension WatchKey {
     /// What a request names: `source` with its account and kind, or a `url`.
     fileprivate init(
-        _ body: RequestFields,
+        _ request: WatchRequest,
         _ locator: (any SourceLocator)?
     ) throws(Problem) {
-        let sourceText = try body.string("source")
-        let accountText = try body.string("account")
-        let kindText = try body.string("kind")
         let source = try Problem.checked { () throws(InvalidInput) in
-            try sourceText.map { text throws(InvalidInput) in try SourceID(text) }
+            try request.source.map { text throws(InvalidInput) in try SourceID(text) }
         }
         let account = try Problem.checked { () throws(InvalidInput) in
-            try accountText.map { text throws(InvalidInput) in try AccountID(text) }
+            try request.account.map { text throws(InvalidInput) in try AccountID(text) }
         }
-        if let url = try body.string("url") {
-            guard kindText == nil || kindText == SourceKind.http.rawValue else {
+        if let url = request.url {
+            guard request.kind == nil || request.kind == Open(.http) else {
                 throw Problem(.invalidValue, "A watch with a url is of kind http.", field: "kind")
             }
             let found = try Problem.checked { () throws(InvalidInput) in
@@ -109,7 +77,7 @@ extension WatchKey {
         self.init(
             account: account ?? .main,
             source: source,
-            kind: try SourceKind(named: kindText, of: source, code: .invalidValue)
+            kind: try SourceKind(named: request.kind?.rawValue, of: source, code: .invalidValue)
         )
     }
 }

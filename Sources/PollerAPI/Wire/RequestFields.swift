@@ -1,3 +1,4 @@
+import JSONText
 import Poller
 
 /// The fields of a request's object, read one by one with messages that name them.
@@ -128,7 +129,7 @@ struct RequestFields {
 
     /// An object of strings as JSON text; empty when it is absent, null or empty.
     func metadata(_ name: String) throws(Problem) -> String {
-        let entries = try pairs(name).map { "\(RawJSON.literal($0)):\(RawJSON.literal($1))" }
+        let entries = try pairs(name).map { "\(JSONWriter.literal($0)):\(JSONWriter.literal($1))" }
         return entries.isEmpty ? "" : "{\(entries.joined(separator: ","))}"
     }
 

@@ -1,4 +1,6 @@
+import JSONText
 import Poller
+import PollerWire
 
 /// The checked items of a batch, or a problem that lists what is wrong with them.
 ///
@@ -33,7 +35,8 @@ struct WatchBatch {
         var errorsTotal = 0
         for (index, item) in items.enumerated() {
             do throws(Problem) {
-                let new = try NewWatch(json: item, locator: locator)
+                let request = try Problem.reading(WatchRequest.self, item)
+                let new = try NewWatch(request, locator: locator)
                 guard seen.insert(new).inserted else {
                     duplicates += 1
                     continue
@@ -61,12 +64,12 @@ struct WatchBatch {
         }
     }
 
-    private static func array(_ bytes: [UInt8]) throws(Problem) -> [JSONValue] {
-        let value = try read(bytes, bytes.indices)
-        guard case .array(let items) = value else {
+    private static func array(_ bytes: [UInt8]) throws(Problem) -> [RawJSON] {
+        let value = try Problem.checkedJSON(bytes)
+        guard let items = value.elements else {
             throw Problem(
                 .wrongType,
-                "A batch must be an array of watches, not \(value.typeName); for one object a "
+                "A batch must be an array of watches, not \(value.kind.name); for one object a "
                     + "line send Content-Type: application/x-ndjson."
             )
         }
@@ -74,30 +77,19 @@ struct WatchBatch {
         return items
     }
 
-    private static func lines(_ bytes: [UInt8]) throws(Problem) -> [JSONValue] {
-        var items: [JSONValue] = []
+    private static func lines(_ bytes: [UInt8]) throws(Problem) -> [RawJSON] {
+        var items: [RawJSON] = []
         var start = 0
         while start < bytes.count {
             let end = bytes[start...].firstIndex(of: 0x0A) ?? bytes.count
             let isBlank = bytes[start..<end].allSatisfy { $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }
             if !isBlank {
                 try checkCount(items.count + 1)
-                items.append(try read(bytes, start..<end))
+                items.append(try Problem.checkedJSON(bytes, start..<end))
             }
             start = end + 1
         }
         return items
-    }
-
-    private static func read(
-        _ bytes: [UInt8],
-        _ range: Range<Int>
-    ) throws(Problem) -> JSONValue {
-        do throws(JSONReader.Failure) {
-            return try JSONReader.read(bytes, range: range)
-        } catch {
-            throw Problem(.invalidJSON, "At \(error.place(in: bytes)): \(error.message).")
-        }
     }
 
     private static func checkCount(_ count: Int) throws(Problem) {

@@ -1,59 +1,57 @@
+import JSONText
 import Poller
+import PollerWire
 
-extension WatchSnapshot {
-    /// The watch on the wire.
+extension PollerWire.Watch {
+    /// A watch as readers are told of it.
     ///
     /// `outcome`: what became of the enqueue this answers, when it answers one.
-    func json(outcome: EnqueueResult.Outcome? = nil) -> String {
+    init(_ snapshot: WatchSnapshot, outcome: EnqueueResult.Outcome? = nil) {
+        let watch = snapshot.watch
         let state = watch.state
-        var json = JSONObject()
-        json.add("id", watch.key.id.description)
-        json.add("source", watch.key.source.description)
-        json.add("kind", watch.key.kind.rawValue)
-        json.add("account", watch.key.account.description)
-        json.add("state", closed == nil ? "open" : "closed")
-        if let closed { json.add("closed_reason", closed.rawValue) }
-        json.add("status", orNull: state.status?.description)
-        json.add("final", closed == .settled)
-        json.add("seq", watch.seq)
-        json.add("run", watch.run)
-        json.add("attempts", state.attempts)
-        json.add("created_at", watch.createdAt.description)
-        json.add("deadline_at", watch.deadline.description)
-        json.add("next_poll_at", orNull: nextPollAt?.description)
-        json.add("last_polled_at", orNull: state.lastPolledAt?.description)
-        if let lastError { json.add("last_error", lastError) }
-        json.add("policy", watch.policy.name)
-        json.add("until", watch.goal.rawValue)
-        json.add("notify", raw: JSONObject.array(notify.map { RawJSON.literal($0.description) }))
-        json.add("metadata", raw: metadata.isEmpty ? "{}" : metadata)
-        if let object = lastEvent.flatMap({ RawJSON(unchecked: $0.json).member("object") }),
-            object.description != "null"
-        {
-            json.add("object", raw: object.description)
-        }
-        if watch.charge?.isNothing == false || state.charge != .none {
-            var charge = JSONObject()
-            charge.add("state", state.charge.name)
-            charge.add("id", orNull: state.charge.charge?.description)
-            json.add("charge", raw: charge.text)
-        }
-        if let outcome { json.add("outcome", outcome.rawValue) }
-        return json.text
+        self.init()
+        id = watch.key.id.description
+        source = watch.key.source.description
+        kind = Open(rawValue: watch.key.kind.rawValue)
+        account = watch.key.account.description
+        self.state = Open(snapshot.closed == nil ? .open : .closed)
+        closedReason = snapshot.closed.map { Open(rawValue: $0.rawValue) }
+        status = state.status?.description
+        isFinal = snapshot.closed == .settled
+        seq = watch.seq
+        run = watch.run
+        attempts = state.attempts
+        createdAt = Time(watch.createdAt)
+        deadlineAt = Time(watch.deadline)
+        nextPollAt = snapshot.nextPollAt.map { Time($0) }
+        lastPolledAt = state.lastPolledAt.map { Time($0) }
+        lastError = snapshot.lastError
+        policy = watch.policy.name
+        until = Open(rawValue: watch.goal.rawValue)
+        notify = snapshot.notify.map(\.description)
+        metadata = Texts(unchecked: snapshot.metadata)
+        let last = snapshot.lastEvent.flatMap { RawJSON(unchecked: $0.json).member("object") }
+        object = last.flatMap { $0.isNull ? nil : $0 }
+        if watch.charge?.isNothing == false || state.charge != .none { charge = state.charge.wire }
+        self.outcome = outcome.map { Open(rawValue: $0.rawValue) }
     }
 }
 
-extension EnqueueResult {
-    /// One line of a batch's answer.
-    var json: String {
-        var json = JSONObject()
-        json.add("source", key.source.description)
-        json.add("account", key.account.description)
-        json.add("outcome", outcome.rawValue)
-        json.add("run", run)
-        json.add("seq", seq)
-        return json.text
+extension BatchResult.Result {
+    /// What became of one item of a batch.
+    init(_ result: EnqueueResult) {
+        self.init()
+        source = result.key.source.description
+        account = result.key.account.description
+        outcome = Open(rawValue: result.outcome.rawValue)
+        run = result.run
+        seq = result.seq
     }
+}
+
+extension Time {
+    /// The instant on the wire.
+    init(_ instant: Timestamp) { self.init(ms: instant.ms) }
 }
 
 extension StoreStats {

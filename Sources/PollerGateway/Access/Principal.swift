@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 package import Poller
 
 /// Somebody whose credentials we know, and what they may see.
@@ -71,10 +72,10 @@ enum PublicView {
     /// The event, restricted.
     static func json(of event: Event) -> String {
         let status = { (status: SourceStatus?) in
-            status.map { RawJSON.literal($0.description) } ?? "null"
+            status.map { JSONWriter.literal($0.description) } ?? "null"
         }
         return """
-            {"id":"\(event.id)","type":\(RawJSON.literal(event.type)),"source":"\(event.key.source)",\
+            {"id":"\(event.id)","type":\(JSONWriter.literal(event.type)),"source":"\(event.key.source)",\
             "kind":"\(event.key.kind.rawValue)","seq":\(event.seq),"run":\(event.run),\
             "previous_status":\(status(event.previousStatus)),"status":\(status(event.status)),\
             "final":\(event.final),\

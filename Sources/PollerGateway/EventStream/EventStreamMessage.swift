@@ -1,3 +1,4 @@
+import JSONText
 import Poller
 
 /// What a subscription has to say, as messages of an event stream.
@@ -26,7 +27,7 @@ enum EventStreamMessage {
             return EventStreamText.message(
                 name: "reset",
                 id: cursor,
-                data: "{\"reason\":\(RawJSON.literal(lost))}"
+                data: "{\"reason\":\(JSONWriter.literal(lost))}"
             )
         case .snapshot(let snapshot, let cursor):
             let state = ServerMessage.state(of: snapshot, view)
@@ -52,7 +53,7 @@ enum EventStreamMessage {
         EventStreamText.message(
             name: "bye",
             id: nil,
-            data: "{\"code\":\(code.rawValue),\"reason\":\(RawJSON.literal(reason))}"
+            data: "{\"code\":\(code.rawValue),\"reason\":\(JSONWriter.literal(reason))}"
         )
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import Poller
 
 /// A message from a client, as it came.
@@ -99,7 +100,7 @@ enum ServerMessage {
         let sub = subscription.id
         switch message {
         case .subscribed(let cursor, let lost):
-            let reason = lost.map { ",\"reason\":\(RawJSON.literal($0))" } ?? ""
+            let reason = lost.map { ",\"reason\":\(JSONWriter.literal($0))" } ?? ""
             return """
                 {"op":"subscribed"\(ref(subscription.ref)),"sub":"\(sub)",\
                 "cursor":"\(cursor)","recovered":\(lost == nil)\(reason)}
@@ -127,7 +128,7 @@ enum ServerMessage {
     /// The members that tell the state of a source; `object` is the upstream's, or null.
     static func state(of snapshot: WatchSnapshot, _ view: EventView) -> String {
         let watch = snapshot.watch
-        let status = watch.state.status.map { RawJSON.literal($0.description) } ?? "null"
+        let status = watch.state.status.map { JSONWriter.literal($0.description) } ?? "null"
         let object = snapshot.lastEvent?.object ?? "null"
         let account = view == .full ? "\"account\":\"\(watch.key.account)\"," : ""
         return """
@@ -146,7 +147,7 @@ enum ServerMessage {
 
     static func error(ref number: Int?, code: String, message: String) -> String {
         """
-        {"op":"error"\(ref(number)),"code":"\(code)","message":\(RawJSON.literal(message))}
+        {"op":"error"\(ref(number)),"code":"\(code)","message":\(JSONWriter.literal(message))}
         """
     }
 
@@ -158,7 +159,7 @@ enum ServerMessage {
         let retry = code.retryMs.map { ",\"retry_ms\":[\($0.lowerBound),\($0.upperBound)]" } ?? ""
         let cursor = cursor.map { ",\"cursor\":\"\($0)\"" } ?? ""
         return """
-            {"op":"bye","code":\(code.rawValue),"reason":\(RawJSON.literal(reason))\
+            {"op":"bye","code":\(code.rawValue),"reason":\(JSONWriter.literal(reason))\
             \(retry)\(cursor)}
             """
     }

@@ -1,3 +1,4 @@
+import JSONText
 import NIOHTTP1
 package import NIOSSL
 package import Poller

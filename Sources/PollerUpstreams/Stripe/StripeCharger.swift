@@ -1,4 +1,5 @@
 import Foundation
+package import JSONText
 package import Poller
 import StripeAPI
 

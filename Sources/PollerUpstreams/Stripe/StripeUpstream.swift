@@ -1,3 +1,4 @@
+import JSONText
 package import Poller
 package import StripeAPI
 import Synchronization

@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import Logging
 import Poller
 
@@ -31,11 +32,11 @@ struct LineLogHandler: LogHandler {
         switch format {
         case .json:
             let members = pairs.map {
-                ",\(RawJSON.literal($0.key)):\(RawJSON.literal("\($0.value)"))"
+                ",\(JSONWriter.literal($0.key)):\(JSONWriter.literal("\($0.value)"))"
             }
             line = """
-                {"time":"\(time)","level":"\(event.level)","logger":\(RawJSON.literal(label)),\
-                "message":\(RawJSON.literal("\(event.message)"))\(members.joined())}
+                {"time":"\(time)","level":"\(event.level)","logger":\(JSONWriter.literal(label)),\
+                "message":\(JSONWriter.literal("\(event.message)"))\(members.joined())}
 
                 """
         case .text:
@@ -52,7 +53,7 @@ struct LineLogHandler: LogHandler {
     }
 
     private static func oneLine(_ text: String) -> String {
-        text.contains(where: { $0.isNewline || $0 == " " }) ? RawJSON.literal(text) : text
+        text.contains(where: { $0.isNewline || $0 == " " }) ? JSONWriter.literal(text) : text
     }
 }
 

@@ -1,3 +1,4 @@
+import JSONText
 import Poller
 
 /// A store under test with short hands for what nearly every case does.

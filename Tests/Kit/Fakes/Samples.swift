@@ -1,3 +1,4 @@
+import JSONText
 package import Poller
 
 /// Events as a worker records them.

@@ -1,3 +1,4 @@
+import JSONText
 package import Poller
 import Synchronization
 

@@ -1,3 +1,4 @@
+import JSONText
 package import Poller
 
 /// A payment that meets whatever an upstream and a bank may tell, in any order, decided by the real

@@ -1,3 +1,4 @@
+import JSONText
 import Logging
 import NIOCore
 import Poller

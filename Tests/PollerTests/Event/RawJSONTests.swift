@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import Poller
 import Testing
 
@@ -52,7 +53,7 @@ struct RawJSONTests {
             "日本語 🎉", "</script>",
         ]
         for string in strings {
-            let literal = RawJSON.literal(string)
+            let literal = JSONWriter.literal(string)
             #expect(try JSONDecoder().decode(String.self, from: Data(literal.utf8)) == string)
         }
     }

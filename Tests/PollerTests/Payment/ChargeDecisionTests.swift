@@ -1,3 +1,4 @@
+import JSONText
 import PollerTesting
 import Testing
 

@@ -1,0 +1,340 @@
+// One walk over JSON for the whole house.
+//
+// Four kinds of reader need JSON here, and no library serves more than one of them. A poll looks at
+// seven fields of a 2 kB object and must not pay for the other sixty. A request must be refused at
+// its exact place, with names given twice and depths without end among what is refused. What a
+// signature covers has to be passed on byte for byte. And a client must pass over what a newer server
+// has added. So the scanner builds nothing: it walks the text once, checks the grammar of RFC 8259 as
+// it goes, and tells where things are. `RawJSON` keeps such places and reads them when asked;
+// `JSONWriter` is the way back. Foundation's decoder was measured and left: it builds everything,
+// knows no bounds, and forgets the bytes.
+
+/// What is wrong with a text that is to be JSON, and where.
+package struct JSONError: Error, Hashable, CustomStringConvertible {
+    /// One clause without a full stop: `a comma or ] is expected here`.
+    package let message: String
+    /// Bytes from the beginning of the text.
+    package let offset: Int
+
+    /// Describes a mistake.
+    package init(_ message: String, at offset: Int) {
+        self.message = message
+        self.offset = offset
+    }
+
+    /// The place as people count: `line 2, column 7`.
+    package func place(in bytes: [UInt8]) -> String {
+        let before = bytes[..<min(offset, bytes.count)]
+        let line = before.count { $0 == 0x0A } + 1
+        let lineStart = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+        return "line \(line), column \(before.count - lineStart + 1)"
+    }
+
+    package var description: String { "\(message) at byte \(offset)" }
+}
+
+/// Walks a JSON text once, byte by byte, and builds nothing but what it is asked for.
+///
+/// ```
+/// var scanner = JSONScanner(bytes)
+/// try scanner.enterObject()
+/// while let name = try scanner.nextName() {
+///     if scanner.spells(name, "status") { status = scanner.text(try scanner.string()) }
+///     else { try scanner.skip() }
+/// }
+/// try scanner.finish()
+/// ```
+/// Each value must be taken before the next name is asked for. Whether the bytes are UTF-8 is the
+/// business of whoever makes text of them.
+package struct JSONScanner {
+    /// A string literal: where its inside is, and whether it must be decoded to be compared.
+    package struct Literal {
+        /// The bytes between the quotes.
+        package let range: Range<Int>
+        /// Whether there is a backslash among them.
+        package let hasEscapes: Bool
+    }
+
+    /// Deeper than any object of a payment; bounds the stack that a hostile text can use.
+    package static let depthMax = 128
+
+    /// The whole text.
+    package let bytes: [UInt8]
+    /// How far the walk has come.
+    package private(set) var position: Int
+    private let end: Int
+    private let depthMax: Int
+    /// A bracket was opened and nothing inside it asked for: there must be no comma yet.
+    private var isFresh = false
+
+    /// A walk over a text, or over one value of it.
+    package init(
+        _ bytes: [UInt8],
+        range: Range<Int>? = nil,
+        depthMax: Int = JSONScanner.depthMax
+    ) {
+        self.bytes = bytes
+        self.depthMax = depthMax
+        position = range?.lowerBound ?? 0
+        end = range?.upperBound ?? bytes.count
+    }
+
+    /// The next byte that is not white space; nil at the end.
+    package mutating func peek() -> UInt8? {
+        while position < end {
+            let byte = bytes[position]
+            guard byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return byte }
+            position += 1
+        }
+        return nil
+    }
+
+    /// Nothing but white space may follow.
+    package mutating func finish() throws(JSONError) {
+        guard peek() == nil else { throw error("something follows the value") }
+    }
+
+    /// Begins an object, whose members ``nextName()`` tells.
+    package mutating func enterObject() throws(JSONError) {
+        guard peek() == UInt8(ascii: "{") else { throw error("an object is expected here") }
+        position += 1
+        isFresh = true
+    }
+
+    /// Begins an array, whose elements ``nextElement()`` announces.
+    package mutating func enterArray() throws(JSONError) {
+        guard peek() == UInt8(ascii: "[") else { throw error("an array is expected here") }
+        position += 1
+        isFresh = true
+    }
+
+    /// The name of the next member, with the colon behind it taken; nil, once, when the object ends.
+    package mutating func nextName() throws(JSONError) -> Literal? {
+        guard try hasNext(UInt8(ascii: "}"), "a comma or } is expected here") else { return nil }
+        guard peek() == UInt8(ascii: "\"") else { throw error("a name in quotes is expected") }
+        let name = try string()
+        guard peek() == UInt8(ascii: ":") else { throw error("a colon is expected here") }
+        position += 1
+        return name
+    }
+
+    /// Whether another element follows; false, once, when the array ends.
+    package mutating func nextElement() throws(JSONError) -> Bool {
+        try hasNext(UInt8(ascii: "]"), "a comma or ] is expected here")
+    }
+
+    private mutating func hasNext(
+        _ closing: UInt8,
+        _ otherwise: StaticString
+    ) throws(JSONError) -> Bool {
+        let next = peek()
+        if isFresh {
+            isFresh = false
+            if next == closing { position += 1 }
+            return next != closing
+        }
+        guard next == UInt8(ascii: ",") || next == closing else { throw error("\(otherwise)") }
+        position += 1
+        return next != closing
+    }
+
+    /// Takes a value of any type and returns where it is.
+    @discardableResult
+    package mutating func skip(depth: Int = 0) throws(JSONError) -> Range<Int> {
+        guard depth < depthMax else {
+            throw error("values are nested deeper than \(depthMax)")
+        }
+        let first = peek()
+        let start = position
+        switch first {
+        case UInt8(ascii: "\""): _ = try string()
+        case UInt8(ascii: "{"):
+            try enterObject()
+            while try nextName() != nil { try skip(depth: depth + 1) }
+        case UInt8(ascii: "["):
+            try enterArray()
+            while try nextElement() { try skip(depth: depth + 1) }
+        default: try scalar(first)
+        }
+        return start..<position
+    }
+
+    /// Takes a string.
+    package mutating func string() throws(JSONError) -> Literal {
+        guard peek() == UInt8(ascii: "\"") else { throw error("a string is expected here") }
+        position += 1
+        let start = position
+        var at = position
+        var hasEscapes = false
+        while at < end {
+            let byte = bytes[at]
+            if byte == UInt8(ascii: "\"") {
+                position = at + 1
+                return Literal(range: start..<at, hasEscapes: hasEscapes)
+            }
+            guard byte >= 0x20 else {
+                throw JSONError("a control character must be escaped", at: at)
+            }
+            at += 1
+            if byte == UInt8(ascii: "\\") {
+                hasEscapes = true
+                position = at
+                try escape()
+                at = position
+            }
+        }
+        throw JSONError("the string does not end", at: at)
+    }
+
+    /// The mistake of not having met what was wanted at the place the walk has come to.
+    package func error(_ message: String) -> JSONError { JSONError(message, at: position) }
+
+    private mutating func escape() throws(JSONError) {
+        let byte = next
+        position += 1
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"),
+            UInt8(ascii: "f"), UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            return
+        case UInt8(ascii: "u"):
+            guard end - position >= 4,
+                bytes[position..<(position + 4)].allSatisfy({ Self.hexDigit($0) != nil })
+            else { throw error("four hexadecimal digits are expected") }
+            position += 4
+        default: throw error("this escape does not exist")
+        }
+    }
+
+    private mutating func scalar(_ first: UInt8?) throws(JSONError) {
+        switch first {
+        case UInt8(ascii: "t"): try word("true")
+        case UInt8(ascii: "f"): try word("false")
+        case UInt8(ascii: "n"): try word("null")
+        case .some(UInt8(ascii: "-")), .some(UInt8(ascii: "0")...UInt8(ascii: "9")): try number()
+        case nil: throw error("the text ends where a value is expected")
+        default: throw error("a value is expected here")
+        }
+    }
+
+    private mutating func word(_ word: StaticString) throws(JSONError) {
+        let range = position..<(position + word.utf8CodeUnitCount)
+        guard range.upperBound <= end, isSame(range, word) else {
+            throw error("a value is expected here")
+        }
+        position = range.upperBound
+    }
+
+    private mutating func number() throws(JSONError) {
+        if next == UInt8(ascii: "-") { position += 1 }
+        let hasLeadingZero = next == UInt8(ascii: "0")
+        let whole = digits()
+        guard whole > 0, !hasLeadingZero || whole == 1 else { throw error("this is not a number") }
+        if next == UInt8(ascii: ".") {
+            position += 1
+            guard digits() > 0 else { throw error("digits must follow the decimal point") }
+        }
+        guard let byte = next, byte | 0x20 == UInt8(ascii: "e") else { return }
+        position += 1
+        if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { position += 1 }
+        guard digits() > 0 else { throw error("digits must follow the exponent") }
+    }
+
+    private mutating func digits() -> Int {
+        let start = position
+        while let byte = next, byte &- 0x30 < 10 { position += 1 }
+        return position - start
+    }
+
+    private var next: UInt8? { position < end ? bytes[position] : nil }
+}
+
+extension JSONScanner {
+    /// Whether a literal spells a name; JSON may write any letter as an escape.
+    package func spells(_ literal: Literal, _ name: StaticString) -> Bool {
+        if literal.hasEscapes { return text(literal) == "\(name)" }
+        return literal.range.count == name.utf8CodeUnitCount && isSame(literal.range, name)
+    }
+
+    /// A literal as text; nil when it is no UTF-8 or escapes what is no character.
+    package func text(_ literal: Literal) -> String? { try? decode(literal) }
+
+    /// A literal as text.
+    ///
+    /// Errors: bytes that are no UTF-8, and half a surrogate pair.
+    package func decode(_ literal: Literal) throws(JSONError) -> String {
+        let range = literal.range
+        let text =
+            literal.hasEscapes
+            ? String(validating: try unescaped(range), as: UTF8.self)
+            : String(validating: bytes[range], as: UTF8.self)
+        guard let text else {
+            throw JSONError("the string is not valid UTF-8", at: range.lowerBound)
+        }
+        return text
+    }
+
+    private func isSame(_ range: Range<Int>, _ word: StaticString) -> Bool {
+        word.withUTF8Buffer { wanted in
+            for (offset, position) in range.enumerated()
+            where unsafe wanted[offset] != bytes[position] { return false }
+            return true
+        }
+    }
+
+    /// The inside of a literal whose escapes are known to be those JSON has.
+    private func unescaped(_ range: Range<Int>) throws(JSONError) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(range.count)
+        var at = range.lowerBound
+        while at < range.upperBound {
+            guard bytes[at] == UInt8(ascii: "\\") else {
+                text.append(bytes[at])
+                at += 1
+                continue
+            }
+            let escaped = bytes[at + 1]
+            at += 2
+            switch escaped {
+            case UInt8(ascii: "b"): text.append(0x08)
+            case UInt8(ascii: "f"): text.append(0x0C)
+            case UInt8(ascii: "n"): text.append(0x0A)
+            case UInt8(ascii: "r"): text.append(0x0D)
+            case UInt8(ascii: "t"): text.append(0x09)
+            case UInt8(ascii: "u"):
+                guard let scalar = scalar(at: &at, range.upperBound) else {
+                    throw JSONError("half of a surrogate pair is missing", at: at)
+                }
+                text.append(contentsOf: UTF8.encode(scalar) ?? .init())
+            default: text.append(escaped)
+            }
+        }
+        return text
+    }
+
+    /// The character of one or two `\u…`, of which the first `\u` has been taken.
+    private func scalar(at position: inout Int, _ end: Int) -> Unicode.Scalar? {
+        let high = hexUnit(at: position)
+        position += 4
+        guard (0xD800..<0xDC00).contains(high) else { return Unicode.Scalar(high) }
+        guard end - position >= 6, bytes[position] == UInt8(ascii: "\\"),
+            bytes[position + 1] == UInt8(ascii: "u")
+        else { return nil }
+        let low = hexUnit(at: position + 2)
+        guard (0xDC00..<0xE000).contains(low) else { return nil }
+        position += 6
+        return Unicode.Scalar(0x10000 + (high - 0xD800) << 10 + (low - 0xDC00))
+    }
+
+    private func hexUnit(at position: Int) -> UInt32 {
+        bytes[position..<(position + 4)].reduce(0) { $0 << 4 | (Self.hexDigit($1) ?? 0) }
+    }
+
+    private static func hexDigit(_ byte: UInt8) -> UInt32? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte) - 0x30
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte) - 0x57
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte) - 0x37
+        default: nil
+        }
+    }
+}

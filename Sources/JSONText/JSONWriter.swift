@@ -1,0 +1,161 @@
+/// Writes JSON straight into bytes, member by member, so that the order is the caller's and a raw value
+/// passes through untouched.
+///
+/// ```
+/// JSONWriter.text { json in
+///     json.object { json in
+///         json.field("id", id)
+///         json.field("object", raw: object)
+///     }
+/// }
+/// ```
+package struct JSONWriter {
+    /// What was written.
+    package private(set) var bytes: [UInt8] = []
+    private var needsComma = false
+
+    /// Begins a text, of so many bytes as far as one can tell.
+    package init(capacity: Int = 256) {
+        bytes.reserveCapacity(capacity)
+    }
+
+    /// The text that `write` writes.
+    package static func text(_ write: (inout JSONWriter) -> Void) -> String {
+        var writer = JSONWriter()
+        write(&writer)
+        return writer.text
+    }
+
+    /// What was written, as text.
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    /// A string as a literal with its quotes, escaped as RFC 8259 §7 asks.
+    package static func literal(_ text: some StringProtocol) -> String {
+        var writer = JSONWriter(capacity: text.utf8.count + 2)
+        writer.quote(text.utf8)
+        return writer.text
+    }
+}
+
+extension JSONWriter {
+    /// Writes an object whose members `members` writes.
+    package mutating func object(_ members: (inout JSONWriter) -> Void) {
+        open(UInt8(ascii: "{"))
+        members(&self)
+        close(UInt8(ascii: "}"))
+    }
+
+    /// Writes an array whose elements `elements` writes.
+    package mutating func array(_ elements: (inout JSONWriter) -> Void) {
+        open(UInt8(ascii: "["))
+        elements(&self)
+        close(UInt8(ascii: "]"))
+    }
+
+    /// Writes a member's name, which must be plain; its value comes next.
+    package mutating func name(_ name: String) {
+        separate()
+        quote(name.utf8)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    /// Writes a string.
+    package mutating func value(_ text: String) {
+        separate()
+        quote(text.utf8)
+        needsComma = true
+    }
+
+    /// Writes a whole number.
+    package mutating func value(_ number: Int) { raw(String(number).utf8) }
+
+    /// Writes a finite number; whole ones without a fraction.
+    package mutating func value(_ number: Double) {
+        raw((Int(exactly: number).map { String($0) } ?? String(number)).utf8)
+    }
+
+    /// Writes `true` or `false`.
+    package mutating func value(_ flag: Bool) { raw((flag ? "true" : "false").utf8) }
+
+    /// Writes `null`.
+    package mutating func null() { raw("null".utf8) }
+
+    /// Writes a value that is JSON already.
+    package mutating func raw(_ json: some Sequence<UInt8>) {
+        separate()
+        bytes.append(contentsOf: json)
+        needsComma = true
+    }
+
+    private mutating func open(_ bracket: UInt8) {
+        separate()
+        bytes.append(bracket)
+        needsComma = false
+    }
+
+    private mutating func close(_ bracket: UInt8) {
+        bytes.append(bracket)
+        needsComma = true
+    }
+
+    private mutating func separate() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+    }
+
+    private mutating func quote(_ text: some Sequence<UInt8>) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
+            case 0x0A: bytes += "\\n".utf8
+            case 0x0D: bytes += "\\r".utf8
+            case 0x09: bytes += "\\t".utf8
+            case 0..<0x20:
+                let digits = Array("0123456789abcdef".utf8)
+                bytes += "\\u00".utf8
+                bytes += [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+}
+
+extension JSONWriter {
+    /// Writes a member that is a string.
+    package mutating func field(_ name: String, _ text: String) {
+        self.name(name)
+        value(text)
+    }
+
+    /// Writes a member that is a whole number.
+    package mutating func field(_ name: String, _ number: Int) {
+        self.name(name)
+        value(number)
+    }
+
+    /// Writes a member that is true or false.
+    package mutating func field(_ name: String, _ flag: Bool) {
+        self.name(name)
+        value(flag)
+    }
+
+    /// Writes a member that is a string or null.
+    package mutating func field(_ name: String, orNull text: String?) {
+        self.name(name)
+        if let text { value(text) } else { null() }
+    }
+
+    /// Writes a member that is a whole number or null.
+    package mutating func field(_ name: String, orNull number: Int?) {
+        self.name(name)
+        if let number { value(number) } else { null() }
+    }
+
+    /// Writes a member whose value is JSON already.
+    package mutating func field(_ name: String, raw json: some Sequence<UInt8>) {
+        self.name(name)
+        raw(json)
+    }
+}

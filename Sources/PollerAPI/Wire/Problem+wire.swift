@@ -1,0 +1,48 @@
+import JSONText
+import Poller
+import PollerWire
+
+extension Problem {
+    /// What one request may cost to read.
+    ///
+    /// A request nests three deep; more room would only help an attacker. 400,000 values are a batch
+    /// of 10,000 items with a few endpoints and some metadata each. The largest object is metadata
+    /// with its 50 keys.
+    private static let limits = JSONLimits(depthMax: 16, valuesMax: 400_000, membersMax: 64)
+
+    /// The one JSON value of a body, or of a line of it.
+    static func checkedJSON(
+        _ bytes: [UInt8],
+        _ range: Range<Int>? = nil
+    ) throws(Problem) -> RawJSON {
+        do throws(JSONError) {
+            return try RawJSON(checking: bytes, range: range, limits: limits)
+        } catch {
+            throw Problem(.invalidJSON, "At \(error.place(in: bytes)): \(error.message).")
+        }
+    }
+
+    /// An object of a request.
+    static func reading<Object: WireObject>(
+        _ type: Object.Type,
+        _ json: RawJSON
+    ) throws(Problem) -> Object {
+        do throws(WireError) {
+            return try Object(reading: json)
+        } catch {
+            throw Problem(ProblemCode(error.code), error.message, field: error.field)
+        }
+    }
+}
+
+extension ProblemCode {
+    fileprivate init(_ code: WireError.Code) {
+        self =
+            switch code {
+            case .unknownField: .unknownField
+            case .missingField: .missingField
+            case .wrongType: .wrongType
+            case .invalidValue: .invalidValue
+            }
+    }
+}

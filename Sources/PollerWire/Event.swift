@@ -1,0 +1,94 @@
+package import JSONText
+
+/// One recorded change of one source: the thing everybody downstream is told.
+///
+/// *Shape*: these bytes are recorded, published, signed and sent, and never written anew.
+/// ```
+/// {"id":"evt_…","type":"source.chargeable","account":"default","source":"src_…","kind":"source",
+///  "seq":2,"run":1,"previous_status":"pending","status":"chargeable","final":false,
+///  "closed_reason":null,"object":{…},"observed":{"polled_at":"2026-11-20T09:30:00.125Z","lag_ms":3}}
+/// ```
+public struct Event: WireObject, Hashable {
+    /// The same on every channel: dedupe by it.
+    public var id = ""
+    /// What happened: `source.chargeable`, `payment_intent.succeeded`, `watch.expired`.
+    public var type = ""
+    /// The account at the upstream.
+    public var account = ""
+    /// The upstream's id.
+    public var source = ""
+    /// What sort of object that is.
+    public var kind = Open(Kind.source)
+    /// Gapless for each watch, from 1, over all its runs.
+    public var seq = 0
+    /// The run it happened in.
+    public var run = 0
+    /// The status told last before; equal to ``status`` when something beside it has changed.
+    public var previousStatus: String?
+    /// The status now.
+    public var status: String?
+    /// The status cannot change any more: the payment has come to its end.
+    public var isFinal = false
+    /// Why the watch ended with this event; nil while it goes on. No further event of this run follows.
+    public var closedReason: Open<Watch.ClosedReason>?
+    /// How far its charge has come; nil before somebody has tried to charge it.
+    public var charge: ChargeProgress?
+    /// The upstream's object without any `client_secret`; nil when it is too large to keep.
+    package var object: RawJSON?
+    /// When, and how late, the upstream was asked.
+    public var observed = Observed()
+
+    /// When, and how late, the upstream was asked.
+    public struct Observed: WireObject, Hashable {
+        /// When the upstream was asked.
+        public var polledAt = Time(ms: 0)
+        /// How late that was, in ms; customers are not told.
+        public var lagMs: Int?
+
+        package init() {}
+
+        package static let shape = Shape<Observed> {
+            Field("polled_at", \.polledAt)
+            Field("lag_ms", \.lagMs)
+        }
+    }
+
+    package init() {}
+
+    package static let shape = Shape<Event>("Event") {
+        Field("id", \.id, note: "The same on every channel; dedupe by it.")
+        Field("type", \.type, .examples("source.chargeable", "watch.expired"))
+        Field("account", \.account)
+        Field("source", \.source)
+        Field("kind", \.kind)
+        Field("seq", \.seq)
+        Field("run", \.run)
+        Field(
+            nullable: "previous_status",
+            \.previousStatus,
+            note:
+                "The last one told before. The same as status when something else has changed that "
+                + "is waited for: an error or a next action of an intent, an amount received or "
+                + "returned, attempts remaining."
+        )
+        Field(nullable: "status", \.status)
+        Field(
+            "final",
+            \.isFinal,
+            note: "The status cannot change any more: the payment has come to its end."
+        )
+        Field(
+            nullable: "closed_reason",
+            \.closedReason,
+            note: "Why the watch ended with this event; null while it goes on. No further event of "
+                + "this run follows."
+        )
+        Field(
+            "charge",
+            \.charge,
+            note: "How far its charge has come; only once somebody has tried to charge it."
+        )
+        Field(nullable: "object", \.object, .keyword("type", #"["object","null"]"#))
+        Field("observed", \.observed)
+    }
+}

@@ -1,0 +1,155 @@
+package import JSONText
+
+/// An instant on the wire: RFC 3339, UTC, with milliseconds, `2026-11-20T09:30:00.125Z`.
+public struct Time: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    public let ms: Int64
+
+    /// An instant by its milliseconds since the Unix epoch.
+    public init(ms: Int64) { self.ms = ms }
+
+    /// Reads back what ``description`` wrote, and nothing else.
+    public init?(_ text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 24, bytes[4] == 45, bytes[7] == 45, bytes[10] == 84,
+            bytes[13] == 58, bytes[16] == 58, bytes[19] == 46, bytes[23] == 90
+        else { return nil }
+        func number(_ range: Range<Int>) -> Int64? {
+            Int64(String(decoding: bytes[range], as: UTF8.self))
+        }
+        guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
+            let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
+            let fraction = number(20..<23), (1...12).contains(month), (1...31).contains(day)
+        else { return nil }
+        // Howard Hinnant's days_from_civil (public domain).
+        let shiftedYear = month <= 2 ? year - 1 : year
+        let era = shiftedYear / 400
+        let yearOfEra = shiftedYear - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        let days = era * 146_097 + dayOfEra - 719_468
+        ms = ((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + fraction
+        // What is no date (February 30th, 25 o'clock, a sign) reads differently when written.
+        guard description == text else { return nil }
+    }
+
+    /// RFC 3339.
+    public var description: String {
+        // Howard Hinnant's civil_from_days (public domain): no Foundation, no locale, no time zone.
+        let days = (ms - Self.floorMod(ms, 86_400_000)) / 86_400_000
+        let msOfDay = Self.floorMod(ms, 86_400_000)
+        let shifted = days + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra =
+            (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthIndex = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * monthIndex + 2) / 5 + 1
+        let month = monthIndex < 10 ? monthIndex + 3 : monthIndex - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        let date = "\(Self.pad(year, 4))-\(Self.pad(month, 2))-\(Self.pad(day, 2))"
+        let seconds = msOfDay / 1000
+        let time =
+            "\(Self.pad(seconds / 3600, 2)):\(Self.pad(seconds / 60 % 60, 2)):\(Self.pad(seconds % 60, 2))"
+        return "\(date)T\(time).\(Self.pad(msOfDay % 1000, 3))Z"
+    }
+
+    public static func < (lhs: Time, rhs: Time) -> Bool { lhs.ms < rhs.ms }
+
+    private static func floorMod(_ value: Int64, _ modulus: Int64) -> Int64 {
+        let remainder = value % modulus
+        return remainder < 0 ? remainder + modulus : remainder
+    }
+
+    private static func pad(_ value: Int64, _ width: Int) -> String {
+        let digits = String(value)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+}
+
+extension Time: WireValue {
+    package static let schema = Schema.component("Time")
+
+    /// The component that ``schema`` refers to.
+    package static let component = Schema([
+        ("type", .text("string")), ("format", .text("date-time")),
+        ("examples", .texts(["2026-11-20T09:30:00.125Z"])),
+        (
+            "pattern",
+            .text(
+                "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{3}Z$"
+            )
+        ),
+    ])
+
+    package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> Time {
+        guard let time = Time(try String.read(json, place)) else {
+            throw place.mustBe("a time such as 2026-11-20T09:30:00.125Z")
+        }
+        return time
+    }
+
+    package func write(to json: inout JSONWriter) { json.value(description) }
+}
+
+/// A span on the wire, as users write it: `250ms`, `90s`, `5m`, `36h`, `30d`; below 100 years.
+public struct Span: Hashable, Sendable, CustomStringConvertible {
+    private static let units: [(suffix: String, ms: Int64)] = [
+        ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
+    ]
+    /// A hundred years of 365.25 days.
+    private static let msMax: Int64 = 3_155_760_000_000
+
+    /// The span, in whole milliseconds.
+    public let duration: Duration
+
+    /// A span, cut to whole milliseconds.
+    public init(_ duration: Duration) { self.duration = duration }
+
+    /// Reads a span; nil when the text is not digits and one of the units, or is too long a span.
+    public init?(_ text: some StringProtocol) {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        let unit = Self.units.first { $0.suffix == text[digits.endIndex...] }
+        guard let unit, let count = Int64(digits) else { return nil }
+        let (ms, overflow) = count.multipliedReportingOverflow(by: unit.ms)
+        guard !overflow, ms < Self.msMax else { return nil }
+        duration = .milliseconds(ms)
+    }
+
+    /// The span in the largest unit that divides it.
+    public var description: String {
+        let (seconds, attoseconds) = duration.components
+        let ms = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+        for unit in Self.units where ms >= unit.ms && ms % unit.ms == 0 {
+            return "\(ms / unit.ms)\(unit.suffix)"
+        }
+        return "\(ms)ms"
+    }
+}
+
+extension Span: WireValue {
+    package static let schema = Schema.component("Span")
+
+    /// The component that ``schema`` refers to.
+    package static let component = Schema([
+        ("type", .text("string")), ("pattern", .text("^[0-9]+(ms|s|m|h|d)$")),
+        ("examples", .texts(["90s", "5m", "36h"])),
+    ])
+
+    package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> Span {
+        guard json.kind != .number else {
+            throw WireError(
+                .wrongType,
+                "\(place.name) must be a string with a unit such as \"90s\" or \"5m\", not a number.",
+                field: place.name
+            )
+        }
+        guard let span = Span(try String.read(json, place)) else {
+            throw place.mustBe("a whole number and a unit, not negative: 90s, 5m, 36h or 7d")
+        }
+        return span
+    }
+
+    package func write(to json: inout JSONWriter) { json.value(description) }
+}

@@ -1,0 +1,228 @@
+package import JSONText
+
+/// A request to watch a source.
+public struct WatchRequest: WireObject, Hashable {
+    /// How often a source is looked at.
+    public enum Policy: String, Word { case interactive, standard, patient }
+
+    /// The id to watch; with a ``url`` it may be left out.
+    public var source: String?
+    /// The account at the upstream; nil is the default one.
+    public var account: String?
+    /// Where the source of a configured upstream is, in place of its id.
+    public var url: String?
+    /// Needed when the id has none of Stripe's prefixes.
+    public var kind: Open<Kind>?
+    /// The source's own secret, where the server polls with a publishable key.
+    public var clientSecret: String?
+    /// How often it is looked at; nil is the server's choice.
+    public var policy: Open<Policy>?
+    /// How far to follow; nil is `settled`.
+    public var until: Open<Watch.Goal>?
+    /// The span to the deadline, 1 s to 90 days; nil is what its kind lives for.
+    public var timeout: Span?
+    /// Where to tell: `https://…`, `mailto:…`, `redis+stream:NAME`; at most 16.
+    public var notify: [String]?
+    /// What to charge, exactly once, when the source becomes chargeable; nil charges nothing but what the
+    /// account's standing order says.
+    public var charge: WatchCharge?
+    /// Your own names and values, repeated in the watch; at most 4,096 bytes as JSON.
+    public var metadata: Texts?
+
+    /// Watches a source.
+    public init(source: String, account: String? = nil, kind: Open<Kind>? = nil) {
+        self.source = source
+        self.account = account
+        self.kind = kind
+    }
+
+    /// Watches what is at a URL, which must be one of an upstream that the server is configured with.
+    public init(url: String, account: String? = nil) {
+        self.url = url
+        self.account = account
+    }
+
+    package init() {}
+
+    package static let shape = Shape<WatchRequest>(
+        request: "NewWatch",
+        "a watch",
+        mustBe: "A watch must be an object such as {\"source\":\"src_…\"}",
+        .keyword("anyOf", #"[{"required":["source"]},{"required":["url"]}]"#)
+    ) {
+        Field(
+            "source",
+            \.source,
+            .sourceID,
+            note: "The id to watch; with a url it may be left out, or must be the id in it."
+        )
+        Field("account", \.account, .accountID, .standard("\"default\""))
+        Field(
+            "kind",
+            \.kind,
+            note: "Needed when the id has none of Stripe's prefixes: src_, pi_, seti_, ch_, py_."
+        )
+        Field(
+            "url",
+            \.url,
+            .length(1...2048),
+            note: "Where a source of a configured upstream is: it stands for the upstream's name "
+                + "(account) and the id. URLs of no configured upstream are refused."
+        )
+        Field(
+            "client_secret",
+            \.clientSecret,
+            .pattern("^[A-Za-z0-9_.-]{1,512}$"),
+            .writeOnly,
+            note: "The source's own secret, for polls with a publishable key. Never shown again."
+        )
+        Field(
+            "policy",
+            \.policy,
+            .standard("\"standard\""),
+            note:
+                "How often it is looked at: for 10m every 15s at least (interactive), for 24h every "
+                + "5m (standard), then every hour (patient), after a week every 6h; faster after a "
+                + "change or a hint."
+        )
+        Field(
+            "until",
+            \.until,
+            .standard("\"settled\""),
+            note:
+                "How far the source is followed. left_pending: until the customer has done what had "
+                + "to be done (any status of a source but pending; an intent's requires_capture or an "
+                + "end). settled: until nothing more is to be expected, a final status or a reusable "
+                + "source's chargeable. final: until a status that can never change. Of two requests "
+                + "the farther holds, and an order to charge comes first."
+        )
+        Field(
+            "timeout",
+            \.timeout,
+            note:
+                "Span from now to the deadline, 1s to 90d: how long the payer is waited for. When "
+                + "absent, what an object of Stripe's may live for, 30d; of a configured upstream the "
+                + "policy's span: 10m, 24h or 30d. A charge of ours that is pending is followed for up "
+                + "to 30d more."
+        )
+        Field(
+            "notify",
+            \.notify,
+            .size(0...16),
+            .each(.length(0...2048), .notifyURL),
+            note: "Where to tell: https://, http:// or mailto:."
+        )
+        Field(
+            "charge",
+            \.charge,
+            note:
+                "Charge the source, exactly once, when it becomes chargeable; sources only. A first "
+                + "order holds: later ones change nothing. false charges nothing, not even by the "
+                + "account's standing order."
+        )
+        Field("metadata", \.metadata, .size(0...50), .entries, note: "Up to 4,096 bytes as JSON.")
+    }
+}
+
+extension Facet {
+    /// The id of a source at its upstream.
+    package static let sourceID = pattern("^[A-Za-z0-9_.-]{1,255}$")
+    /// The name of an account.
+    package static let accountID = pattern("^[A-Za-z0-9_.-]{1,64}$")
+    /// Where somebody can be told.
+    package static let notifyURL = pattern(
+        "^([Hh][Tt][Tt][Pp][Ss]?://[!-~]+|[Mm][Aa][Ii][Ll][Tt][Oo]:[!-~]+@[!-~]+"
+            + "|[Rr][Ee][Dd][Ii][Ss][+][Ss][Tt][Rr][Ee][Aa][Mm]:[A-Za-z0-9_.-]{1,64})$"
+    )
+    /// How long the names and texts of metadata may be.
+    package static let entries = Facet { schema in
+        Facet.names(.length(1...Texts.nameBytesMax)).apply(&schema)
+        Facet.each(.length(0...Texts.valueBytesMax)).apply(&schema)
+    }
+}
+
+/// What to charge when a watched source becomes chargeable, exactly once.
+///
+/// *Shape*: `true` for all of it, `false` for nothing, whatever the account charges otherwise, or an
+/// object. *Units*: the amount in the currency's smallest unit. *Errors*: the server refuses it for
+/// anything but a Stripe Source, and for amounts that are not positive.
+public struct WatchCharge: WireObject, Hashable {
+    /// At most the source's own amount, which nil stands for.
+    public var amount: Int?
+    /// Three letters, lower case; the source's own when nil.
+    public var currency: String?
+    /// The charge's `description`: for people.
+    public var note: String?
+    /// The text on the customer's statement, at most 35 bytes.
+    public var statementDescriptor: String?
+    /// Kept with the charge, at most 49 entries.
+    public var metadata: Texts?
+    /// Nothing is to be charged, whatever the account charges otherwise.
+    package private(set) var isNothing = false
+
+    /// Not to be charged, whatever the account charges otherwise.
+    public static let nothing: WatchCharge = {
+        var charge = WatchCharge()
+        charge.isNothing = true
+        return charge
+    }()
+
+    /// The source's whole amount.
+    public static let whole = WatchCharge()
+
+    package init() {}
+
+    /// Describes a charge.
+    public init(
+        amount: Int? = nil,
+        currency: String? = nil,
+        note: String? = nil,
+        statementDescriptor: String? = nil,
+        metadata: Texts? = nil
+    ) {
+        self.amount = amount
+        self.currency = currency
+        self.note = note
+        self.statementDescriptor = statementDescriptor
+        self.metadata = metadata
+    }
+
+    package static let shape = Shape<WatchCharge>(
+        request: nil,
+        "a charge",
+        mustBe: "charge must be true, false or an object such as {\"amount\":1099}",
+        prefix: "charge."
+    ) {
+        Field(
+            "amount",
+            \.amount,
+            .range(1...99_999_999_999),
+            note: "In the currency's smallest unit; the source's own when absent."
+        )
+        Field("currency", \.currency, .pattern("^[a-z]{3}$"), note: "The source's own when absent.")
+        Field("description", \.note, .length(0...500))
+        Field("statement_descriptor", \.statementDescriptor, .length(0...35))
+        Field("metadata", \.metadata, .size(0...49), .entries)
+    }
+
+    package static var schema: Schema {
+        Schema([("oneOf", .schemas([Bool.schema, shape.schema]))])
+    }
+
+    package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> WatchCharge {
+        switch json.bool {
+        case true: return .whole
+        case false: return .nothing
+        case nil:
+            guard json.kind == .object else {
+                let message = "\(shape.mustBe), not \(json.kind.name)."
+                throw WireError(.wrongType, message, field: place.name)
+            }
+            return try shape.read(json, into: WatchCharge())
+        }
+    }
+
+    package func write(to json: inout JSONWriter) {
+        if isNothing { json.value(false) } else { Self.shape.write(self, to: &json) }
+    }
+}
