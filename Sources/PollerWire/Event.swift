@@ -47,7 +47,10 @@ public struct Event: WireObject, Hashable {
 
         package init() {}
 
-        package static let shape = Shape<Observed> {
+        package static let shape = Shape<Observed>(
+            nil,
+            .keyword("required", #"["polled_at","lag_ms"]"#)
+        ) {
             Field("polled_at", \.polledAt)
             Field("lag_ms", \.lagMs)
         }
@@ -88,7 +91,7 @@ public struct Event: WireObject, Hashable {
             \.charge,
             note: "How far its charge has come; only once somebody has tried to charge it."
         )
-        Field(nullable: "object", \.object, .keyword("type", #"["object","null"]"#))
+        Field(nullable: "object", \.object, .type("object"))
         Field("observed", \.observed)
     }
 }

@@ -86,6 +86,8 @@ package struct Facet: Sendable {
     var integers: ClosedRange<Int>?
     /// What a number may be, beside 0 for "no limit".
     var numbers: ClosedRange<Double>?
+    /// Answers of earlier servers may lack it.
+    var isAdded = false
 
     init(_ apply: @escaping @Sendable (inout Schema) -> Void) {
         self.apply = apply
@@ -95,6 +97,12 @@ package struct Facet: Sendable {
     package static func keyword(_ name: String, _ json: String) -> Facet {
         Facet { $0[name] = .raw(json) }
     }
+
+    /// The type of a value that is passed through.
+    package static func type(_ name: String) -> Facet { Facet { $0["type"] = .text(name) } }
+
+    /// A request's object in an answer: there it may grow.
+    package static let mayGrow = Facet { $0["additionalProperties"] = nil }
 
     /// What a text matches.
     package static func pattern(_ pattern: String) -> Facet {
@@ -176,6 +184,14 @@ package struct Facet: Sendable {
     package static func examples(_ examples: String...) -> Facet {
         Facet { $0["examples"] = .texts(examples) }
     }
+
+    /// A field of answers that is always there today, but that earlier servers did not send: clients
+    /// of this version read their answers too.
+    package static let added: Facet = {
+        var facet = Facet { _ in }
+        facet.isAdded = true
+        return facet
+    }()
 
     /// It is sent and never shown.
     package static let writeOnly = keyword("writeOnly", "true")

@@ -8,7 +8,7 @@
 // - the component of `/openapi.json` (`schema`).
 //
 // To add a field: a property with a first value, and a line in the table. To add a shape: a struct that
-// conforms to `WireObject`, with a table, and its line in `Shapes.all` when it has a name of its own.
+// conforms to `WireObject`, with a table, and its line in `Components.all` when it has a name of its own.
 //
 // ```
 // public struct Worker: WireObject, Hashable {
@@ -164,6 +164,7 @@ package struct Field<Object>: Sendable {
     ) {
         self.init(name, Value.self, true, false, facets, note) { (json, object) throws(WireError) in
             guard let json, !(json.isNull && Value.self != RawJSON.self) else {
+                if facets.contains(where: \.isAdded) { return }
                 throw WireError(.missingField, "\(name) is required.", field: name)
             }
             object[keyPath: path] = try Value.read(json, Place(name, facets))
@@ -234,7 +235,7 @@ package struct Field<Object>: Sendable {
         self.init(
             name,
             Value.self,
-            isNullable,
+            isNullable || facets.contains(where: \.isAdded),
             isNullable,
             facets,
             note,
@@ -276,12 +277,42 @@ package struct Field<Object>: Sendable {
     }
 }
 
+extension Field {
+    /// The same field of an object that holds this one's as a part.
+    private init<Part>(_ field: Field<Part>, in path: any WritableKeyPath<Object, Part> & Sendable)
+    {
+        name = field.name
+        isRequired = field.isRequired
+        type = field.type
+        isNullable = field.isNullable
+        facets = field.facets
+        note = field.note
+        read = { (json, object) throws(WireError) in try field.read(json, &object[keyPath: path]) }
+        write = { object, json in field.write(object[keyPath: path], &json) }
+    }
+
+    /// All fields of a part, as if they were the object's own.
+    package static func of<Part: WireObject>(
+        _ path: any WritableKeyPath<Object, Part> & Sendable
+    ) -> [Field<Object>] {
+        Part.shape.fields.map { Field($0, in: path) }
+    }
+}
+
 /// Puts fields into a table, one a line.
 @resultBuilder
 package enum FieldTable<Object> {
-    package static func buildExpression(_ field: Field<Object>) -> Field<Object> { field }
+    package static func buildExpression(_ field: Field<Object>) -> [Field<Object>] { [field] }
 
-    package static func buildBlock(_ fields: Field<Object>...) -> [Field<Object>] { fields }
+    package static func buildExpression(_ fields: [Field<Object>]) -> [Field<Object>] { fields }
+
+    package static func buildOptional(_ fields: [Field<Object>]?) -> [Field<Object>] {
+        fields ?? []
+    }
+
+    package static func buildBlock(_ fields: [Field<Object>]...) -> [Field<Object>] {
+        fields.flatMap { $0 }
+    }
 }
 
 /// Why an object cannot be read.

@@ -95,13 +95,13 @@ public struct Watch: WireObject, Hashable {
         Field(nullable: "last_polled_at", \.lastPolledAt)
         Field("last_error", \.lastError)
         Field("policy", \.policy)
-        Field("until", \.until, note: "How far the source is followed.")
+        Field("until", \.until, .added, note: "How far the source is followed.")
         Field("notify", \.notify)
         Field("metadata", \.metadata)
         Field(
             "object",
             \.object,
-            .keyword("type", "\"object\""),
+            .type("object"),
             note:
                 "The upstream's object at the last change, of its status or of what is waited for "
                 + "beside it."

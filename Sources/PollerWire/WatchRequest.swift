@@ -29,19 +29,14 @@ public struct WatchRequest: WireObject, Hashable {
     /// Your own names and values, repeated in the watch; at most 4,096 bytes as JSON.
     public var metadata: Texts?
 
-    /// Watches a source.
-    public init(source: String, account: String? = nil, kind: Open<Kind>? = nil) {
-        self.source = source
-        self.account = account
-        self.kind = kind
-    }
-
     /// Watches what is at a URL, which must be one of an upstream that the server is configured with.
     public init(url: String, account: String? = nil) {
         self.url = url
         self.account = account
+        kind = Open(.http)
     }
 
+    /// Names nothing yet.
     package init() {}
 
     package static let shape = Shape<WatchRequest>(

@@ -1,5 +1,6 @@
 import Hummingbird
 import Poller
+import PollerWire
 
 /// The deliveries: how they stand, what was tried, and to try again.
 struct DeliveryRoutes {
@@ -87,9 +88,10 @@ struct DeliveryRoutes {
     ) async throws -> Response {
         guard let key = wanted.key else {
             let page = try await backend.deliveries.deliveries(wanted.query)
-            return Response(json: page.json { $0.json() })
+            return Response(json: page.json { PollerWire.Delivery($0).json })
         }
-        return Response(json: try await page(of: key, wanted.query).json { $0.json() })
+        let page = try await page(of: key, wanted.query)
+        return Response(json: page.json { PollerWire.Delivery($0).json })
     }
 
     /// The deliveries of one source: to its inline URLs, and to endpoints that may be told of it.
@@ -135,7 +137,7 @@ struct DeliveryRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let snapshot = try await snapshot(id)
-        return Response(json: snapshot.json(lane: try await lane(of: snapshot)))
+        return Response(PollerWire.Delivery(snapshot, lane: try await lane(of: snapshot)))
     }
 
     @Sendable
@@ -146,11 +148,8 @@ struct DeliveryRoutes {
     ) async throws -> Response {
         let attempts = try await backend.deliveries.attempts(of: id)
         if attempts.isEmpty { _ = try await snapshot(id) }
-        var json = JSONObject()
-        json.add("data", raw: JSONObject.array(attempts.map(\.json)))
-        json.add("has_more", false)
-        json.add("next", orNull: nil)
-        return Response(json: json.text)
+        let page = ListPage(items: attempts, next: nil)
+        return Response(json: page.json { DeliveryAttempt($0).json })
     }
 
     /// Retrying what is due already succeeds: the answer to the first try got lost.
@@ -177,7 +176,7 @@ struct DeliveryRoutes {
             guard try await backend.deliveries.revise([revision], endingHolds: true) == [.done]
             else { continue }
             let revived = try await snapshot(id)
-            return Response(json: revived.json(lane: try await lane(of: revived)))
+            return Response(PollerWire.Delivery(revived, lane: try await lane(of: revived)))
         }
         throw Problem(
             .deliveryBusy,

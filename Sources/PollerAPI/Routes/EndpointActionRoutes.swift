@@ -1,5 +1,6 @@
 import Hummingbird
 import Poller
+import PollerWire
 
 /// What is done to an endpoint: test, rotate, enable, disable; and the secret of inline webhooks.
 extension EndpointRoutes {
@@ -95,7 +96,7 @@ extension EndpointRoutes {
                 field: "url"
             )
         }
-        return Response(json: result.json)
+        return Response(EndpointTest(result))
     }
 
     /// A repeat with the same `Idempotency-Key` answers the same secret.

@@ -1,5 +1,6 @@
 import Hummingbird
 import Poller
+import PollerWire
 
 /// The registered endpoints: create, list, read, change, remove.
 struct EndpointRoutes {
@@ -97,7 +98,7 @@ struct EndpointRoutes {
         case .repeated(let made, let isUntouched):
             return isUntouched
                 ? Self.shown(made, status: .created)
-                : Response(json: made.json(), status: .created)
+                : Response(PollerWire.Endpoint(made), status: .created)
         case .conflict:
             throw Problem(
                 .idempotencyKeyReused,
@@ -108,7 +109,7 @@ struct EndpointRoutes {
         case .tooMany:
             throw Problem(
                 .tooManyEndpoints,
-                "There are \(Endpoint.countMax) endpoints already; remove those nobody needs."
+                "There are \(Poller.Endpoint.countMax) endpoints already; remove those nobody needs."
             )
         case .exists: throw StoreError.corrupt("a random id was given twice")
         }
@@ -116,7 +117,7 @@ struct EndpointRoutes {
 
     /// Creates an endpoint; says so when nobody knows whether that has happened.
     private func stored(
-        _ endpoint: Endpoint,
+        _ endpoint: Poller.Endpoint,
         _ key: EndpointRequest?
     ) async throws -> EndpointCreation {
         do {
@@ -132,7 +133,7 @@ struct EndpointRoutes {
         }
     }
 
-    private static func endpoint(_ fields: EndpointFields) throws(Problem) -> Endpoint {
+    private static func endpoint(_ fields: EndpointFields) throws(Problem) -> Poller.Endpoint {
         guard let url = try fields.url() else {
             throw Problem(
                 .missingField,
@@ -141,7 +142,7 @@ struct EndpointRoutes {
             )
         }
         var chance = SystemRandomNumberGenerator()
-        var endpoint = Endpoint(
+        var endpoint = Poller.Endpoint(
             id: EndpointID(using: &chance),
             account: try fields.account(),
             url: url,
@@ -153,10 +154,11 @@ struct EndpointRoutes {
 
     /// The endpoint with its newest secret, which is told only here.
     static func shown(
-        _ endpoint: Endpoint,
+        _ endpoint: Poller.Endpoint,
         status: HTTPResponse.Status = .ok
     ) -> Response {
-        Response(json: endpoint.json(secret: endpoint.secrets.first?.secret), status: status)
+        let secret = endpoint.secrets.first?.secret
+        return Response(PollerWire.Endpoint(endpoint, secret: secret), status: status)
     }
 
     @Sendable
@@ -170,7 +172,7 @@ struct EndpointRoutes {
             limit: query.limit,
             cursor: query.cursor
         )
-        return Response(json: page.json { $0.json() })
+        return Response(json: page.json { PollerWire.Endpoint($0).json })
     }
 
     @Sendable
@@ -180,7 +182,8 @@ struct EndpointRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let endpoint = try await stored(name).endpoint
-        return Response(json: endpoint.json(health: try await lanes.lane(endpoint.lane)))
+        let health = try await lanes.lane(endpoint.lane)
+        return Response(PollerWire.Endpoint(endpoint, health: health))
     }
 
     @Sendable
@@ -224,7 +227,7 @@ struct EndpointRoutes {
         guard try await backend.store.remove(endpoint.id) else {
             throw Problem.endpointNotFound(endpoint.id)
         }
-        return Response(json: endpoint.json())
+        return Response(PollerWire.Endpoint(endpoint))
     }
 }
 
@@ -240,7 +243,7 @@ extension EndpointRoutes {
     /// Changes an endpoint and answers with it.
     func changed(
         _ id: EndpointID,
-        _ change: (inout Endpoint, Timestamp) throws(Problem) -> Void
+        _ change: (inout Poller.Endpoint, Timestamp) throws(Problem) -> Void
     ) async throws -> Response {
         var problem: Problem?
         let endpoint = try await backend.store.update(id) { endpoint, now in
@@ -255,12 +258,12 @@ extension EndpointRoutes {
         }
         if let problem { throw problem }
         guard let endpoint else { throw Problem.endpointNotFound(id) }
-        return Response(json: endpoint.json())
+        return Response(PollerWire.Endpoint(endpoint))
     }
 
     /// The fallback must be there, under the same account: a typing mistake would be noticed only
     /// when it is needed.
-    private func checkFallback(_ endpoint: Endpoint) async throws {
+    private func checkFallback(_ endpoint: Poller.Endpoint) async throws {
         guard let fallback = endpoint.notifyBy?.fallback else { return }
         guard try await backend.store.read(fallback)?.endpoint.account == endpoint.account else {
             throw Problem(
@@ -271,7 +274,7 @@ extension EndpointRoutes {
         }
     }
 
-    static func checkNotOfFile(_ endpoint: Endpoint) throws(Problem) {
+    static func checkNotOfFile(_ endpoint: Poller.Endpoint) throws(Problem) {
         guard let name = endpoint.name else { return }
         throw Problem(
             .endpointOfFile,

@@ -1,5 +1,6 @@
 import Hummingbird
 package import Poller
+import PollerWire
 
 /// The lanes: what they hold, and stopping, resuming and limiting them while they run.
 struct LaneRoutes {
@@ -94,7 +95,7 @@ struct LaneRoutes {
         } else {
             page = Self.page(of: try await statusCache.current(), after: cursor, limit: limit)
         }
-        return Response(json: page.json { $0.json(standard: backend.laneLimit) })
+        return Response(json: page.json { Lane($0, standard: backend.laneLimit).json })
     }
 
     private static func page(
@@ -129,7 +130,7 @@ struct LaneRoutes {
                     + "being with its first watch, or when it is paused or limited."
             )
         }
-        return Response(json: report.json(standard: backend.laneLimit))
+        return Response(Lane(report, standard: backend.laneLimit))
     }
 
     /// Pausing what is paused succeeds: the answer to the first try got lost.
@@ -172,19 +173,9 @@ struct LaneRoutes {
     private func changed(_ lane: LaneID) async throws -> Response {
         await statusCache.forget()
         guard let report = try await backend.lanes.lane(lane) else {
-            var json = JSONObject()
-            json.add("id", lane.description)
-            json.add("state", LaneState.flowing.rawValue)
-            for count in ["waiting", "overdue", "overdue_ms", "in_flight", "failures"] {
-                json.add(count, 0)
-            }
-            json.add("limit", raw: backend.laneLimit.json(isDefault: true))
-            json.add("paused", false)
-            json.add("factor", 1)
-            json.add("circuit", LaneReport.Circuit.closed.rawValue)
-            return Response(json: json.text)
+            return Response(Lane(forgotten: lane, standard: backend.laneLimit))
         }
-        return Response(json: report.json(standard: backend.laneLimit))
+        return Response(Lane(report, standard: backend.laneLimit))
     }
 }
 

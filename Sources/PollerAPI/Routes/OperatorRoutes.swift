@@ -1,5 +1,6 @@
 import Hummingbird
 import Poller
+import PollerWire
 
 /// What operators ask: counts, who works, and what is wrong.
 struct OperatorRoutes {
@@ -47,16 +48,7 @@ struct OperatorRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let status = try await statusCache.current()
-        var json = JSONObject()
-        json.add("watches", raw: status.watches.json)
-        json.add("deliveries", raw: status.deliveries.json)
-        json.add("lanes", raw: status.laneCounts)
-        json.add("oldest_overdue_ms", Int(status.oldestOverdue.ms))
-        json.add("quarantined", status.watches.quarantined)
-        json.add("workers", status.workers)
-        json.add("notifiers", status.notifiers)
-        return Response(json: json.text)
+        Response(Stats(try await statusCache.current()))
     }
 
     /// One page: a cluster has some tens of processes.
@@ -67,11 +59,8 @@ struct OperatorRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let status = try await statusCache.current()
-        var json = JSONObject()
-        json.add("data", raw: JSONObject.array(status.members.map(\.json)))
-        json.add("has_more", false)
-        json.add("next", orNull: nil)
-        return Response(json: json.text)
+        let page = ListPage(items: status.members, next: nil)
+        return Response(json: page.json { PollerWire.Worker($0).json })
     }
 
     /// Always 200: that the checks could be made is the success, what they saw is the answer.
@@ -81,19 +70,7 @@ struct OperatorRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let findings = await findings()
-        let checks = findings.map { finding in
-            var json = JSONObject()
-            json.add("name", finding.name)
-            json.add("status", finding.result.status.rawValue)
-            json.add("message", finding.result.message)
-            json.add("action", orNull: finding.result.action)
-            return json.text
-        }
-        var json = JSONObject()
-        json.add("healthy", findings.allSatisfy { $0.result.status != .failed })
-        json.add("checks", raw: JSONObject.array(checks))
-        return Response(json: json.text)
+        Response(HealthReport(await findings()))
     }
 
     /// The checks all at once, in their order, and then what a look at the cluster tells.

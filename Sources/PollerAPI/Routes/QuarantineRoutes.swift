@@ -96,6 +96,6 @@ struct QuarantineRoutes {
     ) async throws -> Response {
         let explanation = try await backend.watches.explain(key, limit: backend.laneLimit)
         guard let explanation else { throw Problem.watchNotFound(key) }
-        return Response(json: explanation.json(standard: backend.laneLimit))
+        return Response(WatchExplanation(explanation, standard: backend.laneLimit))
     }
 }

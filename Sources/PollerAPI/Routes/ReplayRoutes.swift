@@ -1,12 +1,11 @@
 import Hummingbird
 import Poller
+import PollerWire
 import ServiceLifecycle
 import Synchronization
 
 /// Sending an endpoint again what it did not get, as a job with progress.
 struct ReplayRoutes {
-    private static let fields = ["status", "since", "rate", "dry_run"]
-
     private static let start = Route(
         .post,
         "/v1/endpoints/{endpoint}/replay",
@@ -46,9 +45,9 @@ struct ReplayRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let fields = try await body(request)
-        let choice = try Self.choice(fields)
-        let since = try Self.since(fields)
+        let wanted = try await wanted(request)
+        let choice = try Self.choice(wanted)
+        let since = try Self.since(wanted)
         guard choice == .dead || since != nil else {
             throw Problem(
                 .missingField,
@@ -60,8 +59,8 @@ struct ReplayRoutes {
             endpoint: id,
             choice: choice,
             since: since,
-            rate: try fields.integer("rate", in: 1...10_000) ?? ReplayJob.rateStandard,
-            isDryRun: try fields.flag("dry_run") ?? false
+            rate: wanted.rate ?? ReplayJob.rateStandard,
+            isDryRun: wanted.isDryRun ?? false
         )
         let registered = try await backend.endpoints.store.read(id)?.endpoint
         if let running = try await backend.deliveries.replay(of: id), running.progress == .running {
@@ -78,7 +77,7 @@ struct ReplayRoutes {
                 retryAfterSeconds: 10
             )
         }
-        return Response(json: job.json, status: .accepted)
+        return Response(Replay(job), status: .accepted)
     }
 
     @Sendable
@@ -93,59 +92,37 @@ struct ReplayRoutes {
                 "Nobody has replayed \(id) for a week, or the server that did has ended: ask again."
             )
         }
-        return Response(json: job.json)
+        return Response(Replay(job))
     }
 
-    private func body(_ request: Request) async throws -> RequestFields {
-        let (json, bytes) = try await reader.jsonAndBytes(request, orNone: true)
-        if bytes.isEmpty { return RequestFields([]) }
+    /// No body asks for what was given up.
+    private func wanted(_ request: Request) async throws -> ReplayRequest {
+        let bytes = try await reader.read(request, bytesMax: BodyReader.singleBytesMax)
+        if bytes.isEmpty { return ReplayRequest() }
+        let json = try Problem.checkedJSON(bytes)
         try BodyReader.checkType(request, allowed: ["application/json"])
-        return try RequestFields(
-            json,
-            of: "a replay",
-            such: #"{"since":"2h"}"#,
-            known: Self.fields
-        )
+        return try Problem.reading(ReplayRequest.self, json)
     }
 
-    private static func choice(_ fields: RequestFields) throws(Problem) -> ReplayJob.Choice {
-        guard let text = try fields.string("status") else { return .dead }
-        guard let choice = ReplayJob.Choice(rawValue: text) else {
+    private static func choice(_ wanted: ReplayRequest) throws(Problem) -> ReplayJob.Choice {
+        guard let status = wanted.status else { return .dead }
+        guard let choice = ReplayJob.Choice(rawValue: status.rawValue) else {
             let all = ReplayJob.Choice.allCases.map(\.rawValue).joined(separator: " or ")
             throw Problem(.invalidValue, "status must be \(all).", field: "status")
         }
         return choice
     }
 
-    private static func since(_ fields: RequestFields) throws(Problem) -> Timestamp? {
-        guard let text = try fields.string("since") else { return nil }
-        guard let time = Timestamp(rfc3339: text), time.ms > 0 else {
+    private static func since(_ wanted: ReplayRequest) throws(Problem) -> Timestamp? {
+        guard let since = wanted.since else { return nil }
+        guard since.ms > 0 else {
             throw Problem(
                 .invalidValue,
                 "since must be a time such as 2026-11-20T09:30:00.125Z.",
                 field: "since"
             )
         }
-        return time
-    }
-}
-
-extension ReplayJob {
-    /// The job on the wire.
-    var json: String {
-        var json = JSONObject()
-        json.add("endpoint", endpoint)
-        json.add("state", progress.rawValue)
-        json.add("status", choice.rawValue)
-        json.add("since", orNull: sinceMs.map { Timestamp(ms: $0).description })
-        json.add("rate", rate)
-        json.add("dry_run", isDryRun)
-        json.add("looked_at", lookedAt)
-        json.add("matched", matched)
-        json.add("events", events)
-        json.add("busy", busy)
-        json.add("error", orNull: error)
-        return json.text
+        return Timestamp(ms: since.ms)
     }
 }
 
@@ -158,8 +135,8 @@ final class ReplayRunner: Sendable {
     static let runningMax = 4
 
     private let replayer: Replayer
-    private let jobs: AsyncStream<(ReplayJob, Endpoint?)>
-    private let incoming: AsyncStream<(ReplayJob, Endpoint?)>.Continuation
+    private let jobs: AsyncStream<(ReplayJob, Poller.Endpoint?)>
+    private let incoming: AsyncStream<(ReplayJob, Poller.Endpoint?)>.Continuation
     private let running = Mutex<Set<String>>([])
 
     init(replayer: Replayer) {
@@ -170,7 +147,7 @@ final class ReplayRunner: Sendable {
     }
 
     /// Takes a job; false when too many are running.
-    func start(_ job: ReplayJob, endpoint: Endpoint?) -> Bool {
+    func start(_ job: ReplayJob, endpoint: Poller.Endpoint?) -> Bool {
         let isTaken = running.withLock { running in
             running.count < Self.runningMax && running.insert(job.endpoint).inserted
         }

@@ -53,18 +53,3 @@ extension Time {
     /// The instant on the wire.
     init(_ instant: Timestamp) { self.init(ms: instant.ms) }
 }
-
-extension StoreStats {
-    /// The counts on the wire; see ``StoreStats`` for what each means.
-    var json: String {
-        var json = JSONObject()
-        json.add("pending", pending)
-        json.add("overdue", overdue)
-        json.add("leased", leased)
-        json.add("closed", closed)
-        json.add("outbox", outbox)
-        json.add("undelivered", undelivered)
-        json.add("lanes", lanes)
-        return json.text
-    }
-}

@@ -1,0 +1,143 @@
+import Poller
+import PollerWire
+
+extension Lane {
+    /// A lane as readers are told of it; `standard` is what holds when it has no limit of its own.
+    init(_ report: LaneReport, standard: Poller.LaneLimit) {
+        self.init()
+        id = report.lane.description
+        state = Open(rawValue: report.state.rawValue)
+        waiting = report.waiting
+        overdue = report.overdue
+        oldestDueAt = report.oldestDue.map { Time($0) }
+        overdueMs = Int(report.overdueFor.ms)
+        inFlight = report.inFlight
+        limit = PollerWire.LaneLimit(report.limit ?? standard, isDefault: report.limit == nil)
+        isPaused = report.isPaused
+        heldUntil = report.heldYet.map { Time($0) }
+        factor = report.factor
+        failures = report.failures
+        circuit = Open(rawValue: report.circuit.rawValue)
+        partition = report.partition
+    }
+
+    /// A lane that the store has forgotten: it holds nothing and has no settings of its own.
+    init(forgotten lane: LaneID, standard: Poller.LaneLimit) {
+        self.init()
+        id = lane.description
+        limit = PollerWire.LaneLimit(standard, isDefault: true)
+    }
+}
+
+extension PollerWire.LaneLimit {
+    /// A limit as readers are told of it.
+    init(_ limit: Poller.LaneLimit, isDefault: Bool) {
+        self.init()
+        rate = limit.ratePerSecond
+        burst = limit.burst
+        concurrency = limit.inFlightMax
+        self.isDefault = isDefault
+    }
+}
+
+extension LaneReport {
+    /// Until when it is held; nil once that is over.
+    var heldYet: Timestamp? { heldUntil.flatMap { $0 > now ? $0 : nil } }
+}
+
+extension WatchExplanation {
+    /// An explanation as readers are told it; `standard` is what holds for lanes without a limit of
+    /// their own.
+    init(_ explanation: Explanation, standard: Poller.LaneLimit) {
+        let key = explanation.snapshot.watch.key
+        self.init()
+        source = key.source.description
+        account = key.account.description
+        kind = Open(rawValue: key.kind.rawValue)
+        switch explanation.place {
+        case .waiting(let due, let isUrgent, let ahead):
+            place = Open(.waiting)
+            dueAt = Time(due)
+            self.isUrgent = isUrgent
+            self.ahead = ahead
+        case .leased(let owner, let until):
+            place = Open(.leased)
+            self.owner = owner.description
+            self.until = Time(until)
+        case .closed(let reason):
+            place = Open(.closed)
+            closedReason = reason.rawValue
+        }
+        earliestPollAt = explanation.earliest.map { Time($0) }
+        reasons = explanation.reasons
+        crashes = explanation.crashes
+        lane = Lane(explanation.lane, standard: standard)
+    }
+}
+
+extension Stats {
+    /// The counts as readers are told them.
+    init(_ status: ClusterStatus) {
+        self.init()
+        watches = Counts(status.watches)
+        deliveries = Counts(status.deliveries)
+        var lanes = Lanes()
+        lanes.total = status.lanes.count
+        lanes.paused = status.count(.paused)
+        lanes.open = status.count(.open)
+        lanes.probing = status.count(.probing)
+        lanes.held = status.count(.held)
+        lanes.slowed = status.count(.slowed)
+        lanes.flowing = status.count(.flowing)
+        lanes.complete = status.more == nil
+        self.lanes = lanes
+        oldestOverdueMs = Int(status.oldestOverdue.ms)
+        quarantined = status.watches.quarantined
+        workers = status.workers
+        notifiers = status.notifiers
+    }
+}
+
+extension Stats.Counts {
+    /// What a queue holds; see `StoreStats` for what each means.
+    init(_ stats: StoreStats) {
+        self.init()
+        pending = stats.pending
+        overdue = stats.overdue
+        leased = stats.leased
+        closed = stats.closed
+        outbox = stats.outbox
+        undelivered = stats.undelivered
+        lanes = stats.lanes
+    }
+}
+
+extension PollerWire.Worker {
+    /// A process as readers are told of it.
+    init(_ member: Member) {
+        self.init()
+        id = member.owner.description
+        roles = member.roleNames
+        host = member.host
+        pid = member.pid
+        version = member.version
+        startedAt = Time(member.startedAt)
+        inFlight = member.inFlight
+    }
+}
+
+extension HealthReport {
+    /// What the checks found, each by its name.
+    init(_ findings: [(name: String, result: HealthResult)]) {
+        self.init()
+        healthy = findings.allSatisfy { $0.result.status != .failed }
+        checks = findings.map { finding in
+            var check = Check()
+            check.name = finding.name
+            check.status = Open(rawValue: finding.result.status.rawValue)
+            check.message = finding.result.message
+            check.action = finding.result.action
+            return check
+        }
+    }
+}

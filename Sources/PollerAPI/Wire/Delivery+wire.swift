@@ -1,0 +1,102 @@
+import Poller
+import PollerWire
+
+extension PollerWire.Delivery {
+    /// A delivery as readers are told of it; `lane` is how its endpoint stands.
+    init(_ snapshot: DeliverySnapshot, lane: LaneReport? = nil) {
+        let (watch, progress) = (snapshot.delivery.watch, snapshot.delivery.state)
+        self.init()
+        id = snapshot.id.description
+        endpoint = snapshot.delivery.endpoint.description
+        url = snapshot.delivery.url?.description
+        account = watch.account.description
+        source = watch.source.description
+        kind = Open(rawValue: watch.kind.rawValue)
+        state = Open(rawValue: snapshot.state.rawValue)
+        lastSeq = progress.cursor
+        failures = progress.failures
+        attempts = progress.attempts
+        deadSeqs = progress.dead
+        retryingSeqs = progress.again
+        failingSince = progress.failedSince.map { Time($0) }
+        nextAttemptAt = snapshot.nextAttempt(lane).map { Time($0) }
+        lastError = snapshot.lastError
+        endpointHealth = lane.map { EndpointHealth($0) }
+    }
+}
+
+extension DeliverySnapshot {
+    /// When it is due, and its endpoint not held; nil while it rests or is in hand.
+    fileprivate func nextAttempt(_ lane: LaneReport?) -> Timestamp? {
+        guard case .waiting(let due) = place, lane?.isPaused != true else { return nil }
+        return max(due, lane?.heldUntil ?? due)
+    }
+}
+
+extension PollerWire.EndpointHealth {
+    /// How an endpoint takes what it is sent, which its lane knows.
+    init(_ lane: LaneReport) {
+        self.init()
+        circuit = Open(rawValue: lane.circuit.rawValue)
+        heldUntil = lane.heldYet.map { Time($0) }
+        failures = lane.failures
+        failingSince = lane.failingSince.map { Time($0) }
+        disabledAtTheLatest = lane.failingSince.map { Time($0 + EndpointVerdict.patience) }
+        isPaused = lane.isPaused
+        waiting = lane.waiting
+        inFlight = lane.inFlight
+    }
+}
+
+extension DeliveryAttempt {
+    /// An attempt as readers are told of it.
+    init(_ record: AttemptRecord) {
+        self.init()
+        at = Time(record.at)
+        event = record.event.description
+        seq = record.seq
+        number = record.number
+        outcome = Open(rawValue: record.outcome.rawValue)
+        kind = Open(rawValue: record.kind.rawValue)
+        code = record.code
+        address = record.address
+        spans.resolve = record.phases.resolveMs
+        spans.connect = record.phases.connectMs
+        spans.firstByte = record.phases.firstByteMs
+        spans.total = record.phases.totalMs
+        reason = record.reason.isEmpty ? nil : record.reason
+        excerpt = record.excerpt.isEmpty ? nil : record.excerpt
+    }
+}
+
+extension EndpointTest {
+    /// What an endpoint did with a test event.
+    init(_ result: AttemptResult) {
+        self.init()
+        isDelivered = result.outcome == .delivered
+        kind = result.kind.rawValue
+        code = result.code
+        address = result.address
+        durationMs = result.phases.totalMs
+        reason = result.reason.isEmpty ? nil : result.reason
+        excerpt = result.excerpt.isEmpty ? nil : result.excerpt
+    }
+}
+
+extension Replay {
+    /// A job as readers are told of it.
+    init(_ job: ReplayJob) {
+        self.init()
+        endpoint = job.endpoint
+        state = Open(rawValue: job.progress.rawValue)
+        status = Open(rawValue: job.choice.rawValue)
+        since = job.sinceMs.map { Time(ms: $0) }
+        rate = job.rate
+        isDryRun = job.isDryRun
+        lookedAt = job.lookedAt
+        matched = job.matched
+        events = job.events
+        busy = job.busy
+        error = job.error
+    }
+}
