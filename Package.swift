@@ -163,7 +163,7 @@ let package = Package(
         // A public library for services that use the cluster.
         .target(
             name: "PollerClient",
-            dependencies: [httpClient, nioCore, nioHTTP1, nioPosix],
+            dependencies: ["JSONText", "PollerWire", httpClient, nioCore, nioHTTP1, nioPosix],
             swiftSettings: settings
         ),
 
@@ -208,7 +208,9 @@ let package = Package(
         ),
         .executableTarget(
             name: "pollerctl",
-            dependencies: ["PollerClient", "SecretFiles", "StripeAPI", arguments],
+            dependencies: [
+                "JSONText", "PollerClient", "PollerWire", "SecretFiles", "StripeAPI", arguments,
+            ],
             swiftSettings: settings
         ),
         .executableTarget(

@@ -1,3 +1,5 @@
+public import PollerWire
+
 /// Events as they are recorded, one after the other, for as long as somebody asks.
 ///
 /// How nothing gets lost: a follower keeps a cursor into the log of all events and reads behind it,
@@ -10,7 +12,7 @@ public struct EventFollower: AsyncSequence, Sendable {
     /// What a follower gives.
     public enum Element: Hashable, Sendable {
         /// Something was recorded.
-        case event(WatchEvent)
+        case event(Received<Event>)
         /// Some events before the next one are no longer kept: read the watches you care for.
         case gap
     }
@@ -125,7 +127,7 @@ public struct EventFollower: AsyncSequence, Sendable {
                 var hasMore = true
                 while hasMore {
                     let seq = seqs[name] ?? follower.afterSeq
-                    let page: Page<WatchEvent>
+                    let page: Page<Event>
                     do {
                         page = try await follower.client.events(of: name, after: seq)
                     } catch PollerError.problem(let problem) where problem.status == 404 {
@@ -138,7 +140,7 @@ public struct EventFollower: AsyncSequence, Sendable {
             }
         }
 
-        private mutating func tell(_ event: WatchEvent) {
+        private mutating func tell(_ event: Received<Event>) {
             guard !follower.names.isEmpty else {
                 pending.append(.event(event))
                 return
@@ -153,7 +155,7 @@ public struct EventFollower: AsyncSequence, Sendable {
     }
 
     /// Whether the types fit: history comes unfiltered.
-    private func wants(_ event: WatchEvent) -> Bool {
+    private func wants(_ event: Received<Event>) -> Bool {
         types.isEmpty
             || types.contains { type in
                 type.hasSuffix(".*") ? event.type.hasPrefix(type.dropLast()) : event.type == type
@@ -168,14 +170,14 @@ public struct EventFollower: AsyncSequence, Sendable {
 ///     try await save(event)  // with event.seq: that is where to go on after a crash
 /// }
 /// ```
-/// It ends after the event with a ``WatchEvent/closedReason``, and at once when that was before
+/// It ends after the event with a `closedReason`, and at once when that was before
 /// `after`. A source that nobody watches yet is waited for. A `seq` that jumps says that older
 /// events are no longer kept. Leaving the loop, and cancelling its task, closes the connection.
 ///
 /// *Errors*: as ``EventFollower``: transient failures after the first answer are waited out.
 public struct WatchEvents: AsyncSequence, Sendable {
     /// What the sequence gives.
-    public typealias Element = WatchEvent
+    public typealias Element = Received<Event>
 
     let client: PollerClient
     let name: WatchName
@@ -200,7 +202,7 @@ public struct WatchEvents: AsyncSequence, Sendable {
         }
 
         /// The next event, however long it takes; nil once the watch has ended.
-        public mutating func next() async throws -> WatchEvent? {
+        public mutating func next() async throws -> Received<Event>? {
             if !hasBegun { isOver = try await hasEndedBefore() }
             hasBegun = true
             while !isOver {

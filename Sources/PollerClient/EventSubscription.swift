@@ -1,8 +1,5 @@
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
+import JSONText
+import PollerWire
 
 /// Where an ``EventFollower`` reads behind its cursor: the gateway's event stream when there is one
 /// and it works, long polls of the API otherwise.
@@ -14,7 +11,7 @@ import Foundation
 struct EventSubscription {
     /// What was read.
     struct Batch {
-        var events: [WatchEvent] = []
+        var events: [Received<Event>] = []
         /// Where to go on behind them.
         var next: String?
         /// Some events before these are no longer kept.
@@ -104,7 +101,9 @@ struct EventSubscription {
         for message in messages {
             switch message.name {
             case "message":
-                guard let event = WatchEvent(json: message.data) else {
+                guard let json = RawJSON(received: Array(message.data.utf8)),
+                    let event = Received<Event>(json)
+                else {
                     throw PollerError.unintelligible(
                         "an event of the stream cannot be understood: use a client of the "
                             + "server's version"

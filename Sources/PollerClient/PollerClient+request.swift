@@ -13,26 +13,6 @@ extension PollerClient {
     /// A page of 500 watches with an object of 64 KiB each is 32 MiB; anything beyond is wrong.
     private static let answerBytesMax = 64 * 1_048_576
 
-    /// What a server answered.
-    struct Answer {
-        let status: Int
-        let body: [UInt8]
-
-        /// The body as a type.
-        func decoded<Value: Decodable>(_ type: Value.Type) throws(PollerError) -> Value {
-            do {
-                return try JSONDecoder().decode(type, from: Data(body))
-            } catch {
-                throw .unintelligible(
-                    "the answer is not one of a poller's: check the URL and the server's version"
-                )
-            }
-        }
-
-        /// The body as it came.
-        var text: String { String(decoding: body, as: UTF8.self) }
-    }
-
     /// Sends one request; every status but 2xx and 304 is thrown.
     ///
     /// `idempotencyKey`: names a request that may be sent again; `wait`: what the server may wait

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
+import JSONText
 
 /// Why a call to the server failed.
 public enum PollerError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -65,7 +61,7 @@ public struct PollerProblem: Hashable, Sendable, CustomStringConvertible {
     public let itemsTotal: Int
 
     /// What is wrong with one item of a batch.
-    public struct Item: Hashable, Sendable, Decodable {
+    public struct Item: Hashable, Sendable {
         /// The item's place in what was given to enqueue, from 0.
         public let index: Int
         /// As ``PollerProblem/code``.
@@ -104,34 +100,29 @@ public struct PollerProblem: Hashable, Sendable, CustomStringConvertible {
 extension PollerProblem {
     /// Reads an answer that is no success; a message can be shown, whatever server sent it.
     init(status: Int, retryAfterSeconds: Int?, body: [UInt8]) {
-        let wire = try? JSONDecoder().decode(Wire.self, from: Data(body))
+        let json = RawJSON(received: body)
+        let items = json?.member("errors")?.elements?.compactMap(Item.init(_:)) ?? []
         self.init(
             status: status,
-            code: wire?.code ?? "http_\(status)",
-            title: wire?.title ?? "The server answered \(status).",
-            detail: wire?.detail ?? "",
-            field: wire?.field,
-            requestID: wire?.requestID,
+            code: json?.member("code")?.string ?? "http_\(status)",
+            title: json?.member("title")?.string ?? "The server answered \(status).",
+            detail: json?.member("detail")?.string ?? "",
+            field: json?.member("field")?.string,
+            requestID: json?.member("request_id")?.string,
             // A server may be wrong about this; an hour is more than anybody waits.
             retryAfter: retryAfterSeconds.map { .seconds(min(max($0, 0), 3600)) },
-            items: wire?.errors ?? [],
-            itemsTotal: wire?.errorsTotal ?? 0
+            items: items,
+            itemsTotal: json?.member("errors_total")?.number.flatMap { Int($0) } ?? 0
         )
     }
+}
 
-    private struct Wire: Decodable {
-        let code: String?
-        let title: String?
-        let detail: String?
-        let field: String?
-        let requestID: String?
-        let errors: [Item]?
-        let errorsTotal: Int?
-
-        enum CodingKeys: String, CodingKey {
-            case code, title, detail, field, errors
-            case requestID = "request_id"
-            case errorsTotal = "errors_total"
-        }
+extension PollerProblem.Item {
+    /// Reads what is wrong with one item; nil when that cannot be told.
+    fileprivate init?(_ json: RawJSON) {
+        guard let index = json.member("index")?.number.flatMap({ Int($0) }),
+            let code = json.member("code")?.string, let detail = json.member("detail")?.string
+        else { return nil }
+        self.init(index: index, code: code, field: json.member("field")?.string, detail: detail)
     }
 }

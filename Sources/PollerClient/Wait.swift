@@ -1,3 +1,5 @@
+public import PollerWire
+
 /// What to wait for.
 public enum WaitGoal: Hashable, Sendable {
     /// A status that cannot change any more.
@@ -12,11 +14,11 @@ public enum WaitGoal: Hashable, Sendable {
 /// How a wait ended.
 public enum WaitResult: Hashable, Sendable {
     /// The goal was reached.
-    case reached(Watch)
+    case reached(Received<Watch>)
     /// The watch is closed and the goal can no longer be reached.
-    case closed(Watch)
+    case closed(Received<Watch>)
     /// The time is up.
-    case timedOut(Watch)
+    case timedOut(Received<Watch>)
 }
 
 extension PollerClient {
@@ -56,14 +58,14 @@ extension PollerClient {
     /// A status that came and went between two reads is in the history.
     private func isReached(
         _ goal: WaitGoal,
-        _ watch: Watch,
+        _ watch: Received<Watch>,
         _ name: WatchName,
         after seq: Int
     ) async throws -> Bool {
         let status: String
         switch goal {
         case .final: return watch.isFinal
-        case .leftPending: return watch.hasLeftPending
+        case .leftPending: return watch.value.hasLeftPending
         case .status(let wanted): status = wanted
         }
         if watch.status == status { return true }
@@ -83,9 +85,9 @@ extension PollerClient {
 extension Watch {
     /// Whether the last status seen is past what a customer has to do.
     fileprivate var hasLeftPending: Bool {
-        switch kind {
-        case "source", "charge": status != nil && status != "pending"
-        case "payment_intent": isFinal || status == "requires_capture"
+        switch kind.known {
+        case .source, .charge: status != nil && status != "pending"
+        case .paymentIntent: isFinal || status == "requires_capture"
         default: isFinal
         }
     }

@@ -338,22 +338,3 @@ package struct WireError: Error, Hashable {
         self.field = field
     }
 }
-
-/// What a request says of something that has a value already.
-public enum Change<Value: Hashable & Sendable>: Hashable, Sendable {
-    /// It stays as it is.
-    case keep
-    /// The standard again.
-    case standard
-    /// This.
-    case set(Value)
-
-    /// Whether anything is said at all.
-    package var isGiven: Bool { self != .keep }
-
-    /// The value, if one is given.
-    package var value: Value? {
-        guard case .set(let value) = self else { return nil }
-        return value
-    }
-}

@@ -1,6 +1,7 @@
 import ArgumentParser
-import Foundation
+import JSONText
 import PollerClient
+import PollerWire
 
 /// `pollerctl doctor`: what is wrong, and what to do.
 struct Doctor: AsyncParsableCommand {
@@ -15,11 +16,11 @@ struct Doctor: AsyncParsableCommand {
         try await server.perform { client in
             let report = try await client.health()
             if server.json {
-                try report.showJSON()
+                Terminal.printLine(RawJSON(unchecked: report.json).inOrder)
             } else {
                 Terminal.printLine(Self.line("ok", "server", "answers at \(client.url)"))
                 for check in report.checks {
-                    Terminal.printLine(Self.line(check.status, check.name, check.message))
+                    Terminal.printLine(Self.line(check.status.rawValue, check.name, check.message))
                     guard let action = check.action else { continue }
                     Terminal.printLine("         → \(Terminal.clean(action))")
                 }
@@ -54,7 +55,9 @@ struct ShowStats: AsyncParsableCommand {
     func run() async throws {
         try await server.perform { client in
             let stats = try await client.stats()
-            guard !server.json else { return try stats.showJSON() }
+            guard !server.json else {
+                return Terminal.printLine(RawJSON(unchecked: stats.json).inOrder)
+            }
             var table = Table("", "WATCHES", "DELIVERIES")
             let rows: [(String, KeyPath<Stats.Counts, Int>)] = [
                 ("pending", \.pending), ("overdue", \.overdue), ("leased", \.leased),
@@ -74,19 +77,20 @@ struct ShowStats: AsyncParsableCommand {
             let facts = Self.facts(stats)
             guard !facts.rows.isEmpty else { return }
             if Terminal.isInteractive { Terminal.printLine("") }
-            facts.printFacts()
+            facts.print()
         }
     }
+
     /// What a server of today tells beyond the counts.
-    private static func facts(_ stats: Stats) -> Table {
-        var table = Table("", "")
+    private static func facts(_ stats: Stats) -> Facts {
+        var facts = Facts()
         func add(_ name: String, _ value: Int?, _ colour: Terminal.Colour? = nil) {
             guard let value else { return }
-            table.rows.append([.init(name, .faint), .init("\(value)", value > 0 ? colour : nil)])
+            facts.add(name, "\(value)", value > 0 ? colour : nil)
         }
         if let lateMs = stats.oldestOverdueMs {
             let text = lateMs > 0 ? Duration.milliseconds(lateMs).shown : "nothing is overdue"
-            table.rows.append([.init("oldest overdue", .faint), .init(text)])
+            facts.add("oldest overdue", text)
         }
         add("workers", stats.workers)
         add("notifiers", stats.notifiers)
@@ -96,7 +100,7 @@ struct ShowStats: AsyncParsableCommand {
         add("lanes probing", stats.lanes?.probing, .careful)
         add("lanes held", stats.lanes?.held, .careful)
         add("lanes slowed", stats.lanes?.slowed, .careful)
-        return table
+        return facts
     }
 }
 
@@ -119,25 +123,21 @@ struct Explain: AsyncParsableCommand {
     }
 }
 
-extension WatchExplanation {
-    /// Prints the explanation: as JSON, or one fact a line.
-    func show(json isJSON: Bool) {
-        guard !isJSON else { return Terminal.printLine(json) }
-        var table = Table("", "")
-        func add(_ name: String, _ value: String?, _ colour: Terminal.Colour? = nil) {
-            guard let value else { return }
-            table.rows.append([.init(name, .faint), .init(value, colour)])
-        }
-        add("source", source, .strong)
-        add("account", account)
-        add("place", place)
-        add("due", dueAt?.shown)
-        add("ahead of it", ahead.map { "\($0)" })
-        add("in the hands of", owner)
-        add("earliest poll", earliestPollAt?.shown)
-        if crashes > 0 { add("crashes", "\(crashes) workers in a row", .careful) }
-        for reason in reasons { add("because", reason) }
-        table.printFacts()
+extension WatchExplanation: Shown {
+    var title: String { source }
+
+    var facts: Facts {
+        var facts = Facts()
+        facts.add("source", source, .strong)
+        facts.add("account", account)
+        facts.add("place", place.rawValue)
+        facts.add("due", dueAt?.description)
+        facts.add("ahead of it", ahead.map { "\($0)" })
+        facts.add("in the hands of", owner)
+        facts.add("earliest poll", earliestPollAt?.description)
+        if crashes > 0 { facts.add("crashes", "\(crashes) workers in a row", .careful) }
+        for reason in reasons { facts.add("because", reason) }
+        return facts
     }
 }
 
@@ -168,7 +168,7 @@ struct WorkerList: AsyncParsableCommand {
                 for worker in page.items { Terminal.printLine(worker.json) }
             } else {
                 var table = Worker.table
-                table.rows = page.items.map(\.row)
+                table.rows = page.items.map(\.value.row)
                 table.print()
             }
         }
@@ -184,8 +184,9 @@ extension Worker {
     /// The process as a row of a list.
     var row: [Table.Cell] {
         [
-            .init(host, .strong), .init("\(pid)"), .init(roles.joined(separator: ",")),
-            .init("\(inFlight)"), .init(startedAt.shown), .init(version), .init(id, .faint),
+            .init(host, .strong), .init("\(pid)"),
+            .init(roles.joined(separator: ",")),
+            .init("\(inFlight)"), .init("\(startedAt)"), .init(version), .init(id, .faint),
         ]
     }
 }

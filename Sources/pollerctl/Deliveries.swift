@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import PollerClient
+import PollerWire
 
 /// `pollerctl delivery`: what endpoints are told, and what became of it.
 struct DeliveryCommand: AsyncParsableCommand {
@@ -55,7 +56,7 @@ struct DeliveryList: AsyncParsableCommand {
 
     func run() async throws {
         try await server.perform { client in
-            try await server.list(Delivery.table, limit: limit, \.json, \.row) { limit, cursor in
+            try await server.list(Delivery.table, limit: limit, \.row) { limit, cursor in
                 try await client.deliveries(
                     endpoint: endpoint,
                     source: source.map(names.name),
@@ -110,7 +111,7 @@ struct DeliveryAttempts: AsyncParsableCommand {
                 for attempt in attempts { Terminal.printLine(attempt.json) }
             } else {
                 var table = DeliveryAttempt.table
-                table.rows = attempts.map(\.row)
+                table.rows = attempts.map(\.value.row)
                 table.print()
             }
         }
@@ -140,9 +141,10 @@ struct DeliveryRetry: AsyncParsableCommand {
                 do {
                     let delivery = try await client.retry(delivery: id)
                     let seqs = delivery.retryingSeqs.map(String.init).joined(separator: ", ")
-                    let what = seqs.isEmpty ? "is tried now" : "sends events \(seqs) again"
-                    let line = "\(Terminal.clean(delivery.id)) \(what)"
-                    Terminal.printLine(server.json ? delivery.json : line)
+                    delivery.show(
+                        change: seqs.isEmpty ? "is tried now" : "sends events \(seqs) again",
+                        json: server.json
+                    )
                 } catch PollerError.problem(let problem)
                     where [400, 404, 409].contains(problem.status)
                 {
@@ -232,7 +234,7 @@ struct DeliveryReplay: AsyncParsableCommand {
     }
 }
 
-extension Delivery {
+extension Delivery: Shown {
     /// The columns of ``row``.
     static var table: Table {
         Table("DELIVERY", "SOURCE", "ENDPOINT", "STATE", "SEQ", "ATTEMPTS", "DEAD", "NEXT", "ERROR")
@@ -241,37 +243,38 @@ extension Delivery {
     /// The delivery as a row of a list.
     var row: [Table.Cell] {
         [
-            .init(id, .strong), .init(source), .init(endpoint), .init(state, colour),
+            .init(id, .strong), .init(source), .init(endpoint), .init(state.rawValue, colour),
             .init("\(lastSeq)"), .init("\(attempts)"),
             .init(deadShown ?? "-", deadShown == nil ? nil : .bad),
-            .init(nextAttemptAt?.shown ?? "-"), .init(lastError ?? "-"),
+            .init(nextAttemptAt?.description ?? "-"), .init(lastError ?? "-"),
         ]
     }
 
-    /// Prints the delivery: as JSON, or one fact a line.
-    func show(json isJSON: Bool) {
-        guard !isJSON else { return Terminal.printLine(json) }
-        var table = Table("", "")
-        func add(_ name: String, _ value: String?, _ colour: Terminal.Colour? = nil) {
-            guard let value else { return }
-            table.rows.append([.init(name, .faint), .init(value, colour)])
+    var title: String { id }
+
+    var facts: Facts {
+        var facts = Facts()
+        facts.add("delivery", id, .strong)
+        facts.add("source", source)
+        facts.add("account", account)
+        facts.add("endpoint", endpoint)
+        facts.add("url", url)
+        facts.add("state", state.rawValue, colour)
+        facts.add("told up to seq", "\(lastSeq)")
+        facts.add(
+            "attempts",
+            "\(attempts)" + (failures > 0 ? ", \(failures) of this event failed" : "")
+        )
+        facts.add("given up", deadShown, .bad)
+        facts.add("sent again", list(retryingSeqs))
+        facts.add("failing since", failingSince?.description, .careful)
+        facts.add("next attempt", nextAttemptAt?.description)
+        facts.add("last error", lastError, .careful)
+        if let circuit = endpointHealth?.circuit, circuit != Open(.closed) {
+            facts.add("endpoint's circuit", circuit.rawValue, .bad)
         }
-        add("delivery", id, .strong)
-        add("source", source)
-        add("account", account)
-        add("endpoint", endpoint)
-        add("url", url)
-        add("state", state, colour)
-        add("told up to seq", "\(lastSeq)")
-        add("attempts", "\(attempts)" + (failures > 0 ? ", \(failures) of this event failed" : ""))
-        add("given up", deadShown, .bad)
-        add("sent again", list(retryingSeqs))
-        add("failing since", failingSince?.shown, .careful)
-        add("next attempt", nextAttemptAt?.shown)
-        add("last error", lastError, .careful)
-        if let circuit, circuit != "closed" { add("endpoint's circuit", circuit, .bad) }
-        add("endpoint held until", heldUntil?.shown, .careful)
-        table.printFacts()
+        facts.add("endpoint held until", endpointHealth?.heldUntil?.description, .careful)
+        return facts
     }
 
     private var deadShown: String? { list(deadSeqs) }
@@ -281,10 +284,10 @@ extension Delivery {
     }
 
     private var colour: Terminal.Colour? {
-        switch state {
-        case "done": .good
-        case "dead": .bad
-        case "failing": .careful
+        switch state.known {
+        case .done: .good
+        case .dead: .bad
+        case .failing: .careful
         default: nil
         }
     }
@@ -300,8 +303,9 @@ extension DeliveryAttempt {
     var row: [Table.Cell] {
         let phases = [spans.resolve, spans.connect, spans.firstByte, spans.total]
         return [
-            .init(at.shown), .init("\(seq)"), .init("\(number)"),
-            .init(outcome, outcome == "delivered" ? .good : .bad), .init(kind),
+            .init("\(at)"), .init("\(seq)"), .init("\(number)"),
+            .init(outcome.rawValue, outcome == Open(.delivered) ? .good : .bad),
+            .init(kind.rawValue),
             .init(code.map(String.init) ?? "-"),
             .init(phases.map { $0.map(String.init) ?? "-" }.joined(separator: "/")),
             .init(address ?? "-"), .init(reason ?? "-"),
@@ -309,16 +313,18 @@ extension DeliveryAttempt {
     }
 }
 
-extension Replay {
+extension Received<Replay> {
     /// Prints the job: as JSON, or as a line.
-    func show(json isJSON: Bool) {
+    fileprivate func show(json isJSON: Bool) {
         guard !isJSON else { return Terminal.printLine(json) }
-        let what = isDryRun ? "would be sent again" : "are sent again"
-        var line = "\(state): \(events) events of \(matched) deliveries \(what)"
-        line += " (\(lookedAt) looked at"
-        if busy > 0 { line += ", \(busy) busy and left as they are" }
+        let replay = value
+        let what = replay.isDryRun ? "would be sent again" : "are sent again"
+        var line =
+            "\(replay.state): \(replay.events) events of \(replay.matched) deliveries \(what)"
+        line += " (\(replay.lookedAt) looked at"
+        if replay.busy > 0 { line += ", \(replay.busy) busy and left as they are" }
         line += ")"
-        if let error { line += ": \(Terminal.clean(error))" }
+        if let error = replay.error { line += ": \(Terminal.clean(error))" }
         Terminal.printLine(line)
     }
 }

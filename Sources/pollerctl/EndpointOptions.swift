@@ -1,5 +1,6 @@
 import ArgumentParser
 import PollerClient
+import PollerWire
 
 /// What an endpoint is to be: the options that adding and changing share.
 struct EndpointOptions: ParsableArguments {
@@ -60,23 +61,94 @@ struct EndpointOptions: ParsableArguments {
     }
 
     /// What was asked for; what no option names is left out.
-    func wish(url: String? = nil, account: String? = nil) -> EndpointWish {
-        var wish = EndpointWish(url: url, account: account)
-        wish.types = types.isEmpty ? nil : types
-        wish.sources = sources.isEmpty ? nil : sources
-        wish.metadata = metadata.isEmpty ? nil : metadata.dictionary
-        wish.finalOnly = finalOnly
-        wish.coalesces = coalesce
-        wish.retry = retry.map { $0.split(separator: ",").map(String.init) }
-        wish.timeout = timeout?.duration
-        wish.rate = rate
-        wish.burst = burst
-        wish.concurrency = concurrency
-        wish.headers = header.isEmpty ? nil : header.dictionary
-        wish.payload = payload
+    func update(url: String? = nil, account: String? = nil) -> EndpointUpdate {
+        var update = EndpointUpdate(url: url, account: account)
+        update.types = types.isEmpty ? nil : types
+        update.sources = sources.isEmpty ? nil : sources
+        update.metadata = metadata.isEmpty ? nil : metadata.dictionary
+        update.finalOnly = finalOnly
+        update.coalesces = coalesce
+        update.retry = retry.map { $0.split(separator: ",").map(String.init) }
+        update.timeout = timeout?.duration
+        update.rate = rate
+        update.burst = burst
+        update.concurrency = concurrency
+        update.headers = header.isEmpty ? nil : header.dictionary
+        update.payload = payload
         if let notifyBy, let fallback {
-            wish.notifyBy = EndpointWish.NotifyBy(within: notifyBy.duration, fallback: fallback)
+            update.notifyBy = EndpointUpdate.NotifyBy(within: notifyBy.duration, fallback: fallback)
         }
-        return wish
+        return update
+    }
+}
+
+extension Endpoint: Shown {
+    /// The columns of ``row``.
+    static var table: Table { Table("ENDPOINT", "STATE", "ACCOUNT", "URL", "TYPES") }
+
+    /// The endpoint as a row of a list.
+    var row: [Table.Cell] {
+        [
+            .init(id, .strong), .init(isEnabled ? "enabled" : "disabled", colour),
+            .init(account), .init(url), .init(typesShown, .faint),
+        ]
+    }
+
+    var title: String { id }
+
+    var facts: Facts {
+        var facts = Facts()
+        facts.add("endpoint", id, .strong)
+        facts.add("name", name)
+        facts.add("url", url)
+        facts.add("account", account)
+        facts.add("state", isEnabled ? "enabled" : "disabled: \(disabledReason ?? "?")", colour)
+        facts.add("failing since", health?.failingSince?.description, .bad)
+        facts.add("held until", health?.heldUntil?.description, .careful)
+        facts.add("types", typesShown)
+        if !sources.isEmpty { facts.add("sources", sources.joined(separator: ", ")) }
+        if !metadata.isEmpty { facts.add("metadata", metadataShown) }
+        if isFinalOnly { facts.add("told", "only how watches end") }
+        if isCoalescing { facts.add("coalesce", "after a failure only the newest event") }
+        facts.add("payload", payload.rawValue)
+        facts.add("retry", "\(retry)")
+        facts.add("timeout", timeout?.description)
+        if let limit {
+            let rate = Self.number(limit.rate)
+            facts.add(
+                "limit",
+                "\(rate)/s, burst \(limit.burst), concurrency \(limit.concurrency)"
+            )
+        }
+        let headerNames = headers.dictionary.keys.sorted()
+        if !headerNames.isEmpty { facts.add("headers", headerNames.joined(separator: ", ")) }
+        if let notifyBy { facts.add("notify by", "\(notifyBy.endpoint) after \(notifyBy.within)") }
+        if secrets.count > 1 { facts.add("secrets", "\(secrets.count) sign right now") }
+        facts.add("created", "\(createdAt)")
+        facts.add("secret", secret, .careful)
+        return facts
+    }
+
+    private var typesShown: String { types.isEmpty ? "all" : types.joined(separator: ", ") }
+
+    private var metadataShown: String {
+        metadata.dictionary.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(
+            separator: ", "
+        )
+    }
+
+    private static func number(_ value: Double) -> String {
+        Int(exactly: value).map(String.init) ?? String(value)
+    }
+
+    private var colour: Terminal.Colour? { isEnabled ? .good : .bad }
+}
+
+extension Received<Endpoint> {
+    /// Prints an endpoint whose secret is told now and never again.
+    func showOnce(json isJSON: Bool) {
+        show(json: isJSON)
+        guard !isJSON, value.secret != nil, Terminal.isErrorInteractive else { return }
+        Terminal.printError("keep the secret now; it is not shown again")
     }
 }

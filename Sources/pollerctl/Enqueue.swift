@@ -1,5 +1,7 @@
 import ArgumentParser
+import JSONText
 import PollerClient
+import PollerWire
 
 /// `pollerctl enqueue`: watch sources, one or a hundred thousand.
 struct Enqueue: AsyncParsableCommand {
@@ -67,12 +69,12 @@ struct Enqueue: AsyncParsableCommand {
         let requests = (named + sourceURL.map { WatchRequest(url: $0, account: names.account) })
             .map { request in
                 var request = request
-                request.policy = policy
-                request.until = until
-                request.timeout = timeout?.duration
-                request.notify = notify
+                request.policy = policy.map(Open.init(rawValue:))
+                request.until = until.map(Open.init(rawValue:))
+                request.timeout = timeout
+                request.notify = notify.isEmpty ? nil : notify
                 request.clientSecret = clientSecret
-                request.metadata = metadata
+                request.metadata = metadata.isEmpty ? nil : Texts(metadata)
                 return request
             }
         try await server.perform { client in
@@ -110,13 +112,15 @@ struct Enqueue: AsyncParsableCommand {
     private func show(_ result: BatchResult, duplicates: Int) throws {
         let duplicates = duplicates + result.duplicates
         if server.json {
-            try Summary(result, duplicates: duplicates).showJSON()
+            var summary = result
+            summary.duplicates = duplicates
+            Terminal.printLine(RawJSON(unchecked: summary.json).inOrder)
         } else if result.results.count <= Self.listedMax {
             var table = Table("SOURCE", "OUTCOME", "RUN", "SEQ")
             table.rows = result.results.map { line in
                 [
                     .init(line.source, .strong),
-                    .init(line.outcome, line.outcome == "joined" ? nil : .good),
+                    .init(line.outcome.rawValue, line.outcome == Open(.joined) ? nil : .good),
                     .init("\(line.run)"), .init("\(line.seq)"),
                 ]
             }
@@ -128,23 +132,6 @@ struct Enqueue: AsyncParsableCommand {
                     + "\(result.restarted) restarted, \(result.joined) joined; "
                     + "\(duplicates) duplicates left out"
             )
-        }
-    }
-
-    /// The result with the duplicates that never went out.
-    private struct Summary: Encodable {
-        let created: Int
-        let restarted: Int
-        let joined: Int
-        let duplicates: Int
-        let data: [BatchResult.Result]
-
-        init(_ result: BatchResult, duplicates: Int) {
-            created = result.created
-            restarted = result.restarted
-            joined = result.joined
-            self.duplicates = duplicates
-            data = result.results
         }
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import PollerClient
+import PollerWire
 
 /// `pollerctl events`: what was recorded of one source.
 struct Events: AsyncParsableCommand {
@@ -140,7 +141,10 @@ struct Follow: AsyncParsableCommand {
         }
     }
 
-    private static func known(_ name: WatchName, _ client: PollerClient) async throws -> Watch? {
+    private static func known(
+        _ name: WatchName,
+        _ client: PollerClient
+    ) async throws -> Received<Watch>? {
         do {
             return try await client.watch(name)
         } catch PollerError.problem(let problem) where problem.code == "watch_not_found" {
@@ -189,15 +193,17 @@ struct Follow: AsyncParsableCommand {
     }
 }
 
-extension WatchEvent {
-    /// Prints the event on one line: as JSON, or for people.
-    func show(json isJSON: Bool) {
+extension Received<Event> {
+    /// Prints the event on one line: as the server sent it, or for people.
+    fileprivate func show(json isJSON: Bool) {
         guard !isJSON else { return Terminal.printLine(json) }
-        let change = "\(previousStatus ?? "-") → \(status ?? "-")"
+        let event = value
+        let change = "\(event.previousStatus ?? "-") → \(event.status ?? "-")"
         let cells: [Table.Cell] = [
-            .init(polledAt.shown, .faint), .init(source, .strong), .init("#\(seq)"),
-            .init(type, Watch.colour(status, isFinal: isFinal)), .init(change),
-            .init(closedReason ?? "", .faint),
+            .init("\(event.observed.polledAt)", .faint), .init(event.source, .strong),
+            .init("#\(event.seq)"),
+            .init(event.type, Watch.colour(event.status, isFinal: event.isFinal)), .init(change),
+            .init(event.closedReason?.rawValue ?? "", .faint),
         ]
         guard Terminal.isInteractive else {
             return Terminal.printLine(cells.map(\.text).joined(separator: "\t"))

@@ -1,6 +1,6 @@
 import ArgumentParser
-import Foundation
 import PollerClient
+import PollerWire
 
 /// `pollerctl lane`: the watches that share one upstream limit.
 struct LaneCommand: AsyncParsableCommand {
@@ -37,7 +37,7 @@ struct LaneList: AsyncParsableCommand {
 
     func run() async throws {
         try await server.perform { client in
-            try await server.list(Lane.table, limit: limit, \.json, \.row) { limit, cursor in
+            try await server.list(Lane.table, limit: limit, \.row) { limit, cursor in
                 try await client.lanes(limit: limit, cursor: cursor)
             }
         }
@@ -173,7 +173,7 @@ struct LaneLimit: AsyncParsableCommand {
     }
 }
 
-extension Lane {
+extension Lane: Shown {
     /// The columns of ``row``.
     static var table: Table {
         Table("LANE", "STATE", "OVERDUE", "OLDEST", "WAITING", "IN FLIGHT", "LIMIT")
@@ -183,50 +183,44 @@ extension Lane {
     var row: [Table.Cell] {
         [
             .init(id, .strong), .init(stateShown, colour), .init("\(overdue)"),
-            .init(overdue > 0 ? overdueFor.shown : "-"), .init("\(waiting)"),
+            .init(overdue > 0 ? overdueShown : "-"), .init("\(waiting)"),
             .init("\(inFlight)"), .init(limit.shown, limit.isDefault ? .faint : nil),
         ]
     }
 
-    /// Prints the lane: as JSON, or one fact a line.
-    func show(json isJSON: Bool) {
-        guard !isJSON else { return Terminal.printLine(json) }
-        var table = Table("", "")
-        func add(_ name: String, _ value: String, _ colour: Terminal.Colour? = nil) {
-            table.rows.append([.init(name, .faint), .init(value, colour)])
-        }
-        add("lane", id, .strong)
-        add("state", stateShown, colour)
-        add("overdue", overdue > 0 ? "\(overdue), the oldest for \(overdueFor.shown)" : "0")
-        add("waiting", "\(waiting)")
-        add("in flight", "\(inFlight)")
-        add("limit", limit.shown + (limit.isDefault ? " (default)" : " (its own)"))
-        if failures > 0 { add("failures", "\(failures) in a row", .careful) }
-        table.printFacts()
+    var title: String { id }
+
+    var facts: Facts {
+        var facts = Facts()
+        facts.add("lane", id, .strong)
+        facts.add("state", stateShown, colour)
+        facts.add("overdue", overdue > 0 ? "\(overdue), the oldest for \(overdueShown)" : "0")
+        facts.add("waiting", "\(waiting)")
+        facts.add("in flight", "\(inFlight)")
+        facts.add("limit", limit.shown + (limit.isDefault ? " (default)" : " (its own)"))
+        if failures > 0 { facts.add("failures", "\(failures) in a row", .careful) }
+        return facts
     }
 
-    /// Prints what became of a change: as JSON, or as a line.
-    func show(change: String, json isJSON: Bool) {
-        Terminal.printLine(isJSON ? json : "\(Terminal.clean(id)) \(change)")
-    }
+    private var overdueShown: String { Duration.milliseconds(overdueMs).shown }
 
     private var stateShown: String {
-        var text = state
-        if let heldUntil { text += " until \(heldUntil.shown)" }
+        var text = state.rawValue
+        if let heldUntil { text += " until \(heldUntil)" }
         if factor < 1 { text += " at \(Int(factor * 100)) %" }
         return text
     }
 
     private var colour: Terminal.Colour? {
-        switch state {
-        case "flowing": .good
-        case "open": .bad
+        switch state.known {
+        case .flowing: .good
+        case .open: .bad
         default: .careful
         }
     }
 }
 
-extension Lane.Limit {
+extension PollerWire.LaneLimit {
     /// The limit for people: `20/s + 5, 20 at once`.
     var shown: String {
         let rateShown = rate == rate.rounded() ? "\(Int(rate))" : "\(rate)"

@@ -1,5 +1,6 @@
 import ArgumentParser
 import PollerClient
+import PollerWire
 
 /// `pollerctl quarantine`: watches that a person must look at.
 struct QuarantineCommand: AsyncParsableCommand {
@@ -36,7 +37,7 @@ struct QuarantineList: AsyncParsableCommand {
     func run() async throws {
         let table = Table("SOURCE", "ACCOUNT", "KIND", "POLLS", "WHY")
         try await server.perform { client in
-            try await server.list(table, limit: limit, \.json, \.quarantineRow) { limit, cursor in
+            try await server.list(table, limit: limit, \.quarantineRow) { limit, cursor in
                 try await client.quarantine(
                     account: names.account,
                     kind: names.kind,
@@ -52,7 +53,7 @@ extension Watch {
     /// The watch as a row of the quarantine.
     fileprivate var quarantineRow: [Table.Cell] {
         [
-            .init(source, .strong), .init(account), .init(kind), .init("\(attempts)"),
+            .init(source, .strong), .init(account), .init(kind.rawValue), .init("\(attempts)"),
             .init(lastError ?? "its polls took the worker down", .careful),
         ]
     }
@@ -95,9 +96,8 @@ struct QuarantineRedrive: AsyncParsableCommand {
             var failed = 0
             for name in targets {
                 do {
-                    let watch = try await client.redrive(name)
-                    let line = "\(Terminal.clean(watch.source)) is watched again"
-                    Terminal.printLine(server.json ? watch.json : line)
+                    try await client.redrive(name)
+                        .show(change: "is watched again", json: server.json)
                 } catch PollerError.problem(let problem) where [404, 409].contains(problem.status) {
                     failed += 1
                     Terminal.printError("\(name): \(problem)")

@@ -39,7 +39,6 @@ extension ServerOptions {
     func list<Item>(
         _ table: Table,
         limit: Int,
-        _ json: (Item) -> String,
         _ row: (Item) -> [Table.Cell],
         page: (Int, String?) async throws -> Page<Item>
     ) async throws {
@@ -53,9 +52,9 @@ extension ServerOptions {
             cursor = page.next
             hasMore = page.next != nil
             if self.json {
-                for item in page.items { Terminal.printLine(json(item)) }
+                for item in page.items { Terminal.printLine(item.json) }
             } else {
-                table.rows += page.items.map(row)
+                table.rows += page.items.map { row($0.value) }
             }
         }
         if !self.json { table.print() }

@@ -1,4 +1,6 @@
 import Foundation
+import JSONText
+import PollerClient
 
 /// Rows of text: aligned under a header for people, with tabs and without a header for programs.
 struct Table {
@@ -44,15 +46,45 @@ struct Table {
             return line
         }
     }
+}
 
-    /// Writes a table of names and values, which needs no header.
-    func printFacts() {
+/// Names and values, of which only those with a value are shown, one a line.
+struct Facts {
+    private(set) var rows: [[Table.Cell]] = []
+
+    mutating func add(_ name: String, _ value: String?, _ colour: Terminal.Colour? = nil) {
+        guard let value else { return }
+        rows.append([.init(name, .faint), .init(value, colour)])
+    }
+
+    /// Writes the facts, which need no header.
+    func print() {
         let width = rows.map { $0[0].text.count }.max() ?? 0
         for row in rows {
             let gap = String(repeating: " ", count: width - row[0].text.count + 2)
             let name = Terminal.coloured(row[0].text, row[0].colour)
             Terminal.printLine(name + gap + Terminal.coloured(row[1].text, row[1].colour))
         }
+    }
+}
+
+/// A value of the server's that people are shown.
+protocol Shown {
+    /// What the lines of commands call it.
+    var title: String { get }
+    /// What there is to say of it alone.
+    var facts: Facts { get }
+}
+
+extension Received where Shape: Shown {
+    /// Prints the value: as the server sent it, or one fact a line.
+    func show(json isJSON: Bool) {
+        if isJSON { Terminal.printLine(json) } else { value.facts.print() }
+    }
+
+    /// Prints what became of it: as the server sent it, or as a line.
+    func show(change: String, json isJSON: Bool) {
+        Terminal.printLine(isJSON ? json : "\(Terminal.clean(value.title)) \(change)")
     }
 }
 
@@ -69,5 +101,18 @@ extension Encodable {
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             return String(decoding: try encoder.encode(self), as: UTF8.self)
         }
+    }
+}
+
+extension RawJSON {
+    /// The value without spaces, and with the members of each object in the order of their names.
+    var inOrder: String {
+        if let members {
+            let sorted = members.sorted { $0.name < $1.name }
+            let texts = sorted.map { "\(JSONWriter.literal($0.name)):\($0.value.inOrder)" }
+            return "{\(texts.joined(separator: ","))}"
+        }
+        guard let elements else { return description }
+        return "[\(elements.map(\.inOrder).joined(separator: ","))]"
     }
 }

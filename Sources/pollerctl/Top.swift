@@ -1,5 +1,7 @@
 import ArgumentParser
+import JSONText
 import PollerClient
+import PollerWire
 
 /// `pollerctl top`: the cluster as it runs.
 struct Top: AsyncParsableCommand {
@@ -22,7 +24,7 @@ struct Top: AsyncParsableCommand {
     func run() async throws {
         try await server.perform { client in
             let view = try await ClusterView(client)
-            if server.json { return Terminal.printLine(try view.json) }
+            if server.json { return Terminal.printLine(view.json) }
             guard Terminal.isInteractive else {
                 for line in view.lines { Terminal.printLine(line) }
                 return
@@ -61,8 +63,8 @@ struct ClusterView {
     private static let lateMs = 15_000
 
     let stats: Stats
-    let lanes: [Lane]
-    let workers: [Worker]
+    let lanes: [Received<Lane>]
+    let workers: [Received<Worker>]
 
     /// Asks the server.
     init(_ client: PollerClient) async throws {
@@ -73,21 +75,20 @@ struct ClusterView {
 
     /// The view as one JSON object.
     var json: String {
-        get throws {
-            """
-            {"stats":\(try stats.jsonText),"lanes":[\(lanes.map(\.json).joined(separator: ","))],\
-            "workers":[\(workers.map(\.json).joined(separator: ","))]}
-            """
-        }
+        """
+        {"stats":\(RawJSON(unchecked: stats.json).inOrder),\
+        "lanes":[\(lanes.map(\.json).joined(separator: ","))],\
+        "workers":[\(workers.map(\.json).joined(separator: ","))]}
+        """
     }
 
     /// The view for people, line by line.
     var lines: [String] {
         var lanes = Lane.table
-        lanes.rows = self.lanes.map(\.row)
+        lanes.rows = self.lanes.map(\.value.row)
         var workers = Worker.table
         let busiest = self.workers.sorted { $0.inFlight > $1.inFlight }.prefix(Self.workersMax)
-        workers.rows = busiest.map(\.row)
+        workers.rows = busiest.map(\.value.row)
         let more = self.workers.count - busiest.count
         return summary + ["", Terminal.coloured("What holds things up", .strong)]
             + (lanes.rows.isEmpty ? ["no lane holds anything"] : lanes.lines(forPeople: true))

@@ -1,6 +1,6 @@
 import ArgumentParser
-import Foundation
 import PollerClient
+import PollerWire
 
 /// `pollerctl get`: one watch.
 struct Get: AsyncParsableCommand {
@@ -45,7 +45,7 @@ struct List: AsyncParsableCommand {
     func run() async throws {
         let table = Table("SOURCE", "STATE", "STATUS", "SEQ", "POLLS", "NEXT POLL")
         try await server.perform { client in
-            try await server.list(table, limit: limit, \.json, \.row) { limit, cursor in
+            try await server.list(table, limit: limit, \.row) { limit, cursor in
                 try await client.list(
                     state: state,
                     status: status,
@@ -107,7 +107,7 @@ struct Wait: AsyncParsableCommand {
         }
     }
 
-    private func show(_ watch: Watch) {
+    private func show(_ watch: Received<Watch>) {
         if server.json {
             Terminal.printLine(watch.json)
         } else {
@@ -131,12 +131,8 @@ struct Poll: AsyncParsableCommand {
 
     func run() async throws {
         try await server.perform { client in
-            let watch = try await client.poll(names.name(source))
-            if server.json {
-                Terminal.printLine(watch.json)
-            } else {
-                Terminal.printLine("\(Terminal.clean(watch.source)) is polled now")
-            }
+            try await client.poll(names.name(source))
+                .show(change: "is polled now", json: server.json)
         }
     }
 }
@@ -155,59 +151,46 @@ struct Cancel: AsyncParsableCommand {
 
     func run() async throws {
         try await server.perform { client in
-            let watch = try await client.cancel(names.name(source))
-            if server.json {
-                Terminal.printLine(watch.json)
-            } else {
-                Terminal.printLine("\(Terminal.clean(watch.source)) is no longer watched")
-            }
+            try await client.cancel(names.name(source))
+                .show(change: "is no longer watched", json: server.json)
         }
     }
 }
 
-extension Watch {
-    /// Prints the watch: as JSON, or one fact a line.
-    func show(json isJSON: Bool) {
-        guard !isJSON else { return Terminal.printLine(json) }
-        var table = Table("", "")
-        func add(_ name: String, _ value: String?, _ colour: Terminal.Colour? = nil) {
-            guard let value else { return }
-            table.rows.append([.init(name, .faint), .init(value, colour)])
+extension Watch: Shown {
+    var title: String { source }
+
+    var facts: Facts {
+        var facts = Facts()
+        facts.add("source", source, .strong)
+        facts.add("account", account)
+        facts.add("kind", kind.rawValue)
+        facts.add("state", isOpen ? "open" : "closed (\(closedReason?.rawValue ?? "?"))")
+        facts.add("status", status ?? "not seen yet", Self.colour(status, isFinal: isFinal))
+        facts.add("final", isFinal ? "yes" : "no")
+        facts.add("seq", "\(seq), run \(run)")
+        facts.add("until", until.rawValue)
+        facts.add("polls", "\(attempts), policy \(policy)")
+        facts.add("created", "\(createdAt)")
+        facts.add("deadline", "\(deadlineAt)")
+        facts.add("next poll", nextPollAt?.description)
+        facts.add("last poll", lastPolledAt?.description)
+        facts.add("last error", lastError, .careful)
+        for url in notify { facts.add("notify", url) }
+        for (name, value) in metadata.dictionary.sorted(by: { $0.key < $1.key }) {
+            facts.add("metadata", "\(name)=\(value)")
         }
-        add("source", source, .strong)
-        add("account", account)
-        add("kind", kind)
-        add("state", isOpen ? "open" : "closed (\(closedReason ?? "?"))")
-        add("status", status ?? "not seen yet", Self.colour(status, isFinal: isFinal))
-        add("final", isFinal ? "yes" : "no")
-        add("seq", "\(seq), run \(run)")
-        add("until", until)
-        add("polls", "\(attempts), policy \(policy)")
-        add("created", created)
-        add("deadline", deadline)
-        add("next poll", nextPoll)
-        add("last poll", lastPoll)
-        add("last error", lastError, .careful)
-        for url in notify { add("notify", url) }
-        for (name, value) in metadata.sorted(by: { $0.key < $1.key }) {
-            add("metadata", "\(name)=\(value)")
-        }
-        table.printFacts()
+        return facts
     }
 
     /// The watch as a row of a list.
     var row: [Table.Cell] {
         [
-            .init(source, .strong), .init(isOpen ? "open" : closedReason ?? "closed"),
+            .init(source, .strong), .init(isOpen ? "open" : closedReason?.rawValue ?? "closed"),
             .init(status ?? "-", Self.colour(status, isFinal: isFinal)), .init("\(seq)"),
-            .init("\(attempts)"), .init(nextPoll ?? "-"),
+            .init("\(attempts)"), .init(nextPollAt?.description ?? "-"),
         ]
     }
-
-    private var created: String { createdAt.shown }
-    private var deadline: String { deadlineAt.shown }
-    private var nextPoll: String? { nextPollAt?.shown }
-    private var lastPoll: String? { lastPolledAt?.shown }
 
     /// What a status means for money, at a glance.
     static func colour(_ status: String?, isFinal: Bool) -> Terminal.Colour? {
@@ -217,12 +200,5 @@ extension Watch {
         case nil: .faint
         default: isFinal ? .strong : nil
         }
-    }
-}
-
-extension Date {
-    /// The time as the API writes it.
-    var shown: String {
-        formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 }

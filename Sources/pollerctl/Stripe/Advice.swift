@@ -1,4 +1,5 @@
 import PollerClient
+import PollerWire
 import StripeAPI
 
 /// An object of Stripe's with what has to happen next, as `--json` prints it.
@@ -30,7 +31,7 @@ extension Source {
         facts.add("verification", verification?.status.rawValue)
         facts.add("attempts left", verification?.attemptsRemaining.map(String.init))
         facts.add("next", advice.text, .careful)
-        facts.table.printFacts()
+        facts.print()
     }
 }
 
@@ -47,7 +48,7 @@ extension PaymentIntent {
         facts.add("last error", lastPaymentError?.description, .bad)
         facts.add("charge", latestCharge)
         facts.add("next", advice.text, .careful)
-        facts.table.printFacts()
+        facts.print()
     }
 }
 
@@ -61,17 +62,7 @@ extension Charge {
         facts.add("status", status.rawValue, Watch.colour(status.rawValue, isFinal: true))
         facts.add("amount", amount.map { "\($0) \(currency ?? "")" })
         facts.add("failure", failureCode, .bad)
-        facts.table.printFacts()
-    }
-}
-
-/// Names and values, of which only those with a value are shown.
-private struct Facts {
-    var table = Table("", "")
-
-    mutating func add(_ name: String, _ value: String?, _ colour: Terminal.Colour? = nil) {
-        guard let value else { return }
-        table.rows.append([.init(name, .faint), .init(value, colour)])
+        facts.print()
     }
 }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import PollerClient
+import PollerWire
 import StripeAPI
 
 /// Which Stripe, and as whom: the options of every command that talks to Stripe itself.

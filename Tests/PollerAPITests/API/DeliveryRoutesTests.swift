@@ -3,6 +3,7 @@ import NIOHTTP1
 import Poller
 import PollerClient
 import PollerTesting
+import PollerWire
 import Testing
 
 @testable import PollerAPI
@@ -172,7 +173,7 @@ struct DeliveryRoutesTests {
             }
             let endpoint = EndpointID(account: .main, url: Self.url).description
             let client = try api.client()
-            func finished() async throws -> Replay {
+            func finished() async throws -> Received<Replay> {
                 var replay = try await client.replay(endpoint: endpoint)
                 try await eventually("the replay is over") {
                     replay = try await client.replay(endpoint: endpoint)

@@ -1,6 +1,7 @@
 import NIOHTTP1
 import Poller
 import PollerClient
+import PollerWire
 import Synchronization
 import Testing
 

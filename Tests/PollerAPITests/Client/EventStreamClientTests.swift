@@ -1,6 +1,7 @@
 import NIOCore
 import Poller
 import PollerTesting
+import PollerWire
 import Testing
 
 @testable import PollerAPI

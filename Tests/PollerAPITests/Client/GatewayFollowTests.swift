@@ -1,6 +1,7 @@
 import Poller
 import PollerClient
 import PollerTesting
+import PollerWire
 import Synchronization
 import Testing
 

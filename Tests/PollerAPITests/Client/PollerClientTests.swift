@@ -1,6 +1,8 @@
 import Foundation
+import JSONText
 import Poller
 import PollerTesting
+import PollerWire
 import Testing
 
 @testable import PollerAPI
@@ -204,12 +206,37 @@ struct PollerClientTests {
     @Test("items are cut out of a page byte for byte")
     func slices() {
         let text = #"{"x":["no"],"data":[ {"a":[1,2],"data":["n"]} ,{"b":"],}\""}], "next":null}"#
-        #expect(
-            JSONSlices.elements(ofMember: "data", in: Array(text.utf8)) == [
-                #"{"a":[1,2],"data":["n"]}"#, #"{"b":"],}\""}"#,
-            ]
+        func items(_ text: String) -> [String] {
+            let page = RawJSON(received: Array(text.utf8))
+            return page?.member("data")?.elements?.map(\.description) ?? []
+        }
+        #expect(items(text) == [#"{"a":[1,2],"data":["n"]}"#, #"{"b":"],}\""}"#])
+        #expect(items(#"{"data":[]}"#).isEmpty)
+        #expect(items(#"{"data":7}"#).isEmpty)
+    }
+    @Test("what an earlier or a later server says is read as far as it is known, and kept as it is")
+    func versions() throws {
+        let text = """
+            {"new":{"until":1}, "id":"0:1","source":"src_1","kind":"iban","account":"default",\
+            "state":"open","status":null,"final":false,"seq":0,"run":1,"attempts":0,\
+            "created_at":"2026-11-20T09:30:00.125Z","deadline_at":"2026-11-20T09:31:30.125Z",\
+            "next_poll_at":null,"last_polled_at":null,"policy":"standard","notify":[],"metadata":{}}
+            """
+        let watch = try #require(
+            RawJSON(received: Array(text.utf8)).flatMap(Received<PollerWire.Watch>.init(_:))
         )
-        #expect(JSONSlices.elements(ofMember: "data", in: Array(#"{"data":[]}"#.utf8)).isEmpty)
-        #expect(JSONSlices.elements(ofMember: "data", in: Array(#"{"data":7}"#.utf8)).isEmpty)
+        #expect(watch.json == text)
+        #expect(watch.kind == "iban" && watch.value.kind.known == nil)
+        #expect(watch.until == "settled" && watch.nextPollAt == nil)
+        #expect(watch.createdAt.timeIntervalSince1970 == 1_795_167_000.125)
+        let counts =
+            #"{"pending":1,"overdue":0,"leased":0,"closed":0,"outbox":0,"undelivered":0,"lanes":1}"#
+        let early = #"{"watches":\#(counts),"deliveries":\#(counts)}"#
+        let stats = try #require(
+            RawJSON(received: Array(early.utf8)).flatMap(Received<PollerWire.Stats>.init(_:))
+        )
+        #expect(stats.watches.pending == 1 && stats.lanes == nil)
+        #expect(RawJSON(received: Array("{} {}".utf8)) == nil)
+        #expect(Received<PollerWire.Watch>(RawJSON(unchecked: "{}")) == nil)
     }
 }

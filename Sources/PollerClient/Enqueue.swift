@@ -1,0 +1,115 @@
+import NIOHTTP1
+public import PollerWire
+
+extension WatchRequest {
+    /// Describes what to watch.
+    ///
+    /// - `policy`: `interactive`, `standard` or `patient`; nil is the server's choice.
+    /// - `until`: how far to follow, `left_pending`, `settled` or `final`; nil is `settled`.
+    /// - `timeout`: the span to the deadline, 1 s to 90 days; nil is what its kind lives for.
+    /// - `notify`: where to tell, `https://…`, `mailto:…`, `redis+stream:NAME`; at most 16.
+    /// - `clientSecret`: the source's own secret, where the server polls with a publishable key.
+    /// - `metadata`: your own names and values, repeated in the watch; at most 4,096 bytes as JSON.
+    /// - `charge`: what to charge, exactly once, when the source becomes chargeable; nil charges nothing.
+    public init(
+        _ name: WatchName,
+        policy: String? = nil,
+        until: String? = nil,
+        timeout: Duration? = nil,
+        notify: [String] = [],
+        clientSecret: String? = nil,
+        metadata: [String: String] = [:],
+        charge: WatchCharge? = nil
+    ) {
+        self.init()
+        source = name.source
+        account = name.account
+        kind = name.kind.map(Open.init(rawValue:))
+        self.policy = policy.map(Open.init(rawValue:))
+        self.until = until.map(Open.init(rawValue:))
+        self.timeout = timeout.map(Span.init)
+        self.notify = notify.isEmpty ? nil : notify
+        self.clientSecret = clientSecret
+        self.metadata = metadata.isEmpty ? nil : Texts(metadata)
+        self.charge = charge
+    }
+
+    /// Describes what to watch under the default account.
+    public init(source: String, policy: String? = nil, timeout: Duration? = nil) {
+        self.init(WatchName(source), policy: policy, timeout: timeout)
+    }
+}
+
+extension PollerClient {
+    /// Items and bytes of one request: far below the server's 10,000 and 8 MiB, so that progress
+    /// shows and a lost answer costs little.
+    private static let partCountMax = 2000
+    private static let partBytesMax = 2_097_152
+    /// Tries of one part before the whole is given up.
+    private static let triesMax = 5
+
+    /// Watches many sources, in parts; equal requests count once within a part.
+    ///
+    /// A part with a wrong item enqueues nothing and ends the whole with the server's problem,
+    /// whose items count from the first request given here; parts before it are enqueued then.
+    /// A part without an answer is sent again, which is safe.
+    ///
+    /// `progress`: told how many requests have been accepted so far.
+    public func enqueue(
+        _ requests: [WatchRequest],
+        progress: @Sendable (Int) -> Void = { _ in }
+    ) async throws -> BatchResult {
+        var total = BatchResult()
+        var start = 0
+        while start < requests.count {
+            var body = ""
+            var end = start
+            while end < requests.count, end - start < Self.partCountMax,
+                body.utf8.count < Self.partBytesMax
+            {
+                body += requests[end].json + "\n"
+                end += 1
+            }
+            do {
+                total += try await enqueuePart(body, isFirst: start == 0)
+            } catch PollerError.problem(let problem) {
+                throw PollerError.problem(problem.moved(by: start))
+            }
+            start = end
+            progress(end)
+        }
+        return total
+    }
+
+    private func enqueuePart(_ body: String, isFirst: Bool) async throws -> BatchResult {
+        var backoff = Backoff()
+        while true {
+            do {
+                let answer = try await send(
+                    .POST,
+                    "/v1/watches/batch",
+                    body: body,
+                    type: "application/x-ndjson",
+                    // A part may take longer than a usual answer when the store is busy.
+                    wait: .seconds(45)
+                )
+                return try answer.value()
+            } catch let error as PollerError where error.isTransient {
+                // Who cannot be reached at all is told so at once.
+                if case .unreachable = error, isFirst { throw error }
+                guard backoff.failures + 1 < Self.triesMax else { throw error }
+                try await backoff.sleep(atLeast: error.retryAfter)
+            }
+        }
+    }
+}
+
+extension BatchResult {
+    static func += (lhs: inout BatchResult, rhs: BatchResult) {
+        lhs.created += rhs.created
+        lhs.restarted += rhs.restarted
+        lhs.joined += rhs.joined
+        lhs.duplicates += rhs.duplicates
+        lhs.results += rhs.results
+    }
+}
