@@ -1,3 +1,5 @@
+import JSONText
+
 /// One poll of a watch, and when it happened: all that a decision rests on beside the answer.
 ///
 /// All instants are the store's.
