@@ -1,3 +1,4 @@
+import JSONText
 import Poller
 import StripeAPI
 import Testing
