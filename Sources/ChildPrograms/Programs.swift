@@ -69,7 +69,7 @@ package enum Programs {
     }
 }
 
-/// Starts a program that hears signals.
+/// Starts a program that receives signals.
 ///
 /// Swift's worker threads block nearly every signal, and a program inherits the mask of the thread
 /// that starts it: a redis-server started from a task would never notice SIGTERM.

@@ -227,6 +227,7 @@ extension RawJSON {
         self.init(bytes, value)
     }
 
+    /// One walk over a text that checks its form and its limits.
     private struct Check {
         var scanner: JSONScanner
         let limits: JSONLimits

@@ -95,7 +95,7 @@ extension PollerClient {
                 )
                 return try answer.value()
             } catch let error as PollerError where error.isTransient {
-                // Who cannot be reached at all is told so at once.
+                // A server that cannot be reached is reported at once.
                 if case .unreachable = error, isFirst { throw error }
                 guard backoff.failures + 1 < Self.triesMax else { throw error }
                 try await backoff.sleep(atLeast: error.retryAfter)

@@ -173,19 +173,35 @@ extension Time {
 }
 
 // The shapes by their names in the dictionary, for those who import this library alone.
+/// What is known of one followed source.
 public typealias Watch = PollerWire.Watch
+/// What to follow, how, and who is told.
 public typealias WatchRequest = PollerWire.WatchRequest
+/// What to charge when the source becomes chargeable.
 public typealias WatchCharge = PollerWire.WatchCharge
+/// What became of a batch of requests.
 public typealias BatchResult = PollerWire.BatchResult
+/// One recorded change of one source.
 public typealias WatchEvent = PollerWire.Event
+/// When a watch is polled next, and what it waits for.
 public typealias WatchExplanation = PollerWire.WatchExplanation
+/// A registered place that is told about the events of an account.
 public typealias Endpoint = PollerWire.Endpoint
+/// What came of a test event.
 public typealias EndpointTest = PollerWire.EndpointTest
+/// What one endpoint still has to be told about one source.
 public typealias Delivery = PollerWire.Delivery
+/// One attempt of a delivery.
 public typealias DeliveryAttempt = PollerWire.DeliveryAttempt
+/// How a replay of an endpoint stands.
 public typealias Replay = PollerWire.Replay
+/// How a lane stands right now.
 public typealias Lane = PollerWire.Lane
+/// How much of what the cluster holds.
 public typealias Stats = PollerWire.Stats
+/// A process that works on the cluster.
 public typealias Worker = PollerWire.Worker
+/// What the server depends on, and how it is.
 public typealias HealthReport = PollerWire.HealthReport
+/// A token for the live gateway, and its end.
 public typealias StreamToken = PollerWire.StreamToken

@@ -90,8 +90,9 @@ package struct AddressGuard: Sendable {
 ///
 /// Known as far as this process can know it: ports of its own as soon as they are bound, and every
 /// address that its store was reached at. Not known are other processes' ports and servers of the
-/// store that nobody here has talked to: the allow-list should not be wider than the receivers are.
-/// Nothing is taken out again: a server that was the store's master may be it tomorrow.
+/// store that this process has never connected to: the allow-list should not be wider than the
+/// receivers are. Nothing is taken out again: a server that was the store's master may be it
+/// tomorrow.
 ///
 /// A class, because listeners are bound, and stores move, while guards look at it.
 package final class OwnListeners: Sendable {

@@ -17,8 +17,8 @@ import Synchronization
 /// One deadline covers both.
 /// *Never*: redirects (they would carry a signed body, or a header with a token, to somebody else),
 /// cookies, proxies, repeated attempts: the queue repeats them, with backoff and a record of each.
-/// *When the process ends*: ``close()`` cuts off what is under way, which then fails; the lease of
-/// whoever asked makes it happen again.
+/// *When the process ends*: ``close()`` cuts off what is under way, which then fails; the caller's
+/// lease makes it happen again.
 package struct GuardedClient: Sendable {
     /// A request's way: where it goes, to which of the host's addresses, and until when.
     package struct Route: Sendable {

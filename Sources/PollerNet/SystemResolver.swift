@@ -43,7 +43,7 @@ package final class SystemResolver<C: Clock>: AddressResolver where C.Duration =
     private struct State: Sendable {
         var plan = LookupPlan<C.Instant>()
         var callers = 0
-        /// Who waits, by number, and what they have been told.
+        /// The callers that wait, by number, and their answers.
         var wakers: [Int: Waker<C>] = [:]
         var answers: [Int: LookupAnswer] = [:]
     }

@@ -173,7 +173,7 @@ enum MetaField: String, CaseIterable {
     case seen
     /// What the queue's clock is ahead of the server's, ms.
     case back
-    /// The last span that nobody saw pass, ms.
+    /// The last span without a claim, ms.
     case gap
     /// Its end by the server's clock, ms.
     case gapEnd = "gapend"

@@ -8,7 +8,7 @@ package struct Page<Item: WireValue & Hashable>: WireObject, Hashable {
     package var hasMore = false
     /// The cursor of the next page; nil when this was the last.
     package var next: String?
-    /// Events before these are no longer kept: read the watches anew. Of events alone.
+    /// Whether events before these are no longer kept, so that the watches must be read anew.
     package var hasGap = false
 
     package init() {}

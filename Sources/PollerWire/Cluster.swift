@@ -200,7 +200,7 @@ public struct WatchExplanation: WireObject, Hashable {
     public var isUrgent: Bool?
     /// Watches of its lane to be served before it; nil unless it waits.
     public var ahead: Int?
-    /// Who has it in hand; nil unless it is leased.
+    /// The process that has claimed it; nil unless it is leased.
     public var owner: String?
     /// When the lease ends; nil unless it is leased.
     public var until: Time?

@@ -1,6 +1,6 @@
 package import JSONText
 
-/// One recorded change of one source: the thing everybody downstream is told.
+/// One recorded change of one source: what every channel tells.
 ///
 /// *Shape*: these bytes are recorded, published, signed and sent, and never written anew.
 /// ```
@@ -29,7 +29,7 @@ public struct Event: WireObject, Hashable {
     public var status: String?
     /// The status cannot change any more: the payment has come to its end.
     public var isFinal = false
-    /// Why the watch ended with this event; nil while it goes on. No further event of this run follows.
+    /// Why the watch ended with this event, the last of its run; nil while it goes on.
     public var closedReason: Open<Watch.ClosedReason>?
     /// How far its charge has come; nil before somebody has tried to charge it.
     public var charge: ChargeProgress?

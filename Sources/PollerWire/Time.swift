@@ -55,6 +55,7 @@ public struct Time: Hashable, Comparable, Sendable, CustomStringConvertible {
         return "\(date)T\(time).\(Self.pad(msOfDay % 1000, 3))Z"
     }
 
+    /// Whether one instant is before another.
     public static func < (lhs: Time, rhs: Time) -> Bool { lhs.ms < rhs.ms }
 
     private static func floorMod(_ value: Int64, _ modulus: Int64) -> Int64 {

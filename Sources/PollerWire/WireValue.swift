@@ -25,12 +25,12 @@ package struct Place {
         self.facets = facets
     }
 
-    /// "`name` must be a string, not an array."
+    /// Says what the value must be, and what it is: `name must be a string, not an array`.
     package func mustBe(_ wanted: String, not json: RawJSON) -> WireError {
         WireError(.wrongType, "\(name) must be \(wanted), not \(json.kind.name).", field: name)
     }
 
-    /// "`name` must be 1 to 5."
+    /// Says what the value must be: `name must be 1 to 5`.
     package func mustBe(_ wanted: String) -> WireError {
         WireError(.invalidValue, "\(name) must be \(wanted).", field: name)
     }

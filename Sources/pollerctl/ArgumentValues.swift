@@ -3,8 +3,10 @@ public import PollerWire
 
 /// A span as users write it: `250ms`, `90s`, `5m`, `36h`, `7d`.
 extension Span: ExpressibleByArgument {
+    /// Reads what stands on the command line; nil when it is no span.
     public init?(argument: String) { self.init(argument) }
 
+    /// How a default is shown in the help.
     public var defaultValueDescription: String { "\(duration.components.seconds)s" }
 }
 

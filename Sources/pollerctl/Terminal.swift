@@ -27,7 +27,7 @@ enum Terminal {
         do {
             try FileHandle.standardOutput.write(contentsOf: Data((line + "\n").utf8))
         } catch {
-            // Whoever read this has gone (`… | head`): nothing is left to do.
+            // The reader of our output has gone (`… | head`): nothing is left to do.
             exit(0)
         }
     }

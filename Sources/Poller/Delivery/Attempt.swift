@@ -90,7 +90,7 @@ package enum AttemptClass: String, Hashable, Sendable, CaseIterable {
     case timeout
     /// The connection was closed before an answer.
     case reset
-    /// Nobody listens there, or there is no way to it.
+    /// The connection was refused, or there is no route.
     case connect
     /// The certificate or the handshake.
     case tls
@@ -131,7 +131,7 @@ package struct AttemptPhases: Hashable, Sendable {
     /// All in all.
     package var totalMs: Int?
 
-    /// Phases; nil where nobody knows.
+    /// Phases; nil where it is not known.
     package init(
         resolveMs: Int? = nil,
         connectMs: Int? = nil,

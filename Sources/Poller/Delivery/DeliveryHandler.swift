@@ -22,8 +22,8 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
     /// Delivers what `store` has recorded, to inline URLs and to the endpoints of `directory`,
     /// through the channel that serves the URL's scheme.
     ///
-    /// `deliveries` is where fallback endpoints are marked and past attempts are looked up; without
-    /// it nobody falls back.
+    /// `deliveries` is where fallback endpoints are marked and past attempts are looked up;
+    /// without it there are no fallbacks.
     package init(
         store: Store,
         directory: EndpointDirectory? = nil,

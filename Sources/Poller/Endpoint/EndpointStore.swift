@@ -2,7 +2,7 @@
 ///
 /// A registry of at most ``Endpoint/countMax``, small enough that every notifier keeps a copy
 /// (``EndpointDirectory``); its version tells in one cheap read whether the copy is still right.
-/// Ids are unique; to whom one belongs is checked by whoever asks for it.
+/// Ids are unique; the caller checks to whom one belongs.
 package protocol EndpointStore: Sendable {
     /// A number that grows with every change of the registry; 0 while it is empty.
     func version() async throws(StoreError) -> Int64

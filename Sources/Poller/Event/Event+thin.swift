@@ -16,7 +16,7 @@ extension Event {
             """
     }
 
-    /// The event that asks an endpoint whether it hears us; it is about no source.
+    /// The test event of an endpoint; it is about no source.
     package static func test(of endpoint: Endpoint, at now: Timestamp) -> Event? {
         let id = "evt_test_" + Digest.base64url(of: [endpoint.id.description, "\(now)"], bytes: 12)
         return Event(

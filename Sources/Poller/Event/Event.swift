@@ -1,7 +1,7 @@
 package import JSONText
 package import PollerWire
 
-/// One recorded change of one source: the thing everybody downstream is told.
+/// One recorded change of one source: what every channel tells.
 ///
 /// *Shape* (UTF-8 JSON; these bytes are stored, published, signed and sent, never re-serialised):
 /// ```

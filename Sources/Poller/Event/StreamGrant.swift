@@ -87,8 +87,8 @@ package struct StreamToken: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "(redacted, until \(expiresAt))" }
 }
 
-/// Makes the short-lived tokens that browsers listen with: whoever may use the API hands one on, and
-/// every gateway of the cluster believes it without asking anybody.
+/// Makes the short-lived tokens that browsers listen with: a holder of an API key hands one on,
+/// and every gateway of the cluster checks it by its signature alone.
 package protocol StreamTokenIssuer: Sendable {
     /// Makes a token that lives for `lifetime`.
     ///

@@ -143,9 +143,9 @@ extension ChargeOrder: Codable {
 ///   └──▶ doubtful ─▶ the same, by repeating with the same key or by looking
 /// ```
 package enum ChargeProgress: Hashable, Sendable {
-    /// Nobody has tried.
+    /// No attempt was made.
     case none
-    /// We asked, and nobody knows what became of it: only the same key may be tried again.
+    /// Stripe was asked, and what became of it is not known: only the same key may be tried again.
     case doubtful
     /// There is a charge, `ch_…`, which the bank has not answered yet.
     case pending(ChargeID)

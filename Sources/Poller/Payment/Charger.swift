@@ -34,13 +34,13 @@ package enum ChargeResult: Hashable, Sendable {
     case declined(code: String, reason: String? = nil)
     /// Not enough has arrived at a receiver: charge it when the rest has come.
     case incomplete(received: Int, wanted: Int)
-    /// Nobody knows whether it was made; the same key must be tried again.
+    /// Whether it was made is not known; the same key must be tried again.
     case indeterminate(String)
     /// Certainly not made; try again later, after `retryAfter` at least.
     case postponed(String, retryAfter: Duration?)
 }
 
-/// A charge as somebody has really seen it.
+/// A charge as it was really seen.
 package struct ChargeSeen: Hashable, Sendable {
     /// What the bank says.
     package enum Status: String, Hashable, Sendable {

@@ -33,7 +33,7 @@ struct ExchangeAnswer<Item: Sendable>: Sendable {
 }
 
 extension LeaseQueue {
-    /// Makes one exchange; never throws: what could not be done is told.
+    /// Makes one exchange; never throws: what could not be done stands in the outcome.
     ///
     /// Releases go first, in an operation of their own: they happen when a process drains or finds
     /// its suspects crowded. Commits and the claim are one operation.

@@ -38,7 +38,7 @@ package struct LeasedItem<Item: Sendable>: Sendable {
 package struct Decision<Change: Sendable>: Sendable {
     package let verdict: Verdict
     package let change: Change
-    /// What the attempt says about everybody in the lane.
+    /// What the attempt says about the whole lane.
     package let signal: LaneSignal
     /// Served before the others of its lane next time.
     package let isUrgent: Bool

@@ -72,8 +72,8 @@ package struct LaneLimit: Hashable, Sendable {
 package enum LaneSignal: Hashable, Sendable {
     /// The other side answered; an open circuit closes.
     case fine
-    /// Everybody in this lane should wait this long; it does not count as a success or a failure.
-    /// A hold of zero changes nothing.
+    /// All items of the lane wait this long; it does not count as a success or a failure. A hold
+    /// of zero changes nothing.
     case hold(Duration)
     /// Too many requests: wait this long, then go on at half the rate.
     case slow(Duration)

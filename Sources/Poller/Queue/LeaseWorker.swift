@@ -105,7 +105,8 @@ where
                     switch flight.withLock({ $0.next(now: now) }) {
                     case .start(let works):
                         for work in works {
-                            // One slow upstream delays nobody; its timeout or the drain ends it.
+                            // One slow upstream does not delay the others; its timeout or the
+                            // drain ends it.
                             handlers.addTask { await self.handle(work) }
                         }
                     case .exchange(let exchange):

@@ -19,6 +19,7 @@ where Instant.Duration == Duration {
     /// for longer is neither likely to be blamed nor to be blamed for.
     static var span: Duration { .seconds(1) }
 
+    /// Whether suspects wait, run, or are not there.
     private enum State: Sendable {
         case none
         /// They wait until nothing else runs, or until that instant.

@@ -95,7 +95,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
             let object = seen.object,
             let action = ChargeStep.action(watch, seeing: seen)
         else { return nil }
-        // What was asked for a moment before the lease ends, nobody would record.
+        // A poll that begins a moment before the lease ends could not be recorded.
         let limit = min(timeout, leased.remaining - Self.commitMargin)
         guard limit > .zero else {
             return (seen, .postponed("the lease was about to end", retryAfter: nil))

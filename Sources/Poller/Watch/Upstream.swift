@@ -21,7 +21,8 @@ package enum PollResult: Hashable, Sendable {
     case unavailable(String, retryAfter: Duration?)
     /// It refuses our credentials (401, 403), for this object or for all of the lane.
     case unauthorized(String)
-    /// Nobody was asked: this process lacks the key or the upstream, and another may have it.
+    /// The upstream was not asked: this process lacks the key or the upstream, and another may
+    /// have it.
     case unserved(String)
     /// It does not know the source (404).
     case gone
@@ -29,7 +30,7 @@ package enum PollResult: Hashable, Sendable {
     case malformed(String)
 }
 
-/// A status somebody has really seen.
+/// A status that a poll has really seen.
 package struct Observation: Hashable, Sendable {
     package let status: SourceStatus
     /// How near to its end the source is.
@@ -101,7 +102,7 @@ package struct Observation: Hashable, Sendable {
     }
 }
 
-/// Tells whose source a URL is.
+/// Finds the upstream and the source that a URL names.
 ///
 /// A watch may name its source by URL. It is accepted only where an operator has said what is to be
 /// read there: nothing outside the configuration is ever asked, whatever a request says.

@@ -1,7 +1,7 @@
 import Poller
 import Synchronization
 
-/// What customers' pages may cost: whoever holds a secret must not take the API from others.
+/// What customers' pages may cost: the holder of one secret must not use up the API.
 ///
 /// A class, because all requests share its counts.
 final class ReturnLimits: Sendable {

@@ -157,6 +157,7 @@ struct BodyMiddleware: RouterMiddleware {
         let body: RequestBody
         let end: End
 
+        /// Notes the end when the body has none left.
         struct AsyncIterator: AsyncIteratorProtocol {
             var body: RequestBody.AsyncIterator
             let end: End

@@ -155,7 +155,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             seq = mark.seq
         case .now, .snapshot: return false
         }
-        // Whoever cannot be told now is told on the stream.
+        // A client that cannot be answered now is answered on the stream.
         guard seq > 0, let snapshot = try? await gateway.watches.snapshot(of: watch) else {
             return false
         }

@@ -202,7 +202,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
     }
 
-    /// Takes one of the places somebody has; refused when there is none.
+    /// Takes one of a client's places; refused when there is none.
     private func take(_ admission: Authorizer.Admission) -> Authorizer.Admission {
         guard case .admitted(let principal) = admission else { return admission }
         guard let place = gateway.slots.place(of: principal) else {

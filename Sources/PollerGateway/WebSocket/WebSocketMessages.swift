@@ -170,7 +170,7 @@ enum ServerMessage {
 }
 
 extension Event {
-    /// The event as somebody may see it.
+    /// The event as this client may see it.
     func json(for view: EventView) -> String {
         view == .full ? json : PublicView.json(of: self)
     }

@@ -72,7 +72,7 @@ end
 local UPSTREAM_HOLD, ENDPOINT_HOLD = HOLD.upstream, HOLD.endpoint
 local DENIALS_TO_DOUBLE = HOLD.denialsToDouble
 
--- What the attempt says about everybody in its lane (LaneSignal.swift).
+-- What the attempt says about its whole lane (`LaneSignal`).
 local function hear(lane, signal, span)
   local kind = string.lower(signal)
   local isEndpoint = kind ~= signal

@@ -261,7 +261,7 @@ extension StripeCharger {
 }
 
 extension ChargeSearch {
-    /// The charge, if it is found; where the end was not seen nobody knows more than before.
+    /// The charge, if it is found; where the end was not seen nothing is known.
     fileprivate func found(
         _ client: StripeClient,
         until end: Duration,

@@ -162,6 +162,7 @@ struct RedisRefreshState {
     /// The shortest time between two readings: nodes gossip a change within about as long.
     static let spacing = Duration.milliseconds(100)
 
+    /// Whether the map was read, and is being read.
     private enum State {
         case unread
         case reading(since: RedisInstant, isWantedAgain: Bool)

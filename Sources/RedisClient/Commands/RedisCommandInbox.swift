@@ -89,6 +89,7 @@ final class RedisRequest: @unchecked Sendable {
         case cancelled
     }
 
+    /// Who is given the outcome.
     private enum Caller {
         case task(CheckedContinuation<Outcome, Never>)
         case function(@Sendable (Outcome) -> Void)

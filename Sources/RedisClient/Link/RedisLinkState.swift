@@ -40,6 +40,7 @@ struct RedisLinkState<Use, Socket> {
         case nothing
     }
 
+    /// How far the connection has come.
     private enum State {
         case idle
         /// Asks which server to connect to.
@@ -126,7 +127,8 @@ struct RedisLinkState<Use, Socket> {
         state = .connecting(use, socket)
     }
 
-    /// The socket is connected; returns what to write, or `nil` to close it as nobody wants it.
+    /// The socket is connected; returns what to write, or `nil` to close it, because it is no
+    /// longer wanted.
     mutating func opened() -> [RedisCommand]? {
         guard case .connecting(let use, let socket) = state else { return nil }
         state = .loggingIn(use, socket, step: 0)

@@ -4,7 +4,7 @@ import PollerUpstreams
 import SecretFiles
 import Yams
 
-/// The effective value of every option with where it came from, and what nobody understood.
+/// The effective value of every option with where it came from, and what was not understood.
 ///
 /// Values stay text here, and ``Settings`` parses them: so `check-config` can show each as it was written, with its
 /// origin, also when another is wrong. A flag wins over a variable, and that over the file, for each option by itself.

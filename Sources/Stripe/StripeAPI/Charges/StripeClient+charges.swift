@@ -1,6 +1,6 @@
 /// Charges and refunds; see <https://docs.stripe.com/api/charges> and <https://docs.stripe.com/api/refunds>.
 extension StripeClient {
-    /// Charges a Source: the key should be the order's id, so that whoever races charges once.
+    /// Charges a Source: the key should be the order's id, so that racing callers charge once.
     ///
     /// - Parameters:
     ///   - source: A chargeable Source.

@@ -52,7 +52,8 @@ extension StripeError {
         return failure.error?.code
     }
 
-    /// Whether nobody knows what became of a POST: repeat it with the same key, or look; never use a new key.
+    /// Whether it is unknown what became of a POST: repeat it with the same key, or look; never
+    /// use a new key.
     ///
     /// So it is without an answer, and after a 5xx, which the idempotency layer stores like a success.
     /// *Source*: <https://docs.stripe.com/error-low-level>.

@@ -1,8 +1,10 @@
 /// The object under `error` in every error response, and the last error of an intent.
 ///
-/// *Shape*: `{"error": {"type": "card_error", "code": "card_declined", "decline_code": …, "message": …}}`. It is
-/// read as far as it can be: a field of another type counts as missing, for an error that cannot be read
-/// helps nobody. *Source*: <https://docs.stripe.com/error-low-level>, `api_errors` of the OpenAPI specification.
+/// *Shape*:
+/// `{"error": {"type": "card_error", "code": "card_declined", "decline_code": …, "message": …}}`.
+/// It is read as far as it can be: a field of another type counts as missing, because an error
+/// that cannot be read would not help. *Source*: <https://docs.stripe.com/error-low-level>,
+/// `api_errors` of the OpenAPI specification.
 public struct StripeErrorBody: Codable, Hashable, Sendable {
     /// The family of the error.
     public let type: StripeErrorType?

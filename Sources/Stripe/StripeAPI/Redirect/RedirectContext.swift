@@ -9,9 +9,10 @@ import Synchronization
 /// await context.startRedirectFlow()
 /// ```
 ///
-/// A class, because the app and the browser share it. The first of these ends it, all later ones do nothing: the
-/// return URL, the app becoming active again, the customer closing the browser, the page failing to load.
-/// The completion is called at most once and says nothing about the payment. ``cancel()`` calls nobody.
+/// A class, because the app and the browser share it. The first of these ends it, all later ones
+/// do nothing: the return URL, the app becoming active again, the customer closing the browser,
+/// the page failing to load. The completion is called at most once and says nothing about the
+/// payment. ``cancel()`` does not call it.
 /// *Source*: `STPRedirectContext` of stripe-ios.
 public final class RedirectContext: Sendable {
     /// Gets the object's id and client secret to look with, and what went wrong on the way.

@@ -2,8 +2,9 @@ import NIOCore
 
 /// One page of a list that is kept oldest first.
 ///
-/// Cursors are ids, which stand for places: what is added meanwhile moves nobody's place, and a walk with either
-/// cursor sees each element once. `limit + 1` elements are looked for, which is how `has_more` is known.
+/// Cursors are ids, which stand for places: what is added meanwhile does not move a reader's
+/// place, and a walk with either cursor sees each element once. `limit + 1` elements are looked
+/// for, which is how `has_more` is known.
 /// *Source*: <https://docs.stripe.com/api/pagination>.
 struct ListPage {
     private let limit: Int

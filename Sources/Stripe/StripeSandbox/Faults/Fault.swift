@@ -92,7 +92,7 @@ extension SandboxState {
             faults[index].held.append(continuation)
         } else {
             continuation.finish()
-            // A spent fault holds nobody and can go.
+            // A spent fault holds no request and can go.
             if faults[index].timesLeft == 0 { faults.remove(at: index) }
         }
         return FaultStrike(plan: plan, release: release)

@@ -109,7 +109,7 @@ extension SourceParams {
 
 /// What is to change about a Source; what is nil stays.
 ///
-/// *Source*: <https://docs.stripe.com/api/sources/update>. The status cannot be set, by nobody.
+/// *Source*: <https://docs.stripe.com/api/sources/update>. The status cannot be set by anybody.
 public struct SourceChanges: Hashable, Sendable {
     /// In the currency's smallest unit; before the Source is charged.
     public var amount: Int?
