@@ -83,13 +83,11 @@ def production_links_neither_the_sandbox_nor_the_benchmarks(tree: Tree):
 LINES_MAX = 350
 # Files that are longer, each with the reason why it is one story all the same.
 LONG = {
-    "Sources/PollerClient/Deliveries.swift": "deliveries, attempts and replays: one family of calls with its values",
-    "Sources/pollerctl/Endpoints.swift": "the eleven commands of one noun",
     "Tests/EndToEnd/test_regressions.py": "a list of twenty mistakes of others, with the table that names them",
 }
 LINES_MIN = 30
 # The share of Swift files of Sources below LINES_MIN, in per cent. It only ever goes down.
-SMALL_MAX = 4.0
+SMALL_MAX = 2.0
 
 
 @rule({"Sources/Poller/Breach.swift": "\n" * 351})
@@ -124,15 +122,15 @@ DECLARATION = re.compile(
     r"(?:struct|enum|class|actor|protocol) +(\w+)"
 )
 # Comment lines among all lines of Sources that are not blank, in per cent. It only ever goes up.
-COMMENTS_MIN = 16.5
+COMMENTS_MIN = 17.0
 
 
 def undocumented(text: str) -> Iterable[str]:
-    """The types that others see and no doc comment stands before."""
+    """The types that no doc comment stands before."""
     lines = text.splitlines()
     for number, line in enumerate(lines):
         declared = DECLARATION.match(line)
-        if not declared or declared[1] == "CodingKeys" or (line[0] == " " and "package " not in line and "public " not in line):
+        if not declared or declared[1] == "CodingKeys":
             continue
         above = number - 1
         # Attributes stand between the comment and the declaration.

@@ -1,7 +1,7 @@
 import JSONText
 import Poller
 
-/// A store under test with short hands for what nearly every case does.
+/// A store under test with shorthands for what nearly every case does.
 struct ConformanceBench: Sendable {
     static let anna = OwnerID(unchecked: "AAAAAAAAAAA")
     static let bert = OwnerID(unchecked: "BBBBBBBBBBB")
