@@ -14,10 +14,17 @@ final class RedisNode: Sendable {
     }
 
     /// What the lock guards: the connections of the node, and how far they have come.
+    /// The connection for durable writes.
+    private enum Durable {
+        case unused
+        /// Opened as soon as the node is started.
+        case wanted
+        case started
+    }
+
     private struct State {
         var phase = Phase.idle
-        var isDurableWanted = false
-        var isDurableStarted = false
+        var durable = Durable.unused
         var ends: [EventLoopFuture<Void>] = []
     }
 
@@ -61,12 +68,12 @@ final class RedisNode: Sendable {
 
     /// Connects.
     func start(_ connector: RedisConnector, locator: any RedisLocator) {
-        let startsDurable = state.withLock { state in
-            guard case .idle = state.phase else { return nil as Bool? }
+        let (isFirst, startsDurable) = state.withLock { state in
+            guard case .idle = state.phase else { return (false, false) }
             state.phase = .running(connector, locator)
-            return state.isDurableWanted
+            return (true, state.durable == .wanted)
         }
-        guard let startsDurable else { return }
+        guard isFirst else { return }
         start(shared, connector, locator)
         if startsDurable { startDurable() }
     }
@@ -102,10 +109,12 @@ final class RedisNode: Sendable {
 
     private func startDurable() {
         let start = state.withLock { state in
-            state.isDurableWanted = true
-            guard !state.isDurableStarted, case .running(let connector, let locator) = state.phase
-            else { return nil as (RedisConnector, any RedisLocator)? }
-            state.isDurableStarted = true
+            guard state.durable != .started else {
+                return nil as (RedisConnector, any RedisLocator)?
+            }
+            state.durable = .wanted
+            guard case .running(let connector, let locator) = state.phase else { return nil }
+            state.durable = .started
             return (connector, locator)
         }
         if let start { self.start(durableLink, start.0, start.1) }

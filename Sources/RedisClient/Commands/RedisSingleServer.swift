@@ -4,10 +4,17 @@ import Synchronization
 
 /// One server: always the same one, or whichever the sentinels call the master.
 final class RedisSingleServer: RedisBackend {
-    private let endpoint: RedisEndpoint?
+    /// How the server is found.
+    private enum Whereabouts {
+        case fixed(RedisEndpoint)
+        case toldBy(RedisSentinels)
+
+        var mayChange: Bool { if case .toldBy = self { true } else { false } }
+    }
+
+    private let whereabouts: Whereabouts
     private let node: RedisNode
     private let subscriptions: RedisPubSubLink
-    private let sentinels: RedisSentinels?
     private let news: RedisMasterNews
     private let eventLoop: any EventLoop
     private let master: RedisLastMaster
@@ -23,24 +30,24 @@ final class RedisSingleServer: RedisBackend {
         self.news = news
         self.eventLoop = eventLoop
         if case .sentinel(let endpoints, let name) = url.target {
-            self.endpoint = nil
-            self.sentinels = RedisSentinels(
-                endpoints: endpoints,
-                name: name,
-                login: url.sentinelLogin,
-                configuration: configuration,
-                eventLoop: eventLoop,
-                logger: logger
+            self.whereabouts = .toldBy(
+                RedisSentinels(
+                    endpoints: endpoints,
+                    name: name,
+                    login: url.sentinelLogin,
+                    configuration: configuration,
+                    eventLoop: eventLoop,
+                    logger: logger
+                )
             )
         } else {
-            self.endpoint = url.endpoints[0]
-            self.sentinels = nil
+            self.whereabouts = .fixed(url.endpoints[0])
         }
         let handshake = RedisHandshake(
             login: url.login,
             database: url.database,
             clientName: configuration.clientName,
-            requiresMaster: sentinels != nil
+            requiresMaster: whereabouts.mayChange
         )
         let master = RedisLastMaster()
         self.master = master
@@ -73,7 +80,7 @@ final class RedisSingleServer: RedisBackend {
 
     var isConnected: Bool { node.shared.isConnected }
 
-    var findsMasters: Bool { sentinels != nil }
+    var findsMasters: Bool { whereabouts.mayChange }
 
     func add(_ observer: RedisWaiter<Void>) { node.shared.add(observer) }
 
@@ -94,8 +101,14 @@ final class RedisSingleServer: RedisBackend {
         _ command: RedisCommand
     ) async -> Result<[RedisNodeReply], RedisError> {
         await node.shared.perform([command]).flatMap { replies in
-            // A server that answered is known, because it was connected.
-            guard let node = endpoint ?? master.current else { return .failure(.notConnected) }
+            let node: RedisEndpoint
+            switch whereabouts {
+            case .fixed(let endpoint): node = endpoint
+            case .toldBy:
+                // A server that answered is known, because it was connected.
+                guard let current = master.current else { return .failure(.notConnected) }
+                node = current
+            }
             return .success([RedisNodeReply(node: node, reply: replies[0])])
         }
     }
@@ -106,20 +119,16 @@ final class RedisSingleServer: RedisBackend {
 
     func run(_ connector: RedisConnector) async {
         let listening = eventLoop.makePromise(of: Void.self)
-        let locator: any RedisLocator
-        if let sentinels {
+        switch whereabouts {
+        case .fixed(let endpoint):
+            connect(connector, RedisFixedLocator(endpoint: endpoint), listening)
+        case .toldBy(let sentinels):
             sentinels.start(connector)
-            locator = sentinels
-        } else if let endpoint {
-            locator = RedisFixedLocator(endpoint: endpoint)
-        } else {
-            preconditionFailure("a server has an address or sentinels that know it")
-        }
-        node.start(connector, locator: locator)
-        subscriptions.start(connector, locator: locator, finished: listening)
-        await sentinels?.watch { endpoint in
-            self.node.relocate(to: endpoint)
-            self.subscriptions.relocate(.masterMoved) { $0 == endpoint }
+            connect(connector, sentinels, listening)
+            await sentinels.watch { endpoint in
+                self.node.relocate(to: endpoint)
+                self.subscriptions.relocate(.masterMoved) { $0 == endpoint }
+            }
         }
         // These futures never fail.
         try? await listening.futureResult.get()
@@ -128,8 +137,17 @@ final class RedisSingleServer: RedisBackend {
     }
 
     func stop(graceful: Bool) {
-        sentinels?.stop()
+        if case .toldBy(let sentinels) = whereabouts { sentinels.stop() }
         node.stop(graceful: graceful)
         subscriptions.stop()
+    }
+
+    private func connect(
+        _ connector: RedisConnector,
+        _ locator: any RedisLocator,
+        _ listening: EventLoopPromise<Void>
+    ) {
+        node.start(connector, locator: locator)
+        subscriptions.start(connector, locator: locator, finished: listening)
     }
 }

@@ -15,14 +15,20 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
     /// How many sentinels are remembered: far more than anybody runs.
     private static let knownMax = 32
 
+    private enum Life {
+        case idle
+        case reachable(RedisProbe)
+        /// All are being asked, for everybody who wants to know meanwhile.
+        case asking(RedisProbe, EventLoopFuture<RedisEndpoint>)
+    }
+
     private let name: String
     private let login: RedisLogin?
     private let configuration: RedisConfiguration
     private let eventLoop: any EventLoop
     private let listener: RedisPubSubLink
     private var known: [RedisEndpoint]
-    private var probe: RedisProbe?
-    private var asking: EventLoopFuture<RedisEndpoint>?
+    private var life = Life.idle
     private var listened = 0
 
     init(
@@ -55,10 +61,12 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
     /// Makes the sentinels reachable; any thread.
     func start(_ connector: RedisConnector) {
         eventLoop.execute {
-            self.probe = RedisProbe(
-                connector: connector,
-                login: self.login,
-                configuration: self.configuration
+            self.life = .reachable(
+                RedisProbe(
+                    connector: connector,
+                    login: self.login,
+                    configuration: self.configuration
+                )
             )
         }
         let rotation = Rotation(sentinels: self)
@@ -93,9 +101,11 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
 
     /// Asks all, unless that is under way.
     private func ask() -> EventLoopFuture<RedisEndpoint> {
-        if let asking { return asking }
-        guard let probe else {
-            return eventLoop.makeFailedFuture(RedisLinkFailure.shutDown)
+        let probe: RedisProbe
+        switch life {
+        case .idle: return eventLoop.makeFailedFuture(RedisLinkFailure.shutDown)
+        case .asking(_, let answer): return answer
+        case .reachable(let known): probe = known
         }
         let answer = probe.ask(
             RedisSentinelAnswer.questions(name),
@@ -105,8 +115,8 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
             replies.first?.array != nil
         }
         .flatMapThrowing { try self.choose($0) }
-        asking = answer
-        answer.whenComplete { _ in self.asking = nil }
+        life = .asking(probe, answer)
+        answer.whenComplete { _ in self.life = .reachable(probe) }
         return answer
     }
 
