@@ -1,7 +1,6 @@
 import Foundation
 import Logging
 import Poller
-import PollerChannels
 import PollerRedis
 import RedisClient
 
