@@ -36,13 +36,14 @@ def test_it_measures_on_a_given_redis_if_it_is_empty(tmp_path: Path):
         few = ("--only", "enqueue", "--watches", "200", "--seconds", "1")
         run = bench(tmp_path, *few, "--redis-url", redis.url)
         assert run.exit_status == 0, run.tail()
+        shown = [line for line in run.stdout().splitlines() if not line.startswith(" ")]
+        titles = [line.split("  ")[0] for line in shown]
+        assert titles == ["enqueue, engine alone", "memory of a watch, lanes of 100"]
         redis.client().set("somebody", "else's")
         refused = bench(tmp_path, *few, env={"POLLER_REDIS_URL": redis.url})
         assert refused.exit_status == 1 and "not empty" in refused.stderr()
     finally:
         redis.end()
-    titles = [line.split("  ")[0] for line in run.stdout().splitlines() if not line.startswith(" ")]
-    assert titles == ["enqueue, engine alone", "memory of a watch, lanes of 100"]
 
 
 @pytest.mark.parametrize(

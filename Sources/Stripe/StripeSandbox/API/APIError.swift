@@ -18,6 +18,7 @@ struct APIError: Error {
     /// Whether something happened before the error, so that an idempotency key keeps it.
     var hasBegun = false
 
+    /// An `invalid_request_error`: what nearly every refusal of Stripe's is, whatever its status.
     static func invalid(
         _ message: String,
         status: Int = 400,
@@ -33,6 +34,7 @@ struct APIError: Error {
         )
     }
 
+    /// A required parameter is not there, or is empty.
     static func missing(_ param: String) -> APIError {
         invalid("Missing required param: \(param).", code: "parameter_missing", param: param)
     }

@@ -56,6 +56,7 @@ struct APIKey: Sendable {
         return nil
     }
 
+    /// Both ways that Stripe documents; curl's `-u key:` is the second.
     private static func key(in authorization: String) -> String? {
         let parts = authorization.split(separator: " ", maxSplits: 1)
         guard parts.count == 2 else { return nil }
@@ -87,6 +88,7 @@ struct KeyGrant {
     /// Whether the key was rolled and no longer works.
     var isExpired = false
 
+    /// What the key may do there; everything when a test gave it no permissions.
     func access(to resource: Substring) -> Access {
         guard let permissions else { return .write }
         // Stripe has one permission for charges and refunds.
@@ -140,6 +142,7 @@ extension SandboxState {
         )
     }
 
+    /// Enough of a key to recognise it.
     private static func masked(_ key: APIKey) -> String {
         "\(key.text.prefix(8))********\(key.suffix)"
     }

@@ -109,6 +109,7 @@ struct Form: Sendable {
         return number
     }
 
+    /// `true` or `false`; anything else is refused, so that a client which sends `1` is noticed.
     func flag(_ name: String) throws(APIError) -> Bool? {
         switch self[name] {
         case nil: nil
@@ -130,6 +131,7 @@ struct Form: Sendable {
         return text
     }
 
+    /// A text that must be there and not be empty.
     func required(_ name: String) throws(APIError) -> String {
         guard let text = self[name], !text.isEmpty else { throw APIError.missing(name) }
         return text
@@ -213,6 +215,7 @@ struct Form: Sendable {
         return String(fields.count)
     }
 
+    /// Percent-decoding of forms; a `%` without two digits stands for itself, as browsers have it.
     private static func decode(_ bytes: some Collection<UInt8>) -> String {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)

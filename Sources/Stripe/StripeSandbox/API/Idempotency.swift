@@ -20,6 +20,7 @@ struct IdempotencyTable {
         return "\(call.account ?? "")\n\(key)"
     }
 
+    /// Whether a request with the key is held by a fault: only those last longer than a step.
     func isRunning(_ name: String) -> Bool { running.contains(name) }
 
     mutating func begin(_ name: String) { running.insert(name) }
@@ -32,6 +33,7 @@ struct IdempotencyTable {
         return record
     }
 
+    /// Keeps an answer; the oldest goes when there are too many.
     mutating func store(_ record: IdempotencyRecord, as name: String) {
         if let oldest = order[order.next - Self.recordsMax] { records.removeValue(forKey: oldest) }
         order.append(name)
@@ -53,6 +55,7 @@ struct IdempotencyRecord {
     /// Sandbox time.
     let storedMs: Int64
 
+    /// Of the bytes rather than the parameters: clients repeat a request byte for byte.
     static func fingerprint(of call: APICall) -> SHA256Digest {
         var hash = SHA256()
         hash.update(data: Array("\(call.method.rawValue) \(call.path)\n".utf8))
@@ -87,6 +90,7 @@ struct ObjectLocks {
         held.removeValue(forKey: id) != nil
     }
 
+    /// Reads pass unless the lock says otherwise.
     func blocks(_ id: String, isRead: Bool, machineMs: Int64) -> Bool {
         guard let lock = held[id], lock.untilMs.map({ machineMs < $0 }) ?? true else {
             return false

@@ -74,6 +74,7 @@ struct Limiter {
         }
     }
 
+    /// A bucket begins full: the first second of an account may be a burst.
     private mutating func take(_ name: String, _ rate: Double, _ nowMs: Int64) -> Bool {
         buckets[name, default: Bucket(tokens: max(1, rate), filledMs: nowMs)]
             .take(rate: rate, nowMs: nowMs)

@@ -183,6 +183,7 @@ extension SandboxState {
         )
     }
 
+    /// By the first segment; what a resource can do is its own file's matter.
     private mutating func route(_ call: APICall) -> APIReply {
         do throws(APIError) {
             switch call.segments.first {
@@ -202,6 +203,7 @@ extension SandboxState {
         }
     }
 
+    /// Stripe's own words for a path it does not know.
     static func unrecognized(_ call: APICall) -> APIError {
         .invalid(
             "Unrecognized request URL (\(call.method.rawValue): \(call.path)). "

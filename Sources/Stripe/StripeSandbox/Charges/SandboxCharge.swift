@@ -99,6 +99,7 @@ struct SandboxCharge: RenderedObject {
         writer.nulls("transfer_data", "transfer_group")
     }
 
+    /// What the network is said to have answered; declines carry their code here too.
     private func renderOutcome(into writer: inout JSONWriter) {
         let isDeclined = status == "failed"
         writer.key("outcome")

@@ -85,6 +85,7 @@ extension SandboxState {
         }
     }
 
+    /// Those of one charge or intent, if that is asked for.
     func listRefunds(_ call: APICall, charge: String?) throws(APIError) -> APIReply {
         let intent = call.form["payment_intent"]
         return try ListPage(call, kind: "refund") { refunds.number(of: $0) }

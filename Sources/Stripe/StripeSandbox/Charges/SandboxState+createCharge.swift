@@ -58,6 +58,7 @@ extension SandboxState {
         return APIReply(body: chargeJSON(charge.id))
     }
 
+    /// A declined charge is kept and announced, although the request fails with 402.
     private mutating func decline(
         _ declined: SandboxCharge,
         _ source: String,
@@ -73,6 +74,7 @@ extension SandboxState {
         throw APIError.declined(failure, charge: charge.id)
     }
 
+    /// Debits are decided days later; here after the automatic delay, or by a test.
     private mutating func awaitBank(_ charge: String, _ outcome: ChargeOutcome) {
         switch outcome {
         case .staysPending: break
@@ -129,6 +131,7 @@ extension SandboxState {
         return source
     }
 
+    /// In this order: status, currency, what a receiver has received, the amount.
     private static func requireChargeable(
         _ source: SandboxSource,
         amount: Int,

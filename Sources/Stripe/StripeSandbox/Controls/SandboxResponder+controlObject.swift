@@ -68,6 +68,7 @@ extension SandboxResponder {
         }
     }
 
+    /// From any status to any other: tests need what a bank would never do.
     private func setSource(_ id: String, _ wanted: StatusRequest) throws(APIError) -> Response {
         guard StatusRequest.sourceStatuses.contains(wanted.status) else {
             throw APIError.invalid("A source cannot be \(wanted.status).", param: "status")

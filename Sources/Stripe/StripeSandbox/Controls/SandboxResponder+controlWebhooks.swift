@@ -33,6 +33,7 @@ extension SandboxResponder {
         }
     }
 
+    /// Puts a webhook fault in force; the oldest that applies to an event strikes.
     private func addWebhookFault(_ wanted: WebhookFault) throws(APIError) -> Response {
         guard wanted.isValid else {
             throw APIError.invalid("A webhook fault has times from 1 and delay_ms up to 86400000.")
@@ -92,6 +93,7 @@ extension SandboxResponder {
         )
     }
 
+    /// Every status that ever held, which is what a checker of histories compares with.
     func listHistory(_ form: Form) throws(APIError) -> Response {
         let source = form["source"]
         let (since, limit) = try Self.window(form, most: SandboxState.historyMax)

@@ -121,6 +121,7 @@ extension SandboxResponder {
         return clock()
     }
 
+    /// Puts a fault in force; the oldest that matches a request strikes.
     private func addFault(_ plan: FaultRequest) throws(APIError) -> Response {
         guard (200...599).contains(plan.status ?? 200), (plan.times ?? 1) > 0,
             (0...300_000).contains(plan.delayMs ?? 0), (0...(1 << 40)).contains(plan.bytes ?? 0)

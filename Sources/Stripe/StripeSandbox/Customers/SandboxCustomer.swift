@@ -190,6 +190,7 @@ extension SandboxState {
         emit("customer.source.deleted", sourceJSON(id), account: sources[id]?.account)
     }
 
+    /// Checked before the customer is made: a refusal must not leave one behind.
     private func requireAttachable(_ id: String, _ call: APICall) throws(APIError) {
         guard let source = sources[id], source.account == call.account else {
             throw APIError.noSuch("source", id, param: "source", inPath: false)

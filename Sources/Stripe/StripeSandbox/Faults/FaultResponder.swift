@@ -74,6 +74,7 @@ struct FaultResponder {
         }
     }
 
+    /// What the request would have been answered with; its change takes effect now.
     private func answer() -> APIReply {
         store.step { $0.answer(held.call, requestID: held.requestID) }
     }
@@ -89,6 +90,7 @@ struct FaultResponder {
         return SandboxResponder.response(reply, for: request)
     }
 
+    /// The true answer with another body.
     private func changed(_ change: (ByteBuffer) -> ByteBuffer?) -> Response {
         var reply = answer()
         note(reply.status)
@@ -96,6 +98,7 @@ struct FaultResponder {
         return SandboxResponder.response(reply, for: request)
     }
 
+    /// Until the fault is deleted, or the longest hold has passed.
     private func hold(_ release: AsyncStream<Void>) async {
         await withTaskGroup { group in
             group.addTask {
@@ -119,6 +122,7 @@ struct FaultResponder {
         return Response(status: .internalServerError)
     }
 
+    /// The status, headers and body that the fault names; no change takes effect unless `after` says so.
     private func given() -> Response {
         let status = plan.status ?? 500
         note(status)
@@ -160,6 +164,7 @@ struct FaultResponder {
         }
     }
 
+    /// Each byte comes in time for a timeout between bytes; only a deadline over the body ends it.
     private func slow(pause: Duration) -> Response {
         let reply = answer()
         note(reply.status)
@@ -173,6 +178,7 @@ struct FaultResponder {
         }
     }
 
+    /// Announces all and sends half: a client that trusts the end of the connection is caught.
     private func truncated() -> Response {
         let reply = answer()
         note(reply.status)
@@ -201,6 +207,7 @@ struct FaultResponder {
         )
     }
 
+    /// Spaces, which are JSON so far: a client that parses first and counts later runs out of memory.
     private func huge(_ bytes: Int) -> Response {
         note(200)
         return stream(APIReply(body: ByteBuffer()), length: nil) { @concurrent writer in

@@ -181,6 +181,7 @@ extension SandboxState {
         }
     }
 
+    /// The customer is asked, the method is refused, or it may be used from now on.
     private mutating func confirmSetup(_ call: APICall, _ found: SandboxSetup) throws(APIError) {
         try requireStatus(
             of: found,

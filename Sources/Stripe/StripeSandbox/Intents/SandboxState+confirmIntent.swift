@@ -83,6 +83,7 @@ extension SandboxState {
         }
     }
 
+    /// Waits for the customer, as long as the action lives.
     private mutating func ask(_ id: String, for action: SandboxNextAction) {
         let endMs = action.lifeMs.map { nowMs + $0 }
         intents[id]?.ask(for: action, endMs: endMs)
@@ -141,6 +142,7 @@ extension SandboxState {
         }
     }
 
+    /// Money follows the status: reserved, taken, pending or released.
     private mutating func settleCharge(of id: String, from previous: String, to status: String) {
         guard let intent = intents[id] else { return }
         switch status {
@@ -243,6 +245,7 @@ extension SandboxState {
         emit("payment_intent.payment_failed", intentJSON(id), account: intent.account)
     }
 
+    /// The charge of a try, also of one that has failed.
     private mutating func makeCharge(
         for id: String,
         status: String,

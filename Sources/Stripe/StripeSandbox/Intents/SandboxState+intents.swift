@@ -56,6 +56,7 @@ extension SandboxState {
         return APIReply(body: intentJSON(id))
     }
 
+    /// Takes reserved money, all of it or a part; the rest is released.
     private mutating func captureIntent(_ call: APICall, _ id: String) throws(APIError) {
         try requireStatus(id, ["requires_capture"], doing: "capture")
         let amount = try call.form.positive("amount_to_capture")
@@ -96,6 +97,7 @@ extension SandboxState {
         throw refusal.error()
     }
 
+    /// Refuses with the statuses that would do, in Stripe's words.
     func requireStatus(_ id: String, _ allowed: [String], doing verb: String) throws(APIError) {
         let status = intents[id]?.status ?? ""
         guard allowed.contains(status) else {

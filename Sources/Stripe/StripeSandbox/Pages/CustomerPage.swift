@@ -177,6 +177,7 @@ enum CustomerPageHTML {
             + (back ?? "")
     }
 
+    /// Ids and amounts come from requests: nothing of them may become markup.
     static func escape(_ text: String) -> String {
         var output = ""
         for character in text {

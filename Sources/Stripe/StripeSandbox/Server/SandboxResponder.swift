@@ -30,6 +30,7 @@ struct SandboxResponder: HTTPResponder {
         )
     }
 
+    /// One step of the store answers; only a request that a fault holds takes more.
     private func respondAPI(
         _ request: Request,
         _ path: String,

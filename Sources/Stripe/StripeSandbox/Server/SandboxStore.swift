@@ -79,6 +79,7 @@ final class SandboxStore: Sendable {
         }
     }
 
+    /// Only when the earliest timer has changed: most steps set none.
     private func setWakeup(_ guarded: inout Guarded) {
         let time = guarded.state.time
         guard let dueMs = guarded.state.timers.firstDueMs, !guarded.isClosed,

@@ -122,6 +122,7 @@ extension SandboxState {
         receive(transaction.amount, for: sourceID)
     }
 
+    /// Enough makes the source chargeable; money for one that has ended waits to go back.
     private mutating func receive(_ amount: Int, for id: String) {
         guard var source = sources[id], var receiver = source.receiver else { return }
         receiver.received += amount

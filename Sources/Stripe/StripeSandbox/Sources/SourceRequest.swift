@@ -19,6 +19,7 @@ struct SourceRequest {
     let owner: SandboxOwner
     let returnURL: String?
 
+    /// The type first: without it no other parameter means anything.
     init(_ call: APICall) throws(APIError) {
         let form = call.form
         type = try form.required("type")

@@ -72,6 +72,7 @@ struct RingBuffer<Element> {
         self.capacity = capacity
     }
 
+    /// Overwrites the oldest when it is full; the number of the element.
     @discardableResult
     mutating func append(_ element: Element) -> Int {
         if storage.count < capacity {

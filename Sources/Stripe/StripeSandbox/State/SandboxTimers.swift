@@ -114,6 +114,7 @@ extension SandboxState {
         fire(until: nowMs + spanMs)
     }
 
+    /// One after the other, since what a timer does may set another that is due as well.
     private mutating func fire(until endMs: Int64) {
         while let (timer, dueMs) = timers.take(dueBy: endMs) {
             // Never backwards: a timer may have been set in the past of a clock that was changed.

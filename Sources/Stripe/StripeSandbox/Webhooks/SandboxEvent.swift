@@ -94,6 +94,7 @@ extension SandboxState {
         }
     }
 
+    /// Of the caller's account, and not older than Stripe keeps them.
     private func isListed(_ event: SandboxEvent, _ call: APICall) -> Bool {
         event.account == call.account && event.created > nowSeconds - EventLog.lifeSeconds
     }

@@ -131,6 +131,7 @@ extension SandboxState {
         return chosen.count
     }
 
+    /// The oldest fault that applies to the type, used once more.
     private mutating func strike(_ type: String) -> WebhookFault? {
         guard let index = webhookFaults.firstIndex(where: { $0.applies(to: type) }) else {
             return nil

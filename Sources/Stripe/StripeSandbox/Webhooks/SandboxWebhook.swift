@@ -47,6 +47,7 @@ struct SandboxWebhook {
         self.reach = reach
     }
 
+    /// Whether it gets an event of that type from that account; `*` is every type, families are no types.
     func accepts(_ type: String, from source: String?) -> Bool {
         let isReached =
             switch reach {

@@ -37,6 +37,7 @@ struct WebhookSender: Service {
         }
     }
 
+    /// Nothing is noted when the sandbox stops: a try that was cut off is no answer.
     private func send(_ post: WebhookPost, _ client: HTTPClient) async {
         let status = await answer(to: post, client)
         guard !Task.isCancelled else { return }
