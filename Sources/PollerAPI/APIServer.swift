@@ -86,6 +86,7 @@ package struct APIServer: Service {
         let groups = [
             WatchRoutes(
                 watches: backend.watches,
+                laneLimit: backend.laneLimit,
                 enqueuer: enqueuer,
                 locator: backend.locator,
                 reader: reader,

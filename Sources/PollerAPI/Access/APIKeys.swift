@@ -10,7 +10,8 @@ import Foundation
 /// The keys that may use the API: one a line in a file, `#` begins a comment line.
 ///
 /// Only SHA-256 digests stay in memory, and a candidate is compared with all of them in constant
-/// time, so neither a core dump nor a stopwatch tells a key.
+/// time, so neither a core dump nor a stopwatch tells a key. One round of SHA-256 without salt is enough:
+/// keys are long and random, so there is nothing to guess that a slow hash would slow down.
 package struct APIKeys: Sendable, CustomStringConvertible {
     /// More keys than this are a mistake: every request is compared with each.
     package static let countMax = 1000

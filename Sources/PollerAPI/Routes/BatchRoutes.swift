@@ -3,6 +3,10 @@ import Poller
 import PollerWire
 
 /// Many watches in one request.
+///
+/// All are checked before any is enqueued, since half a batch would leave the client to find out which
+/// half. The store takes them in groups, without a transaction over all: that would stop every other
+/// request for as long, and a batch that is sent again joins what the first try has enqueued.
 struct BatchRoutes {
     /// Watches handed to the store at a time, so that other requests get their turn between.
     private static let chunk = 1000

@@ -3,6 +3,13 @@ import Poller
 import PollerWire
 
 /// The deliveries: how they stand, what was tried, and to try again.
+///
+/// A delivery's state is changed by notifiers all the time. To retry is therefore a change that holds
+/// only for the state it was made from (``DeliveryRevision``), read and tried again some rounds, and
+/// then a 409 that says "now": a lock would let a person's click hold up the sending.
+///
+/// There is no index from a source to its deliveries; nothing but this list would use it, and every
+/// commit would pay for it. Their ids are derived from endpoint and watch, so they can be looked up.
 struct DeliveryRoutes {
     /// Rounds of reading and changing a delivery that notifiers change meanwhile.
     private static let roundsMax = 5

@@ -3,6 +3,11 @@ import Poller
 import PollerWire
 
 /// What is done to an endpoint: test, rotate, enable, disable; and the secret of inline webhooks.
+///
+/// A test goes past the queue and changes no state of the endpoint: it tells whether the receiver is
+/// there, also while deliveries are held. A rotation lets the old secrets sign beside the new one, so
+/// that a receiver learns the new one in its own time; at most three, because each is a signature in
+/// every request. Enabling and disabling twice is as good as once.
 extension EndpointRoutes {
     private static let test = Route(
         .post,

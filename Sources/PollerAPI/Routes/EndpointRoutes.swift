@@ -3,6 +3,19 @@ import Poller
 import PollerWire
 
 /// The registered endpoints: create, list, read, change, remove.
+///
+/// *Secrets* are told in the answer that made them and never again, and the values of headers never:
+/// who may list endpoints need not be able to sign as we do.
+///
+/// *Repeats.* To create is the one thing here that is not repeatable by nature: an endpoint has no name
+/// of the client's. So its `Idempotency-Key` is kept, and so is that of a rotation.
+///
+/// *Changes* are functions that the store applies to what it holds, again when somebody else was
+/// faster: two requests that change different fields both win. A change is tried on the endpoint as it
+/// was read first, so that what is wrong with it costs no write.
+///
+/// *Endpoints of the configuration file* belong to that file: changed here they would be changed back
+/// at the next start.
 struct EndpointRoutes {
     private static let create = Route(
         .post,

@@ -3,6 +3,12 @@ package import Poller
 import PollerWire
 
 /// The lanes: what they hold, and stopping, resuming and limiting them while they run.
+///
+/// A lane is there while it holds something or has a setting of its own. One that is paused before
+/// its first watch comes into being by that; a read of one that is not there is a 404, and a change
+/// that takes its last setting away answers with what such a lane would be.
+///
+/// What is changed here goes to the store at once; workers see it with their next claim.
 struct LaneRoutes {
     private static let list = Route(
         .get,

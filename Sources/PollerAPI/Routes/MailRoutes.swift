@@ -3,6 +3,10 @@ import Hummingbird
 import Poller
 
 /// Mails that came back: what the relay's bounce processing reports, and who is sent nothing.
+///
+/// A mailbox that is gone is gone for every account, so a hard bounce and a complaint count
+/// everywhere; somebody who unsubscribed meant one shop. Who goes on sending to dead addresses is soon
+/// taken for a spammer by the large providers, which is why the list is asked before each mail.
 struct MailRoutes {
     private static let fields = ["recipient", "type"]
     private static let types = ["hard_bounce", "soft_bounce", "complaint"]

@@ -3,6 +3,10 @@ import Poller
 import PollerWire
 
 /// What operators ask: counts, who works, and what is wrong.
+///
+/// All three begin with one look at the cluster, which ``ClusterStatusCache`` keeps: a dashboard in
+/// every browser of a company must not cost the store more than one does. The doctor's checks run side
+/// by side and each is cut off, since the answer is wanted most when something hangs.
 struct OperatorRoutes {
     /// What a check may take before it counts as failed: a person waits for the answer.
     private static let checkTimeout = Duration.seconds(10)

@@ -2,7 +2,11 @@ import Hummingbird
 import Poller
 import PollerWire
 
-/// Watches that a person must look at, and why a watch waits.
+/// Watches that a person must look at.
+///
+/// They are closed watches like others, so the list is that of watches with one filter, and whoever
+/// redrives one reopens it with the span it had at first. Nothing is redriven by itself: what put it
+/// there, answers nobody understands or a poll that took the worker down, would do so again.
 struct QuarantineRoutes {
     private static let list = Route(
         .get,
@@ -36,24 +40,12 @@ struct QuarantineRoutes {
         ],
         problems: [404, 409]
     )
-    private static let explain = Route(
-        .get,
-        "/v1/watches/{source}/explain",
-        "explainWatch",
-        "When a watch is polled next, and what it waits for",
-        input: .watch,
-        answers: [.ok("The explanation.", "Explanation")],
-        problems: [404]
-    )
 
     let backend: APIBackend
     let statusCache: ClusterStatusCache
 
     var routes: [AnsweredRoute] {
-        [
-            Self.list.answered(by: list), Self.redrive.answered(by: redrive),
-            Self.explain.answered(by: explain),
-        ]
+        [Self.list.answered(by: list), Self.redrive.answered(by: redrive)]
     }
 
     /// In the order in which they were closed.
@@ -86,16 +78,5 @@ struct QuarantineRoutes {
         }
         await statusCache.forget()
         return Response(PollerWire.Watch(snapshot))
-    }
-
-    @Sendable
-    private func explain(
-        _ key: WatchKey,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
-        let explanation = try await backend.watches.explain(key, limit: backend.laneLimit)
-        guard let explanation else { throw Problem.watchNotFound(key) }
-        return Response(WatchExplanation(explanation, standard: backend.laneLimit))
     }
 }

@@ -5,6 +5,13 @@ import ServiceLifecycle
 import Synchronization
 
 /// Sending an endpoint again what it did not get, as a job with progress.
+///
+/// A replay looks at up to a million deliveries, so it cannot be one request. The job runs in the
+/// process that was asked and keeps its progress in the store: any process can tell it, and when the one
+/// that ran it has vanished, the store soon forgets the job. It only marks deliveries as due; the
+/// sending is the notifiers', in order and within limits, so a job that ends halfway has lost nothing:
+/// begun again it marks the rest. One for each endpoint at a time, since two would undo each other's
+/// rate.
 struct ReplayRoutes {
     private static let start = Route(
         .post,

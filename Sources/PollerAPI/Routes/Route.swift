@@ -5,7 +5,7 @@ import Hummingbird
 ///
 /// *Problem.* The router, the access check, the strict reading of queries, the `Allow` of a 405 and
 /// `/openapi.json` all speak of the same routes. Kept apart, they drift: a description kept by hand
-/// had lost a state of the return page before anybody noticed.
+/// lacked a state of the return page, and no test could tell.
 ///
 /// *Approach.* A resource's file holds its routes as values, and beside them the handlers. A handler
 /// is only reachable through ``answered(by:)``, which reads the request with the route's own
@@ -21,12 +21,12 @@ struct Route<Input: Sendable>: Sendable {
     /// Describes a route.
     ///
     /// - Parameters:
-    ///   - method: of HTTP.
+    ///   - method: the HTTP method.
     ///   - path: with `{name}` for a segment that varies.
     ///   - operation: what clients made from the description call it; never changes.
     ///   - summary: one sentence without its full stop.
     ///   - details: what a client must know beyond that.
-    ///   - access: who may use it.
+    ///   - access: whom it is for.
     ///   - input: what is read of path, query and headers.
     ///   - repeats: what an `Idempotency-Key` does here.
     ///   - body: what it takes; nil when it reads none.

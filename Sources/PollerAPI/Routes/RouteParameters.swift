@@ -2,6 +2,11 @@ import Hummingbird
 import Poller
 
 // The parameters that several routes share, each with its check beside its description.
+//
+// To add one: describe it and read it in one ``RouteInput``, here or, when one resource alone has it,
+// beside that resource's routes. Its check gives the sentence of the refusal, which names the parameter
+// and what would be right; its schema says the same to a machine, and a fuzzer holds both together.
+// Types of `Poller` check themselves (``CheckedText``): what an id may be is written there, once.
 
 extension RouteInput where Value == Void {
     /// Nothing: any parameter is refused.

@@ -3,6 +3,8 @@ import Poller
 
 /// Short-lived tokens for the live gateway: a service with a key has them made and hands them to
 /// its customers' browsers, where a key must never be.
+///
+/// It cannot be revoked, which is why it is short. *Limits*: an hour; 20 sources and 20 types.
 struct StreamTokenRoutes {
     private static let issue = Route(
         .post,

@@ -6,6 +6,10 @@ import Poller
 ///
 /// *Bounds*: 256 KiB, several times the largest event (an object of 64 KiB, metadata included).
 /// Answered as soon as the hints are stored; 503 when they cannot be, which Stripe repeats.
+///
+/// An event is never believed: it only makes us look earlier. So one that is late, forged with a leaked
+/// secret or sent twice can do no more than have something looked at, and one that never comes costs
+/// nothing but time.
 struct StripeWebhookRoutes {
     /// See above.
     static let bodyBytesMax = 262_144

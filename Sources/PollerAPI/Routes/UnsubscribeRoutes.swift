@@ -1,19 +1,15 @@
-import Crypto
 import HTTPTypes
 import Hummingbird
 import Logging
 import Poller
 
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
-
 /// The links at the end of mails: `GET` asks, `POST` does it.
 ///
 /// RFC 8058 has mail programs post by themselves. The token is the key, to this one wish alone;
 /// nothing here is behind an API key.
+///
+/// Scanners of mails follow links, and some post to them. So a `GET` changes nothing, and a `POST`
+/// counts only with the words that RFC 8058 §3.1 asks for, which our button sends, too.
 struct UnsubscribeRoutes {
     /// `List-Unsubscribe=One-Click` in either encoding of forms, with room.
     private static let bodyBytesMax = 4096
@@ -112,24 +108,10 @@ extension RouteInput where Value == String {
 ///
 /// It says nothing of who they are: the link may be in the hands of somebody else.
 struct UnsubscribePage {
-    private let template: String
-    private let policy: String
-
-    init() {
-        let template = String(decoding: PackageResources.unsubscribe_html, as: UTF8.self)
-        let style =
-            template.firstRange(of: "<style>").flatMap { open in
-                template.firstRange(of: "</style>").map { close in
-                    template[open.upperBound..<close.lowerBound]
-                }
-            } ?? ""
-        self.template = template
-        let digest = Data(SHA256.hash(data: Array(style.utf8))).base64EncodedString()
-        policy = """
-            default-src 'none'; style-src 'sha256-\(digest)'; form-action 'self'; \
-            base-uri 'none'; frame-ancestors 'none'
-            """
-    }
+    private let page = HTMLPage(
+        PackageResources.unsubscribe_html,
+        policy: "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    )
 
     /// Asks: what a program follows by itself must change nothing.
     func question() -> Response {
@@ -178,17 +160,8 @@ struct UnsubscribePage {
         _ text: String,
         form: String = ""
     ) -> Response {
-        let html = template.replacing("{{title}}", with: title)
+        let html = page.text.replacing("{{title}}", with: title)
             .replacing("{{text}}", with: text).replacing("{{form}}", with: form)
-        return Response(
-            status: status,
-            headers: [
-                .contentType: "text/html; charset=utf-8",
-                .contentSecurityPolicy: policy,
-                .referrerPolicy: "no-referrer",
-                .robotsTag: "noindex",
-            ],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: html))
-        )
+        return page.response(html, status: status)
     }
 }

@@ -3,6 +3,18 @@ import Poller
 import PollerWire
 
 /// One watch at a time: create or join, list, read, wait, explain, poll now, cancel.
+///
+/// *Names.* A watch is named by account, source and kind, which the client knows before we do: one
+/// that has lost our answer sends the same request again and joins the watch the first one made. So
+/// nothing here keeps an `Idempotency-Key`.
+///
+/// *Waiting.* `after_seq` asks for what the client has not seen: a watch beyond it answers at once,
+/// and without `wait` nothing new is a 304. A seq rather than an `ETag`, because it also tells how much
+/// was missed.
+///
+/// *After a change* the watch is read again for the answer, so it may show what somebody else has done
+/// a moment later. A watch that was there and is closed is told apart from one that never was: 409
+/// says that enqueuing it again will do.
 struct WatchRoutes {
     private static let enqueue = Route(
         .post,
@@ -78,7 +90,19 @@ struct WatchRoutes {
         problems: [404, 409]
     )
 
+    private static let explain = Route(
+        .get,
+        "/v1/watches/{source}/explain",
+        "explainWatch",
+        "When a watch is polled next, and what it waits for",
+        input: .watch,
+        answers: [.ok("The explanation.", "Explanation")],
+        problems: [404]
+    )
+
     let watches: any WatchStore
+    /// What holds for lanes without a limit of their own.
+    let laneLimit: LaneLimit
     let enqueuer: Enqueuer
     let locator: (any SourceLocator)?
     let reader: BodyReader
@@ -88,7 +112,7 @@ struct WatchRoutes {
         [
             Self.enqueue.answered(by: enqueue), Self.list.answered(by: list),
             Self.get.answered(by: get), Self.poll.answered(by: poll),
-            Self.cancel.answered(by: cancel),
+            Self.cancel.answered(by: cancel), Self.explain.answered(by: explain),
         ]
     }
 
@@ -174,6 +198,17 @@ struct WatchRoutes {
         }
         guard wasOpen || snapshot.closed == .cancelled else { throw Self.closed(snapshot) }
         return Response(PollerWire.Watch(snapshot))
+    }
+
+    @Sendable
+    private func explain(
+        _ key: WatchKey,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let explanation = try await watches.explain(key, limit: laneLimit)
+        guard let explanation else { throw Problem.watchNotFound(key) }
+        return Response(WatchExplanation(explanation, standard: laneLimit))
     }
 
     private static func closed(_ snapshot: WatchSnapshot) -> Problem {

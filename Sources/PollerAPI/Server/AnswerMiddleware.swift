@@ -7,6 +7,13 @@ import Poller
 
 /// Turns errors into problems; each answer carries its request id, and is counted and logged without
 /// anything secret.
+///
+/// Metrics are labelled with the route's pattern, never with the path: paths come from outside and
+/// would make a series each, in this process and in Prometheus. Neither query nor body is logged;
+/// a customer's secret may be in both. Nothing may be cached: every answer is about now.
+///
+/// A 404 of the router may be a route whose method was wrong. It is told as 405 with the methods there
+/// are, but only behind ``KeyMiddleware``: to somebody without a key both are a 401.
 struct AnswerMiddleware: RouterMiddleware {
     private static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 

@@ -5,6 +5,11 @@ import NIOCore
 import PollerNet
 
 /// Runs a router on a bounded HTTP/1.1 server; both listeners are made here.
+///
+/// Bounds stand in three places, each where the cost arises: how many connections there are and whose
+/// (``ConnectionGate``, before a byte is parsed), how large headers may be (the decoder, before they are
+/// kept), how long a silent connection lives (the idle timeout). A body's size and time are its
+/// route's (``BodyReader``).
 struct HTTPService {
     /// A connection costs a file descriptor and some 30 KiB; 10,000 fit a usual limit.
     private static let connectionsMax = 10_000

@@ -10,6 +10,9 @@ import Darwin
 #endif
 
 /// Where a server listens: a host and a TCP port.
+///
+/// A name is taken for loopback by its spelling alone, without a look at DNS: whether a server without
+/// keys may start must not depend on what a resolver says today.
 package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     /// A name or address, without brackets.
     package let host: String

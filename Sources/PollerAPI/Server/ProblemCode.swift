@@ -1,6 +1,14 @@
 import HTTPTypes
 
 /// Every way a request can fail, by the stable name clients switch on.
+///
+/// A code is told apart from another one when a client would do something else about it; what exactly
+/// is wrong stands in the detail, which may change. It always comes with the same status. 400: the URL,
+/// a header or the form of the body is wrong. 422: the body could be read, and a value in it breaks a
+/// rule. 409: the same request would be right in another state. 503 comes with `Retry-After`: a repeat
+/// may work, and is safe.
+///
+/// To add one: a case, its status, its title. The description lists them by itself.
 enum ProblemCode: String, CaseIterable {
     case invalidJSON = "invalid_json"
     case unknownField = "unknown_field"
