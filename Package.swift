@@ -155,7 +155,7 @@ let package = Package(
                 metrics, lifecycle, crypto,
             ],
             resources: [
-                .embedInCode("OpenAPI/schemas.json"), .embedInCode("Dashboard"),
+                .embedInCode("Dashboard"),
                 .embedInCode("ReturnPage"), .embedInCode("MailPages"),
             ],
             swiftSettings: settings

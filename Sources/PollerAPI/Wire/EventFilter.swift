@@ -6,7 +6,9 @@ struct EventFilter: Sendable {
     static let sourcesMax = 50
     static let typesMax = 20
     /// What an event's type begins with; `watch` when we stopped looking.
-    fileprivate static let subjects = SourceKind.allCases.map(\.rawValue) + ["watch"]
+    private static let subjects = SourceKind.allCases.map(\.rawValue) + ["watch"]
+    /// What a type looks like, as a regular expression without its ends.
+    static let typePattern = "(\(subjects.joined(separator: "|")))([.][a-z0-9_.-]*([.][*])?|[.][*])"
 
     private let sources: Set<SourceID>
     private let account: AccountID?
@@ -58,8 +60,7 @@ extension RouteInput where Value == EventFilter {
         let sources = EventFilter.sourcesMax
         let types = EventFilter.typesMax
         let id = "[A-Za-z0-9_.-]{1,255}"
-        let subjects = EventFilter.subjects.joined(separator: "|")
-        let type = "(\(subjects))([.][a-z0-9_.-]*([.][*])?|[.][*])"
+        let type = EventFilter.typePattern
         return .all(
             .list(
                 "source",

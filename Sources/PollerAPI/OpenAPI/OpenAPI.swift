@@ -92,7 +92,7 @@ struct OpenAPI {
                     ],
                 ]
             ],
-            "schemas": .raw(String(decoding: PackageResources.schemas_json, as: UTF8.self)),
+            "schemas": Schemas.all,
         ]
     }
 
@@ -149,6 +149,9 @@ struct OpenAPI {
 }
 
 /// A part of the description: JSON, written down in Swift as it stands in the document.
+///
+/// A tree and not types for each keyword: JSON Schema has some sixty of them, and all that is done with
+/// a schema here is to print it.
 indirect enum SchemaNode: Sendable {
     case null
     case flag(Bool)
@@ -158,8 +161,6 @@ indirect enum SchemaNode: Sendable {
     case list([SchemaNode])
     /// Members in the order they are written.
     case object([(String, SchemaNode)])
-    /// What is JSON already.
-    case raw(String)
 
     /// The node as JSON text.
     var text: String {
@@ -170,7 +171,6 @@ indirect enum SchemaNode: Sendable {
         case .decimal(let number): String(number)
         case .text(let text): JSONWriter.literal(text)
         case .list(let nodes): "[\(nodes.map(\.text).joined(separator: ","))]"
-        case .raw(let json): json
         case .object(let members):
             "{\(members.map { "\(JSONWriter.literal($0)):\($1.text)" }.joined(separator: ","))}"
         }
