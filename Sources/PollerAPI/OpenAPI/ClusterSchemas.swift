@@ -15,6 +15,10 @@ extension Schemas {
         ("Doctor", doctor),
     ]
 
+    /// A lane as it stands at this moment.
+    ///
+    /// Three members are optional because a change that leaves nothing of a lane, neither work nor a
+    /// setting, is answered without them.
     private static let lane: SchemaNode = .record(
         [
             "id": .string.described("ACCOUNT/ENDPOINT."),
@@ -38,6 +42,7 @@ extension Schemas {
         ]
     )
 
+    /// What holds for a lane now; in an answer a rate of 0 is "no limit".
     private static let laneLimit: SchemaNode = .record([
         "rate": .double.described("Polls a second; 0 is no limit."),
         "burst": .int.described(
@@ -50,6 +55,10 @@ extension Schemas {
         "default": .bool.described("The lane has no limit of its own."),
     ])
 
+    /// Two forms that exclude each other: parts of a limit, at least one of them, or the default.
+    ///
+    /// Told as two objects and not as one with optional members: a fuzzer, and a client made from this,
+    /// would otherwise send an empty change, which is refused.
     private static let newLaneLimit: SchemaNode = .oneOf([
         .request([
             "rate": .oneOf([
@@ -81,6 +90,7 @@ extension Schemas {
         ),
     ]).described("What is absent or null stays as it is.")
 
+    /// One queue's counts; `StoreStats` says what each means.
     private static let counts: SchemaNode = .record([
         "pending": .int,
         "overdue": .int,
@@ -91,6 +101,7 @@ extension Schemas {
         "lanes": .int,
     ])
 
+    /// Both queues and who works on them.
     private static let stats: SchemaNode = .record([
         "watches": .shape("Counts"),
         "deliveries": .shape("Counts"),
@@ -112,6 +123,7 @@ extension Schemas {
         "notifiers": .count.described("Processes that deliver."),
     ])
 
+    /// A process, in whatever roles; it vanishes from the list when it stops announcing itself.
     private static let worker: SchemaNode = .record([
         "id": .string.described("As explain names the holder of a lease."),
         "roles": .array(of: .choice(["worker", "notifier", "api"])),
@@ -122,6 +134,7 @@ extension Schemas {
         "in_flight": .count.described("Items in its hands when it announced itself last."),
     ])
 
+    /// The answer is 200 whatever the checks saw, so `healthy` is what a probe looks at.
     private static let doctor: SchemaNode = .record([
         "healthy": .bool,
         "checks": .array(

@@ -12,6 +12,10 @@ extension Schemas {
         ("Replay", replay),
     ]
 
+    /// A delivery is one source's events on their way to one endpoint, in order; so its state is about the
+    /// event in hand.
+    ///
+    /// `endpoint_health` is in the answers about one delivery, not in lists: it costs a read each.
     private static let delivery: SchemaNode = .record(
         [
             "id": .string,
@@ -48,6 +52,7 @@ extension Schemas {
         ]
     )
 
+    /// What is on record of one attempt; its milliseconds tell DNS, the network and the receiver apart.
     private static let attempt: SchemaNode = .record([
         "at": .shape("Time"),
         "event": .string,
@@ -76,6 +81,7 @@ extension Schemas {
         ),
     ])
 
+    /// A body may be left out: then it is what was given up, at the standard rate.
     private static let newReplay: SchemaNode = .request([
         "status": .choice(of: ReplayJob.Choice.self).orNull.with("default", "dead").described(
             "Events given up; or every event since a time, accepted or not."
@@ -85,6 +91,7 @@ extension Schemas {
         "dry_run": .bool.orNull.with("default", false).described("Only count."),
     ])
 
+    /// How far a job has come.
     private static let replay: SchemaNode = .record([
         "endpoint": .string,
         "state": .choice(["running", "finished", "failed"]),

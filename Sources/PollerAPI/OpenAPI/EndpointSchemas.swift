@@ -117,6 +117,9 @@ extension Schemas {
 
     private static let endpointChange: SchemaNode = .request([("url", url.orNull)] + settings)
 
+    /// What is told of an endpoint.
+    ///
+    /// `secret` is in the answers that made one; `health` where one endpoint is read.
     private static let endpoint: SchemaNode = .record(
         [
             "id": .string,
@@ -164,6 +167,7 @@ extension Schemas {
         ]
     )
 
+    /// What became of a test, the words of an attempt without those of a schedule.
     private static let endpointTest: SchemaNode = .record([
         "delivered": .bool,
         "class": .string.described(
@@ -180,20 +184,24 @@ extension Schemas {
         "excerpt": .string.orNull.described("The beginning of the answer."),
     ])
 
+    /// May be left out, as the whole body may.
     private static let endpointRotation: SchemaNode = .request([
         "overlap": .shape("Span").orNull.described(
             "How long the old secrets go on signing, 0s to 7d; 24h when it is absent."
         )
     ])
 
+    /// The reason is shown to whoever looks at the endpoint later.
     private static let endpointDisabling: SchemaNode = .request([
         "reason": .matching(#"^[^\x00-\x1f]*$"#).with("minLength", 1).with("maxLength", 200).orNull
     ])
 
+    /// The one secret that is shown again: inline URLs have no endpoint that could have shown it.
     private static let inlineSecret: SchemaNode = .record([
         "secret": .string
     ])
 
+    /// How an endpoint takes what it is sent, all its deliveries together.
     private static let endpointHealth: SchemaNode = .record([
         "circuit": .choice(["closed", "open", "probing"]).described(
             "Whether attempts go out: as they should, not at all, or one at a time."
@@ -213,6 +221,7 @@ extension Schemas {
         "in_flight": .count.described("Attempts being made."),
     ])
 
+    /// What a relay's bounce processing knows of a mail; nothing of the mail itself.
     private static let bounce: SchemaNode = .request(
         [
             "recipient": .mailAddress.described("A mail address."),
@@ -221,6 +230,7 @@ extension Schemas {
         required: ["recipient", "type"]
     )
 
+    /// Whether and why somebody is sent nothing; never for which mail.
     private static let suppression: SchemaNode = .record([
         "recipient": .string,
         "suppressed": .bool,

@@ -17,6 +17,10 @@ extension Schemas {
         ("StreamToken", streamToken),
     ]
 
+    /// What `POST /v1/watches` takes, and each item of a batch.
+    ///
+    /// The bounds are those of the types in `Poller`, which have the last word: how fields depend on each
+    /// other (a deadline and its policy, a charge and its kind) is said in sentences.
     private static let newWatch: SchemaNode = .request([
         "source": .name(255).orNull.described(
             "The id to watch; with a url it may be left out, or must be the id in it."
@@ -84,6 +88,7 @@ extension Schemas {
         "metadata": .metadata(most: 50).orNull.described("Up to 4,096 bytes as JSON."),
     ]).with("anyOf", [["required": ["source"]], ["required": ["url"]]])
 
+    /// A watch as it stands; members that may be absent are those that not every watch has.
     private static let watch: SchemaNode = .record(
         [
             "id": .string,
@@ -124,6 +129,7 @@ extension Schemas {
         ]
     )
 
+    /// One line for each item that was not a duplicate.
     private static let batchResult: SchemaNode = .record([
         "created": .int,
         "restarted": .int,
@@ -140,6 +146,7 @@ extension Schemas {
         ),
     ])
 
+    /// Why a watch is not polled right now; its place decides which of the optional members there are.
     private static let explanation: SchemaNode = .record(
         [
             "source": .string,
@@ -170,6 +177,7 @@ extension Schemas {
         ]
     )
 
+    /// An event as it is recorded: webhooks, streams and Redis carry the same.
     private static let event: SchemaNode = .record(
         [
             "id": .string.described("The same on every channel; dedupe by it."),
@@ -212,6 +220,7 @@ extension Schemas {
         ]
     )
 
+    /// A page of events; `next` is a seq or a cursor, by the list it belongs to.
     private static let eventPage: SchemaNode = .record([
         "data": .array(of: .shape("Event")),
         "has_more": .bool,
@@ -219,6 +228,9 @@ extension Schemas {
         "gap": .bool.described("Events before these are no longer kept: read the watches anew."),
     ])
 
+    /// What became of a webhook, for whoever reads the list of deliveries in Stripe's dashboard.
+    ///
+    /// Nothing else is in it: it goes to a caller whom only a signature has let in.
     private static let webhookResult: SchemaNode = .record(
         [
             "result": ["enum": ["accepted", "duplicate", "ignored"]]
@@ -230,6 +242,7 @@ extension Schemas {
         ]
     ).with("additionalProperties", false)
 
+    /// What a customer's open page is told; the words are ready to be shown.
     private static let returnNews: SchemaNode = .record([
         "state": .choice(of: ReturnState.self),
         "seq": .int,
@@ -238,6 +251,7 @@ extension Schemas {
         "done": .bool,
     ])
 
+    /// What the holder may hear: each part narrows it, and the account is always one.
     private static let newStreamToken: SchemaNode = .request([
         "account": .name(64).orNull.with("default", "default"),
         "sources": .array(of: .name(255)).with("minItems", 1).with("maxItems", 20).orNull.described(
@@ -256,6 +270,7 @@ extension Schemas {
         "ttl": .shape("Span").orNull.described("1s to 1h; 10m when absent."),
     ]).described("What the holder may hear; what is absent does not narrow it.")
 
+    /// The token, shown only here, and its end.
     private static let streamToken: SchemaNode = .record([
         "token": .string.described(
             """
