@@ -271,7 +271,7 @@ package struct WebhookResult: WireObject, Hashable {
 package struct ReturnNews: WireObject, Hashable {
     /// How their payment stands.
     package enum State: String, Word {
-        case confirming, waiting, authorised, confirmed, failed, expired, unknown
+        case confirming, waiting, authorised, processing, confirmed, failed, expired, unknown
     }
 
     package var state = Open(State.unknown)

@@ -161,6 +161,8 @@ indirect enum SchemaNode: Sendable {
     case list([SchemaNode])
     /// Members in the order they are written.
     case object([(String, SchemaNode)])
+    /// What is JSON already.
+    case json(String)
 
     /// The node as JSON text.
     var text: String {
@@ -171,6 +173,7 @@ indirect enum SchemaNode: Sendable {
         case .decimal(let number): String(number)
         case .text(let text): JSONWriter.literal(text)
         case .list(let nodes): "[\(nodes.map(\.text).joined(separator: ","))]"
+        case .json(let json): json
         case .object(let members):
             "{\(members.map { "\(JSONWriter.literal($0)):\($1.text)" }.joined(separator: ","))}"
         }
