@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import Poller
+import PollerWire
 
 /// Where customers come back to from their bank, and see what really became of their payment.
 ///
@@ -181,13 +182,13 @@ struct ReturnPageRoutes {
         }
         guard let found else { return Response(status: .notModified) }
         let news = ReturnNews(found, isFirst: true)
-        var json = JSONObject()
-        json.add("state", news.state.rawValue)
-        json.add("seq", found.watch.seq)
-        json.add("title", news.title)
-        json.add("text", news.text)
-        json.add("done", news.state.isFinal)
-        return Response(json: json.text)
+        var answer = PollerWire.ReturnNews()
+        answer.state = Open(rawValue: news.state.rawValue)
+        answer.seq = found.watch.seq
+        answer.title = news.title
+        answer.text = news.text
+        answer.isDone = news.state.isFinal
+        return Response(answer)
     }
 
     private static let notFound = Problem(.notFound, "Nothing to show here.")

@@ -95,10 +95,10 @@ struct DeliveryRoutes {
     ) async throws -> Response {
         guard let key = wanted.key else {
             let page = try await backend.deliveries.deliveries(wanted.query)
-            return Response(json: page.json { PollerWire.Delivery($0).json })
+            return Response(page.wire { PollerWire.Delivery($0) })
         }
         let page = try await page(of: key, wanted.query)
-        return Response(json: page.json { PollerWire.Delivery($0).json })
+        return Response(page.wire { PollerWire.Delivery($0) })
     }
 
     /// The deliveries of one source: to its inline URLs, and to endpoints that may be told of it.
@@ -156,7 +156,7 @@ struct DeliveryRoutes {
         let attempts = try await backend.deliveries.attempts(of: id)
         if attempts.isEmpty { _ = try await snapshot(id) }
         let page = ListPage(items: attempts, next: nil)
-        return Response(json: page.json { DeliveryAttempt($0).json })
+        return Response(page.wire { DeliveryAttempt($0) })
     }
 
     /// Retrying what is due already succeeds: the answer to the first try got lost.

@@ -120,8 +120,8 @@ extension EndpointRoutes {
                 field: "url"
             )
         }
-        let body = try await optionalBody(request, ["overlap"])
-        let overlap = try body.duration("overlap") ?? .seconds(86_400)
+        let body = try await reader.object(EndpointRotation.self, of: request, isOptional: true)
+        let overlap = body.overlap?.duration ?? .seconds(86_400)
         guard overlap <= EndpointSecret.overlapMax else {
             throw Problem(
                 .invalidValue,
@@ -169,8 +169,8 @@ extension EndpointRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let old = try await stored(name).endpoint
-        let reason = try await optionalBody(request, ["reason"]).string("reason")
-        let shown = reason ?? "disabled by request"
+        let body = try await reader.object(EndpointDisabling.self, of: request, isOptional: true)
+        let shown = body.reason ?? "disabled by request"
         guard (1...200).contains(shown.utf8.count), shown.utf8.allSatisfy({ $0 >= 0x20 }) else {
             throw Problem(
                 .invalidValue,
@@ -201,8 +201,8 @@ extension EndpointRoutes {
         guard let secret = backend.inlineSecret else {
             throw Problem(.notFound, "This server does not know the secret of inline webhooks.")
         }
-        var json = JSONObject()
-        json.add("secret", secret.reveal)
-        return Response(json: json.text)
+        var answer = InlineSecret()
+        answer.secret = secret.reveal
+        return Response(answer)
     }
 }

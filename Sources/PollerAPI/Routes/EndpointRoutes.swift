@@ -1,4 +1,5 @@
 import Hummingbird
+import JSONText
 import Poller
 import PollerWire
 
@@ -95,13 +96,8 @@ struct EndpointRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let (json, bytes) = try await reader.jsonAndBytes(request)
-        let fields = try EndpointFields(
-            json: json,
-            isNew: true,
-            standardLimit: backend.standardLimit
-        )
-        let endpoint = try Self.endpoint(fields)
+        let (wanted, bytes) = try await reader.objectAndBytes(NewEndpoint.self, of: request)
+        let endpoint = try endpoint(wanted)
         try await checkFallback(endpoint)
         let key = request.headers[.idempotencyKey].map { key in
             EndpointRequest(account: endpoint.account, key: key, body: bytes)
@@ -146,22 +142,25 @@ struct EndpointRoutes {
         }
     }
 
-    private static func endpoint(_ fields: EndpointFields) throws(Problem) -> Poller.Endpoint {
-        guard let url = try fields.url() else {
+    private func endpoint(_ wanted: NewEndpoint) throws(Problem) -> Poller.Endpoint {
+        guard let url = try wanted.choices.checkedURL() else {
             throw Problem(
                 .missingField,
                 "url is required: https://…, mailto:name@host or redis+stream:NAME.",
                 field: "url"
             )
         }
+        let account = try Problem.checked { () throws(InvalidInput) in
+            try wanted.account.map { text throws(InvalidInput) in try AccountID(text) } ?? .main
+        }
         var chance = SystemRandomNumberGenerator()
         var endpoint = Poller.Endpoint(
             id: EndpointID(using: &chance),
-            account: try fields.account(),
+            account: account,
             url: url,
             secrets: url.isWebhook ? [EndpointSecret(WebhookSecret(using: &chance))] : []
         )
-        try fields.apply(to: &endpoint)
+        try endpoint.apply(wanted.choices, standardLimit: backend.standardLimit)
         return endpoint
     }
 
@@ -185,7 +184,7 @@ struct EndpointRoutes {
             limit: query.limit,
             cursor: query.cursor
         )
-        return Response(json: page.json { PollerWire.Endpoint($0).json })
+        return Response(page.wire { PollerWire.Endpoint($0) })
     }
 
     @Sendable
@@ -207,13 +206,18 @@ struct EndpointRoutes {
     ) async throws -> Response {
         let old = try await stored(name).endpoint
         try Self.checkNotOfFile(old)
-        let fields = try EndpointFields(
-            json: try await reader.json(request),
-            isNew: false,
-            standardLimit: backend.standardLimit
-        )
+        let change = try await reader.object(EndpointChange.self, of: request) { body in
+            guard body.member("account") == nil else {
+                throw Problem(
+                    .unknownField,
+                    "account cannot be changed; create another endpoint.",
+                    field: "account"
+                )
+            }
+        }
+        let standardLimit = backend.standardLimit
         var wish = old
-        try fields.apply(to: &wish)
+        try wish.apply(change, standardLimit: standardLimit)
         guard wish.url.isWebhook == old.url.isWebhook else {
             throw Problem(
                 .invalidValue,
@@ -224,7 +228,7 @@ struct EndpointRoutes {
         }
         try await checkFallback(wish)
         return try await changed(old.id) { endpoint, _ throws(Problem) in
-            try fields.apply(to: &endpoint)
+            try endpoint.apply(change, standardLimit: standardLimit)
         }
     }
 
@@ -295,28 +299,6 @@ extension EndpointRoutes {
                 + "notifiers again. Here it can be tested, enabled and disabled, and removed once "
                 + "the file does not name it any more."
         )
-    }
-
-    /// The fields of a body that may be left out.
-    func optionalBody(
-        _ request: Request,
-        _ known: [String]
-    ) async throws -> RequestFields {
-        let (json, bytes) = try await reader.jsonAndBytes(request, orNone: true)
-        if bytes.isEmpty { return RequestFields([]) }
-        try BodyReader.checkType(request, allowed: ["application/json"])
-        guard case .object(let members) = json else {
-            throw Problem(.wrongType, "The body must be an object, not \(json.typeName).")
-        }
-        for member in members where !known.contains(member.name) {
-            let shown = String(member.name.prefix(64))
-            throw Problem(
-                .unknownField,
-                "\(shown) is not known; this request has \(known.joined(separator: ", ")).",
-                field: shown
-            )
-        }
-        return RequestFields(members)
     }
 }
 

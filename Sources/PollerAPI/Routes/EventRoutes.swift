@@ -1,5 +1,7 @@
 import Hummingbird
+import JSONText
 import Poller
+import PollerWire
 import Synchronization
 
 /// What was recorded: of one watch by seq, of all by a cursor.
@@ -61,12 +63,11 @@ struct EventRoutes {
         }
         let page = events.prefix(limit)
         let hasMore = events.count > limit
-        var json = JSONObject()
-        json.add("data", raw: JSONObject.array(page.map(\.json)))
-        json.add("has_more", hasMore)
-        json.add("next", orNull: hasMore ? page.last.map { String($0.seq) } : nil)
-        json.add("gap", page.first.map { $0.seq - 1 > afterSeq } ?? false)
-        return Response(json: json.text)
+        var answer = Page(page.map { RawJSON(unchecked: $0.json) })
+        answer.hasMore = hasMore
+        answer.next = hasMore ? page.last.map { String($0.seq) } : nil
+        answer.hasGap = page.first.map { $0.seq - 1 > afterSeq } ?? false
+        return Response(answer)
     }
 
     @Sendable
@@ -88,9 +89,9 @@ struct EventRoutes {
             return page.isWorthTelling ? page : nil
         }
         guard let page else {
-            return Response(json: OutboxPage(next: position.withLock { $0 }).json(backend.cursors))
+            return Response(OutboxPage(next: position.withLock { $0 }).wire(backend.cursors))
         }
-        return Response(json: page.json(backend.cursors))
+        return Response(page.wire(backend.cursors))
     }
 
     private func cursor(_ start: EventsStart) async throws -> OutboxCursor {
@@ -254,7 +255,7 @@ struct OutboxReading: Sendable {
 /// Order is that of `seq` within a source, and roughly that of time across sources: partitions
 /// are separate streams, so an event may be recorded in one while another is read.
 struct OutboxPage: Sendable {
-    let events: [Event]
+    let events: [Poller.Event]
     /// Where the next page begins; there always is one, for what will be recorded.
     let next: OutboxCursor
     let hasMore: Bool
@@ -263,7 +264,7 @@ struct OutboxPage: Sendable {
 
     /// Puts a page together; an empty one by default.
     init(
-        events: [Event] = [],
+        events: [Poller.Event] = [],
         next: OutboxCursor,
         hasMore: Bool = false,
         hasGap: Bool = false
@@ -278,12 +279,11 @@ struct OutboxPage: Sendable {
     var isWorthTelling: Bool { !events.isEmpty || hasMore || hasGap }
 
     /// The page on the wire.
-    func json(_ cursors: any EventCursors) -> String {
-        var json = JSONObject()
-        json.add("data", raw: JSONObject.array(events.map(\.json)))
-        json.add("has_more", hasMore)
-        json.add("next", cursors.text(after: next.positions, account: nil))
-        json.add("gap", hasGap)
-        return json.text
+    func wire(_ cursors: any EventCursors) -> Page<RawJSON> {
+        var page = Page(events.map { RawJSON(unchecked: $0.json) })
+        page.hasMore = hasMore
+        page.next = cursors.text(after: next.positions, account: nil)
+        page.hasGap = hasGap
+        return page
     }
 }

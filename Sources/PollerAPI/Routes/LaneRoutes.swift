@@ -101,7 +101,7 @@ struct LaneRoutes {
         } else {
             page = Self.page(of: try await statusCache.current(), after: cursor, limit: limit)
         }
-        return Response(json: page.json { Lane($0, standard: backend.laneLimit).json })
+        return Response(page.wire { Lane($0, standard: backend.laneLimit) })
     }
 
     private static func page(
@@ -166,8 +166,7 @@ struct LaneRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let json = try await reader.json(request)
-        let change = try LaneLimitChange(json: json)
+        let change = try await reader.object(LaneLimitChange.self, of: request)
         let current = try await backend.lanes.lane(lane)?.limit ?? backend.laneLimit
         try await backend.lanes.limit(lane, to: change.limit(from: current))
         return try await changed(lane)

@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import Poller
+import PollerWire
 
 /// Mails that came back: what the relay's bounce processing reports, and who is sent nothing.
 ///
@@ -8,9 +9,6 @@ import Poller
 /// everywhere; somebody who unsubscribed meant one shop. Who goes on sending to dead addresses is soon
 /// taken for a spammer by the large providers, which is why the list is asked before each mail.
 struct MailRoutes {
-    private static let fields = ["recipient", "type"]
-    private static let types = ["hard_bounce", "soft_bounce", "complaint"]
-
     private static let report = Route(
         .post,
         "/v1/mail/bounces",
@@ -58,26 +56,17 @@ struct MailRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let body = try RequestFields(
-            try await reader.json(request),
-            of: "a bounce",
-            such: #"{"recipient":"a@b.example","type":"hard_bounce"}"#,
-            known: Self.fields
-        )
-        guard let text = try body.string("recipient") else {
-            throw Problem(.missingField, "recipient is required.", field: "recipient")
-        }
+        let bounce = try await reader.object(Bounce.self, of: request)
         let recipient = try Problem.checked { () throws(InvalidInput) in
-            try MailAddress(text, field: "recipient")
+            try MailAddress(bounce.recipient, field: "recipient")
         }
-        let type = try body.string("type") ?? ""
-        guard Self.types.contains(type) else {
-            let known = Self.types.joined(separator: ", ")
+        guard let type = bounce.type?.known else {
+            let known = Bounce.Kind.allCases.map(\.rawValue).joined(separator: ", ")
             throw Problem(.invalidValue, "type must be one of \(known).", field: "type")
         }
         let preferences = try known()
         // A soft bounce is the relay's to repeat: nothing follows from it here.
-        if let reason = SuppressionReason(rawValue: type) {
+        if let reason = SuppressionReason(rawValue: type.rawValue) {
             try await preferences.suppressions.suppress(
                 SuppressionEntry(everywhere: recipient),
                 because: reason
@@ -110,11 +99,11 @@ struct MailRoutes {
         of account: AccountID
     ) async throws -> Response {
         let reason = try await known().suppressions.reason(for: recipient, of: account)
-        var json = JSONObject()
-        json.add("recipient", recipient.description)
-        json.add("suppressed", reason != nil)
-        json.add("reason", orNull: reason?.rawValue)
-        return Response(json: json.text)
+        var answer = Suppression()
+        answer.recipient = recipient.description
+        answer.isSuppressed = reason != nil
+        answer.reason = reason.map { Open(rawValue: $0.rawValue) }
+        return Response(answer)
     }
 
     private func known() throws(Problem) -> MailPreferences {

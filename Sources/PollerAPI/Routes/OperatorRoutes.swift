@@ -64,7 +64,7 @@ struct OperatorRoutes {
     ) async throws -> Response {
         let status = try await statusCache.current()
         let page = ListPage(items: status.members, next: nil)
-        return Response(json: page.json { PollerWire.Worker($0).json })
+        return Response(page.wire { PollerWire.Worker($0) })
     }
 
     /// Always 200: that the checks could be made is the success, what they saw is the answer.

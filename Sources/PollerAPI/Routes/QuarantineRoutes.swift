@@ -55,7 +55,7 @@ struct QuarantineRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        Response(json: try await backend.watches.list(query).json { PollerWire.Watch($0).json })
+        Response(try await backend.watches.list(query).wire { PollerWire.Watch($0) })
     }
 
     /// Redriving what is open already succeeds: the answer to the first try got lost.

@@ -1,11 +1,15 @@
 import Hummingbird
 import Poller
+import PollerWire
 
 /// Short-lived tokens for the live gateway: a service with a key has them made and hands them to
 /// its customers' browsers, where a key must never be.
 ///
 /// It cannot be revoked, which is why it is short. *Limits*: an hour; 20 sources and 20 types.
 struct StreamTokenRoutes {
+    /// As long as customers stay on a page; who stays longer asks for another.
+    private static let lifetimeStandard = Duration.seconds(600)
+
     private static let issue = Route(
         .post,
         "/v1/stream_tokens",
@@ -36,66 +40,41 @@ struct StreamTokenRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let wanted = try StreamTokenRequest(json: await reader.json(request))
+        let wanted = try await reader.object(StreamTokenRequest.self, of: request)
+        let grant = try StreamGrant(wanted)
+        let lifetime = wanted.ttl?.duration ?? Self.lifetimeStandard
+        guard (.seconds(1)...StreamGrant.lifetimeMax).contains(lifetime) else {
+            throw Problem(.invalidValue, "ttl must be 1s to 1h.", field: "ttl")
+        }
         guard let issuer else {
             throw Problem(.notFound, "This server knows no live gateway to make tokens for.")
         }
-        let token = try await issuer.issue(wanted.grant(), lifetime: wanted.ttl)
-        var json = JSONObject()
-        json.add("token", token.reveal)
-        json.add("expires_at", token.expiresAt.description)
-        return Response(json: json.text, status: .created)
+        let token = try await issuer.issue(grant, lifetime: lifetime)
+        var answer = PollerWire.StreamToken()
+        answer.reveal = token.reveal
+        answer.expiresAt = Time(token.expiresAt)
+        return Response(answer, status: .created)
     }
 }
 
-/// What `POST /v1/stream_tokens` asks for.
-///
-/// *Shape*: `{"account":"default","sources":["src_…"],"types":["source.*"],"view":"public",
-/// "ttl":"10m"}`, each optional; what is absent does not narrow the token.
-struct StreamTokenRequest: Hashable, Sendable {
-    /// As long as customers stay on a page; who stays longer asks for another.
-    private static let ttlStandard = Duration.seconds(600)
-
-    private static let fields = ["account", "sources", "types", "view", "ttl"]
-
-    private let account: AccountID
-    private let sources: [String]?
-    private let types: [String]?
-    private let view: EventView
-    /// How long it lives.
-    let ttl: Duration
-
-    /// Checks a request.
+extension StreamGrant {
+    /// What a request asks for.
     ///
     /// Errors: a ``Problem`` that names the field.
-    init(json: JSONValue) throws(Problem) {
-        let body = try RequestFields(
-            json,
-            of: "a token",
-            such: #"{"sources":["src_…"]}"#,
-            known: Self.fields
-        )
-        let named = try body.string("account")
-        account = try Problem.checked { () throws(InvalidInput) in
-            try named.map { text throws(InvalidInput) in try AccountID(text) } ?? .main
-        }
-        // An empty list would be a token for nothing: a request with one is a mistake.
-        sources = body.isGiven("sources") ? try body.strings("sources") : nil
-        types = body.isGiven("types") ? try body.strings("types") : nil
-        guard let view = EventView(rawValue: try body.string("view") ?? "public") else {
+    fileprivate init(_ request: StreamTokenRequest) throws(Problem) {
+        guard let view = EventView(rawValue: request.view?.rawValue ?? "public") else {
             throw Problem(.invalidValue, "view must be public or full.", field: "view")
         }
-        self.view = view
-        ttl = try body.duration("ttl") ?? Self.ttlStandard
-        guard (.seconds(1)...StreamGrant.lifetimeMax).contains(ttl) else {
-            throw Problem(.invalidValue, "ttl must be 1s to 1h.", field: "ttl")
+        // An empty list would be a token for nothing: whoever sends one means something else.
+        self = try Problem.checked { () throws(InvalidInput) in
+            try StreamGrant(
+                account: try request.account.map { text throws(InvalidInput) in
+                    try AccountID(text)
+                } ?? .main,
+                sources: request.sources,
+                types: request.types,
+                view: view
+            )
         }
-    }
-
-    /// What the token lets its holder hear.
-    ///
-    /// Errors: ``InvalidInput`` for sources and types that are too many or malformed.
-    func grant() throws(InvalidInput) -> StreamGrant {
-        try StreamGrant(account: account, sources: sources, types: types, view: view)
     }
 }

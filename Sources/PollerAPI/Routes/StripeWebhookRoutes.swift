@@ -1,6 +1,7 @@
 import Hummingbird
 import NIOCore
 import Poller
+import PollerWire
 
 /// Where Stripe posts its events: the signature is the key, and each is a hint.
 ///
@@ -77,19 +78,19 @@ struct StripeWebhookRoutes {
             signature: input.signature,
             account: input.account
         )
-        var json = JSONObject()
-        json.add("result", outcome.name)
+        var answer = WebhookResult()
+        answer.result = Open(rawValue: outcome.name)
         switch outcome {
         case .accepted(let hinted, let enqueued):
-            json.add("hinted", hinted)
-            json.add("enqueued", enqueued)
+            answer.hinted = hinted
+            answer.enqueued = enqueued
         case .duplicate: break
-        case .ignored(let reason): json.add("reason", reason)
+        case .ignored(let reason): answer.reason = reason
         case .refused(let reason):
             throw Problem(.invalidSignature, "\(reason).", field: "Stripe-Signature")
         case .unknownAccount: throw Self.notConfigured
         }
-        return Response(json: json.text)
+        return Response(answer)
     }
 
     private static let notConfigured = Problem(

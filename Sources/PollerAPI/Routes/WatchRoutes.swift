@@ -143,7 +143,7 @@ struct WatchRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        Response(json: try await watches.list(query).json { PollerWire.Watch($0).json })
+        Response(try await watches.list(query).wire { PollerWire.Watch($0) })
     }
 
     @Sendable

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import JSONText
 import NIOCore
 import Poller
 import PollerWire
@@ -48,31 +49,38 @@ struct BodyReader {
     }
 
     /// The object that a single request's body is.
-    func object<Object: WireObject>(_ type: Object.Type, of request: Request) async throws -> Object
-    {
-        let bytes = try await read(request, bytesMax: Self.singleBytesMax)
-        return try Problem.reading(type, try Problem.checkedJSON(bytes))
-    }
-
-    /// The one JSON value of a single request's body.
-    func json(_ request: Request) async throws -> JSONValue {
-        try await jsonAndBytes(request).json
-    }
-
-    /// The one JSON value of a single request's body, and the bytes it came as.
     ///
-    /// `orNone`: an empty body is null.
-    func jsonAndBytes(
-        _ request: Request,
-        orNone: Bool = false
-    ) async throws -> (json: JSONValue, bytes: [UInt8]) {
+    /// `check` sees the body before its members are judged.
+    func object<Object: WireObject>(
+        _ type: Object.Type,
+        of request: Request,
+        check: (RawJSON) throws -> Void = { _ in }
+    ) async throws -> Object {
+        let body = try Problem.checkedJSON(try await read(request, bytesMax: Self.singleBytesMax))
+        try check(body)
+        return try Problem.reading(type, body)
+    }
+
+    /// The object that a body is which may also be left out, for one that says nothing.
+    func object<Object: WireObject>(
+        _ type: Object.Type,
+        of request: Request,
+        isOptional: Bool
+    ) async throws -> Object {
         let bytes = try await read(request, bytesMax: Self.singleBytesMax)
-        if orNone, bytes.isEmpty { return (.null, bytes) }
-        do throws(JSONReader.Failure) {
-            return (try JSONReader.read(bytes), bytes)
-        } catch {
-            throw Problem(.invalidJSON, "At \(error.place(in: bytes)): \(error.message).")
-        }
+        if isOptional, bytes.isEmpty { return Object() }
+        let body = try Problem.checkedJSON(bytes)
+        try Self.checkType(request, allowed: ["application/json"])
+        return try Problem.reading(type, body)
+    }
+
+    /// The object that a body is, and the bytes it came as.
+    func objectAndBytes<Object: WireObject>(
+        _ type: Object.Type,
+        of request: Request
+    ) async throws -> (object: Object, bytes: [UInt8]) {
+        let bytes = try await read(request, bytesMax: Self.singleBytesMax)
+        return (try Problem.reading(type, try Problem.checkedJSON(bytes)), bytes)
     }
 
     /// Refuses a body that is announced as something else.

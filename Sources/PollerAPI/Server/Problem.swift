@@ -1,6 +1,5 @@
 import HTTPTypes
 import Hummingbird
-import JSONText
 import Logging
 import NIOCore
 import Poller
@@ -23,8 +22,8 @@ struct Problem: Error {
     var retryAfterSeconds: Int?
     /// Methods the route has, for 405.
     var allowedMethods: [String] = []
-    /// What is wrong with single items of a batch, each a JSON object.
-    var errors: [RawJSON] = []
+    /// What is wrong with single items of a batch.
+    var errors: [ProblemReport.Item] = []
     /// How many items are wrong; more than `errors` lists when there are many.
     var errorsTotal = 0
 
@@ -42,19 +41,19 @@ struct Problem: Error {
 
     /// The answer on the wire.
     func response(requestID: String) -> Response {
-        var json = JSONObject()
-        json.add("type", "urn:poller:problem:\(code.rawValue)")
-        json.add("title", code.title)
-        json.add("status", code.status.code)
-        json.add("detail", detail)
-        json.add("code", code.rawValue)
-        if let field { json.add("field", field) }
+        var report = ProblemReport()
+        report.type = "urn:poller:problem:\(code.rawValue)"
+        report.title = code.title
+        report.status = code.status.code
+        report.detail = detail
+        report.code = code.rawValue
+        report.field = field
         if !errors.isEmpty {
-            json.add("errors", raw: JSONObject.array(errors.map(\.description)))
-            json.add("errors_total", errorsTotal)
+            report.errors = errors
+            report.errorsTotal = errorsTotal
         }
-        json.add("request_id", requestID)
-        var response = Response(json: json.text, status: code.status)
+        report.requestID = requestID
+        var response = Response(report, status: code.status)
         response.headers[.contentType] = "application/problem+json"
         if let retryAfterSeconds { response.headers[.retryAfter] = String(retryAfterSeconds) }
         if !allowedMethods.isEmpty {

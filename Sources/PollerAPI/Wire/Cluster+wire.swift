@@ -141,3 +141,40 @@ extension HealthReport {
         }
     }
 }
+
+extension LaneLimitChange {
+    /// The lane's own limit after the change; nil for the default.
+    ///
+    /// Errors: a ``Problem`` when nothing is asked for, or both.
+    func limit(from current: Poller.LaneLimit) throws(Problem) -> Poller.LaneLimit? {
+        guard usesDefault != true else {
+            guard isEmpty else {
+                throw Problem(
+                    .invalidValue,
+                    "default excludes rate, burst and concurrency; send it alone.",
+                    field: "default"
+                )
+            }
+            return nil
+        }
+        guard !isEmpty else {
+            throw Problem(
+                .missingField,
+                "Send at least one of rate, burst and concurrency, or {\"default\":true}.",
+                field: "rate"
+            )
+        }
+        return Poller.LaneLimit(
+            ratePerSecond: rate ?? current.ratePerSecond,
+            burst: burst ?? current.burst,
+            inFlightMax: concurrency ?? current.inFlightMax
+        )
+    }
+}
+
+extension ListPage {
+    /// The page on the wire, each item as `render` tells it.
+    func wire<Told: WireObject & Hashable>(_ render: (Item) -> Told) -> Page<Told> {
+        Page(items.map(render), next: next)
+    }
+}

@@ -52,3 +52,88 @@ extension PollerWire.Endpoint {
         self.health = health.map { EndpointHealth($0) }
     }
 }
+
+extension Poller.Endpoint {
+    /// Changes it as asked, and checks it as a whole: what is not given stays as it is, and null is
+    /// the standard again.
+    ///
+    /// Errors: a ``Problem`` that names the field.
+    mutating func apply(_ change: EndpointChange, standardLimit: Poller.LaneLimit) throws(Problem) {
+        if let url = try change.checkedURL() { self.url = url }
+        let changed = try Problem.checked { [self] () throws(InvalidInput) in
+            var endpoint = self
+            endpoint.scope = try EndpointScope(
+                types: change.types.or(scope.types, []),
+                sources: change.sources.or(scope.sources.map(\.description), []),
+                metadata: change.metadata.or(Texts(scope.metadata), [:]).dictionary,
+                finalOnly: change.finalOnly.or(scope.finalOnly, false)
+            )
+            guard change.ordering.or("source", "source") == "source" else {
+                throw InvalidInput(
+                    field: "ordering",
+                    message: "must be source: the events of one source arrive in order, those of "
+                        + "different sources wait for nobody."
+                )
+            }
+            endpoint.coalesces = change.coalesce.or(coalesces, false)
+            switch change.retry {
+            case .keep: break
+            case .standard: endpoint.retry = try RetryChoice(named: "default")
+            case .set(.named(let name)): endpoint.retry = try RetryChoice(named: name)
+            // A wait of nothing is what the check refuses.
+            case .set(.waits(let waits)):
+                endpoint.retry = try RetryChoice(
+                    waits: waits.map { Span($0)?.duration ?? .zero }
+                )
+            }
+            if change.timeout.isGiven { endpoint.timeout = change.timeout.value?.duration }
+            if change.headers.isGiven {
+                endpoint.headers = []
+                for header in change.headers.value?.entries ?? [] {
+                    endpoint.headers.append(try EndpointHeader(header.name, header.value))
+                }
+            }
+            let payload = change.payload.or(Open(rawValue: payload.rawValue), Open(.full))
+            guard let payload = Payload(rawValue: payload.rawValue) else {
+                throw InvalidInput(field: "payload", message: "must be full or thin.")
+            }
+            endpoint.payload = payload
+            if change.notifyBy.isGiven {
+                endpoint.notifyBy = try change.notifyBy.value.map { other throws(InvalidInput) in
+                    try NotifyBy(
+                        within: other.within.duration,
+                        fallback: EndpointID(other.endpoint)
+                    )
+                }
+            }
+            return endpoint
+        }
+        self = changed
+        if change.limit.isGiven {
+            limit = try change.limit.value.flatMap { asked throws(Problem) in
+                try asked.limit(from: limit ?? standardLimit)
+            }
+        }
+        let whole = self
+        try Problem.checked { () throws(InvalidInput) in try whole.check() }
+    }
+}
+
+extension EndpointChange {
+    /// The URL; nil when none is given.
+    func checkedURL() throws(Problem) -> NotifyURL? {
+        guard let url else { return nil }
+        return try Problem.checked { () throws(InvalidInput) in try NotifyURL(url, field: "url") }
+    }
+}
+
+extension Change {
+    /// The value that is to hold: what it is now, the standard, or what is given.
+    fileprivate func or(_ current: Value, _ standard: Value) -> Value {
+        switch self {
+        case .keep: current
+        case .standard: standard
+        case .set(let value): value
+        }
+    }
+}

@@ -46,3 +46,17 @@ extension ProblemCode {
             }
     }
 }
+
+extension Problem {
+    /// Runs a check of the domain; what it refuses is the client's problem.
+    static func checked<Value>(
+        _ code: ProblemCode = .invalidValue,
+        _ check: () throws(InvalidInput) -> Value
+    ) throws(Problem) -> Value {
+        do throws(InvalidInput) {
+            return try check()
+        } catch {
+            throw Problem(code, error)
+        }
+    }
+}

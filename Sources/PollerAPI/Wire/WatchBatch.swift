@@ -31,7 +31,7 @@ struct WatchBatch {
         }
         var seen: Set<NewWatch> = []
         var timesSeen: [WatchKey: Int] = [:]
-        var errors: [RawJSON] = []
+        var errors: [ProblemReport.Item] = []
         var errorsTotal = 0
         for (index, item) in items.enumerated() {
             do throws(Problem) {
@@ -48,7 +48,7 @@ struct WatchBatch {
             } catch {
                 errorsTotal += 1
                 if errors.count < Self.errorsListedMax {
-                    errors.append(Self.json(error, index: index))
+                    errors.append(ProblemReport.Item(error, index: index))
                 }
             }
         }
@@ -100,13 +100,15 @@ struct WatchBatch {
             )
         }
     }
+}
 
-    private static func json(_ problem: Problem, index: Int) -> RawJSON {
-        var json = JSONObject()
-        json.add("index", index)
-        json.add("code", problem.code.rawValue)
-        if let field = problem.field { json.add("field", field) }
-        json.add("detail", problem.detail)
-        return RawJSON(unchecked: json.text)
+extension ProblemReport.Item {
+    /// What is wrong with the item at this place.
+    init(_ problem: Problem, index: Int) {
+        self.init()
+        self.index = index
+        code = problem.code.rawValue
+        field = problem.field
+        detail = problem.detail
     }
 }

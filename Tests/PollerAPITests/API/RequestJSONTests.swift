@@ -4,20 +4,21 @@ import Testing
 
 @testable import PollerAPI
 
-@Suite("The JSON reader")
-struct JSONReaderTests {
-    private func read(_ text: String) throws -> JSONValue {
-        try JSONReader.read(Array(text.utf8))
+@Suite("The JSON of requests")
+struct RequestJSONTests {
+    private func read(_ text: String) throws -> RawJSON {
+        try Problem.checkedJSON(Array(text.utf8))
     }
 
     @Test("reads what RFC 8259 allows")
     func reads() throws {
         let text = #" { "a" : [ 1 , -2.5e+3, true,false, null, {} , "\u00fc\ud83d\ude00\/\n" ] } "#
-        guard case .object(let members) = try read(text), case .array(let items) = members[0].value,
-            case .string(let last) = items[6]
-        else { throw UnexpectedAnswer(text: "not what was written") }
+        let members = try #require(try read(text).members)
+        let items = try #require(members[0].value.elements)
         #expect(members[0].name == "a")
-        #expect(last == "ü😀/\n")
+        #expect(items.map(\.kind) == [.number, .number, .bool, .bool, .null, .object, .string])
+        #expect(items[1].number == "-2.5e+3")
+        #expect(items[6].string == "ü😀/\n")
     }
 
     @Test(
@@ -30,39 +31,34 @@ struct JSONReaderTests {
         ]
     )
     func refuses(text: String) {
-        #expect(throws: JSONReader.Failure.self) { try read(text) }
+        #expect(throws: Problem.self) { try read(text) }
     }
 
     @Test("refuses bytes that are no UTF-8, and text cut at any byte")
     func bytes() throws {
-        #expect(throws: JSONReader.Failure.self) { try JSONReader.read([0x22, 0xFF, 0x22]) }
+        #expect(throws: Problem.self) { try Problem.checkedJSON([0x22, 0xFF, 0x22]) }
         let whole = Array(#"{"source":"src_\u00fc\ud83d\ude00","n":[1.5e3,true,null,{}]}"#.utf8)
         for length in 0..<whole.count {
-            #expect(throws: JSONReader.Failure.self) {
-                try JSONReader.read(Array(whole[..<length]))
-            }
+            #expect(throws: Problem.self) { try Problem.checkedJSON(Array(whole[..<length])) }
         }
     }
 
     @Test("bounds depth, members and values")
     func bounds() {
-        #expect(throws: JSONReader.Failure.self) {
-            try read(String(repeating: "[", count: 100_000))
-        }
+        #expect(throws: Problem.self) { try read(String(repeating: "[", count: 100_000)) }
         let members = (0...64).map { "\"\($0)\":0" }.joined(separator: ",")
-        #expect(throws: JSONReader.Failure.self) { try read("{\(members)}") }
-        let values = String(repeating: "0,", count: JSONReader.valuesMax)
-        #expect(throws: JSONReader.Failure.self) { try read("[\(values)0]") }
+        #expect(throws: Problem.self) { try read("{\(members)}") }
+        let values = String(repeating: "0,", count: 400_000)
+        #expect(throws: Problem.self) { try read("[\(values)0]") }
     }
 
     @Test("says where a mistake is")
     func places() {
-        let bytes = Array("{\n  \"a\": x}".utf8)
-        do throws(JSONReader.Failure) {
-            _ = try JSONReader.read(bytes)
+        do throws(Problem) {
+            _ = try Problem.checkedJSON(Array("{\n  \"a\": x}".utf8))
             Issue.record("nothing was refused")
         } catch {
-            #expect(error.place(in: bytes) == "line 2, column 8")
+            #expect(error.detail == "At line 2, column 8: a value is expected here.")
         }
     }
 
