@@ -13,7 +13,6 @@ final class RedisNode: Sendable {
         case stopped
     }
 
-    /// What the lock guards: the connections of the node, and how far they have come.
     /// The connection for durable writes.
     private enum Durable {
         case unused
@@ -22,6 +21,7 @@ final class RedisNode: Sendable {
         case started
     }
 
+    /// What the lock guards: the connections of the node, and how far they have come.
     private struct State {
         var phase = Phase.idle
         var durable = Durable.unused

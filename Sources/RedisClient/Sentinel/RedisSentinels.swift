@@ -15,6 +15,7 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
     /// How many sentinels are remembered: far more than anybody runs.
     private static let knownMax = 32
 
+    /// Whether the sentinels are being asked now.
     private enum Life {
         case idle
         case reachable(RedisProbe)

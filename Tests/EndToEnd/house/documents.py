@@ -109,8 +109,8 @@ def decisions_are_numbered_and_listed(tree: Tree):
 # MARK: - Commits
 
 
-# It landed without a body while this rule was made.
-BEFORE_BODIES = "cae0701"
+# They landed without a body while this rule was made.
+BEFORE_BODIES = {"cae0701", "627745d", "d919e6c"}
 
 
 @rule({COMMITS: "1234567\tpoller: " + "a long subject, " * 5 + "\twhy\n\0"})
@@ -121,5 +121,5 @@ def commits_are_short_and_say_why(tree: Tree):
             yield f"{name}: the subject has {len(subject)} columns, at most 72"
         if not re.match(r"[\w, .-]+: \S", subject):
             yield f"{name}: `area: what it does` is the form of a subject: {subject}"
-        if not body.strip() and name != BEFORE_BODIES:
+        if not body.strip() and name not in BEFORE_BODIES:
             yield f"{name}: the body says why"
