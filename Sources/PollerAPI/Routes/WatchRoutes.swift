@@ -102,7 +102,7 @@ struct WatchRoutes {
 
     let watches: any WatchStore
     /// What holds for lanes without a limit of their own.
-    let laneLimit: LaneLimit
+    let laneLimit: Poller.LaneLimit
     let enqueuer: Enqueuer
     let locator: (any SourceLocator)?
     let reader: BodyReader
