@@ -6,7 +6,7 @@ import Synchronization
 /// *Problem*: news of an arrival come at once, but may be lost; reading every partition all the time
 /// would find everything, and cost the store its time.
 /// *Approach*: news only say "look": they wake the reader, which reads the entries themselves from
-/// behind its own position, so nothing is skipped. Once in ``insurance`` every partition is read,
+/// behind its own position, so nothing is skipped. Once in `insurance` every partition is read,
 /// whatever the news were. News that come while somebody reads are kept for the next round.
 /// *After a crash* nothing is lost: positions are the reader's, and the first round reads everything.
 /// A class, because the listener and the loop share what has arrived.
