@@ -1,0 +1,56 @@
+import Metrics
+
+/// What a worker counts of its polls and charges, made once: looking a metric up costs more than
+/// counting. To count something new, add it here; the admin listener exports what has been counted.
+struct PollMetrics: Sendable {
+    private let polls: [String: Counter]
+    private let charges: [String: Counter]
+    private let dueLag = Timer(label: "poller_due_lag_seconds")
+    private let duration = Timer(label: "poller_poll_duration_seconds")
+
+    init() {
+        let pairs = PollResult.names.map { name in
+            (name, Counter(label: "poller_polls_total", dimensions: [("result", name)]))
+        }
+        polls = Dictionary(uniqueKeysWithValues: pairs)
+        let outcomes = ChargeResult.names.map { name in
+            (name, Counter(label: "poller_charges_total", dimensions: [("result", name)]))
+        }
+        charges = Dictionary(uniqueKeysWithValues: outcomes)
+    }
+
+    /// Counts a try to charge, or to find a charge, by what came of it.
+    func count(_ result: ChargeResult) {
+        charges[result.name]?.increment()
+    }
+
+    /// Counts a poll by the class of its result, how late it was, and how long it took.
+    func count(_ result: PollResult, lag: Duration, took: Duration) {
+        polls[result.name]?.increment()
+        dueLag.recordMilliseconds(max(lag.ms, 0))
+        duration.recordMilliseconds(took.ms)
+    }
+}
+
+extension PollResult {
+    /// Every ``name`` there is.
+    package static let names = [
+        "observed", "rate_limited", "lock_timeout", "unavailable", "unauthorized", "unserved",
+        "gone",
+        "malformed",
+    ]
+
+    /// The class of the result, for logs and metrics.
+    package var name: String {
+        switch self {
+        case .observed: "observed"
+        case .rateLimited: "rate_limited"
+        case .lockTimeout: "lock_timeout"
+        case .unavailable: "unavailable"
+        case .unauthorized: "unauthorized"
+        case .unserved: "unserved"
+        case .gone: "gone"
+        case .malformed: "malformed"
+        }
+    }
+}
