@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import Testing
 
 @testable import PollerUpstreams
@@ -49,7 +50,7 @@ struct JSONScannerTests {
         ]
     )
     func refused(text: String) {
-        #expect(throws: JSONScanner.Malformed.self) { try facts(text) }
+        #expect(throws: JSONError.self) { try facts(text) }
     }
 
     @Test("agrees with the library on 20,000 objects and their mutations", arguments: [7, 2026])

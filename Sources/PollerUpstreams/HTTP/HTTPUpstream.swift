@@ -120,7 +120,7 @@ package struct HTTPUpstream: Upstream, Service {
             return .malformed("the answer is not UTF-8")
         }
         let found: String?
-        do throws(JSONScanner.Malformed) {
+        do throws(JSONError) {
             found = try source.status.scalar(in: answer.body)
         } catch {
             return .malformed("the answer is not JSON: \(error)")

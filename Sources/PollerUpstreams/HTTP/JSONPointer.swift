@@ -1,3 +1,4 @@
+import JSONText
 package import Poller
 
 /// A place in a JSON document: `/payment/state`, `/items/0/status`, or empty for the whole.
@@ -38,11 +39,11 @@ package struct JSONPointer: Hashable, Sendable {
     /// - Parameter bytes: the whole document, which is checked to its end.
     /// - Returns: nil when there is nothing, null, or an object or array.
     /// - Throws: when the document is no JSON.
-    func scalar(in bytes: [UInt8]) throws(JSONScanner.Malformed) -> String? {
+    func scalar(in bytes: [UInt8]) throws(JSONError) -> String? {
         var scanner = JSONScanner(bytes)
         var found: String?
         try descend(&scanner, tokens[...], &found)
-        try scanner.end()
+        try scanner.finish()
         return found
     }
 
@@ -50,7 +51,7 @@ package struct JSONPointer: Hashable, Sendable {
         _ scanner: inout JSONScanner,
         _ rest: ArraySlice<String>,
         _ found: inout String?
-    ) throws(JSONScanner.Malformed) {
+    ) throws(JSONError) {
         guard let token = rest.first else {
             try Self.read(&scanner, &found)
             return
@@ -59,9 +60,10 @@ package struct JSONPointer: Hashable, Sendable {
         switch scanner.peek() {
         case UInt8(ascii: "{"):
             var isFound = false
-            try scanner.members { (scanner, name) throws(JSONScanner.Malformed) in
+            try scanner.enterObject()
+            while let name = try scanner.nextName() {
                 // The first of two members of one name counts, as everywhere here.
-                if !isFound, scanner.text(name) == token {
+                if !isFound, scanner.spells(name, text: token) {
                     isFound = true
                     try descend(&scanner, deeper, &found)
                 } else {
@@ -69,9 +71,12 @@ package struct JSONPointer: Hashable, Sendable {
                 }
             }
         case UInt8(ascii: "["):
+            // Neither `01` nor `+1` is an index.
+            let wanted = Int(token).flatMap { String($0) == token ? $0 : nil }
             var index = 0
-            try scanner.elements { (scanner) throws(JSONScanner.Malformed) in
-                if token == String(index) {
+            try scanner.enterArray()
+            while try scanner.nextElement() {
+                if index == wanted {
                     try descend(&scanner, deeper, &found)
                 } else {
                     try scanner.skip()
@@ -85,7 +90,7 @@ package struct JSONPointer: Hashable, Sendable {
     private static func read(
         _ scanner: inout JSONScanner,
         _ found: inout String?
-    ) throws(JSONScanner.Malformed) {
+    ) throws(JSONError) {
         switch scanner.peek() {
         case UInt8(ascii: "\""):
             let literal = try scanner.string()

@@ -1,3 +1,5 @@
+import JSONText
+
 /// The few fields of a Stripe object that decide what follows; everything else passes through.
 ///
 /// *Problem*: every poll reads an object of some kilobytes, of which half a dozen members matter; a
@@ -25,65 +27,63 @@ struct ObjectFacts: Hashable, Sendable {
     /// - Parameter bytes: the whole text.
     /// - Throws: when the text is no JSON object, or `id` or `status` is no string. The other
     ///   fields stay nil when they are missing, null or something else.
-    init(scanning bytes: [UInt8]) throws(JSONScanner.Malformed) {
+    init(scanning bytes: [UInt8]) throws(JSONError) {
+        self.init()
         var scanner = JSONScanner(bytes)
-        var facts = ObjectFacts()
-        try scanner.members { (scanner, name) throws(JSONScanner.Malformed) in
-            // By length first: most of an object's sixty names need no comparison.
-            switch name.range.count {
-            case 2 where scanner.spells(name, "id"):
-                try Self.required(&scanner, &facts.id)
-            case 6 where scanner.spells(name, "status"):
-                try Self.required(&scanner, &facts.status)
-            case 6 where scanner.spells(name, "object"):
-                try Self.optional(&scanner, &facts.object)
-            case 4 where scanner.spells(name, "type"):
-                try Self.optional(&scanner, &facts.type)
-            case 5 where scanner.spells(name, "usage"):
-                try Self.optional(&scanner, &facts.usage)
-            case 7 where scanner.spells(name, "created"):
-                let range = try scanner.skip()
-                facts.created =
-                    facts.created ?? Int64(String(decoding: bytes[range], as: UTF8.self))
-            case 8 where scanner.spells(name, "livemode"):
-                let range = try scanner.skip()
-                facts.isLive =
-                    facts.isLive ?? Bool(String(decoding: bytes[range], as: UTF8.self))
-            case 8 where scanner.spells(name, "receiver"):
-                try facts.detail.read(&scanner, ObjectDetail.receiver, in: "receiver")
-            case 11 where scanner.spells(name, "next_action"):
-                try facts.detail.read(&scanner, ObjectDetail.nextAction, in: "next_action")
-            case 12 where scanner.spells(name, "verification"):
-                try facts.detail.read(&scanner, ObjectDetail.verification, in: "verification")
-            case 15 where scanner.spells(name, "amount_received"):
-                try facts.detail.read(&scanner, "amount_received")
-            case 16 where scanner.spells(name, "last_setup_error"):
-                try facts.detail.read(&scanner, ObjectDetail.error, in: "last_setup_error")
-            case 17 where scanner.spells(name, "code_verification"):
-                try facts.detail.read(&scanner, ObjectDetail.verification, in: "code_verification")
-            case 18 where scanner.spells(name, "last_payment_error"):
-                try facts.detail.read(&scanner, ObjectDetail.error, in: "last_payment_error")
-            case 7... where name.hasEscapes: try Self.escaped(name, &scanner, &facts)
-            default: try scanner.skip()
-            }
-        }
-        try scanner.end()
-        self = facts
+        try scanner.enterObject()
+        while let name = try scanner.nextName() { try take(name, &scanner) }
+        try scanner.finish()
     }
 
     private init() {}
 
-    /// A name written with escapes, which is longer than what it spells.
-    private static func escaped(
+    /// Takes one member.
+    private mutating func take(
         _ name: JSONScanner.Literal,
-        _ scanner: inout JSONScanner,
-        _ facts: inout ObjectFacts
-    ) throws(JSONScanner.Malformed) {
+        _ scanner: inout JSONScanner
+    ) throws(JSONError) {
+        // By length first: most of an object's sixty names need no comparison.
+        switch name.range.count {
+        case 2 where scanner.spells(name, "id"): try Self.required(&scanner, &id)
+        case 6 where scanner.spells(name, "status"): try Self.required(&scanner, &status)
+        case 6 where scanner.spells(name, "object"): try Self.optional(&scanner, &object)
+        case 4 where scanner.spells(name, "type"): try Self.optional(&scanner, &type)
+        case 5 where scanner.spells(name, "usage"): try Self.optional(&scanner, &usage)
+        case 7 where scanner.spells(name, "created"):
+            let range = try scanner.skip()
+            created = created ?? Int64(String(decoding: scanner.bytes[range], as: UTF8.self))
+        case 8 where scanner.spells(name, "livemode"):
+            let range = try scanner.skip()
+            isLive = isLive ?? Bool(String(decoding: scanner.bytes[range], as: UTF8.self))
+        case 8 where scanner.spells(name, "receiver"):
+            try detail.read(&scanner, ObjectDetail.receiver, in: "receiver")
+        case 11 where scanner.spells(name, "next_action"):
+            try detail.read(&scanner, ObjectDetail.nextAction, in: "next_action")
+        case 12 where scanner.spells(name, "verification"):
+            try detail.read(&scanner, ObjectDetail.verification, in: "verification")
+        case 15 where scanner.spells(name, "amount_received"):
+            try detail.read(&scanner, "amount_received")
+        case 16 where scanner.spells(name, "last_setup_error"):
+            try detail.read(&scanner, ObjectDetail.error, in: "last_setup_error")
+        case 17 where scanner.spells(name, "code_verification"):
+            try detail.read(&scanner, ObjectDetail.verification, in: "code_verification")
+        case 18 where scanner.spells(name, "last_payment_error"):
+            try detail.read(&scanner, ObjectDetail.error, in: "last_payment_error")
+        case 7... where name.hasEscapes: try takeEscaped(name, &scanner)
+        default: try scanner.skip()
+        }
+    }
+
+    /// Takes a member whose name is written with escapes, and so is longer than what it spells.
+    private mutating func takeEscaped(
+        _ name: JSONScanner.Literal,
+        _ scanner: inout JSONScanner
+    ) throws(JSONError) {
         switch scanner.text(name) {
-        case "id": try required(&scanner, &facts.id)
-        case "status": try required(&scanner, &facts.status)
-        case "type": try optional(&scanner, &facts.type)
-        case "usage": try optional(&scanner, &facts.usage)
+        case "id": try Self.required(&scanner, &id)
+        case "status": try Self.required(&scanner, &status)
+        case "type": try Self.optional(&scanner, &type)
+        case "usage": try Self.optional(&scanner, &usage)
         default: try scanner.skip()
         }
     }
@@ -91,13 +91,13 @@ struct ObjectFacts: Hashable, Sendable {
     private static func required(
         _ scanner: inout JSONScanner,
         _ field: inout String?
-    ) throws(JSONScanner.Malformed) {
+    ) throws(JSONError) {
         guard scanner.peek() == UInt8(ascii: "\"") else {
-            throw scanner.malformed("id and status must be strings")
+            throw scanner.error("id and status must be strings")
         }
         let literal = try scanner.string()
         guard let text = scanner.text(literal) else {
-            throw scanner.malformed("id or status is no text")
+            throw scanner.error("id or status is no text")
         }
         field = field ?? text
     }
@@ -105,7 +105,7 @@ struct ObjectFacts: Hashable, Sendable {
     private static func optional(
         _ scanner: inout JSONScanner,
         _ field: inout String?
-    ) throws(JSONScanner.Malformed) {
+    ) throws(JSONError) {
         guard scanner.peek() == UInt8(ascii: "\"") else {
             try scanner.skip()
             return
@@ -161,7 +161,7 @@ struct ObjectDetail: Hashable, Sendable {
         _ scanner: inout JSONScanner,
         _ fields: [Field],
         in owner: StaticString
-    ) throws(JSONScanner.Malformed) {
+    ) throws(JSONError) {
         try read(&scanner, fields, path: Self.hash(owner, from: Self.basis))
     }
 
@@ -169,7 +169,7 @@ struct ObjectDetail: Hashable, Sendable {
     mutating func read(
         _ scanner: inout JSONScanner,
         _ name: StaticString
-    ) throws(JSONScanner.Malformed) {
+    ) throws(JSONError) {
         let range = try scanner.skip()
         note(scanner.bytes[range], path: Self.hash(name, from: Self.basis))
     }
@@ -178,28 +178,27 @@ struct ObjectDetail: Hashable, Sendable {
         _ scanner: inout JSONScanner,
         _ fields: [Field],
         path: UInt64
-    ) throws(JSONScanner.Malformed) {
+    ) throws(JSONError) {
         guard scanner.peek() == UInt8(ascii: "{") else {
             try scanner.skip()
             return
         }
-        var detail = self
-        try scanner.members { (scanner, name) throws(JSONScanner.Malformed) in
+        try scanner.enterObject()
+        while let name = try scanner.nextName() {
             guard let field = fields.first(where: { scanner.spells(name, $0.name) }) else {
                 try scanner.skip()
-                return
+                continue
             }
             let path = Self.hash(field.name, from: path)
             if !field.inner.isEmpty {
-                try detail.read(&scanner, field.inner, path: path)
-                return
+                try read(&scanner, field.inner, path: path)
+                continue
             }
             let range = try scanner.skip()
             let value = scanner.bytes[range]
             let end = field.isAddress ? value.firstIndex(of: UInt8(ascii: "?")) : nil
-            detail.note(value[..<(end ?? value.endIndex)], path: path)
+            note(value[..<(end ?? value.endIndex)], path: path)
         }
-        self = detail
     }
 
     private mutating func note(_ value: ArraySlice<UInt8>, path: UInt64) {

@@ -91,7 +91,7 @@ package struct StripeUpstream: Upstream {
         let bytes = [UInt8](response.body)
         let facts: ObjectFacts
         let status: Poller.SourceStatus
-        do throws(JSONScanner.Malformed) {
+        do throws(JSONError) {
             facts = try ObjectFacts(scanning: bytes)
         } catch {
             return .malformed("the answer is not understood: \(error)")
