@@ -230,6 +230,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "JSONTextTests",
+            dependencies: ["JSONText"],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "PollerTests",
             dependencies: [
                 "JSONText", "Poller", "PollerTesting", logging, metrics, lifecycle, crypto,

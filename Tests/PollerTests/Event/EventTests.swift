@@ -155,4 +155,16 @@ struct EventTests {
         #expect(event.key.lane.accountAndKind?.kind == .other("invoice"))
         #expect(SourceKind(rawValue: "invoice") == nil)
     }
+
+    @Test("no client secret stays, neither as a member nor inside a URL")
+    func clientSecrets() {
+        let source = """
+            {"id":"src_1","client_secret":"s3cret","redirect":\
+            {"url":"https://bank/src_1?client_secret=s3cret&x=1","return_url":"a?client_secret=s3cret"}}
+            """
+        let shown = RawJSON(unchecked: source).withoutClientSecrets().description
+        #expect(!shown.contains("s3cret"))
+        #expect(shown.contains("https://bank/src_1?client_secret=redacted&x=1"))
+        #expect(shown.hasSuffix("\"a?client_secret=redacted\"}}"))
+    }
 }

@@ -1,6 +1,5 @@
 import Foundation
 import JSONText
-import Poller
 import Testing
 
 @Suite("RawJSON")
@@ -56,17 +55,5 @@ struct RawJSONTests {
             let literal = JSONWriter.literal(string)
             #expect(try JSONDecoder().decode(String.self, from: Data(literal.utf8)) == string)
         }
-    }
-
-    @Test("no client secret stays, neither as a member nor inside a URL")
-    func clientSecrets() {
-        let source = """
-            {"id":"src_1","client_secret":"s3cret","redirect":\
-            {"url":"https://bank/src_1?client_secret=s3cret&x=1","return_url":"a?client_secret=s3cret"}}
-            """
-        let shown = RawJSON(unchecked: source).withoutClientSecrets().description
-        #expect(!shown.contains("s3cret"))
-        #expect(shown.contains("https://bank/src_1?client_secret=redacted&x=1"))
-        #expect(shown.hasSuffix("\"a?client_secret=redacted\"}}"))
     }
 }

@@ -1,5 +1,5 @@
 /// Random JSON objects, and small damages to them.
-enum JSONText {
+enum RandomJSON {
     /// An object with some of the names the scanner looks for, each once.
     static func object(using chance: inout SplitMix) -> String {
         let names = [
