@@ -140,9 +140,8 @@ let package = Package(
         .target(
             name: "PollerGateway",
             dependencies: [
-                "JSONText", "Poller", "PollerNet", nioCore, nioPosix, nioHTTP1, nioWebSocket,
-                logging, metrics,
-                lifecycle, crypto, hummingbirdCore, jwtKit,
+                "JSONText", "Poller", "PollerNet", "PollerWire", nioCore, nioPosix, nioHTTP1,
+                nioWebSocket, logging, metrics, lifecycle, crypto, hummingbirdCore, jwtKit,
             ],
             swiftSettings: settings
         ),
@@ -289,9 +288,9 @@ let package = Package(
         .testTarget(
             name: "PollerGatewayTests",
             dependencies: [
-                "JSONText", "Poller", "PollerGateway", "PollerNet", "PollerTesting", nioCore,
-                nioPosix,
-                nioHTTP1, nioWebSocket, hummingbirdCore, logging, lifecycle, crypto,
+                "JSONText", "Poller", "PollerGateway", "PollerNet", "PollerTesting", "PollerWire",
+                nioCore, nioPosix, nioHTTP1, nioWebSocket, hummingbirdCore, logging, lifecycle,
+                crypto,
             ],
             swiftSettings: settings
         ),

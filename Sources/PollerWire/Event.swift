@@ -95,3 +95,66 @@ public struct Event: WireObject, Hashable {
         Field("observed", \.observed)
     }
 }
+
+/// An event without its object, for webhook endpoints that ask for the rest themselves.
+///
+/// *Shape*:
+/// ```
+/// {"id":"evt_…","type":"source.chargeable","account":"default","source":"src_…","seq":2,
+///  "status":"chargeable","final":false}
+/// ```
+package struct ThinEvent: WireObject, Hashable {
+    package var id = ""
+    package var type = ""
+    package var account = ""
+    package var source = ""
+    package var seq = 0
+    package var status: String?
+    package var isFinal = false
+
+    package init() {}
+
+    package static let shape = Shape<ThinEvent> {
+        Field("id", \.id)
+        Field("type", \.type)
+        Field("account", \.account)
+        Field("source", \.source)
+        Field("seq", \.seq)
+        Field(nullable: "status", \.status)
+        Field("final", \.isFinal)
+    }
+}
+
+/// An event as the customer of a source may see it: neither the account nor the charge, of the object
+/// what the gateway leaves of it, and of ``Event/Observed`` no lag.
+package struct PublicEvent: WireObject, Hashable {
+    package var id = ""
+    package var type = ""
+    package var source = ""
+    package var kind = Open(Kind.source)
+    package var seq = 0
+    package var run = 0
+    package var previousStatus: String?
+    package var status: String?
+    package var isFinal = false
+    package var closedReason: Open<Watch.ClosedReason>?
+    package var object: RawJSON?
+    package var observed = Event.Observed()
+
+    package init() {}
+
+    package static let shape = Shape<PublicEvent> {
+        Field("id", \.id)
+        Field("type", \.type)
+        Field("source", \.source)
+        Field("kind", \.kind)
+        Field("seq", \.seq)
+        Field("run", \.run)
+        Field(nullable: "previous_status", \.previousStatus)
+        Field(nullable: "status", \.status)
+        Field("final", \.isFinal)
+        Field(nullable: "closed_reason", \.closedReason)
+        Field(nullable: "object", \.object)
+        Field("observed", \.observed)
+    }
+}

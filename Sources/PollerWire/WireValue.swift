@@ -37,6 +37,12 @@ package struct Place {
 }
 
 extension WireObject {
+    /// An object with the properties that `set` sets.
+    package init(_ set: (inout Self) -> Void) {
+        self.init()
+        set(&self)
+    }
+
     /// The object as JSON text.
     package var json: String { JSONWriter.text { write(to: &$0) } }
 

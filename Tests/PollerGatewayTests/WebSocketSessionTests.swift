@@ -1,5 +1,6 @@
 import Poller
 import PollerTesting
+import PollerWire
 import Testing
 
 @testable import PollerGateway
@@ -135,5 +136,98 @@ struct WebSocketSessionTests {
         #expect(try matches(#""watch.*","source.*""#))
         #expect(try !matches(#""source.charge""#))
         #expect(try !matches(#""watch.*""#))
+    }
+
+    @Test("a message may say more than is known, and nothing in another type")
+    func reading() throws {
+        let text = #"{"op":"subscribe","new":{"x":[1]},"ref":7.0,"from":null,"sources":["src_1"]}"#
+        let message = try #require(ClientMessage(text))
+        #expect(message.op == "subscribe")
+        #expect(message.ref?.value == 7)
+        #expect(message.from == nil)
+        #expect(message.sources == ["src_1"])
+        let none = [
+            "", "{", "[]", "null", #"{"ref":1}"#, #"{"op":null}"#, #"{"op":1}"#,
+            #"{"op":"ping","ref":"1"}"#, #"{"op":"ping","ref":1.5}"#, #"{"op":"ping","ref":1e99}"#,
+            #"{"op":"ping","sources":"src_1"}"#, #"{"op":"ping","sources":[null]}"#,
+            #"{"op":"ping"} x"#,
+        ]
+        for text in none { #expect(ClientMessage(text) == nil, "\(text)") }
+    }
+
+    @Test("frames are written to the byte, the event among them as it was recorded")
+    func frames() throws {
+        func text(_ message: LiveMessage, ref: Int? = nil, view: EventView = .full) throws -> String
+        {
+            let subscription = try Subscription(
+                id: "s1",
+                ref: ref,
+                account: nil,
+                sources: nil,
+                types: nil,
+                from: .now,
+                principal: Principal(name: "shop", account: nil, view: view),
+                limits: GatewayLimits()
+            )
+            return ServerMessage.text(message, subscription)
+        }
+        #expect(
+            ServerMessage.hello(GatewayLimits()) == #"""
+                {"op":"hello","ping_ms":25000,"limits":{"frame_bytes":16384,"subscriptions":100,\#
+                "sources":100,"types":50,"messages_per_second":20}}
+                """#
+        )
+        #expect(
+            try text(.subscribed(cursor: "c", lost: nil), ref: 1)
+                == #"{"op":"subscribed","ref":1,"sub":"s1","cursor":"c","recovered":true}"#
+        )
+        #expect(
+            try text(.subscribed(cursor: "c", lost: "a\"b"))
+                == #"{"op":"subscribed","sub":"s1","cursor":"c","recovered":false,"reason":"a\"b"}"#
+        )
+        let event = Samples.event(object: #"{ "id":"src_1", "b":1.50, "amount":2 }"#)
+        #expect(event.json.contains(#""object":{ "id":"src_1", "b":1.50, "amount":2 },"#))
+        #expect(
+            try text(.event(event, cursor: "c"))
+                == #"{"op":"event","sub":"s1","cursor":"c","event":\#(event.json)}"#
+        )
+        #expect(
+            try text(.event(event, cursor: "c"), view: .restricted) == #"""
+                {"op":"event","sub":"s1","cursor":"c","event":{"id":"\#(event.id)",\#
+                "type":"source.chargeable","source":"src_1","kind":"source","seq":2,"run":1,\#
+                "previous_status":"pending","status":"chargeable","final":false,\#
+                "closed_reason":null,"object":{"amount":2,"id":"src_1"},\#
+                "observed":{"polled_at":"\#(event.polledAt)"}}}
+                """#
+        )
+        #expect(
+            try text(.caughtUp(cursor: "c")) == #"{"op":"caught_up","sub":"s1","cursor":"c"}"#
+        )
+        #expect(
+            try text(.settled(event.key.source, cursor: "c"))
+                == #"{"op":"settled","sub":"s1","source":"src_1"}"#
+        )
+        #expect(
+            ServerMessage.error(ref: nil, code: "x", message: "y\n")
+                == #"{"op":"error","code":"x","message":"y\n"}"#
+        )
+        #expect(
+            ServerMessage.bye(.draining, reason: "r", cursor: "c")
+                == #"{"op":"bye","code":4101,"reason":"r","retry_ms":[500,8000],"cursor":"c"}"#
+        )
+        #expect(
+            ServerMessage.bye(.badMessage, reason: "r", cursor: nil)
+                == #"{"op":"bye","code":4000,"reason":"r"}"#
+        )
+        #expect(ServerMessage.pong == #"{"op":"pong"}"#)
+        #expect(ServerMessage.unsubscribed(sub: "s1") == #"{"op":"unsubscribed","sub":"s1"}"#)
+        #expect(
+            EventStreamMessage.bye(.rotated, reason: "r")
+                == "event: bye\ndata: {\"code\":4102,\"reason\":\"r\"}\n\n"
+        )
+        #expect(
+            EventStreamMessage.text(.caughtUp(cursor: "c"), .full, endsWhenSettled: true)
+                == "event: ready\nid: c\ndata: {}\n\n"
+        )
     }
 }

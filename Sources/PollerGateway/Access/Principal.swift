@@ -1,6 +1,7 @@
 import Foundation
 import JSONText
 package import Poller
+import PollerWire
 
 /// Somebody whose credentials we know, and what they may see.
 package struct Principal: Hashable, Sendable {
@@ -70,21 +71,27 @@ enum PublicView {
     ]
 
     /// The event, restricted.
-    static func json(of event: Event) -> String {
-        let status = { (status: SourceStatus?) in
-            status.map { JSONWriter.literal($0.description) } ?? "null"
-        }
-        return """
-            {"id":"\(event.id)","type":\(JSONWriter.literal(event.type)),"source":"\(event.key.source)",\
-            "kind":"\(event.key.kind.rawValue)","seq":\(event.seq),"run":\(event.run),\
-            "previous_status":\(status(event.previousStatus)),"status":\(status(event.status)),\
-            "final":\(event.final),\
-            "closed_reason":\(event.closed.map { "\"\($0.rawValue)\"" } ?? "null"),\
-            "object":\(object(event.object)),"observed":{"polled_at":"\(event.polledAt)"}}
-            """
+    static func json(of event: Poller.Event) -> String {
+        PublicEvent {
+            $0.id = event.id.description
+            $0.type = event.type
+            $0.source = event.key.source.description
+            $0.kind = Open(rawValue: event.key.kind.rawValue)
+            $0.seq = event.seq
+            $0.run = event.run
+            $0.previousStatus = event.previousStatus?.description
+            $0.status = event.status?.description
+            $0.isFinal = event.final
+            $0.closedReason = event.closed.map { Open(rawValue: $0.rawValue) }
+            $0.object = RawJSON(unchecked: object(event.object))
+            $0.observed.polledAt = Time(ms: event.polledAt.ms)
+        }.json
     }
 
     /// An upstream's object, restricted; `null` when it is none.
+    ///
+    /// Foundation reads and writes it, not a table of fields: it is the upstream's object, not a shape of
+    /// ours, and its members are told in the order of their names with numbers and escapes in one form.
     static func object(_ text: String) -> String {
         // Text that is no object shows nothing.
         guard let any = try? JSONSerialization.jsonObject(with: Data(text.utf8)),
@@ -104,7 +111,7 @@ enum PublicView {
     }
 }
 
-extension Event {
+extension Poller.Event {
     /// The object inside the event's bytes.
     ///
     /// What stands before it are ids and statuses, which hold no quotes, and `observed` is the

@@ -1,5 +1,5 @@
-import JSONText
 import Poller
+import PollerWire
 
 /// What a subscription has to say, as messages of an event stream.
 ///
@@ -27,21 +27,21 @@ enum EventStreamMessage {
             return EventStreamText.message(
                 name: "reset",
                 id: cursor,
-                data: "{\"reason\":\(JSONWriter.literal(lost))}"
+                data: StreamData.Reset { $0.reason = lost }.json
             )
         case .snapshot(let snapshot, let cursor):
             let state = ServerMessage.state(of: snapshot, view)
-            return EventStreamText.message(name: "snapshot", id: cursor, data: "{\(state)}")
+            return EventStreamText.message(name: "snapshot", id: cursor, data: state.json)
         case .event(let event, let cursor):
             return EventStreamText.message(id: cursor, data: event.json(for: view))
         case .caughtUp(let cursor):
-            return EventStreamText.message(name: "ready", id: cursor, data: "{}")
+            return EventStreamText.message(name: "ready", id: cursor, data: StreamData.Ready().json)
         case .settled(let source, let cursor):
             guard endsWhenSettled else { return nil }
             return EventStreamText.message(
                 name: "done",
                 id: cursor,
-                data: "{\"source\":\"\(source)\"}"
+                data: StreamData.Done { $0.source = source.description }.json
             )
         // The connection says when to come back.
         case .unavailable: return nil
@@ -53,7 +53,10 @@ enum EventStreamMessage {
         EventStreamText.message(
             name: "bye",
             id: nil,
-            data: "{\"code\":\(code.rawValue),\"reason\":\(JSONWriter.literal(reason))}"
+            data: StreamData.Bye {
+                $0.code = code.rawValue
+                $0.reason = reason
+            }.json
         )
     }
 }

@@ -1,4 +1,5 @@
 import Poller
+import PollerWire
 
 /// What a client wants to hear, checked.
 ///
@@ -40,14 +41,14 @@ struct Subscription: Hashable, Sendable {
     let watch: WatchKey?
 
     /// Whether an event is about what this subscription is about.
-    func concerns(_ event: Event) -> Bool {
+    func concerns(_ event: Poller.Event) -> Bool {
         (account == nil || account == event.key.account)
             && (sources?.contains(event.key.source) ?? true)
             && (watch == nil || watch == event.key)
     }
 
     /// Whether an event is of a type that was asked for and may be told.
-    func wants(_ event: Event) -> Bool {
+    func wants(_ event: Poller.Event) -> Bool {
         Self.matches(event.type, types) && Self.matches(event.type, principal.types)
     }
 
@@ -59,7 +60,7 @@ struct Subscription: Hashable, Sendable {
         limits: GatewayLimits
     ) throws(InvalidInput) -> Subscription {
         let from: From
-        switch (message.from, message.afterSeq) {
+        switch (message.from, message.afterSeq?.value) {
         case (nil, let seq?): from = .seq(seq)
         case (_, _?):
             throw InvalidInput(field: "after_seq", message: "excludes from; leave one out")
@@ -71,7 +72,7 @@ struct Subscription: Hashable, Sendable {
         let own = (principal.account ?? .main).description
         return try Subscription(
             id: id,
-            ref: message.ref,
+            ref: message.ref?.value,
             account: message.account ?? (message.sources == nil ? nil : own),
             sources: message.sources,
             types: message.types,

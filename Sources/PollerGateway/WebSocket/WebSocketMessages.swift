@@ -1,40 +1,12 @@
-import Foundation
 import JSONText
 import Poller
+import PollerWire
 
-/// A message from a client, as it came.
-///
-/// ```
-/// {"op":"auth","token":"…"}      {"op":"auth","source":"src_…","client_secret":"…"}
-/// {"op":"subscribe","ref":1,"sources":["src_…"],"types":["source.*"],"from":"<cursor>"|"now"|"snapshot"}
-/// {"op":"subscribe","ref":2,"sources":["src_…"],"account":"default","after_seq":3}
-/// {"op":"unsubscribe","sub":"s1"}      {"op":"ping"}
-/// ```
-/// Named sources without an `account` are those of the default account.
-struct ClientMessage: Decodable, Hashable, Sendable {
-    let op: String
-    let token: String?
-    let source: String?
-    let clientSecret: String?
-    let ref: Int?
-    let account: String?
-    let sources: [String]?
-    let types: [String]?
-    let from: String?
-    let afterSeq: Int?
-    let sub: String?
-
-    enum CodingKeys: String, CodingKey {
-        case op, token, source, ref, account, sources, types, from, sub
-        case clientSecret = "client_secret"
-        case afterSeq = "after_seq"
-    }
-
+extension ClientMessage {
     /// Reads a message, or nil when it is none.
-    ///
-    /// Unknown members are passed over: clients may be newer.
     init?(_ text: String) {
-        guard let message = try? JSONDecoder().decode(Self.self, from: Data(text.utf8)) else {
+        // Why it is none is of no use: the connection is closed with one code for all of it.
+        guard let json = RawJSON(text), let message = try? Self(reading: json) else {
             return nil
         }
         self = message
@@ -82,17 +54,22 @@ extension WatchKey {
 /// {"op":"bye","code":4101,"reason":"…","retry_ms":[500,8000],"cursor":"…"}
 /// ```
 /// `ref` is the client's own number for the message that is answered; a `cursor` stands for everything
-/// told before it on this connection. Texts are put together rather than encoded from values: one event
-/// goes to thousands of connections, and its bytes are copied, never parsed.
+/// told before it on this connection. One event goes to thousands of connections: its bytes are copied
+/// into each frame, never parsed.
 enum ServerMessage {
+    /// What a frame has beside its event, rounded up: the cursor is nearly all of it.
+    private static let frameBytes = 320
+
     /// The first message after the credentials were accepted.
     static func hello(_ limits: GatewayLimits) -> String {
-        """
-        {"op":"hello","ping_ms":\(limits.pingInterval.ms),"limits":{\
-        "frame_bytes":\(limits.frameBytesMax),"subscriptions":\(limits.subscriptionsMax),\
-        "sources":\(limits.sourcesMax),"types":\(limits.typesMax),\
-        "messages_per_second":\(limits.messagesPerSecond)}}
-        """
+        ServerFrame.Hello {
+            $0.pingMs = Int(limits.pingInterval.ms)
+            $0.limits.frameBytes = limits.frameBytesMax
+            $0.limits.subscriptions = limits.subscriptionsMax
+            $0.limits.sources = limits.sourcesMax
+            $0.limits.types = limits.typesMax
+            $0.limits.messagesPerSecond = limits.messagesPerSecond
+        }.json
     }
 
     /// What a subscription has to say.
@@ -100,22 +77,40 @@ enum ServerMessage {
         let sub = subscription.id
         switch message {
         case .subscribed(let cursor, let lost):
-            let reason = lost.map { ",\"reason\":\(JSONWriter.literal($0))" } ?? ""
-            return """
-                {"op":"subscribed"\(ref(subscription.ref)),"sub":"\(sub)",\
-                "cursor":"\(cursor)","recovered":\(lost == nil)\(reason)}
-                """
+            return ServerFrame.Subscribed {
+                $0.ref = subscription.ref
+                $0.sub = sub
+                $0.cursor = cursor
+                $0.recovered = lost == nil
+                $0.reason = lost
+            }.json
         case .snapshot(let snapshot, let cursor):
-            let members = state(of: snapshot, subscription.principal.view)
-            return "{\"op\":\"snapshot\",\"sub\":\"\(sub)\",\"cursor\":\"\(cursor)\",\(members)}"
+            return ServerFrame.Snapshot {
+                $0.sub = sub
+                $0.cursor = cursor
+                $0.state = state(of: snapshot, subscription.principal.view)
+            }.json
         case .event(let event, let cursor):
             let json = event.json(for: subscription.principal.view)
-            return
-                "{\"op\":\"event\",\"sub\":\"\(sub)\",\"cursor\":\"\(cursor)\",\"event\":\(json)}"
+            let frame = ServerFrame.Told {
+                $0.sub = sub
+                $0.cursor = cursor
+                $0.event = RawJSON(unchecked: json)
+            }
+            // Written once for each connection: into bytes that need not grow.
+            var writer = JSONWriter(capacity: json.utf8.count + frameBytes)
+            frame.write(to: &writer)
+            return writer.text
         case .caughtUp(let cursor):
-            return "{\"op\":\"caught_up\",\"sub\":\"\(sub)\",\"cursor\":\"\(cursor)\"}"
+            return ServerFrame.CaughtUp {
+                $0.sub = sub
+                $0.cursor = cursor
+            }.json
         case .settled(let source, _):
-            return "{\"op\":\"settled\",\"sub\":\"\(sub)\",\"source\":\"\(source)\"}"
+            return ServerFrame.Settled {
+                $0.sub = sub
+                $0.source = source.description
+            }.json
         case .unavailable:
             return error(
                 ref: subscription.ref,
@@ -125,30 +120,34 @@ enum ServerMessage {
         }
     }
 
-    /// The members that tell the state of a source; `object` is the upstream's, or null.
-    static func state(of snapshot: WatchSnapshot, _ view: EventView) -> String {
+    /// The state of a source, as a client with such a view may see it.
+    static func state(of snapshot: WatchSnapshot, _ view: EventView) -> SourceState {
         let watch = snapshot.watch
-        let status = watch.state.status.map { JSONWriter.literal($0.description) } ?? "null"
         let object = snapshot.lastEvent?.object ?? "null"
-        let account = view == .full ? "\"account\":\"\(watch.key.account)\"," : ""
-        return """
-            \(account)"source":"\(watch.key.source)","kind":"\(watch.key.kind.rawValue)",\
-            "state":"\(snapshot.closed == nil ? "open" : "closed")","status":\(status),\
-            "final":\(snapshot.lastEvent?.final ?? false),"seq":\(watch.seq),\
-            "object":\(view == .full ? object : PublicView.object(object))
-            """
+        return SourceState {
+            $0.account = view == .full ? watch.key.account.description : nil
+            $0.source = watch.key.source.description
+            $0.kind = Open(rawValue: watch.key.kind.rawValue)
+            $0.state = Open(snapshot.closed == nil ? .open : .closed)
+            $0.status = watch.state.status?.description
+            $0.isFinal = snapshot.lastEvent?.final ?? false
+            $0.seq = watch.seq
+            $0.object = RawJSON(unchecked: view == .full ? object : PublicView.object(object))
+        }
     }
 
     static func unsubscribed(sub: String) -> String {
-        "{\"op\":\"unsubscribed\",\"sub\":\"\(sub)\"}"
+        ServerFrame.Unsubscribed { $0.sub = sub }.json
     }
 
-    static let pong = "{\"op\":\"pong\"}"
+    static let pong = ServerFrame.Pong().json
 
     static func error(ref number: Int?, code: String, message: String) -> String {
-        """
-        {"op":"error"\(ref(number)),"code":"\(code)","message":\(JSONWriter.literal(message))}
-        """
+        ServerFrame.Failure {
+            $0.ref = number
+            $0.code = code
+            $0.message = message
+        }.json
     }
 
     /// The last message before the close frame.
@@ -156,20 +155,16 @@ enum ServerMessage {
     /// Everything before `cursor` has been sent on this connection; without one the client must
     /// come back with the last one it has read.
     static func bye(_ code: CloseCode, reason: String, cursor: String?) -> String {
-        let retry = code.retryMs.map { ",\"retry_ms\":[\($0.lowerBound),\($0.upperBound)]" } ?? ""
-        let cursor = cursor.map { ",\"cursor\":\"\($0)\"" } ?? ""
-        return """
-            {"op":"bye","code":\(code.rawValue),"reason":\(JSONWriter.literal(reason))\
-            \(retry)\(cursor)}
-            """
-    }
-
-    private static func ref(_ number: Int?) -> String {
-        number.map { ",\"ref\":\($0)" } ?? ""
+        ServerFrame.Bye {
+            $0.code = code.rawValue
+            $0.reason = reason
+            $0.retryMs = code.retryMs.map { [$0.lowerBound, $0.upperBound] }
+            $0.cursor = cursor
+        }.json
     }
 }
 
-extension Event {
+extension Poller.Event {
     /// The event as this client may see it.
     func json(for view: EventView) -> String {
         view == .full ? json : PublicView.json(of: self)

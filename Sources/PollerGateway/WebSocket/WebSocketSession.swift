@@ -1,4 +1,5 @@
 import Poller
+import PollerWire
 
 /// One live connection's protocol, without its socket: what comes in, what is to be done.
 ///
@@ -249,6 +250,6 @@ struct WebSocketSession: Sendable {
         _ code: String,
         _ text: String
     ) -> Action {
-        .send(ServerMessage.error(ref: message.ref, code: code, message: text))
+        .send(ServerMessage.error(ref: message.ref?.value, code: code, message: text))
     }
 }
