@@ -1,7 +1,9 @@
 import Metrics
 
 /// What a worker counts of its polls and charges, made once: looking a metric up costs more than
-/// counting. To count something new, add it here; the admin listener exports what has been counted.
+/// counting.
+///
+/// To count something new, add it here; the admin listener exports what has been counted.
 struct PollMetrics: Sendable {
     private let polls: [String: Counter]
     private let charges: [String: Counter]

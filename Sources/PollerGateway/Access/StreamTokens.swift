@@ -102,8 +102,10 @@ package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
         return header == ["alg": "HS256", "kid": keyName, "typ": "JWT"]
     }
 
-    /// Seconds since the epoch, as RFC 7519 §2 counts. It stands here and not in the dictionary of the
-    /// wire because nobody but this file reads it, and JWTKit does the encoding.
+    /// What a token says; times in seconds since the epoch, as RFC 7519 §2 counts.
+    ///
+    /// It stands here and not in the dictionary of the wire because nobody but this file reads it, and
+    /// JWTKit does the encoding.
     private struct Claims: JWTPayload {
         let iss: String
         let aud: String
