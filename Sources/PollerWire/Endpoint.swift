@@ -102,7 +102,10 @@ public struct Endpoint: WireObject, Hashable {
 
         package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> Fallback {
             guard let members = json.members,
-                members.allSatisfy({ member in shape.fields.contains { $0.name == member.name } })
+                place.mayGrow
+                    || members.allSatisfy({ member in
+                        shape.fields.contains { $0.name == member.name }
+                    })
             else { throw WireError(.wrongType, mustBe, field: place.name) }
             guard shape.fields.allSatisfy({ json.member($0.name)?.isNull == false }) else {
                 throw WireError(
@@ -111,7 +114,7 @@ public struct Endpoint: WireObject, Hashable {
                     field: place.name
                 )
             }
-            return try shape.read(json, into: Fallback())
+            return try shape.read(json, into: Fallback(), mayGrow: place.mayGrow)
         }
     }
 

@@ -88,6 +88,8 @@ package struct Facet: Sendable {
     var numbers: ClosedRange<Double>?
     /// Answers of earlier servers may lack it.
     var isAdded = false
+    /// Answers of newer servers may have more in it.
+    var isGrowing = false
 
     init(_ apply: @escaping @Sendable (inout Schema) -> Void) {
         self.apply = apply
@@ -101,8 +103,13 @@ package struct Facet: Sendable {
     /// The type of a value that is passed through.
     package static func type(_ name: String) -> Facet { Facet { $0["type"] = .text(name) } }
 
-    /// A request's object in an answer: there it may grow.
-    package static let mayGrow = Facet { $0["additionalProperties"] = nil }
+    /// A request's object in an answer: there it may grow, and what a newer server has added to it is
+    /// passed over.
+    package static let mayGrow: Facet = {
+        var facet = Facet { $0["additionalProperties"] = nil }
+        facet.isGrowing = true
+        return facet
+    }()
 
     /// What a text matches.
     package static func pattern(_ pattern: String) -> Facet {

@@ -2,8 +2,8 @@
 //
 // A shape is a struct of plain properties and one table of fields beside them. From the table come
 //
-// - the strict reader of requests: unknown names and wrong types are refused by name (`reading`),
-// - the lenient reader of answers: what a newer server has added is passed over (`init(lenient:)`),
+// - the reader (`init(reading:)`): of requests strict, unknown names are refused by name; of answers
+//   lenient, what a newer server has added is passed over; wrong types are refused in both,
 // - the writer, member by member in the order of the table (`json`),
 // - the component of `/openapi.json` (`schema`).
 //
@@ -97,13 +97,18 @@ package struct Shape<Object: Sendable>: Sendable {
 
     /// Reads an object into `blank`.
     ///
-    /// Errors: the first unknown member when it is a request, then the first field in the table's
+    /// `mayGrow`: it is a request's object that stands in an answer, where unknown members are passed
+    /// over. Errors: the first unknown member when it is a request, then the first field in the table's
     /// order that is missing or of the wrong type.
-    func read(_ json: RawJSON, into blank: Object) throws(WireError) -> Object {
+    func read(
+        _ json: RawJSON,
+        into blank: Object,
+        mayGrow: Bool = false
+    ) throws(WireError) -> Object {
         guard let members = json.members else {
             throw WireError(.wrongType, "\(mustBe), not \(json.kind.name).")
         }
-        if isRequest {
+        if isRequest, !mayGrow {
             for member in members where !fields.contains(where: { $0.name == member.name }) {
                 let shown = prefix + String(member.name.prefix(64))
                 let known = fields.map(\.name).joined(separator: ", ")

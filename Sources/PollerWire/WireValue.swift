@@ -25,6 +25,9 @@ package struct Place {
         self.facets = facets
     }
 
+    /// It is in an answer, where a newer server may have added to it.
+    var mayGrow: Bool { facets.contains(where: \.isGrowing) }
+
     /// Says what the value must be, and what it is: `name must be a string, not an array`.
     package func mustBe(_ wanted: String, not json: RawJSON) -> WireError {
         WireError(.wrongType, "\(name) must be \(wanted), not \(json.kind.name).", field: name)

@@ -214,6 +214,7 @@ struct PollerClientTests {
         #expect(items(#"{"data":[]}"#).isEmpty)
         #expect(items(#"{"data":7}"#).isEmpty)
     }
+
     @Test("what an earlier or a later server says is read as far as it is known, and kept as it is")
     func versions() throws {
         let text = """
@@ -238,5 +239,20 @@ struct PollerClientTests {
         #expect(stats.watches.pending == 1 && stats.lanes == nil)
         #expect(RawJSON(received: Array("{} {}".utf8)) == nil)
         #expect(Received<PollerWire.Watch>(RawJSON(unchecked: "{}")) == nil)
+    }
+
+    @Test("what a later server adds to an object that requests have too is passed over")
+    func grownFallback() throws {
+        let text = """
+            {"id":"ep_1","account":"default","name":null,"url":"https://a.example","state":"enabled",\
+            "types":[],"sources":[],"final_only":false,"timeout":null,"limit":null,"payload":"full",\
+            "notify_by":{"within":"5m","endpoint":"ep_2","new":true},"secrets":[],\
+            "created_at":"2026-11-20T09:30:00.125Z","updated_at":"2026-11-20T09:30:00.125Z"}
+            """
+        let endpoint = try #require(
+            RawJSON(received: Array(text.utf8)).flatMap(Received<PollerWire.Endpoint>.init(_:))
+        )
+        #expect(endpoint.value.notifyBy?.endpoint == "ep_2")
+        #expect(endpoint.json == text)
     }
 }
