@@ -18,6 +18,7 @@ package import RedisClient
 /// | `<ns>mark{<account>}<name>` | string | a mark of an event or a change, with its expiry |
 /// | `<ns>reads{<account>}` | hash | what was read of an account (``UsageField``), thirty days |
 /// | `poller:layout` | hash | `partitions`, fixed when the store is created |
+/// | `poller:functions` | hash | libraries of functions, by release (``RedisFunctions``) |
 /// | `poller:suppressed:<id>` | string | why a recipient is sent no mail, by a digest of the address |
 /// | `poller:stream:<name>` | stream | what `redis+stream:<name>` is told: `id`, `seq`, `event`; about 10,000 |
 ///

@@ -106,7 +106,7 @@ extension RedisQueue {
         _ what: [RedisArgument]
     ) async throws(StoreError) -> (checked: Int, next: Int, faults: [String]) {
         let reply = try await redis.run(
-            redis.scripts.audit,
+            redis.scripts[.audit],
             partition: partition,
             [repairing ? "1" : "0"] + what
         )

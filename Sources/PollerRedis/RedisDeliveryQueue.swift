@@ -58,7 +58,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
                     ]
                 }
                 let reply = try await redis.run(
-                    redis.scripts.mark,
+                    redis.scripts[.mark],
                     partition: partition,
                     arguments,
                     isDurable: true
@@ -75,7 +75,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
     }
 
     package func standing(partition: Int) async throws(StoreError) -> MarkStanding {
-        let reply = try await redis.run(redis.scripts.ledger, partition: partition, ["", ""])
+        let reply = try await redis.run(redis.scripts[.ledger], partition: partition, ["", ""])
         guard let parts = reply.array, parts.count == 3, let history = parts[0].string,
             let noted = parts[1].string, let whole = parts[2].string.flatMap({ Int64($0) })
         else { throw .corrupt("ledger.lua answered \(reply)") }
@@ -92,7 +92,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
         in history: String
     ) async throws(StoreError) {
         _ = try await redis.run(
-            redis.scripts.ledger,
+            redis.scripts[.ledger],
             partition: partition,
             [.string(history), RedisArgument(whole.ms)]
         )
@@ -176,7 +176,7 @@ extension RedisDeliveryQueue: DeliveryBook {
                 arguments.append(.string(DeliveryRecord.text(of: revision.from)))
                 arguments.append(.string(DeliveryRecord.text(of: revision.to)))
             }
-            let reply = try await redis.run(redis.scripts.revise, partition: partition, arguments)
+            let reply = try await redis.run(redis.scripts[.revise], partition: partition, arguments)
             guard let flags = reply.array, flags.count == end - start else {
                 throw .corrupt("revise.lua answered \(reply)")
             }

@@ -58,7 +58,7 @@ package struct RedisEndpointStore: EndpointStore {
         isContinuing: Bool
     ) async throws(StoreError) -> EndpointChanges {
         let reply = try await run(
-            redis.scripts.endpointChanges,
+            redis.scripts[.endpointChanges],
             [RedisArgument(version), isContinuing ? "1" : "0", RedisArgument(Self.page)]
         )
         guard reply.count >= 4, let reset = reply[0].int,
@@ -79,7 +79,7 @@ package struct RedisEndpointStore: EndpointStore {
         request: EndpointRequest?
     ) async throws(StoreError) -> EndpointCreation {
         let reply = try await run(
-            redis.scripts.endpointCreate,
+            redis.scripts[.endpointCreate],
             [
                 "create", .string(endpoint.id.description),
                 .string(endpoint.account.description),
@@ -107,7 +107,7 @@ package struct RedisEndpointStore: EndpointStore {
     }
 
     package func read(_ id: EndpointID) async throws(StoreError) -> StoredEndpoint? {
-        let reply = try await run(redis.scripts.endpointRead, [.string(id.description)])
+        let reply = try await run(redis.scripts[.endpointRead], [.string(id.description)])
         if reply.isEmpty { return nil }
         guard reply.count == 3, let value = reply[0].string,
             let version = Int64(reply[1].string ?? ""), let now = Int64(reply[2].string ?? ""),
@@ -121,7 +121,7 @@ package struct RedisEndpointStore: EndpointStore {
         version: Int64
     ) async throws(StoreError) -> Endpoint? {
         let reply = try await run(
-            redis.scripts.endpointWrite,
+            redis.scripts[.endpointWrite],
             [
                 "replace", .string(endpoint.id.description),
                 .string(try EndpointRecord.json(endpoint)), RedisArgument(version),
@@ -137,7 +137,7 @@ package struct RedisEndpointStore: EndpointStore {
 
     package func remove(_ id: EndpointID) async throws(StoreError) -> Bool {
         let reply = try await run(
-            redis.scripts.endpointWrite,
+            redis.scripts[.endpointWrite],
             ["remove", .string(id.description), RedisArgument(Self.removedMax)],
             isDurable: true
         )
@@ -153,7 +153,7 @@ package struct RedisEndpointStore: EndpointStore {
         var items: [Endpoint] = []
         repeat {
             let reply = try await run(
-                redis.scripts.endpointList,
+                redis.scripts[.endpointList],
                 [
                     .string(account?.description ?? ""), .string(place),
                     RedisArgument(limit - items.count), RedisArgument(Self.looksMax),

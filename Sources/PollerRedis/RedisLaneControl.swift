@@ -18,7 +18,7 @@ extension RedisQueue {
         var reports: [LaneReport] = []
         while partition < redis.keys.partitions, reports.count < most {
             let reply = try await redis.run(
-                redis.scripts.lane,
+                redis.scripts[.lane],
                 partition: partition,
                 ["", RedisArgument(rank), RedisArgument(most - reports.count)]
             )
@@ -44,7 +44,7 @@ extension RedisQueue {
     func report(on lane: LaneID) async throws(StoreError) -> LaneReport {
         let partition = redis.keys.partition(of: lane.description)
         let reply = try await redis.run(
-            redis.scripts.lane,
+            redis.scripts[.lane],
             partition: partition,
             [.string(lane.description)]
         )
@@ -68,7 +68,7 @@ extension RedisQueue {
         _ values: [RedisArgument] = []
     ) async throws(StoreError) {
         _ = try await redis.run(
-            redis.scripts.control,
+            redis.scripts[.control],
             partition: redis.keys.partition(of: lane.description),
             [.string(lane.description), .string(verb)] + values
         )
@@ -142,7 +142,7 @@ extension RedisQueue {
             var first = 0
             repeat {
                 let counts = try await redis.run(
-                    redis.scripts.stats,
+                    redis.scripts[.stats],
                     partition: partition,
                     [RedisArgument(first), RedisArgument(Self.statsLanes)]
                 ).array?.compactMap(\.int)

@@ -38,7 +38,7 @@ package struct RedisMembership: Membership {
     }
 
     private func run(_ arguments: [RedisArgument]) async throws(StoreError) -> [Member] {
-        let reply = try await client.run(scripts.beat, keys, arguments)
+        let reply = try await client.run(scripts[.beat], keys, arguments)
         return (reply.array ?? []).compactMap { $0.string.flatMap(Self.member(of:)) }
     }
 

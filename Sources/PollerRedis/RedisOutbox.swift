@@ -27,7 +27,7 @@ extension RedisWatchStore: Outbox {
         )
         let replies = try await redis.client.ask([read, takeOver])
         if replies.contains(where: { $0.error?.code == "NOGROUP" }) {
-            _ = try await redis.run(redis.scripts.outboxGroup, partition: partition, [])
+            _ = try await redis.run(redis.scripts[.outboxGroup], partition: partition, [])
             return try await unacknowledged(
                 partition: partition,
                 consumer: consumer,
@@ -84,7 +84,7 @@ extension RedisWatchStore: Outbox {
     }
 
     package func settled(partition: Int) async throws(StoreError) -> Timestamp {
-        let reply = try await redis.run(redis.scripts.settled, partition: partition, [])
+        let reply = try await redis.run(redis.scripts[.settled], partition: partition, [])
         guard let ms = reply.string.flatMap({ Int64($0) }) else {
             throw .corrupt("settled.lua answered \(reply)")
         }
@@ -138,7 +138,7 @@ extension RedisWatchStore: Outbox {
 
     package func trim(partition: Int, retention: Duration) async throws(StoreError) {
         _ = try await redis.run(
-            redis.scripts.trim,
+            redis.scripts[.trim],
             partition: partition,
             [RedisArgument(retention.ms)]
         )

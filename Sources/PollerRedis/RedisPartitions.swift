@@ -53,7 +53,7 @@ struct RedisPartitions: Sendable {
     func confirm(partition: Int, entry id: String) async throws(StoreError) {
         guard durability != nil else { return }
         let reply = try await run(
-            scripts.confirm,
+            scripts[.confirm],
             partition: partition,
             [.string(id)],
             isDurable: true
@@ -141,6 +141,24 @@ extension RedisClient {
     func ask(_ command: RedisCommand, key: String? = nil) async throws(StoreError) -> RedisValue {
         do throws(RedisError) {
             return try await send(command, key: key)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// Sends a command to every master; error replies stay in place.
+    func askMasters(_ command: RedisCommand) async throws(StoreError) -> [RedisNodeReply] {
+        do throws(RedisError) {
+            return try await sendToMasters(command)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// Makes a library known; why it is refused, if it is.
+    func loaded(_ library: RedisLibrary) async throws(StoreError) -> RedisReplyError? {
+        do throws(RedisError) {
+            return try await load(library)
         } catch {
             throw StoreError(error)
         }

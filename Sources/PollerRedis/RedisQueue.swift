@@ -22,7 +22,7 @@ extension RedisQueue {
 
     package func claim(_ request: ClaimRequest) async throws(StoreError) -> Claim<Item> {
         let reply = try await redis.run(
-            redis.scripts.claim,
+            redis.scripts[.claim],
             partition: request.partition,
             arguments(of: request)
         )
@@ -71,7 +71,7 @@ extension RedisQueue {
             )
             append(commit, to: &arguments)
         }
-        let reply = try await redis.run(redis.scripts.commit, partition: partition, arguments)
+        let reply = try await redis.run(redis.scripts[.commit], partition: partition, arguments)
         guard let parts = reply.array, parts.count == 2 else {
             throw .corrupt("commit.lua answered \(reply)")
         }
@@ -115,14 +115,14 @@ extension RedisQueue {
             arguments.append(RedisArgument(ref.token))
         }
         return try results(
-            await redis.run(redis.scripts.release, partition: first.partition, arguments),
+            await redis.run(redis.scripts[.release], partition: first.partition, arguments),
             count: refs.count
         )
     }
 
     package func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
         let reply = try await redis.run(
-            redis.scripts.purge,
+            redis.scripts[.purge],
             partition: partition,
             [RedisArgument(retention.ms), RedisArgument(RedisPartitions.chunk)]
         )

@@ -24,7 +24,7 @@ extension RedisQueue {
         partition: Int
     ) async throws(StoreError) -> ItemReading<Record.Item>? {
         let reply = try await redis.run(
-            redis.scripts.read,
+            redis.scripts[.read],
             partition: partition,
             [.string(id.description)]
         )
@@ -75,7 +75,7 @@ extension RedisQueue {
             }
             let at = position
             let reply = try await redis.run(
-                redis.scripts.list,
+                redis.scripts[.list],
                 partition: at.partition,
                 [
                     RedisArgument(limit - items.count), .string(at.phase.rawValue),

@@ -38,7 +38,7 @@ package struct RedisSuppressionList: SuppressionList {
         because reason: SuppressionReason
     ) async throws(StoreError) {
         _ = try await client.run(
-            Scripts.live.suppress,
+            Scripts.live[.suppress],
             [key(entry)],
             [.string(reason.rawValue)]
         )

@@ -35,7 +35,7 @@ package struct RedisSweepStore: SweepStore {
         for span: Duration
     ) async throws(StoreError) -> SweepTurn {
         let reply = try await client.run(
-            Scripts.live.sweepTake,
+            Scripts.live[.sweepTake],
             [key("sweep", account)],
             [.string(owner.description), RedisArgument(span.ms)]
         )
@@ -57,7 +57,7 @@ package struct RedisSweepStore: SweepStore {
         pause: Duration
     ) async throws(StoreError) -> Int? {
         let reply = try await client.run(
-            Scripts.live.sweepFinish,
+            Scripts.live[.sweepFinish],
             [key("sweep", account), key("unseen", account)],
             [
                 .string(owner.description), .string(Self.text(progress.cursor)),
@@ -91,7 +91,7 @@ package struct RedisSweepStore: SweepStore {
     ) async throws(StoreError) {
         guard !marks.isEmpty else { return }
         _ = try await client.run(
-            Scripts.live.remember,
+            Scripts.live[.remember],
             marks.map { key("mark", account) + $0.name },
             marks.map { RedisArgument($0.span.ms) }
         )
@@ -102,7 +102,7 @@ package struct RedisSweepStore: SweepStore {
         of account: AccountID
     ) async throws(StoreError) -> ReadUsage {
         let reply = try await client.run(
-            Scripts.live.reads,
+            Scripts.live[.reads],
             [key("reads", account)],
             [RedisArgument(usage.reads), RedisArgument(usage.transactions)]
         )

@@ -47,7 +47,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
                 let end = min(start + RedisPartitions.chunk, indices.count)
                 let chunk = indices[start..<end]
                 let reply = try await redis.run(
-                    redis.scripts.enqueue,
+                    redis.scripts[.enqueue],
                     partition: partition,
                     chunk.flatMap { arguments(for: watches[$0]) },
                     isDurable: true
@@ -65,7 +65,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
 
     package func hint(_ key: WatchKey) async throws(StoreError) -> Bool {
         try await redis.run(
-            redis.scripts.hint,
+            redis.scripts[.hint],
             partition: partition(of: key),
             [.string(key.id.description)]
         ).int == 1
@@ -88,7 +88,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
             )
             do throws(StoreError) {
                 return try await redis.run(
-                    redis.scripts.cancel,
+                    redis.scripts[.cancel],
                     partition: partition(of: key),
                     [
                         .string(key.id.description), RedisArgument(event.seq),
@@ -150,7 +150,7 @@ extension RedisWatchStore {
         limit: Int
     ) async throws(StoreError) -> [Event] {
         let reply = try await redis.run(
-            redis.scripts.log,
+            redis.scripts[.log],
             partition: partition(of: key),
             [.string("\(key.id)"), RedisArgument(max(seq, 0)), RedisArgument(max(limit, 1))]
         )
@@ -195,7 +195,7 @@ extension RedisWatchStore {
 extension RedisWatchStore {
     package func redrive(_ key: WatchKey) async throws(StoreError) -> Bool {
         try await redis.run(
-            redis.scripts.redrive,
+            redis.scripts[.redrive],
             partition: partition(of: key),
             [.string(key.id.description)]
         ).int == 1
@@ -207,7 +207,7 @@ extension RedisWatchStore {
     ) async throws(StoreError) -> Explanation? {
         guard let snapshot = try await snapshot(of: key) else { return nil }
         let reply = try await redis.run(
-            redis.scripts.explain,
+            redis.scripts[.explain],
             partition: partition(of: key),
             [.string(key.id.description)]
         )

@@ -2,6 +2,7 @@ package import Logging
 package import NIOCore
 import NIOPosix
 import ServiceLifecycle
+import Synchronization
 
 /// A client of one Redis server, of the master that sentinels name, or of a Redis Cluster.
 ///
@@ -19,11 +20,14 @@ package final class RedisClient: Service {
     private let url: RedisURL
     private let configuration: RedisConfiguration
     private let eventLoop: any EventLoop
-    private let backend: any RedisBackend
+    let backend: any RedisBackend
     /// The one link for all commands, if there is one server: the common case takes the short way.
     private let only: RedisCommandLink?
     private let news = RedisMasterNews()
     private let onConnect: @Sendable (SocketAddress) -> Void
+    let logger: Logger
+    /// Whether scripts run as functions; RedisClient+scripts.swift.
+    let functionUse = Mutex(RedisFunctionUse())
 
     /// Makes a client that connects once ``run()`` is called.
     ///
@@ -42,6 +46,7 @@ package final class RedisClient: Service {
         logger[metadataKey: "redis.url"] = "\(url)"
         self.url = url
         self.configuration = configuration
+        self.logger = logger
         if case .cluster = url.target {
             let cluster = RedisCluster(
                 url: url,
@@ -160,41 +165,6 @@ package final class RedisClient: Service {
         return try await backend.pipeline(commands).get()
     }
 
-    /// Runs a script by its digest, loading it if the server does not know it.
-    ///
-    /// A server forgets scripts on restart, failover and `SCRIPT FLUSH`; it then answers `NOSCRIPT`
-    /// without having run anything, so loading and repeating is safe. This happens once.
-    package func eval(
-        _ script: RedisScript,
-        keys: [String],
-        arguments: [RedisArgument] = []
-    ) async throws(RedisError) -> RedisValue {
-        let evaluation = script.evaluation(keys, arguments)
-        do throws(RedisError) {
-            return try await perform(RedisUnit([evaluation]))[0]
-        } catch .reply(let error) where error.kind == .unknownScript {
-            return try await perform(script.loading(evaluation))[1]
-        }
-    }
-
-    /// Runs a script like ``eval(_:keys:arguments:)`` and waits until replicas have what it wrote.
-    ///
-    /// Uses a connection of its own. See ``RedisDurability`` for what that promises. A script that
-    /// wrote nothing is not waited for: let it write something.
-    package func eval(
-        _ script: RedisScript,
-        keys: [String],
-        arguments: [RedisArgument] = [],
-        waitFor durability: RedisDurability
-    ) async throws(RedisError) -> RedisDurableReply {
-        let evaluation = script.evaluation(keys, arguments)
-        do throws(RedisError) {
-            return try await performDurably(RedisUnit([evaluation]), durability)
-        } catch .reply(let error) where error.kind == .unknownScript {
-            return try await performDurably(script.loading(evaluation), durability)
-        }
-    }
-
     /// Listens to channels and patterns; see ``RedisSubscription``.
     ///
     /// Events are kept from now on, within the limits of ``RedisConfiguration``. In a Cluster any
@@ -208,7 +178,7 @@ package final class RedisClient: Service {
 
     // MARK: Helpers
 
-    private func performDurably(
+    func performDurably(
         _ unit: RedisUnit,
         _ durability: RedisDurability
     ) async throws(RedisError) -> RedisDurableReply {
@@ -221,7 +191,7 @@ package final class RedisClient: Service {
     }
 
     /// The replies of a unit, none of which is an error up to the deciding one.
-    private func perform(
+    func perform(
         _ unit: RedisUnit,
         _ durability: RedisDurability? = nil
     ) async throws(RedisError) -> [RedisValue] {
@@ -244,7 +214,7 @@ package final class RedisClient: Service {
     }
 
     /// Repeats what was refused for a passing reason, until it is executed or patience ends.
-    private func repeatRefused(
+    func repeatRefused(
         _ unit: RedisUnit,
         _ durability: RedisDurability?,
         _ refused: [RedisValue]

@@ -71,7 +71,7 @@ struct ListCostTests {
         _ = try await client.send(RedisCommand("CONFIG", ["RESETSTAT"]))
         for _ in 0..<rounds { try await read() }
         let stats = try await client.send(RedisCommand("INFO", ["commandstats"])).string ?? ""
-        let used = try #require(stats.firstMatch(of: /cmdstat_evalsha:calls=\d+,usec=(\d+)/)?.1)
+        let used = try #require(stats.firstMatch(of: /cmdstat_fcall:calls=\d+,usec=(\d+)/)?.1)
         return Double(used).map { $0 / Double(rounds) } ?? .infinity
     }
 

@@ -13,6 +13,18 @@ struct RedisConformanceTests {
         }
     }
 
+    @Test("each behaviour where Redis takes no functions")
+    func conformanceOfScripts() async throws {
+        try await withRedis(
+            ["--user", "default", "on", "nopass", "~*", "&*", "+@all", "-fcall", "-function"]
+        ) { client in
+            let failures = try await failures(on: client)
+            #expect(failures == [])
+            let stats = try await client.send(RedisCommand("INFO", ["commandstats"])).string ?? ""
+            #expect(stats.contains("cmdstat_evalsha:"))
+        }
+    }
+
     @Test("each behaviour on a Redis Cluster of three masters")
     func conformanceOnCluster() async throws {
         try await withRedisCluster { client in

@@ -39,7 +39,7 @@ final class RedisHarness: StoreHarness {
             partitions: Self.partitionCount
         )
         clockKey = "\(namespace):clock"
-        let scripts = Scripts.virtual(clockKey: clockKey)
+        let scripts = Scripts.virtual
         var logger = Logger(label: "conformance")
         logger.logLevel = .error
         store = RedisWatchStore(client: client, layout: layout, scripts: scripts, logger: logger)
@@ -131,9 +131,12 @@ final class RedisHarness: StoreHarness {
     }
 }
 
-/// Runs `body` with a client of a fresh redis-server.
-func withRedis(_ body: (RedisClient) async throws -> Void) async throws {
-    let server = try RedisServerProcess()
+/// Runs `body` with a client of a fresh redis-server, which may have options of its own.
+func withRedis(
+    _ arguments: [String] = [],
+    _ body: (RedisClient) async throws -> Void
+) async throws {
+    let server = try RedisServerProcess(arguments: arguments)
     defer { server.stop() }
     try await withClient(of: server.url, body)
 }

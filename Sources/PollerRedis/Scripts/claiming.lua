@@ -25,7 +25,7 @@ local SOON = 600000
 -- What was to end in the gap by itself has not been looked at: see commit.lua, purge.lua, trim.lua.
 local function watched_clocks()
   local wall = clock()
-  local m = redis.call('HMGET', KEYS[1], META.back, META.seen, META.listed, META.gap, META.gapEnd,
+  local m = redis.call('HMGET', M, META.back, META.seen, META.listed, META.gap, META.gapEnd,
     META.gapsSum)
   local back, seen = tonumber(m[1] or 0), tonumber(m[2])
   local now, gap = wall + back, { tonumber(m[4] or 0), tonumber(m[5] or 0) }
@@ -33,13 +33,13 @@ local function watched_clocks()
   if seen and now < seen then
     back = back + seen - now
     now = seen
-    redis.call('HSET', KEYS[1], META.back, int(back))
+    redis.call('HSET', M, META.back, int(back))
     if gap[2] > wall then
       -- What of the gap lies ahead now has not passed after all.
       local undone = math.min(gap[1], gap[2] - wall)
       gap = { gap[1] - undone, wall }
       gaps = math.max(gaps - undone, 0)
-      redis.call('HSET', KEYS[1], META.gap, int(gap[1]), META.gapEnd, int(wall), META.gapsSum, int(gaps))
+      redis.call('HSET', M, META.gap, int(gap[1]), META.gapEnd, int(wall), META.gapsSum, int(gaps))
     end
   elseif seen and now - seen > UNSEEN then
     -- Older ones fade, so that nights without processes do not add up for ever.
@@ -48,16 +48,16 @@ local function watched_clocks()
     local first = wall - (now - seen)
     if first - gap[2] < SOON then first = math.min(first, gap[2] - gap[1]) end
     gap = { wall - first, wall }
-    redis.call('HSET', KEYS[1], META.gap, int(gap[1]), META.gapEnd, int(wall), META.seen, int(now),
+    redis.call('HSET', M, META.gap, int(gap[1]), META.gapEnd, int(wall), META.seen, int(now),
       META.gapsSum, int(gaps))
   elseif not seen or now - seen >= SEEN_PACE then
-    redis.call('HSET', KEYS[1], META.seen, int(now))
+    redis.call('HSET', M, META.seen, int(now))
   end
   if not m[3] then
     -- A store of an earlier release, which did not list its lanes.
     redis.call('ZUNIONSTORE', key(KEY.occupiedLanes), 2, key(KEY.readyRest), key(KEY.readyUrgent),
       'WEIGHTS', 0, 0)
-    redis.call('HSET', KEYS[1], META.listed, 1)
+    redis.call('HSET', M, META.listed, 1)
   end
   gap.sum = gaps
   return now, wall, back, gap
@@ -273,7 +273,7 @@ local function claim(request, now, back, gap, reply)
     -- Four to one: the rest gets a fifth of each claim, and every fifth claim begins with it, so
     -- that neither small claims nor a lane's own limit can starve it.
     local owed = math.floor(limit / 5)
-    local turn = redis.call('HINCRBY', KEYS[1], META.turn, 1)
+    local turn = redis.call('HINCRBY', M, META.turn, 1)
     if turn % 5 == 0 then
       isRestFirst = true
       serve_all(rest, REST, owed > 0 and owed or limit)

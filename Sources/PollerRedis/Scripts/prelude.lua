@@ -10,14 +10,27 @@
 --
 -- KEYS[1] is always the partition's meta key, `<namespace>m{<partition>}`; every other key is
 -- made from it, so that all of a script's keys are in one slot of a Redis Cluster.
+--
+-- Nothing here is called before enter(), nor changes outside of functions: as a library this text
+-- runs once and its variables stay from one call to the next, whatever partition that is for.
 
-local N, P = string.match(KEYS[1], '^(.*)m({%d+})$')
+-- What the call is about: the meta key, and the namespace and the partition in it; and the lanes it
+-- has read so far.
+local M, N, P, lanes
+
+-- Begins a call, also behind one that an error has ended half-way.
+local function enter(keys)
+  M = keys[1]
+  N, P = string.match(M, '^(.*)m({%d+})$')
+  lanes = {}
+end
+
 local function clock() local t = redis.call('TIME') return t[1] * 1000 + math.floor(t[2] / 1000) end
 
 -- The queue's clock and the wall clock, ms, and what is between them.
 local function clocks()
   local wall = clock()
-  local m = redis.call('HMGET', KEYS[1], META.back, META.seen)
+  local m = redis.call('HMGET', M, META.back, META.seen)
   local back = math.max(tonumber(m[1] or 0), tonumber(m[2] or 0) - wall)
   return wall + back, wall, back
 end
@@ -32,7 +45,7 @@ local GAPS_MEMORY = 7776000000
 -- made counts for no age: a clock that was set forward by a month must not make us forget a month.
 local function older_than(span)
   local wall = clock()
-  local m = redis.call('HMGET', KEYS[1], META.back, META.seen, META.gapEnd, META.gapsSum)
+  local m = redis.call('HMGET', M, META.back, META.seen, META.gapEnd, META.gapsSum)
   local unseen = wall + tonumber(m[1] or 0) - tonumber(m[2] or math.huge)
   local limit = wall - span
   if unseen > UNSEEN then limit = limit - unseen end
@@ -80,7 +93,6 @@ local function head_of_partition()
 end
 
 -- Lanes are read once by a script, changed in memory and written once, by save_lanes.
-local lanes = {}
 local function lane_of(name)
   local lane = lanes[name]
   if lane then return lane end

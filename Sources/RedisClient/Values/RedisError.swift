@@ -93,7 +93,7 @@ extension RedisReplyError {
     /// | ``outOfMemory`` | `OOM` | no¹ | memory is freed, or `maxmemory` raised |
     /// | ``loginNeeded`` | `NOAUTH`, `WRONGPASS` | no | a login in the URL |
     /// | ``notPermitted`` | `NOPERM` | no¹ | rights for the user, `ACL SETUSER` |
-    /// | ``unknownScript`` | `NOSCRIPT` | no | ``RedisClient/eval(_:keys:arguments:)`` loads it |
+    /// | ``unknownScript`` | `NOSCRIPT` (see there) | no | ``RedisClient/eval(_:keys:arguments:)`` loads it |
     /// | ``keysMoved`` | (see there) | perhaps | the slot has moved altogether |
     /// | ``other`` | | perhaps | |
     ///
@@ -121,7 +121,7 @@ extension RedisReplyError {
         case loginNeeded
         /// The user lacks a right.
         case notPermitted
-        /// The server does not know the script.
+        /// The server does not know the script, or, in other words, the function.
         case unknownScript
         /// A script met an undeclared key that a resharding has moved; it stopped there, and what it
         /// wrote before stays.
@@ -145,6 +145,7 @@ extension RedisReplyError {
         case "NOAUTH", "WRONGPASS": .loginNeeded
         case "NOPERM": .notPermitted
         case "NOSCRIPT": .unknownScript
+        case "ERR" where message == "Function not found": .unknownScript
         case "ERR" where message.contains("non local key in a cluster node"): .keysMoved
         default: .other
         }

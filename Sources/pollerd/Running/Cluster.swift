@@ -49,6 +49,8 @@ struct Cluster: Sendable {
                     partitions: client.isCluster
                         ? StoreLayout.partitionsOnCluster : StoreLayout.partitionsOnOneRedis
                 )
+                await RedisFunctions(client: client, layout: layout, logger: logger)
+                    .prepare(release: PollerdCommand.version)
                 var chance = SystemRandomNumberGenerator()
                 return Cluster(
                     client: client,

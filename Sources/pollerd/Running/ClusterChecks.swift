@@ -147,12 +147,20 @@ enum ClusterChecks {
                     )
                 }
             }
+            if let refusal = try await client.load(Scripts.live.library) {
+                return HealthResult(
+                    .warning,
+                    "\(Scripts.live.all.count) loaded, but as functions they are refused, which costs "
+                        + "Redis more: \(refusal)",
+                    action: "allow FCALL and FUNCTION LOAD and DELETE to this Redis user"
+                )
+            }
             return HealthResult(.ok, "\(Scripts.live.all.count) loaded")
         } catch .reply(let error) {
             return HealthResult(
                 .failed,
                 "\(error)",
-                action: "allow EVALSHA and SCRIPT LOAD to this Redis user"
+                action: "allow EVALSHA, SCRIPT LOAD, FCALL and FUNCTION to this Redis user"
             )
         } catch {
             throw StoreError(error)

@@ -1,0 +1,86 @@
+package import Logging
+import Poller
+package import RedisClient
+
+/// The libraries of functions in Redis: that of this release is made known, those that nobody uses
+/// any more are removed.
+///
+/// Each release has a library of its own, so that processes of two releases work on one store; without
+/// this they would add up, some 300 KB of Redis each. Who starts notes its library. A library goes when
+/// no living process is of the release that noted it; and in any case ``memory`` after the last start
+/// with it. Whoever does still need it loads it with the next call.
+///
+/// *Shape*: hash `<ns>functions`, name of the library → `<ms of the last start> <release>`.
+package struct RedisFunctions: Sendable {
+    /// What the names of our libraries begin with; others are left alone.
+    static let prefix = "poller"
+    /// How long a library is kept for a process that has not announced itself yet.
+    static let grace = Duration.seconds(3600)
+    /// How long one is kept for a living process of a release that has been built several times.
+    static let memory = Duration.seconds(30 * 86_400)
+
+    private let client: RedisClient
+    private let key: String
+    private let membership: RedisMembership
+    private let library: RedisLibrary
+    private let logger: Logger
+
+    /// The libraries of a cluster; `scripts` are the live ones, or those of a test's clock.
+    package init(
+        client: RedisClient,
+        layout: StoreLayout,
+        scripts: Scripts = .live,
+        logger: Logger
+    ) {
+        self.client = client
+        self.logger = logger
+        key = "\(layout.namespace):functions"
+        membership = RedisMembership(client: client, layout: layout, scripts: scripts)
+        library = scripts.library
+    }
+
+    /// Loads this release's library and removes those of releases that are gone.
+    ///
+    /// Nothing depends on it, so a Redis that refuses any of it hinders no start.
+    package func prepare(release: String) async {
+        do throws(StoreError) {
+            guard try await client.loaded(library) == nil else { return }
+            let now = try await time()
+            let noted = try await client.ask(RedisCommand("HGETALL", [.string(key)])).array ?? []
+            _ = try await client.ask(
+                RedisCommand(
+                    "HSET",
+                    [.string(key), .string(library.name), .string("\(now.ms) \(release)")]
+                )
+            )
+            let living = Set(try await membership.members().map(\.version))
+            for index in stride(from: 0, to: noted.count - 1, by: 2) {
+                guard let name = noted[index].string, let note = noted[index + 1].string,
+                    name != library.name, name.hasPrefix("\(Self.prefix)_"),
+                    Self.isOver(note, living, now)
+                else { continue }
+                // Some masters may not have it.
+                _ = try await client.askMasters(
+                    RedisCommand("FUNCTION", ["DELETE", .string(name)])
+                )
+                _ = try await client.ask(RedisCommand("HDEL", [.string(key), .string(name)]))
+            }
+        } catch {
+            logger.debug("functions were not tidied up", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Whether a library of another release may go.
+    static func isOver(_ note: String, _ living: Set<String>, _ now: Timestamp) -> Bool {
+        let parts = note.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, let ms = Int64(parts[0]) else { return true }
+        let age = Duration.milliseconds(now.ms - ms)
+        return age > memory || (age > grace && !living.contains(String(parts[1])))
+    }
+
+    private func time() async throws(StoreError) -> Timestamp {
+        let parts = try await client.ask(RedisCommand("TIME")).array?.compactMap(\.int) ?? []
+        guard parts.count == 2 else { throw .corrupt("TIME was not answered with a time") }
+        return Timestamp(ms: Int64(parts[0]) * 1000 + Int64(parts[1] / 1000))
+    }
+}

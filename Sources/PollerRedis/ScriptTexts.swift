@@ -1,0 +1,130 @@
+/// The name of each script, as functions are called.
+enum ScriptName: String, CaseIterable {
+    case enqueue, mark, revise, claim, commit, release, hint, cancel, redrive
+    case lane, control, explain, audit, beat, read, list, log, stats
+    case ledger, settled, outboxGroup, confirm, trim, purge
+    case sweepTake, sweepFinish, reads, remember, suppress
+    case endpointCreate, endpointWrite, endpointChanges, endpointRead, endpointList
+
+    /// What stands before it.
+    fileprivate enum Preface {
+        case nothing
+        case prelude
+        case preludeAndClaiming
+    }
+
+    fileprivate var file: [UInt8] {
+        switch self {
+        case .enqueue: PackageResources.enqueue_lua
+        case .mark: PackageResources.mark_lua
+        case .revise: PackageResources.revise_lua
+        case .claim: PackageResources.claim_lua
+        case .commit: PackageResources.commit_lua
+        case .release: PackageResources.release_lua
+        case .hint: PackageResources.hint_lua
+        case .cancel: PackageResources.cancel_lua
+        case .redrive: PackageResources.redrive_lua
+        case .lane: PackageResources.lane_lua
+        case .control: PackageResources.control_lua
+        case .explain: PackageResources.explain_lua
+        case .audit: PackageResources.audit_lua
+        case .beat: PackageResources.beat_lua
+        case .read: PackageResources.read_lua
+        case .list: PackageResources.list_lua
+        case .log: PackageResources.log_lua
+        case .stats: PackageResources.stats_lua
+        case .ledger: PackageResources.ledger_lua
+        case .settled: PackageResources.settled_lua
+        case .outboxGroup: PackageResources.outbox_group_lua
+        case .confirm: PackageResources.confirm_lua
+        case .trim: PackageResources.trim_lua
+        case .purge: PackageResources.purge_lua
+        case .sweepTake: PackageResources.sweep_take_lua
+        case .sweepFinish: PackageResources.sweep_finish_lua
+        case .reads: PackageResources.reads_lua
+        case .remember: PackageResources.remember_lua
+        case .suppress: PackageResources.suppress_lua
+        case .endpointCreate, .endpointWrite: PackageResources.endpoint_write_lua
+        case .endpointChanges: PackageResources.endpoint_changes_lua
+        case .endpointRead: PackageResources.endpoint_read_lua
+        case .endpointList: PackageResources.endpoint_list_lua
+        }
+    }
+
+    fileprivate var preface: Preface {
+        switch self {
+        case .claim, .commit: .preludeAndClaiming
+        // They concern accounts instead of partitions, and go by Redis' own clock.
+        case .sweepTake, .sweepFinish, .reads, .remember, .suppress: .nothing
+        default: .prelude
+        }
+    }
+}
+
+/// What Redis is sent: the same files as scripts and as a library of functions.
+///
+/// A file is the body of a function of `KEYS` and `ARGV`, and its first line says what Redis is to
+/// allow it (`#!lua flags=…`). What stands before all of them (`prelude.lua`, `claiming.lua`) defines
+/// functions and constants and calls nothing: of a library it runs once, when it is loaded. So the
+/// first thing a body does is `enter(KEYS)`, which makes the variables of the call new.
+struct ScriptTexts {
+    private let prelude: String
+    private let claiming: String
+
+    /// The texts; `clock` takes the place of the prelude's clock.
+    init(clock: String?) {
+        let text = Self.rendered(PackageResources.prelude_lua)
+        prelude =
+            clock.map { clock in
+                // The prelude keeps its clock on one line for this.
+                text.split(separator: "\n", omittingEmptySubsequences: false)
+                    .map { $0.hasPrefix("local function clock()") ? clock : String($0) }
+                    .joined(separator: "\n")
+            } ?? text
+        claiming = Self.rendered(PackageResources.claiming_lua)
+    }
+
+    /// A script by itself.
+    func source(of name: ScriptName) -> String {
+        let (flags, body) = parts(of: name)
+        let line = flags.map { "#!lua flags=\($0)" } ?? "#!lua"
+        return switch name.preface {
+        case .nothing: "\(line)\(body)"
+        case .prelude: "\(line)\n\(prelude)enter(KEYS)\(body)"
+        case .preludeAndClaiming: "\(line)\n\(prelude)\(claiming)enter(KEYS)\(body)"
+        }
+    }
+
+    /// All scripts as functions.
+    var library: String {
+        "\(prelude)\(claiming)" + ScriptName.allCases.map { function($0) }.joined()
+    }
+
+    private func function(_ name: ScriptName) -> String {
+        let (flags, body) = parts(of: name)
+        let enter = name.preface == .nothing ? "" : "enter(KEYS)"
+        return """
+
+            redis.register_function{
+            function_name = LIBRARY .. '_\(name.rawValue)',
+            flags = { \(flags.map { "'\($0)'" } ?? "") },
+            callback = function(KEYS, ARGV) \(enter)\(body)
+            end }
+
+            """
+    }
+
+    /// What Redis is to allow a script, and the lines after that.
+    private func parts(of name: ScriptName) -> (flags: String?, body: String) {
+        let text = Self.rendered(name.file)
+        let lineEnd = text.firstIndex(of: "\n") ?? text.endIndex
+        let flags = text[..<lineEnd].split(separator: "flags=").dropFirst().first.map(String.init)
+        // What is registered may change and go also in a store that is full.
+        let isAllowed = name == .endpointWrite
+        return (isAllowed ? "allow-oom" : flags, String(text[lineEnd...]))
+    }
+
+    private static func rendered(_ file: [UInt8]) -> String {
+        ScriptNames.render(String(decoding: file, as: UTF8.self))
+    }
+}

@@ -1,0 +1,167 @@
+import Logging
+import NIOCore
+import Synchronization
+
+/// Scripts: as functions where the server takes them, by their digest where it does not.
+///
+/// Problem: `EVALSHA` runs a whole script each time, so every call makes the functions that all scripts
+/// share anew; a library of functions is compiled and run once. But functions may be refused: to a
+/// user without the right to them, by a service that has none, and, because loading one is a write, by
+/// a server that takes no writes at the time.
+///
+/// Approach: call the function; where the server does not know it, load its library and call again in
+/// one go; where the library is refused too, run the script by its digest, and do so for a while
+/// without asking again. Both are refused before anything is executed, so nothing runs twice. Servers
+/// forget libraries as they forget scripts: at a restart without persistence, `FUNCTION FLUSH`, and a
+/// failover to a replica that did not have it yet.
+extension RedisClient {
+    /// Runs a script, loading it if the server does not know it.
+    ///
+    /// A server forgets scripts on restart, failover and `SCRIPT FLUSH`; it then answers `NOSCRIPT`
+    /// without having run anything, so loading and repeating is safe. This happens once.
+    package func eval(
+        _ script: RedisScript,
+        keys: [String],
+        arguments: [RedisArgument] = []
+    ) async throws(RedisError) -> RedisValue {
+        if let function = script.function, callsFunctions {
+            let replies = try await replies(of: function, function.call(keys, arguments), nil)
+            if let replies { return replies[0] }
+        }
+        let evaluation = script.evaluation(keys, arguments)
+        do throws(RedisError) {
+            return try await perform(RedisUnit([evaluation]))[0]
+        } catch .reply(let error) where error.kind == .unknownScript {
+            return try await perform(script.loading(evaluation))[1]
+        }
+    }
+
+    /// Runs a script like ``eval(_:keys:arguments:)`` and waits until replicas have what it wrote.
+    ///
+    /// Uses a connection of its own. See ``RedisDurability`` for what that promises. A script that
+    /// wrote nothing is not waited for: let it write something.
+    package func eval(
+        _ script: RedisScript,
+        keys: [String],
+        arguments: [RedisArgument] = [],
+        waitFor durability: RedisDurability
+    ) async throws(RedisError) -> RedisDurableReply {
+        if let function = script.function, callsFunctions {
+            let call = function.call(keys, arguments)
+            if let replies = try await replies(of: function, call, durability) {
+                return try durableReply(replies[0], of: replies)
+            }
+        }
+        let evaluation = script.evaluation(keys, arguments)
+        do throws(RedisError) {
+            return try await performDurably(RedisUnit([evaluation]), durability)
+        } catch .reply(let error) where error.kind == .unknownScript {
+            return try await performDurably(script.loading(evaluation), durability)
+        }
+    }
+
+    /// Makes a library known to every master; returns why one of them refuses it, if one does.
+    ///
+    /// Scripts need no such call: it is for learning early, and for telling people.
+    package func load(_ library: RedisLibrary) async throws(RedisError) -> RedisReplyError? {
+        let replies = try await sendToMasters(library.loading)
+        let refusal = replies.lazy.compactMap(\.reply.error).first { !$0.saysLibraryExists }
+        if let refusal { noteRefusal(refusal) }
+        return refusal
+    }
+
+    /// Whether functions are to be called.
+    private var callsFunctions: Bool {
+        functionUse.withLock { $0.isTried }
+    }
+
+    /// The reply of a function and, behind it, that to `WAIT`; `nil` if the server takes no functions
+    /// and has executed nothing.
+    private func replies(
+        of function: RedisFunction,
+        _ call: RedisCommand,
+        _ durability: RedisDurability?
+    ) async throws(RedisError) -> [RedisValue]? {
+        do throws(RedisError) {
+            return try await perform(RedisUnit([call]), durability)
+        } catch .reply(let error) where error.kind == .unknownScript {
+            // Below.
+        } catch .reply(let error) where error.refusesFunctionCalls {
+            noteRefusal(error)
+            return nil
+        }
+        let unit = function.loading(call)
+        var replies = try await backend.perform(unit, durability).get()
+        replies = try await repeatRefused(unit, durability, replies)
+        switch (replies[0], replies[1]) {
+        case (.error(let refusal), .error(let error)) where error.kind == .unknownScript:
+            // Somebody is in the way for a moment only: this call goes the other way.
+            if !refusal.kind.passesSoon, refusal.kind != .readOnly { noteRefusal(refusal) }
+            return nil
+        case (_, .error(let error)): throw .reply(error)
+        default: return Array(replies.dropFirst())
+        }
+    }
+
+    private func durableReply(
+        _ reply: RedisValue,
+        of replies: [RedisValue]
+    ) throws(RedisError) -> RedisDurableReply {
+        switch replies[replies.count - 1] {
+        case .error(let error): throw .reply(error)
+        case let replicas: return RedisDurableReply(reply: reply, replicas: replicas.int ?? 0)
+        }
+    }
+
+    private func noteRefusal(_ error: RedisReplyError) {
+        guard functionUse.withLock({ $0.refused(now: RedisInstant(.now())) }) else { return }
+        logger.warning(
+            "Redis refuses functions, so scripts run by their digest and cost it more",
+            metadata: [
+                "error": "\(error)",
+                "hint": "allow FCALL and FUNCTION LOAD and DELETE to this Redis user",
+            ]
+        )
+    }
+}
+
+/// Whether functions are called, or scripts run by their digest because functions were refused.
+struct RedisFunctionUse {
+    /// How long to leave it at that: a right that was given, or memory that was freed, is noticed
+    /// soon, and asking costs a refused command.
+    private static let patience = Duration.seconds(30)
+
+    private var next: RedisInstant?
+    private var isTold = false
+
+    /// Whether to try functions now.
+    var isTried: Bool {
+        guard let next else { return true }
+        return RedisInstant(.now()) >= next
+    }
+
+    /// Notes a refusal; returns whether to tell of it: the first time only.
+    mutating func refused(now: RedisInstant) -> Bool {
+        defer { isTold = true }
+        next = now + Self.patience
+        return !isTold
+    }
+}
+
+extension RedisReplyError {
+    /// Whether the user may not call functions, or the server does not know what that is.
+    ///
+    /// A function that is stopped at a command its user may not use says something else.
+    fileprivate var refusesFunctionCalls: Bool {
+        switch code {
+        case "NOPERM": message.contains("'fcall'")
+        case "ERR": message.lowercased().hasPrefix("unknown command 'fcall'")
+        default: false
+        }
+    }
+
+    /// Whether a library was loaded before.
+    fileprivate var saysLibraryExists: Bool {
+        message.hasPrefix("Library '") && message.hasSuffix("already exists")
+    }
+}
