@@ -24,6 +24,8 @@ let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
+let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
@@ -104,14 +106,20 @@ let package = Package(
             path: "Sources/Stripe/StripeAPI",
             swiftSettings: settings
         ),
+        // HTTP/1.1 for requests of which there are many: a pool for each origin and event loop.
+        .target(
+            name: "PollerHTTP",
+            dependencies: [nioCore, nioPosix, nioHTTP1, nioSSL, nioTLS],
+            swiftSettings: settings
+        ),
         // Secrets in files of their own, for every program.
         .target(name: "SecretFiles", swiftSettings: settings),
         // Which addresses may be reached, HTTP clients that reach no other, and who may reach us.
         .target(
             name: "PollerNet",
             dependencies: [
-                "Poller", nioCore, nioPosix, nioHTTP1, nioSSL, httpClient, logging, metrics,
-                lifecycle,
+                "Poller", "PollerHTTP", nioCore, nioPosix, nioHTTP1, nioSSL, httpClient, logging,
+                metrics, lifecycle,
             ],
             swiftSettings: settings
         ),
@@ -119,8 +127,8 @@ let package = Package(
         .target(
             name: "PollerUpstreams",
             dependencies: [
-                "JSONText", "Poller", "PollerNet", "StripeAPI", nioHTTP1, nioSSL, logging, metrics,
-                lifecycle,
+                "JSONText", "Poller", "PollerHTTP", "PollerNet", "StripeAPI", nioCore, nioHTTP1,
+                nioSSL, logging, metrics, lifecycle,
             ],
             swiftSettings: settings
         ),
@@ -200,8 +208,8 @@ let package = Package(
             name: "pollerd-bench",
             dependencies: [
                 "BenchPlan", "ChildPrograms", "Poller", "PollerRedis", "PollerUpstreams",
-                "PollerDelivery", "PollerNet", "RedisClient", "StripeAPI", arguments, logging,
-                nioCore, nioHTTP1, nioPosix, nioWebSocket, httpClient, histogram,
+                "PollerDelivery", "PollerHTTP", "PollerNet", "RedisClient", "StripeAPI", arguments,
+                logging, nioCore, nioHTTP1, nioPosix, nioSSL, nioWebSocket, httpClient, histogram,
             ],
             swiftSettings: settings
         ),
@@ -271,6 +279,13 @@ let package = Package(
         .testTarget(
             name: "StripeSandboxTests",
             dependencies: ["StripeAPI", "StripeSandbox", httpClient, nioCore, nioHTTP1],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PollerHTTPTests",
+            dependencies: [
+                "PollerHTTP", nioCore, nioPosix, nioHTTP1, nioSSL, nioEmbedded,
+            ],
             swiftSettings: settings
         ),
         .testTarget(

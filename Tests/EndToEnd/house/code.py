@@ -11,10 +11,9 @@ from . import Tree, imports, production, rule, swift, targets
 # From the ground up. A target may import what stands below it, never what stands beside it.
 LAYERS = [
     {"CHiredis", "CCurl", "JSONText", "SecretFiles", "ChildPrograms", "BenchPlan"},
-    {"RedisClient", "StripeAPI", "PollerWire", "StripeJSON"},
+    {"RedisClient", "StripeAPI", "PollerWire", "StripeJSON", "PollerHTTP"},
     {"Poller", "PollerClient", "StripeSandbox"},
     {"PollerRedis", "PollerNet", "PollerTesting"},
-    {"PollerHTTP"},
     {"PollerUpstreams", "PollerDelivery", "PollerGateway", "PollerAPI"},
     {"pollerd", "pollerctl", "stripe-sandbox", "pollerd-bench"},
 ]

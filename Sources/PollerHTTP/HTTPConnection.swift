@@ -1,0 +1,280 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import NIOTLS
+
+/// A request under way: what it asks, and where it is; whoever waits for it is told by a subclass.
+///
+/// A class, because its connection, its line and the list of all refer to the same; confined to one
+/// event loop.
+class HTTPExchange {
+    /// Where a request is.
+    enum Place {
+        /// In line, or waiting for a connection of its own.
+        case waiting(OriginConnections)
+        case on(HTTPConnection)
+        case over
+    }
+
+    /// Tells it from all others of its client.
+    let id: UInt64
+    let call: HTTPCall
+    var place = Place.over
+    /// Where it stands in the list of all, see ``LoopConnections``.
+    var slot = 0
+    var sentAt: NIODeadline?
+    var headAt: NIODeadline?
+
+    init(_ id: UInt64, _ call: HTTPCall) {
+        self.id = id
+        self.call = call
+    }
+
+    /// Tells whoever waits for it what became of it; called once.
+    func tell(_ result: HTTPResult) {}
+}
+
+/// A channel's last handler: tells a ``ConnectionState`` what happens and does what it says.
+///
+/// A class, as NIO requires; confined to the event loop of its channel.
+final class HTTPConnection: ChannelInboundHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    private let origin: OriginConnections
+    /// Whom it is made for, if for somebody; see ``OriginPool``.
+    let owner: HTTPExchange?
+    private let isSecure: Bool
+    private var state = ConnectionState()
+    private var exchange: HTTPExchange?
+    private var context: ChannelHandlerContext?
+    private var decoder: ResponseDecoder?
+    /// When it was made, and when it was free last.
+    private var began: NIODeadline
+    private var freed: NIODeadline
+    private var handshakeEnd: Scheduled<Void>?
+    /// Whether this is the attempt that led to its host; those that did not tell nobody.
+    private var isAdopted = false
+
+    init(_ origin: OriginConnections, for owner: HTTPExchange?) {
+        self.origin = origin
+        self.owner = owner
+        isSecure = origin.origin.isSecure
+        began = origin.now
+        freed = began
+    }
+
+    /// Adds what a connection is made of to a new channel's pipeline.
+    func install(in pipeline: ChannelPipeline.SynchronousOperations) throws {
+        var configuration = HTTPRequestEncoder.Configuration()
+        // A call says how long its body is.
+        configuration.automaticallySetFramingHeaders = false
+        let decoder = ResponseDecoder(for: self)
+        self.decoder = decoder
+        try pipeline.addHandler(HTTPRequestEncoder(configuration: configuration))
+        try pipeline.addHandler(ByteToMessageHandler(decoder))
+        try pipeline.addHandler(self)
+    }
+
+    /// Sends a request; the connection is idle.
+    func start(_ exchange: HTTPExchange) {
+        guard let context else { preconditionFailure("only an open connection is in a pool") }
+        let call = exchange.call
+        self.exchange = exchange
+        exchange.place = .on(self)
+        exchange.sentAt = origin.now
+        state.ask(
+            ConnectionState.Expectation(
+                isRepeatable: call.isRepeatable,
+                hasBody: call.body != nil,
+                bodyBytesMax: call.bodyBytesMax,
+                refusesLongBodies: call.refusesLongBodies
+            )
+        )
+        context.write(wrapOutboundOut(.head(call.head)), promise: nil)
+        guard let body = call.body else {
+            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+            return
+        }
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenSuccess { [self] in
+            // Late news of an earlier request would be false: each ends before the next begins.
+            if self.exchange === exchange { state.wrote() }
+        }
+        context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: written)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    }
+
+    /// Gives the request under way up, and the connection with it.
+    func abandon(_ failure: HTTPFailure) {
+        perform(state.abandon(failure))
+    }
+
+    /// Whether it is free for a request.
+    var isIdle: Bool { state.phase == .idle }
+
+    /// Whether it is idle for too long, or was made too long ago.
+    func isOld(at now: NIODeadline, _ limits: ConnectionLimits) -> Bool {
+        freed + .milliseconds(limits.idleMs) <= now || isWorn(at: now, limits)
+    }
+
+    private func isWorn(at now: NIODeadline, _ limits: ConnectionLimits) -> Bool {
+        began + .milliseconds(limits.ageMs) <= now
+    }
+
+    // MARK: - What happens
+
+    /// The socket is connected, and where it was meant to be: `peer`.
+    func connected(to peer: SocketAddress) {
+        isAdopted = true
+        began = origin.now
+        guard let context, context.channel.isActive else {
+            perform(state.fail(.closed))
+            return
+        }
+        // What was judged is what is connected, or no byte is sent.
+        guard let remote = context.remoteAddress, remote.port == peer.port,
+            remote.ipAddress == peer.ipAddress
+        else {
+            perform(state.fail(.wrongPeer))
+            return
+        }
+        guard isSecure else {
+            perform(state.opened())
+            return
+        }
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        handshakeEnd = context.eventLoop.scheduleTask(
+            in: .milliseconds(origin.limits.openMs)
+        ) {
+            bound.value.handshakeIsLate()
+        }
+    }
+
+    private func handshakeIsLate() {
+        perform(state.fail(.handshakeTimeout))
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        decoder = nil
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .handshakeCompleted? = event as? TLSUserEvent {
+            handshakeEnd?.cancel()
+            handshakeEnd = nil
+            perform(state.opened())
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    /// Bytes came, which the decoder looks at next.
+    func heard(bytes: Int) {
+        perform(state.heard(bytes: bytes))
+    }
+
+    /// The decoder has looked at them.
+    func decoded() {
+        perform(state.decoded())
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let part = unwrapInboundIn(data)
+        if case .head = part { exchange?.headAt = origin.now }
+        perform(state.receive(part))
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        guard state.phase == .answered else { return }
+        let isClean = decoder?.isBetweenAnswers(context) ?? false
+        perform(state.readComplete(isClean: isClean))
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard isAdopted else { return }
+        perform(state.fail(HTTPFailure(error)))
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        if isAdopted { perform(state.fail(.closed)) }
+        context.fireChannelInactive()
+    }
+
+    // MARK: - What is done
+
+    private func perform(_ action: ConnectionState.Action) {
+        switch action {
+        case .none: break
+        case .serve:
+            freed = origin.now
+            origin.opened(self)
+        case .refuse(let failure):
+            close()
+            origin.failedToOpen(for: owner, failure)
+        case .finish(let outcome, let isReusable):
+            if let exchange = exchange.take() { origin.finish(exchange, outcome) }
+            freed = origin.now
+            if isReusable, !isWorn(at: freed, origin.limits) {
+                origin.free(self)
+            } else {
+                close()
+                origin.lost(self, wasIdle: false)
+            }
+        case .repeatElsewhere:
+            let exchange = exchange.take()
+            close()
+            origin.lost(self, wasIdle: false)
+            if let exchange { origin.askAgain(exchange) }
+        case .close:
+            close()
+            origin.lost(self, wasIdle: true)
+        }
+    }
+
+    /// Closes the channel; nothing of it is heard any more.
+    func close() {
+        handshakeEnd?.cancel()
+        handshakeEnd = nil
+        context?.close(promise: nil)
+    }
+}
+
+extension HTTPFailure {
+    /// Sorts what a channel's handlers say.
+    init(_ error: any Error) {
+        switch error {
+        case NIOSSLError.uncleanShutdown: self = .closed
+        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
+            self = .tls(Self.words(error))
+        // The connection ended in the midst of an answer.
+        case HTTPParserError.invalidEOFState: self = .closed
+        case is HTTPParserError, is NIOHTTPDecoderError, is ByteToMessageDecoderError:
+            self = .notHTTP(Self.words(error))
+        case ChannelError.connectTimeout: self = .connectTimeout
+        case is ChannelError: self = .closed
+        case let error as IOError: self = .reset(error.errnoCode)
+        default: self = .other(Self.words(error))
+        }
+    }
+
+    /// What became of the attempt to connect.
+    init(connecting error: any Error) {
+        switch error {
+        case let failure as HTTPFailure: self = failure
+        case ChannelError.connectTimeout: self = .connectTimeout
+        case let error as IOError: self = .unreachable(error.errnoCode)
+        default: self = HTTPFailure(error)
+        }
+    }
+
+    /// At most as much as fits on a line.
+    private static func words(_ error: any Error) -> String {
+        String("\(error)".prefix(160))
+    }
+}

@@ -1,0 +1,133 @@
+import NIOCore
+
+/// Everything of a client that runs on one event loop: its origins, the requests under way, and the
+/// two timers that all of them share.
+///
+/// *Deadlines*: one timer stands at the earliest; when it rings, those whose time is over are given up
+/// and it is set to the next. As requests mostly have the same time, it rings about once in that
+/// time, however many there were. *Idle connections* are looked through every few seconds.
+///
+/// A class, confined to its event loop.
+final class LoopConnections {
+    /// How often idle connections are looked at; that much longer one may be kept.
+    private static let sweep = TimeAmount.seconds(5)
+
+    let eventLoop: any EventLoop
+    let limits: ConnectionLimits
+    let dialer: any ConnectionMaker
+    private var origins: [HTTPOrigin: OriginConnections] = [:]
+    /// All requests under way, each at its slot.
+    private var exchanges: [HTTPExchange] = []
+    private var timer: (at: NIODeadline, Scheduled<Void>)?
+    private var isSweeping = false
+    private(set) var isClosed = false
+
+    init(_ eventLoop: any EventLoop, _ limits: ConnectionLimits, _ dialer: any ConnectionMaker) {
+        self.eventLoop = eventLoop
+        self.limits = limits
+        self.dialer = dialer
+    }
+
+    /// Begins a request; it has exactly one outcome.
+    func start(_ exchange: HTTPExchange) {
+        exchange.slot = exchanges.count
+        exchanges.append(exchange)
+        let call = exchange.call
+        guard !isClosed else {
+            finish(exchange, .failed(.cancelled))
+            return
+        }
+        guard call.deadline > eventLoop.now else {
+            finish(exchange, .failed(.deadline))
+            return
+        }
+        ring(at: call.deadline)
+        if let known = origins[call.origin] {
+            known.ask(exchange)
+        } else {
+            let new = OriginConnections(call.origin, on: self)
+            origins[call.origin] = new
+            new.ask(exchange)
+        }
+    }
+
+    /// Gives a request up, if it is under way yet.
+    func cancel(_ id: UInt64) {
+        if let exchange = exchanges.first(where: { $0.id == id }) { abandon(exchange, .cancelled) }
+    }
+
+    /// Tells the outcome of a request.
+    func finish(_ exchange: HTTPExchange, _ outcome: HTTPResult.Outcome) {
+        let last = exchanges.removeLast()
+        if last !== exchange {
+            exchanges[exchange.slot] = last
+            last.slot = exchange.slot
+        }
+        exchange.place = .over
+        exchange.tell(
+            HTTPResult(outcome: outcome, sentAt: exchange.sentAt, headAt: exchange.headAt)
+        )
+    }
+
+    /// Closes all connections; requests under way fail.
+    func close() {
+        isClosed = true
+        timer?.1.cancel()
+        timer = nil
+        for exchange in exchanges { abandon(exchange, .cancelled) }
+        for origin in origins.values { origin.close() }
+    }
+
+    /// Drops an origin of which nothing is left: whoever chooses URLs chooses how many there are.
+    func forgetIfEmpty(_ origin: OriginConnections) {
+        if origin.isEmpty, origins[origin.origin] === origin { origins[origin.origin] = nil }
+    }
+
+    private func abandon(_ exchange: HTTPExchange, _ failure: HTTPFailure) {
+        switch exchange.place {
+        case .waiting(let origin):
+            origin.leave(exchange)
+            finish(exchange, .failed(failure))
+            forgetIfEmpty(origin)
+        case .on(let connection): connection.abandon(failure)
+        case .over: break
+        }
+    }
+
+    // MARK: - Deadlines
+
+    private func ring(at deadline: NIODeadline) {
+        if let timer {
+            guard deadline < timer.at else { return }
+            timer.1.cancel()
+        }
+        let bound = NIOLoopBound(self, eventLoop: eventLoop)
+        timer = (deadline, eventLoop.scheduleTask(deadline: deadline) { bound.value.rang() })
+    }
+
+    private func rang() {
+        timer = nil
+        let now = eventLoop.now
+        for exchange in exchanges.filter({ $0.call.deadline <= now }) {
+            abandon(exchange, .deadline)
+        }
+        if let next = exchanges.lazy.map(\.call.deadline).min() { ring(at: next) }
+    }
+
+    // MARK: - Idle connections
+
+    /// A connection waits for requests: it is looked at now and then.
+    func sawIdle() {
+        guard !isSweeping, !isClosed else { return }
+        isSweeping = true
+        let bound = NIOLoopBound(self, eventLoop: eventLoop)
+        eventLoop.scheduleTask(in: Self.sweep) { bound.value.sweepIdle() }
+    }
+
+    private func sweepIdle() {
+        isSweeping = false
+        let now = eventLoop.now
+        for origin in Array(origins.values) { origin.retire(at: now) }
+        if origins.values.contains(where: \.hasIdle) { sawIdle() }
+    }
+}

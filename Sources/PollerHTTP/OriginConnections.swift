@@ -1,0 +1,158 @@
+import NIOCore
+
+/// The connections of one event loop to one origin: does what an ``OriginPool`` says.
+///
+/// A class, because each of its connections refers to it; confined to its event loop.
+final class OriginConnections {
+    let origin: HTTPOrigin
+    let limits: ConnectionLimits
+    /// Outlives it: it is kept there, and by connections whose channels end on shutdown.
+    private let loop: LoopConnections
+    private var pool: OriginPool<HTTPConnection, HTTPExchange>
+    /// Every connection that is there, to be closed on shutdown.
+    private var all: [ObjectIdentifier: HTTPConnection] = [:]
+    /// Which of several addresses answered last, so that a dead one is not tried first each time.
+    private var lastGood: SocketAddress?
+    /// Where the host is, as the latest call says.
+    private var addresses: [SocketAddress] = []
+
+    init(_ origin: HTTPOrigin, on loop: LoopConnections) {
+        self.origin = origin
+        self.loop = loop
+        limits = loop.limits
+        pool = OriginPool(
+            connectionsMax: limits.connectionsMax,
+            waitingMax: limits.waitingMax
+        )
+    }
+
+    /// By the clock of its event loop.
+    var now: NIODeadline { loop.eventLoop.now }
+
+    /// Whether there is nothing left to keep.
+    var isEmpty: Bool { pool.isEmpty }
+
+    /// Whether a connection waits for requests.
+    var hasIdle: Bool { pool.hasIdle }
+
+    /// Sends a request as soon as a connection is free.
+    func ask(_ exchange: HTTPExchange) {
+        if !exchange.call.addresses.isEmpty {
+            addresses = exchange.call.addresses
+        } else if origin.address == nil, !pool.hasIdle {
+            loop.finish(exchange, .failed(.unresolved))
+            loop.forgetIfEmpty(self)
+            return
+        }
+        exchange.place = .waiting(self)
+        perform(pool.ask(exchange), .crowded)
+    }
+
+    /// Sends a request again, whose connection was dead.
+    func askAgain(_ exchange: HTTPExchange) {
+        exchange.place = .waiting(self)
+        perform(pool.askAgain(exchange), .crowded)
+    }
+
+    /// A request that waits is given up.
+    func leave(_ exchange: HTTPExchange) {
+        pool.leave(exchange)
+    }
+
+    /// A request has its outcome.
+    func finish(_ exchange: HTTPExchange, _ outcome: HTTPResult.Outcome) {
+        loop.finish(exchange, outcome)
+    }
+
+    // MARK: - What connections tell
+
+    /// A connection can be used for the first time.
+    func opened(_ connection: HTTPConnection) {
+        all[ObjectIdentifier(connection)] = connection
+        let owner = connection.owner
+        perform(
+            pool.opened(
+                connection,
+                for: owner.flatMap { isWaiting($0) ? $0 : nil },
+                wasOwned: owner != nil
+            ),
+            .closed
+        )
+        // It was under way when the client was closed; nobody waits for it.
+        if loop.isClosed { connection.abandon(.cancelled) }
+        if hasIdle { loop.sawIdle() }
+    }
+
+    /// A connection cannot be made, or not be used.
+    func failedToOpen(for owner: HTTPExchange?, _ failure: HTTPFailure) {
+        perform(
+            pool.failedToOpen(
+                for: owner.flatMap { isWaiting($0) ? $0 : nil },
+                wasOwned: owner != nil
+            ),
+            failure
+        )
+        perform(pool.openIfNeeded(), failure)
+        loop.forgetIfEmpty(self)
+    }
+
+    /// A connection has served a request.
+    func free(_ connection: HTTPConnection) {
+        perform(pool.free(connection), .closed)
+        if hasIdle { loop.sawIdle() }
+    }
+
+    /// A connection is closed.
+    func lost(_ connection: HTTPConnection, wasIdle: Bool) {
+        all[ObjectIdentifier(connection)] = nil
+        perform(pool.lost(connection, wasIdle: wasIdle), .closed)
+        loop.forgetIfEmpty(self)
+    }
+
+    private func isWaiting(_ exchange: HTTPExchange) -> Bool {
+        if case .waiting = exchange.place { return true }
+        return false
+    }
+
+    // MARK: - What time tells
+
+    /// Closes what has been idle for too long.
+    func retire(at now: NIODeadline) {
+        for connection in pool.retire({ $0.isOld(at: now, limits) }) {
+            connection.abandon(.closed)
+        }
+    }
+
+    /// Closes every connection.
+    func close() {
+        for connection in all.values { connection.abandon(.cancelled) }
+    }
+
+    // MARK: - What is done
+
+    private func perform(
+        _ action: OriginPool<HTTPConnection, HTTPExchange>.Action,
+        _ failure: HTTPFailure
+    ) {
+        switch action {
+        case .none: break
+        case .start(let exchange, let connection): connection.start(exchange)
+        case .open(let owner): open(for: owner)
+        case .crowded(let exchange): loop.finish(exchange, .failed(.crowded))
+        case .unreachable(let exchange): loop.finish(exchange, .failed(failure))
+        }
+    }
+
+    private func open(for owner: HTTPExchange?) {
+        var candidates = origin.address.map { [$0] } ?? Array(addresses.prefix(4))
+        if let lastGood, let index = candidates.firstIndex(of: lastGood) {
+            candidates.swapAt(0, index)
+        }
+        loop.dialer.dial(candidates, from: self, for: owner, on: loop.eventLoop)
+    }
+
+    /// An address could be connected.
+    func reached(_ address: SocketAddress) {
+        lastGood = address
+    }
+}

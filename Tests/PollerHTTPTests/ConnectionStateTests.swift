@@ -1,0 +1,231 @@
+import NIOCore
+import NIOHTTP1
+import Testing
+
+@testable import PollerHTTP
+
+@Suite("A connection's life, without sockets")
+struct ConnectionStateTests {
+    /// A connection that is free for a request, and has served so many.
+    private func idle(served: Int = 0) -> ConnectionState {
+        var state = ConnectionState()
+        _ = state.opened()
+        for _ in 0..<served {
+            state.ask(ConnectionState.Expectation())
+            _ = state.heard(bytes: 20)
+            _ = state.receive(.head(head(204)))
+            _ = state.receive(.end(nil))
+            _ = state.readComplete(isClean: true)
+        }
+        return state
+    }
+
+    private func asked(
+        served: Int = 0,
+        _ expectation: ConnectionState.Expectation = ConnectionState.Expectation()
+    ) -> ConnectionState {
+        var state = idle(served: served)
+        state.ask(expectation)
+        return state
+    }
+
+    private func head(
+        _ status: Int,
+        _ headers: HTTPHeaders = [:],
+        version: HTTPVersion = .http1_1
+    ) -> HTTPResponseHead {
+        HTTPResponseHead(
+            version: version,
+            status: HTTPResponseStatus(statusCode: status),
+            headers: headers
+        )
+    }
+
+    @Test("it serves once its socket and its TLS are there, and only once")
+    func opening() {
+        var state = ConnectionState()
+        #expect(state.phase == .opening)
+        guard case .serve = state.opened() else { return #expect(Bool(false), "no serve") }
+        guard case .none = state.opened() else { return #expect(Bool(false), "served twice") }
+        #expect(state.phase == .idle)
+    }
+
+    @Test("what goes wrong before it serves is told to whoever waits for it")
+    func refused() {
+        var state = ConnectionState()
+        guard case .refuse(.tls("no")) = state.fail(.tls("no")) else {
+            return #expect(Bool(false), "not refused")
+        }
+        #expect(state.phase == .over)
+        guard case .none = state.fail(.closed) else { return #expect(Bool(false), "told twice") }
+    }
+
+    @Test("an answer is handed over when all that came has been looked at, then it serves again")
+    func answered() {
+        var state = asked()
+        _ = state.heard(bytes: 100)
+        _ = state.receive(.head(head(200, ["a": "b"])))
+        _ = state.receive(.body(ByteBuffer(string: "he")))
+        _ = state.receive(.body(ByteBuffer(string: "llo")))
+        guard case .none = state.receive(.end(nil)) else {
+            return #expect(Bool(false), "handed over too early")
+        }
+        guard
+            case .finish(.answered(let reply), isReusable: true) = state.readComplete(isClean: true)
+        else { return #expect(Bool(false), "no answer") }
+        #expect(reply.status == 200 && reply.headers.first(name: "A") == "b")
+        #expect(String(buffer: reply.body) == "hello")
+        #expect(state.phase == .idle && state.served == 1)
+    }
+
+    @Test("what comes after an answer ends the connection and leaves the answer alone")
+    func surplus() {
+        let endings: [(inout ConnectionState) -> ConnectionState.Action] = [
+            { $0.readComplete(isClean: false) },
+            { state in
+                _ = state.heard(bytes: 5)
+                return state.readComplete(isClean: true)
+            },
+            { state in
+                _ = state.receive(.head(self.head(200)))
+                return state.readComplete(isClean: true)
+            },
+            { $0.fail(.notHTTP("garbage")) },
+            { $0.fail(.closed) },
+        ]
+        for ending in endings {
+            var state = asked()
+            _ = state.heard(bytes: 40)
+            _ = state.receive(.head(head(200)))
+            _ = state.receive(.end(nil))
+            guard case .finish(.answered, isReusable: false) = ending(&state) else {
+                Issue.record("not handed over")
+                continue
+            }
+            #expect(state.phase == .over)
+        }
+    }
+
+    @Test("bytes that nobody asked for end an idle connection")
+    func unsolicited() {
+        var state = idle(served: 1)
+        guard case .close = state.heard(bytes: 1) else { return #expect(Bool(false), "kept") }
+        #expect(state.phase == .over)
+    }
+
+    @Test("1xx heads are no answer; 101 is one that nobody asked for")
+    func interim() {
+        var state = asked()
+        for status in [100, 102, 103] {
+            guard case .none = state.receive(.head(head(status))) else {
+                return #expect(Bool(false), "\(status)")
+            }
+        }
+        #expect(state.phase == .asked)
+        guard case .finish(.failed(.notHTTP), isReusable: false) = state.receive(.head(head(101)))
+        else { return #expect(Bool(false), "101") }
+    }
+
+    @Test("an answer that says close, or comes before the request was sent, is the last")
+    func last() {
+        var closing = asked()
+        _ = closing.receive(.head(head(200, ["connection": "close"])))
+        _ = closing.receive(.end(nil))
+        guard case .finish(.answered, isReusable: false) = closing.readComplete(isClean: true)
+        else { return #expect(Bool(false), "close") }
+        for isWritten in [false, true] {
+            var early = asked(ConnectionState.Expectation(isRepeatable: false, hasBody: true))
+            if isWritten { early.wrote() }
+            _ = early.receive(.head(head(413)))
+            _ = early.receive(.end(nil))
+            guard
+                case .finish(.answered(let reply), let isReusable) = early.readComplete(
+                    isClean: true
+                )
+            else { return #expect(Bool(false), "early") }
+            #expect(reply.status == 413 && isReusable == isWritten)
+        }
+    }
+
+    @Test(
+        "only a GET on a connection that has served before, of whose answer no byte came, is repeated"
+    )
+    func repeating() {
+        for failure in [HTTPFailure.closed, .reset(104)] {
+            var worn = asked(served: 1)
+            guard case .repeatElsewhere = worn.fail(failure) else {
+                return #expect(Bool(false), "not repeated")
+            }
+        }
+        var new = asked()
+        var post = asked(served: 1, ConnectionState.Expectation(isRepeatable: false))
+        var begun = asked(served: 1)
+        _ = begun.heard(bytes: 1)
+        for (name, action) in [
+            ("new", new.fail(.closed)), ("post", post.fail(.closed)),
+            ("begun", begun.fail(.closed)),
+        ] {
+            guard case .finish(.failed(.closed), isReusable: false) = action else {
+                Issue.record("\(name) was repeated")
+                continue
+            }
+        }
+        var late = asked(served: 1)
+        guard case .finish(.failed(.deadline), isReusable: false) = late.abandon(.deadline) else {
+            return #expect(Bool(false), "a deadline was repeated")
+        }
+    }
+
+    @Test("a body beyond its bound is cut there, or refused when it is announced")
+    func bounded() {
+        let ten = ConnectionState.Expectation(bodyBytesMax: 10)
+        var announced = asked(ten)
+        guard
+            case .finish(.failed(.tooLarge), isReusable: false) = announced.receive(
+                .head(head(200, ["content-length": "11"]))
+            )
+        else { return #expect(Bool(false), "announced") }
+        for parts in [["12345678901"], ["12345", "67890", "1"]] {
+            var state = asked(ten)
+            _ = state.receive(.head(head(200)))
+            var action = ConnectionState.Action.none
+            for part in parts { action = state.receive(.body(ByteBuffer(string: part))) }
+            guard case .finish(.cutShort(let reply, .tooLarge), isReusable: false) = action else {
+                Issue.record("not cut")
+                continue
+            }
+            #expect(String(buffer: reply.body) == "1234567890")
+        }
+        var fits = asked(ten)
+        _ = fits.receive(.head(head(200)))
+        _ = fits.receive(.body(ByteBuffer(string: "1234567890")))
+        #expect(fits.phase == .answering)
+    }
+
+    @Test("heads without end, 1xx without end and chunks of nothing are cut off")
+    func overhead() {
+        var state = asked()
+        _ = state.heard(bytes: ConnectionState.headBytesMax)
+        guard case .none = state.decoded() else { return #expect(Bool(false), "too early") }
+        _ = state.heard(bytes: 1)
+        guard case .finish(.failed(.notHTTP), isReusable: false) = state.decoded() else {
+            return #expect(Bool(false), "endless")
+        }
+        var chunked = asked()
+        _ = chunked.receive(.head(head(200)))
+        _ = chunked.heard(bytes: 600_000)
+        _ = chunked.receive(.body(ByteBuffer(repeating: 1, count: 100_000)))
+        guard case .none = chunked.decoded() else { return #expect(Bool(false), "chunks of one") }
+    }
+
+    @Test("an answer in the middle of which the connection ends is cut short")
+    func half() {
+        var state = asked(served: 1)
+        _ = state.heard(bytes: 30)
+        _ = state.receive(.head(head(200)))
+        _ = state.receive(.body(ByteBuffer(string: "ha")))
+        guard case .finish(.cutShort(let reply, .closed), isReusable: false) = state.fail(.closed)
+        else { return #expect(Bool(false), "half") }
+        #expect(String(buffer: reply.body) == "ha")
+    }
+}

@@ -1,0 +1,273 @@
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import Testing
+
+@testable import PollerHTTP
+
+@Suite("Anything may come in any order")
+struct FuzzTests {
+    /// Each outcome is one request's, and each request has one; an answer that is nobody else's names
+    /// the request it belongs to.
+    @Test(
+        "every request has exactly one outcome, and never another's answer",
+        arguments: (0..<24).map { UInt64($0) }
+    )
+    func oneOutcome(seed: UInt64) throws {
+        var world = try FuzzedWorld(seed: seed)
+        for _ in 0..<1500 { world.step() }
+        world.finish()
+        #expect(world.requests > 100, "seed \(seed): hardly anything was asked")
+        #expect(world.answers > 20, "seed \(seed): hardly anything was answered")
+        for problem in world.problems { Issue.record("seed \(seed): \(problem)") }
+    }
+}
+
+/// A chance that can be had again.
+private struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// One request, and all that it was told.
+private final class FuzzedExchange: HTTPExchange {
+    private(set) var told: [HTTPResult] = []
+
+    override func tell(_ result: HTTPResult) { told.append(result) }
+}
+
+/// Connections that lead nowhere but into the test's hands; used on one thread.
+private final class FuzzedMaker: ConnectionMaker {
+    /// What it was asked for: an embedded channel stands for a socket.
+    struct Made {
+        let channel: EmbeddedChannel
+        let connection: HTTPConnection
+        let address: SocketAddress
+    }
+
+    /// Attempts under way, of which some will fail; bound to the loop that all of it runs on.
+    let attempts: NIOLoopBoundBox<[(OriginConnections, HTTPExchange?, SocketAddress)]>
+
+    init(_ loop: any EventLoop) {
+        attempts = NIOLoopBoundBox([], eventLoop: loop)
+    }
+
+    func dial(
+        _ addresses: [SocketAddress],
+        from origin: OriginConnections,
+        for owner: HTTPExchange?,
+        on eventLoop: any EventLoop
+    ) {
+        attempts.value.append((origin, owner, addresses[0]))
+    }
+}
+
+/// A client's connections on an embedded event loop, and servers that answer, break and lie by chance.
+private struct FuzzedWorld {
+    private var random: SplitMix
+    private let loop = EmbeddedEventLoop()
+    private let maker: FuzzedMaker
+    private let connections: LoopConnections
+    private let origin: HTTPOrigin
+    private var channels: [FuzzedMaker.Made] = []
+    /// What each channel's server has yet to say: pieces, each of which arrives at once.
+    private var speech: [ObjectIdentifier: [ByteBuffer]] = [:]
+    private var exchanges: [FuzzedExchange] = []
+    private(set) var problems: [String] = []
+
+    var requests: Int { exchanges.count }
+    var answers: Int {
+        exchanges.count { if case .answered? = $0.told.first?.outcome { true } else { false } }
+    }
+
+    init(seed: UInt64) throws {
+        random = SplitMix(state: seed)
+        let address = try SocketAddress(ipAddress: "192.0.2.1", port: 80)
+        origin = HTTPOrigin(isSecure: false, host: "a.test", port: 80, address: address)
+        maker = FuzzedMaker(loop)
+        var limits = ConnectionLimits()
+        limits.connectionsMax = 4
+        limits.waitingMax = 6
+        limits.idleMs = 20_000
+        limits.ageMs = 60_000
+        connections = LoopConnections(loop, limits, maker)
+    }
+
+    mutating func step() {
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<25: ask()
+        case 25..<40: connect()
+        case 40..<85: speak()
+        case 85..<88: end()
+        case 88..<94: cancel()
+        case 94..<98: loop.advanceTime(by: .milliseconds(.random(in: 1...300, using: &random)))
+        default: lie()
+        }
+        listen()
+    }
+
+    /// Ends everything, and counts.
+    mutating func finish() {
+        connections.close()
+        while !maker.attempts.value.isEmpty { connect() }
+        loop.advanceTime(by: .seconds(100))
+        for exchange in exchanges {
+            if exchange.told.count != 1 {
+                problems.append("request \(exchange.id) was told \(exchange.told.count) outcomes")
+            }
+            for result in exchange.told { check(result, exchange) }
+        }
+    }
+
+    /// An answer's body says three times whose it is: a mutation does not make it another's.
+    private mutating func check(_ result: HTTPResult, _ exchange: FuzzedExchange) {
+        guard case .answered(let reply) = result.outcome else { return }
+        let names = String(buffer: reply.body).split(separator: "-")
+        guard names.count == 3, Set(names).count == 1, names[0] != "\(exchange.id)" else { return }
+        problems.append("request \(exchange.id) was answered as \(names[0])")
+    }
+
+    private mutating func ask() {
+        let id = UInt64(exchanges.count + 1)
+        let isPost = Int.random(in: 0..<4, using: &random) == 0
+        let call = HTTPCall(
+            isPost ? .POST : .GET,
+            "/\(id)",
+            at: origin,
+            addresses: [],
+            headers: [:],
+            body: isPost ? ByteBuffer(string: "body") : nil,
+            deadline: loop.now + .milliseconds(.random(in: 10...2000, using: &random)),
+            bodyBytesMax: 1000
+        )
+        let exchange = FuzzedExchange(id, call)
+        exchanges.append(exchange)
+        connections.start(exchange)
+    }
+
+    private mutating func connect() {
+        guard !maker.attempts.value.isEmpty else { return }
+        let (origin, owner, address) = maker.attempts.value.removeFirst()
+        guard Int.random(in: 0..<6, using: &random) > 0 else {
+            origin.failedToOpen(for: owner, .unreachable(111))
+            return
+        }
+        let channel = EmbeddedChannel(loop: loop)
+        let connection = HTTPConnection(origin, for: owner)
+        do {
+            try connection.install(in: channel.pipeline.syncOperations)
+            channel.remoteAddress = address
+            try channel.connect(to: address).wait()
+        } catch {
+            problems.append("an embedded channel failed: \(error)")
+        }
+        channels.append(
+            FuzzedMaker.Made(channel: channel, connection: connection, address: address)
+        )
+        connection.connected(to: address)
+    }
+
+    /// Lets each server read what was sent, and think of an answer.
+    private mutating func listen() {
+        for made in channels {
+            var text = ""
+            while let bytes = try? made.channel.readOutbound(as: IOData.self) {
+                if case .byteBuffer(let buffer) = bytes { text += String(buffer: buffer) }
+            }
+            guard !text.isEmpty else { continue }
+            let id = text.split(separator: " ")[1].dropFirst()
+            let pieces = answer("\(id)-\(id)-\(id)")
+            speech[ObjectIdentifier(made.channel), default: []] += pieces
+        }
+        // What a server would still have said is lost, and its channel's identity may be used again.
+        for made in channels where !made.channel.isActive {
+            speech[ObjectIdentifier(made.channel)] = nil
+        }
+        channels.removeAll { !$0.channel.isActive }
+    }
+
+    /// An answer in pieces, some of it wrong.
+    private mutating func answer(_ body: String) -> [ByteBuffer] {
+        var bytes: [UInt8]
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0:
+            let chunks = body.map { "1\r\n\($0)\r\n" }.joined()
+            bytes = Array(
+                "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\(chunks)0\r\n\r\n".utf8
+            )
+        case 1:
+            let answer = "HTTP/1.1 200 OK\r\ncontent-length: \(body.utf8.count)\r\n\r\n\(body)"
+            bytes = Array("HTTP/1.1 103 Early Hints\r\n\r\n\(answer)".utf8)
+        default:
+            bytes = Array(
+                "HTTP/1.1 200 OK\r\ncontent-length: \(body.utf8.count)\r\n\r\n\(body)".utf8
+            )
+        }
+        if Int.random(in: 0..<5, using: &random) == 0 {
+            for _ in 0...Int.random(in: 0..<3, using: &random) {
+                let at = Int.random(in: 0..<bytes.count, using: &random)
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0: bytes[at] = UInt8.random(in: 0...255, using: &random)
+                case 1: bytes.insert(UInt8.random(in: 0...255, using: &random), at: at)
+                default: if bytes.count > 1 { bytes.remove(at: at) }
+                }
+            }
+        }
+        var pieces: [ByteBuffer] = []
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = min(rest.count, Int.random(in: 1...40, using: &random))
+            pieces.append(ByteBuffer(bytes: rest.prefix(count)))
+            rest = rest.dropFirst(count)
+        }
+        // With the answer's last byte comes the beginning of another that nobody asked for, or all of it.
+        if Int.random(in: 0..<6, using: &random) == 0 {
+            let evil = Array("HTTP/1.1 200 OK\r\ncontent-length: 14\r\n\r\nevil-evil-evil".utf8)
+            let count = Int.random(in: 1...evil.count, using: &random)
+            pieces[pieces.count - 1].writeBytes(evil.prefix(count))
+            if count < evil.count { pieces.append(ByteBuffer(bytes: evil.dropFirst(count))) }
+        }
+        return pieces
+    }
+
+    private mutating func speak() {
+        guard let made = channels.randomElement(using: &random) else { return }
+        let key = ObjectIdentifier(made.channel)
+        guard var pieces = speech[key], !pieces.isEmpty else { return }
+        let piece = pieces.removeFirst()
+        speech[key] = pieces
+        // An error is one of the connection's own.
+        _ = try? made.channel.writeInbound(piece)
+    }
+
+    /// A server says what nobody asked for, while it is not asked.
+    private mutating func lie() {
+        guard let made = channels.randomElement(using: &random),
+            speech[ObjectIdentifier(made.channel), default: []].isEmpty, made.connection.isIdle
+        else { return }
+        let evil = "HTTP/1.1 200 OK\r\ncontent-length: 14\r\n\r\nevil-evil-evil"
+        _ = try? made.channel.writeInbound(
+            ByteBuffer(string: String(evil.prefix(.random(in: 1...60, using: &random))))
+        )
+    }
+
+    private mutating func end() {
+        guard let made = channels.randomElement(using: &random) else { return }
+        if Bool.random(using: &random) {
+            made.channel.pipeline.fireErrorCaught(IOError(errnoCode: 104, reason: "read"))
+        }
+        _ = made.channel.close()
+    }
+
+    private mutating func cancel() {
+        guard !exchanges.isEmpty else { return }
+        connections.cancel(.random(in: 1...UInt64(exchanges.count), using: &random))
+    }
+}

@@ -1,0 +1,306 @@
+import NIOCore
+import NIOHTTP1
+import Testing
+
+@testable import PollerHTTP
+
+@Suite("Servers that mean no good")
+struct HostileServerTests {
+    private typealias Step = ScriptedServer.Step
+
+    /// What a request came to, in a word: the status, or what failed; `cut` before it when a head had
+    /// come.
+    private func word(_ result: HTTPResult?) -> String {
+        switch result?.outcome {
+        case nil: "closed client"
+        case .answered(let reply): "\(reply.status) \(String(buffer: reply.body).prefix(20))"
+        case .cutShort(let reply, let failure): "cut \(reply.status) \(name(failure))"
+        case .failed(let failure): name(failure)
+        }
+    }
+
+    private func name(_ failure: HTTPFailure) -> String {
+        "\(failure)".prefix { $0 != "(" }.description
+    }
+
+    /// Sends two GETs to a server that answers every request with `steps`; says what they came to,
+    /// and over how many connections.
+    private func twice(
+        _ steps: [Step],
+        bodyBytesMax: Int = 1 << 20
+    ) async throws -> (first: String, second: String, connections: Int) {
+        var words: [String] = []
+        var connections = 0
+        try await ScriptedServer.run { _ in
+            steps
+        } _: { server in
+            let client = PooledClient()
+            for _ in 0..<2 { words.append(word(await client.get("/", server, timeoutMs: 2000))) }
+            await client.close()
+            connections = server.connections
+        }
+        return (words[0], words[1], connections)
+    }
+
+    /// A status line, fields and a blank line.
+    private static func head(_ status: String, _ fields: String...) -> String {
+        "HTTP/1.1 \(status)\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\n"
+    }
+
+    private static let ok = head("200 OK", "content-length: 2") + "ok"
+
+    @Test(
+        "answers that are whole, and whether their connection serves again",
+        arguments: [
+            (ok, "200 ok", 1),
+            (head("200 OK", "content-length: 2", "connection: close") + "ok", "200 ok", 2),
+            ("HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok", "200 ok", 2),
+            (head("204 No", "content-length: 9"), "204 ", 1),
+            (head("304 No", "content-length: 9"), "304 ", 1),
+            (head("200 OK", "transfer-encoding: chunked") + "2\r\nok\r\n0\r\n\r\n", "200 ok", 1),
+            (
+                head("200 OK", "transfer-encoding: chunked")
+                    + "1;a=b\r\no\r\n1\r\nk\r\n0\r\nx: y\r\n\r\n",
+                "200 ok", 1
+            ),
+            (head("100 Continue") + head("103 Early Hints", "link: a") + ok, "200 ok", 1),
+            // What follows an answer: another one, the beginning of one, and what is none at all.
+            (ok + head("200 OK", "content-length: 4") + "evil", "200 ok", 2),
+            (ok + "HTTP/1.1 200 OK\r\nx: ", "200 ok", 2),
+            (ok + "H", "200 ok", 2),
+            (ok + "garbage", "200 ok", 2),
+            (head("204 No", "content-length: 9") + "nine-more", "204 ", 2),
+        ]
+    )
+    func whole(bytes: String, wanted: String, connections: Int) async throws {
+        let (first, second, count) = try await twice([.send(bytes)])
+        #expect(first == wanted && second == wanted, "\(first), \(second)")
+        #expect(count == connections)
+    }
+
+    @Test(
+        "answers that are none",
+        arguments: [
+            head("200 OK", "content-length: 2", "transfer-encoding: chunked")
+                + "2\r\nok\r\n0\r\n\r\n",
+            head("200 OK", "transfer-encoding: chunked", "content-length: 2")
+                + "2\r\nok\r\n0\r\n\r\n",
+            head("200 OK", "content-length: 2", "content-length: 3") + "ok",
+            head("200 OK", "content-length: 2, 3") + "ok",
+            head("200 OK", "content-length: -2") + "ok",
+            head("200 OK", "content-length: 99999999999999999999999") + "ok",
+            head("101 Switching Protocols", "upgrade: x", "connection: upgrade"),
+            head("2000 OK"),
+            head("200 OK", " bad: fold"),
+            head("200 OK", ": nameless", "content-length: 0"),
+            "HTTP/2.0 200 OK\r\ncontent-length: 2\r\n\r\nok",
+            "SSH-2.0-OpenSSH_9.6\r\n",
+            "garbage",
+            "\u{0}\u{0}\u{6}\u{4}\u{0}\u{0}\u{0}\u{0}\u{0}",
+            "GET / HTTP/1.1\r\nhost: you\r\n\r\n",
+        ]
+    )
+    func malformed(bytes: String) async throws {
+        let (first, second, count) = try await twice([.send(bytes)])
+        #expect(first == "notHTTP" && second == "notHTTP", "\(first), \(second)")
+        #expect(count == 2)
+    }
+
+    @Test(
+        "chunks of a wrong size cut an answer short",
+        arguments: [
+            "g\r\nok\r\n0\r\n\r\n", "-1\r\nok\r\n", "2\r\nokay\r\n0\r\n\r\n",
+            "fffffffffffffffff\r\n",
+        ]
+    )
+    func chunks(bytes: String) async throws {
+        let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+        let (first, _, count) = try await twice([.send(head + bytes)])
+        #expect(first == "cut 200 notHTTP", "\(first)")
+        #expect(count == 2)
+    }
+
+    @Test("connections that end before, in and at the end of an answer")
+    func ends() async throws {
+        let cases: [([Step], String)] = [
+            ([.close], "closed"),
+            ([.reset], "reset"),
+            ([.send("HTTP/1.1 200 OK\r\ncontent"), .close], "closed"),
+            (
+                [.send("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"), .close],
+                "cut 200 closed"
+            ),
+            (
+                [
+                    .send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n"),
+                    .close,
+                ],
+                "cut 200 closed"
+            ),
+            // Without a length the end of the connection is the end of the answer: RFC 9112 §6.3.
+            ([.send("HTTP/1.1 200 OK\r\n\r\nuntil the end"), .close], "200 until the end"),
+            (
+                [.send("HTTP/1.1 200 OK\r\n\r\nuntil"), .pause(ms: 20), .send("!"), .close],
+                "200 until!"
+            ),
+            (
+                [.send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"), .close],
+                "200 ok"
+            ),
+        ]
+        for (steps, wanted) in cases {
+            let (first, second, count) = try await twice(steps)
+            #expect(first == wanted && second == wanted, "\(steps): \(first), \(second)")
+            #expect(count == 2, "\(steps)")
+        }
+    }
+
+    @Test("heads, status lines, 1xx, extensions and trailers without end are cut off early")
+    func floods() async throws {
+        let kilobyte = String(repeating: "x", count: 1024)
+        let floods: [(String, [Step])] = [
+            ("a field", [.send("HTTP/1.1 200 OK\r\na: "), .flood(kilobyte)]),
+            ("fields", [.send("HTTP/1.1 200 OK\r\n"), .flood("a: \(kilobyte)\r\n")]),
+            ("a name", [.send("HTTP/1.1 200 OK\r\n"), .flood(kilobyte)]),
+            ("a status line", [.send("HTTP/1.1 200 "), .flood(kilobyte)]),
+            ("1xx", [.flood("HTTP/1.1 100 Continue\r\na: \(kilobyte)\r\n\r\n")]),
+            (
+                "an extension",
+                [
+                    .send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;"),
+                    .flood(kilobyte),
+                ]
+            ),
+            (
+                "trailers",
+                [
+                    .send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n"),
+                    .flood("a: \(kilobyte)\r\n"),
+                ]
+            ),
+            ("empty lines", [.flood("\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n")]),
+        ]
+        for (name, steps) in floods {
+            try await ScriptedServer.run { _ in
+                steps
+            } _: { server in
+                let client = PooledClient()
+                let result = word(await client.get("/", server))
+                #expect(result.hasSuffix("notHTTP"), "\(name): \(result)")
+                try await eventually { server.ended == 1 }
+                await client.close()
+            }
+        }
+    }
+
+    @Test("bodies without end are cut off at their bound, those announced as too long at the head")
+    func bodies() async throws {
+        let megabyte = 1 << 20
+        let kilobyte = String(repeating: "x", count: 1024)
+        let cases: [([Step], String)] = [
+            (
+                [.send("HTTP/1.1 200 OK\r\ncontent-length: \(1 << 30)\r\n\r\n"), .flood(kilobyte)],
+                "tooLarge"
+            ),
+            ([.send("HTTP/1.1 200 OK\r\n\r\n"), .flood(kilobyte)], "cut 200 tooLarge"),
+            (
+                [
+                    .send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"),
+                    .flood("400\r\n\(kilobyte)\r\n"),
+                ],
+                "cut 200 tooLarge"
+            ),
+        ]
+        for (steps, wanted) in cases {
+            try await ScriptedServer.run { _ in
+                steps
+            } _: { server in
+                let client = PooledClient()
+                let result = await client.get("/", server)
+                #expect(word(result) == wanted)
+                if case .cutShort(let reply, _)? = result?.outcome {
+                    #expect(reply.body.readableBytes == megabyte)
+                }
+                try await eventually { server.ended == 1 }
+                await client.close()
+            }
+        }
+    }
+
+    @Test("what a server says before it is asked is nobody's answer")
+    func unasked() async throws {
+        let evil = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil"
+        let good = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ngood"
+        // Between two requests, some time after the first answer.
+        try await ScriptedServer.run { asked in
+            asked.connection == 1 ? [.send(good), .pause(ms: 50), .send(evil)] : [.send(good)]
+        } _: { server in
+            let client = PooledClient()
+            #expect(word(await client.get("/", server)) == "200 good")
+            try await eventually { server.ended == 1 }
+            #expect(word(await client.get("/", server)) == "200 good")
+            await client.close()
+            #expect(server.connections == 2)
+        }
+    }
+
+    @Test("an answer before the request was sent counts, and ends the connection")
+    func early() async throws {
+        let refusal = "HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nno"
+        let body = String(repeating: "x", count: 8 << 20)
+        try await ScriptedServer.run(onAccept: []) { _ in
+            [.send(refusal), .pause(ms: 50), .close]
+        } _: { server in
+            let client = PooledClient()
+            #expect(word(await client.post("/", body, server)) == "413 no")
+            try await eventually { server.ended == 1 }
+            await client.close()
+        }
+    }
+
+    @Test("a GET is sent again when the connection it was given is dead; a POST is not")
+    func race() async throws {
+        let good = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ngood"
+        for end in [Step.close, .reset] {
+            for isPost in [false, true] {
+                try await ScriptedServer.run { asked in
+                    // The second request of a connection finds it dead.
+                    asked.request == 1 ? [.send(good)] : [end]
+                } _: { server in
+                    let client = PooledClient()
+                    #expect(word(await client.get("/", server)) == "200 good")
+                    let second =
+                        isPost
+                        ? await client.post("/", "", server) : await client.get("/", server)
+                    if isPost {
+                        #expect(["closed", "reset"].contains(word(second)))
+                    } else {
+                        #expect(word(second) == "200 good")
+                    }
+                    #expect(server.connections == (isPost ? 1 : 2))
+                    await client.close()
+                }
+            }
+        }
+        // Not for ever: a new connection that dies is an answer, too.
+        try await ScriptedServer.run { asked in
+            asked.connection == 1 && asked.request == 1 ? [.send(good)] : [.close]
+        } _: { server in
+            let client = PooledClient()
+            #expect(word(await client.get("/", server)) == "200 good")
+            #expect(word(await client.get("/", server)) == "closed")
+            #expect(server.connections == 2)
+            await client.close()
+        }
+        // Nor when a byte of an answer came.
+        try await ScriptedServer.run { asked in
+            asked.request == 1 ? [.send(good)] : [.send("H"), .close]
+        } _: { server in
+            let client = PooledClient()
+            #expect(word(await client.get("/", server)) == "200 good")
+            #expect(word(await client.get("/", server)) == "closed")
+            #expect(server.connections == 1)
+            await client.close()
+        }
+    }
+}

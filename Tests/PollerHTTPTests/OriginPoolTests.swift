@@ -1,0 +1,135 @@
+import Testing
+
+@testable import PollerHTTP
+
+@Suite("Which connection serves which request")
+struct OriginPoolTests {
+    /// A connection, or a request, of which only the identity counts.
+    private final class Thing {}
+
+    private typealias Pool = OriginPool<Thing, Thing>
+
+    private func pool(connectionsMax: Int = 2, waitingMax: Int = 3) -> Pool {
+        Pool(connectionsMax: connectionsMax, waitingMax: waitingMax)
+    }
+
+    /// What a request is told, in a word.
+    private func word(_ action: Pool.Action) -> String {
+        switch action {
+        case .none: "none"
+        case .start: "start"
+        case .open(let owner): owner == nil ? "open" : "open for"
+        case .crowded: "crowded"
+        case .unreachable: "unreachable"
+        }
+    }
+
+    @Test("each request that waits has a connection made for it, up to the bound")
+    func opens() {
+        var pool = pool()
+        #expect(word(pool.ask(Thing())) == "open")
+        #expect(word(pool.ask(Thing())) == "open")
+        #expect(word(pool.ask(Thing())) == "none")
+        #expect(word(pool.ask(Thing())) == "crowded")
+    }
+
+    @Test("who waits longest is served first, and the connection used last is used first")
+    func order() {
+        var pool = pool()
+        let (first, second) = (Thing(), Thing())
+        _ = pool.ask(first)
+        _ = pool.ask(second)
+        let (one, two) = (Thing(), Thing())
+        guard case .start(let served, let by) = pool.opened(one, for: nil, wasOwned: false),
+            case .start(let next, _) = pool.opened(two, for: nil, wasOwned: false)
+        else { return #expect(Bool(false), "not served") }
+        #expect(served === first && by === one && next === second)
+        _ = pool.free(one)
+        _ = pool.free(two)
+        guard case .start(_, let used) = pool.ask(Thing()) else {
+            return #expect(Bool(false), "not reused")
+        }
+        #expect(used === two)
+    }
+
+    @Test("a connection that cannot be made fails one request, the first")
+    func unreachable() {
+        var pool = pool(connectionsMax: 1)
+        let (first, second) = (Thing(), Thing())
+        _ = pool.ask(first)
+        _ = pool.ask(second)
+        guard case .unreachable(let failed) = pool.failedToOpen(for: nil, wasOwned: false) else {
+            return #expect(Bool(false), "nobody failed")
+        }
+        #expect(failed === first)
+        #expect(word(pool.openIfNeeded()) == "open")
+        #expect(word(pool.failedToOpen(for: nil, wasOwned: false)) == "unreachable")
+        #expect(pool.isEmpty)
+    }
+
+    @Test("a lost connection is replaced only if somebody waits")
+    func lost() {
+        var pool = pool(connectionsMax: 1)
+        _ = pool.ask(Thing())
+        let one = Thing()
+        _ = pool.opened(one, for: nil, wasOwned: false)
+        _ = pool.ask(Thing())
+        #expect(word(pool.lost(one, wasIdle: false)) == "open")
+        let two = Thing()
+        #expect(word(pool.opened(two, for: nil, wasOwned: false)) == "start")
+        _ = pool.free(two)
+        #expect(word(pool.lost(two, wasIdle: true)) == "none")
+        #expect(pool.isEmpty)
+    }
+
+    @Test("a request that is repeated gets a new connection, not another old one")
+    func again() {
+        var pool = pool()
+        let request = Thing()
+        _ = pool.ask(request)
+        _ = pool.ask(Thing())
+        let (one, two) = (Thing(), Thing())
+        _ = pool.opened(one, for: nil, wasOwned: false)
+        _ = pool.opened(two, for: nil, wasOwned: false)
+        _ = pool.free(two)
+        _ = pool.lost(one, wasIdle: false)
+        guard case .open(let owner) = pool.askAgain(request) else {
+            return #expect(Bool(false), "no new one")
+        }
+        #expect(owner === request)
+        let new = Thing()
+        guard case .start(let served, let by) = pool.opened(new, for: request, wasOwned: true)
+        else {
+            return #expect(Bool(false), "not served")
+        }
+        #expect(served === request && by === new)
+    }
+
+    @Test("a request that left is not served, and the connection made for it serves another")
+    func left() {
+        var pool = pool(connectionsMax: 1)
+        let (first, second) = (Thing(), Thing())
+        _ = pool.ask(first)
+        _ = pool.ask(second)
+        pool.leave(first)
+        guard case .start(let served, _) = pool.opened(Thing(), for: nil, wasOwned: false) else {
+            return #expect(Bool(false), "not served")
+        }
+        #expect(served === second)
+    }
+
+    @Test("idle connections are retired, busy ones are not")
+    func retired() {
+        var pool = pool()
+        _ = pool.ask(Thing())
+        _ = pool.ask(Thing())
+        let (busy, idle) = (Thing(), Thing())
+        _ = pool.opened(busy, for: nil, wasOwned: false)
+        _ = pool.opened(idle, for: nil, wasOwned: false)
+        _ = pool.free(idle)
+        let old = pool.retire { _ in true }
+        #expect(old.count == 1 && old[0] === idle && !pool.hasIdle)
+        #expect(word(pool.lost(idle, wasIdle: true)) == "none")
+        #expect(!pool.isEmpty)
+    }
+}

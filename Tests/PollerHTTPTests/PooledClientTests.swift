@@ -1,0 +1,337 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import Testing
+
+@testable import PollerHTTP
+
+@Suite("The client, over real sockets")
+struct PooledClientTests {
+    private static let hello = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello"
+
+    @Test("requests are sent whole, and use a connection one after the other")
+    func keepAlive() async throws {
+        try await ScriptedServer.run { _ in
+            [.send(Self.hello)]
+        } _: { server in
+            let client = PooledClient()
+            for number in 1...3 {
+                let reply = try await client.get("/\(number)?a=b", server).answered()
+                #expect(reply.status == 200 && String(buffer: reply.body) == "hello")
+            }
+            let posted = try await client.post("/", "body", server).answered()
+            #expect(posted.status == 200)
+            await client.close()
+            #expect(server.connections == 1)
+            let first = try #require(server.asked.first)
+            #expect(
+                first.text
+                    == "GET /1?a=b HTTP/1.1\r\nhost: 127.0.0.1:\(server.port)\r\na: b\r\n\r\n"
+            )
+            #expect(server.asked.last?.text.hasSuffix("content-length: 4\r\n\r\nbody") == true)
+        }
+    }
+
+    @Test("many at once each get their own answer")
+    func own() async throws {
+        try await ScriptedServer.run { asked in
+            let path = asked.text.split(separator: " ")[1]
+            return [.send("HTTP/1.1 200 OK\r\ncontent-length: \(path.count)\r\n\r\n\(path)")]
+        } _: { server in
+            let client = PooledClient()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for worker in 0..<20 {
+                    group.addTask {
+                        for number in 0..<20 {
+                            let path = "/\(worker)/\(number)"
+                            let reply = try await client.get(path, server).answered()
+                            #expect(String(buffer: reply.body) == path)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            await client.close()
+            #expect(server.connections <= 20)
+        }
+    }
+
+    @Test("a request stays on the event loop it was made on")
+    func loops() async throws {
+        try await ScriptedServer.run { _ in
+            [.send(Self.hello)]
+        } _: { server in
+            let client = PooledClient()
+            let loops = Array(MultiThreadedEventLoopGroup.singleton.makeIterator())
+            for loop in loops {
+                try await withTaskExecutorPreference(LoopExecutor(loop)) {
+                    for _ in 0..<3 {
+                        #expect(loop.inEventLoop)
+                        _ = try await client.get("/", server).answered()
+                        #expect(loop.inEventLoop)
+                    }
+                }
+            }
+            await client.close()
+            #expect(server.connections == loops.count)
+        }
+    }
+
+    @Test("beyond the bound of connections requests wait, beyond that of waiting they fail")
+    func bounds() async throws {
+        var limits = ConnectionLimits()
+        limits.connectionsMax = 2
+        limits.waitingMax = 3
+        try await ScriptedServer.run { _ in
+            [.pause(ms: 200), .send(Self.hello)]
+        } _: { [limits] server in
+            let client = PooledClient(limits: limits)
+            let outcomes = await withTaskGroup(of: HTTPResult?.self) { group in
+                for _ in 0..<8 { group.addTask { await client.get("/", server) } }
+                return await group.reduce(into: [HTTPResult?]()) { $0.append($1) }
+            }
+            await client.close()
+            let crowded = outcomes.count { $0?.failure == .crowded }
+            // Two are sent when their connections are there; until then they wait, too.
+            #expect((3...5).contains(crowded))
+            #expect(outcomes.count { (try? $0.answered()) != nil } == 8 - crowded)
+            #expect(server.connections <= 2)
+        }
+    }
+
+    @Test("a deadline ends a request wherever it is")
+    func deadlines() async throws {
+        let slow: [[ScriptedServer.Step]] = [
+            [],
+            [.send("HTTP/1.1 200 OK\r\ncontent-le")],
+            [.send("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf")],
+            [.drip("HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n", everyMs: 20)],
+            [.send("HTTP/1.1 100 Continue\r\n\r\n")],
+        ]
+        for steps in slow {
+            try await ScriptedServer.run { _ in
+                steps
+            } _: { server in
+                let client = PooledClient()
+                let began = NIODeadline.now()
+                let result = await client.get("/", server, timeoutMs: 300)
+                let ms = (NIODeadline.now() - began).nanoseconds / 1_000_000
+                #expect(result?.failure == .deadline, "\(steps)")
+                #expect((290..<3000).contains(ms), "\(ms)")
+                try await eventually { server.ended == 1 }
+                await client.close()
+            }
+        }
+    }
+
+    @Test("nobody there, nowhere to go, a name that was not looked up")
+    func unreachable() async throws {
+        let client = PooledClient()
+        let nobody = try SocketAddress(ipAddress: "127.0.0.1", port: 1)
+        let refused = await client.get("/", at: nobody)
+        guard case .unreachable? = refused?.failure else {
+            Issue.record("\(String(describing: refused))")
+            return
+        }
+        #expect(refused?.sentAt == nil)
+        let origin = HTTPOrigin(isSecure: false, host: "nobody.test", port: 80)
+        let unknown = await client.get("/", origin, [])
+        #expect(unknown?.failure == .unresolved)
+        await client.close()
+        #expect(await client.get("/", at: nobody) == nil)
+    }
+
+    @Test("of several addresses the one that answers is found, and tried first from then on")
+    func addresses() async throws {
+        try await ScriptedServer.run { _ in
+            [.send(Self.hello), .close]
+        } _: { server in
+            let client = PooledClient()
+            let origin = HTTPOrigin(isSecure: false, host: "some.test", port: server.port)
+            let addresses = [
+                try SocketAddress(ipAddress: "127.0.0.1", port: 1),
+                try SocketAddress(ipAddress: "127.0.0.1", port: server.port),
+            ]
+            for _ in 0..<2 {
+                let reply = try await client.get("/", origin, addresses).answered()
+                #expect(reply.status == 200)
+            }
+            await client.close()
+            #expect(server.asked.first?.text.contains("host: some.test:\(server.port)\r\n") == true)
+        }
+    }
+
+    @Test("a connection that leads elsewhere gets no byte")
+    func wrongPeer() async throws {
+        try await ScriptedServer.run { _ in
+            [.send(Self.hello)]
+        } _: { server in
+            let elsewhere = try SocketAddress(ipAddress: "127.0.0.1", port: server.port)
+            let client = PooledClient(
+                trustRoots: .default,
+                limits: ConnectionLimits(),
+                group: .singleton,
+                leads: { _ in elsewhere }
+            )
+            let judged = try SocketAddress(ipAddress: "127.0.0.2", port: server.port)
+            #expect(await client.get("/", at: judged)?.failure == .wrongPeer)
+            await client.close()
+            #expect(server.asked.isEmpty)
+        }
+    }
+
+    @Test("idle connections are closed after their time, worn ones after their last answer")
+    func ageing() async throws {
+        var idle = ConnectionLimits()
+        idle.idleMs = 1
+        var worn = ConnectionLimits()
+        worn.ageMs = 0
+        try await ScriptedServer.run { _ in
+            [.send(Self.hello)]
+        } _: { [idle, worn] server in
+            let brief = PooledClient(limits: worn)
+            _ = try await brief.get("/", server).answered()
+            try await eventually { server.ended == 1 }
+            let patient = PooledClient(limits: idle)
+            _ = try await patient.get("/", server).answered()
+            #expect(server.ended == 1)
+            try await eventually { server.ended == 2 }
+            await brief.close()
+            await patient.close()
+        }
+    }
+
+    @Test("closing cuts off what is under way, and a client that is dropped keeps no connection")
+    func closing() async throws {
+        try await ScriptedServer.run { _ in
+            []
+        } _: { server in
+            let client = PooledClient()
+            async let hanging = client.get("/", server)
+            try await eventually { server.asked.count == 1 }
+            await client.close()
+            #expect(await hanging?.failure == .cancelled)
+            try await eventually { server.ended == 1 }
+        }
+        try await ScriptedServer.run { _ in
+            [.send(Self.hello)]
+        } _: { server in
+            _ = try await PooledClient().get("/", server).answered()
+            try await eventually { server.ended == 1 }
+        }
+    }
+}
+
+/// One event loop as the executor of tasks.
+private final class LoopExecutor: TaskExecutor {
+    private let loop: any EventLoop
+
+    init(_ loop: any EventLoop) {
+        self.loop = loop
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        loop.execute { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
+// MARK: - In a few words
+
+/// A request that came to another end than the test wants.
+struct Unanswered: Error {
+    let result: HTTPResult?
+}
+
+extension HTTPResult {
+    /// Why there is no whole answer.
+    var failure: HTTPFailure? {
+        switch outcome {
+        case .answered: nil
+        case .cutShort(_, let failure), .failed(let failure): failure
+        }
+    }
+}
+
+extension HTTPResult? {
+    /// The whole answer.
+    func answered() throws(Unanswered) -> HTTPReply {
+        guard case .answered(let reply)? = self?.outcome else { throw Unanswered(result: self) }
+        return reply
+    }
+}
+
+extension PooledClient {
+    func get(_ path: String, _ server: ScriptedServer, timeoutMs: Int64 = 8000) async -> HTTPResult?
+    {
+        // The server listens there, or the test has failed already.
+        let address = try? SocketAddress(ipAddress: "127.0.0.1", port: server.port)
+        guard let address else { return nil }
+        return await get(path, at: address, timeoutMs: timeoutMs)
+    }
+
+    func get(
+        _ path: String,
+        at address: SocketAddress,
+        timeoutMs: Int64 = 8000
+    ) async -> HTTPResult? {
+        let origin = HTTPOrigin(
+            isSecure: false,
+            host: "127.0.0.1",
+            port: address.port ?? 0,
+            address: address
+        )
+        return await get(path, origin, [address], timeoutMs: timeoutMs)
+    }
+
+    func get(
+        _ path: String,
+        _ origin: HTTPOrigin,
+        _ addresses: [SocketAddress],
+        timeoutMs: Int64 = 8000
+    ) async -> HTTPResult? {
+        await send(
+            HTTPCall(
+                .GET,
+                path,
+                at: origin,
+                addresses: addresses,
+                headers: ["a": "b"],
+                deadline: .now() + .milliseconds(timeoutMs),
+                bodyBytesMax: 1 << 20
+            )
+        )
+    }
+
+    func post(_ path: String, _ body: String, _ server: ScriptedServer) async -> HTTPResult? {
+        let address = try? SocketAddress(ipAddress: "127.0.0.1", port: server.port)
+        guard let address else { return nil }
+        return await send(
+            HTTPCall(
+                .POST,
+                path,
+                at: HTTPOrigin(
+                    isSecure: false,
+                    host: "127.0.0.1",
+                    port: server.port,
+                    address: address
+                ),
+                addresses: [address],
+                headers: [:],
+                body: ByteBuffer(string: body),
+                deadline: .now() + .seconds(8),
+                bodyBytesMax: 1 << 20
+            )
+        )
+    }
+}
+
+/// Waits for a fact that another thread makes true, at most ten seconds.
+func eventually(_ fact: () -> Bool) async throws {
+    for _ in 0..<1000 {
+        if fact() { return }
+        try await Task.sleep(for: .milliseconds(10))
+    }
+    Issue.record("it never came true")
+}

@@ -1,0 +1,186 @@
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Synchronization
+
+@testable import PollerHTTP
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+/// A server on a free loopback port that sends exactly the bytes a test wants, when it wants them.
+final class ScriptedServer: Sendable {
+    /// What it does next.
+    enum Step: Sendable {
+        case send(String)
+        /// The same bytes again and again, until the connection ends.
+        case flood(String)
+        /// One byte at a time, this far apart, until the connection ends.
+        case drip(String, everyMs: Int64)
+        case pause(ms: Int64)
+        /// An orderly end; over TLS with its notice.
+        case close
+        /// An end of the socket alone, whatever stands above it.
+        case cut
+        /// A reset.
+        case reset
+    }
+
+    /// Which request it is: of which connection, and which of its requests, both from 1.
+    struct Asked: Hashable, Sendable {
+        let connection: Int
+        let request: Int
+        /// All that was sent for it, head and body.
+        let text: String
+    }
+
+    private struct State: Sendable {
+        var connections = 0
+        var asked: [Asked] = []
+        var ended = 0
+    }
+
+    private let script: @Sendable (Asked) -> [Step]
+    private let onAccept: [Step]
+    private let state = Mutex(State())
+    private let channel = Mutex<(any Channel)?>(nil)
+
+    private init(_ onAccept: [Step], _ script: @escaping @Sendable (Asked) -> [Step]) {
+        self.onAccept = onAccept
+        self.script = script
+    }
+
+    /// Runs `body` with a server that does for each request what `script` says.
+    static func run(
+        tls: NIOSSLContext? = nil,
+        onAccept: [Step] = [],
+        _ script: @escaping @Sendable (Asked) -> [Step],
+        _ body: (ScriptedServer) async throws -> Void
+    ) async throws {
+        let server = ScriptedServer(onAccept, script)
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
+                    try pipeline.addHandler(Handler(server))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        server.channel.withLock { $0 = channel }
+        do {
+            try await body(server)
+        } catch {
+            try? await channel.close().get()
+            throw error
+        }
+        try await channel.close().get()
+    }
+
+    /// Where it listens.
+    var port: Int { channel.withLock { $0?.localAddress?.port ?? 0 } }
+    /// Every request so far.
+    var asked: [Asked] { state.withLock { $0.asked } }
+    /// Connections so far, and those of them that have ended.
+    var connections: Int { state.withLock { $0.connections } }
+    var ended: Int { state.withLock { $0.ended } }
+
+    fileprivate func accept() -> Int {
+        state.withLock { state in
+            state.connections += 1
+            return state.connections
+        }
+    }
+
+    fileprivate func take(_ asked: Asked) -> [Step] {
+        state.withLock { $0.asked.append(asked) }
+        return script(asked)
+    }
+
+    fileprivate func end() { state.withLock { $0.ended += 1 } }
+
+    /// Answers one connection; confined to its event loop.
+    private final class Handler: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        private let server: ScriptedServer
+        private var number = 0
+        private var requests = 0
+        private var text = ""
+
+        init(_ server: ScriptedServer) {
+            self.server = server
+        }
+
+        func channelActive(context: ChannelHandlerContext) {
+            number = server.accept()
+            run(server.onAccept[...], context)
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            text += String(buffer: unwrapInboundIn(data))
+            while let end = text.firstRange(of: "\r\n\r\n") {
+                let length = text[..<end.lowerBound].lowercased().split(separator: "\r\n")
+                    .first { $0.hasPrefix("content-length:") }
+                    .flatMap { Int($0.dropFirst(15).drop(while: \.isWhitespace)) }
+                // A body that has not come yet is not waited for: an early answer is one of the tests.
+                let body = text[end.upperBound...].prefix(length ?? 0)
+                requests += 1
+                let whole = String(text[..<body.endIndex])
+                text = String(text[body.endIndex...])
+                let asked = Asked(connection: number, request: requests, text: whole)
+                run(server.take(asked)[...], context)
+            }
+            // The rest of a long body, which nothing is done with.
+            if text.utf8.count > 10_000 { text = "" }
+        }
+
+        func channelInactive(context: ChannelHandlerContext) { server.end() }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            context.close(promise: nil)
+        }
+
+        private func run(_ steps: ArraySlice<Step>, _ context: ChannelHandlerContext) {
+            guard let step = steps.first, context.channel.isActive else { return }
+            let rest = steps.dropFirst()
+            let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+            let loop = context.eventLoop
+            @Sendable func later(_ ms: Int64, _ steps: ArraySlice<Step>) {
+                loop.scheduleTask(in: .milliseconds(ms)) {
+                    bound.value.0.run(steps, bound.value.1)
+                }
+            }
+            switch step {
+            case .send(let text):
+                context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+                run(rest, context)
+            case .flood(let text):
+                let written = context.eventLoop.makePromise(of: Void.self)
+                written.futureResult.whenSuccess { later(0, steps) }
+                context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: written)
+            case .drip(let text, let everyMs):
+                guard let first = text.first else { return run(rest, context) }
+                context.writeAndFlush(
+                    wrapOutboundOut(ByteBuffer(string: String(first))),
+                    promise: nil
+                )
+                later(everyMs, [.drip(String(text.dropFirst()), everyMs: everyMs)] + rest)
+            case .pause(let ms): later(ms, rest)
+            case .close: context.close(promise: nil)
+            case .cut:
+                // Below TLS: what it would say in farewell is not sent.
+                let tls = try? context.pipeline.syncOperations.context(
+                    handlerType: NIOSSLServerHandler.self
+                )
+                (tls ?? context).close(promise: nil)
+            case .reset:
+                let atOnce = linger(l_onoff: 1, l_linger: 0)
+                _ = (context.channel as? any SocketOptionProvider)?.setSoLinger(atOnce)
+                context.close(promise: nil)
+            }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+import Testing
+
+@testable import PollerHTTP
+
+@Suite("Over TLS")
+struct TLSTests {
+    private static let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
+
+    /// A server with a certificate for `name`, and a client that believes it; `protocols` are what it
+    /// speaks, by ALPN.
+    private func run(
+        _ name: String = "pay.example.test",
+        protocols: [String] = ["http/1.1"],
+        believes: Bool = true,
+        _ script: @escaping @Sendable (ScriptedServer.Asked) -> [ScriptedServer.Step],
+        _ body: (PooledClient, ScriptedServer) async throws -> Void
+    ) async throws {
+        let pair = try CertificatePair(name: name)
+        defer { pair.remove() }
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: try NIOSSLCertificate.fromPEMFile(pair.certificate)
+                .map { .certificate($0) },
+            privateKey: .privateKey(try NIOSSLPrivateKey(file: pair.key, format: .pem))
+        )
+        configuration.applicationProtocols = protocols
+        let context = try NIOSSLContext(configuration: configuration)
+        try await ScriptedServer.run(tls: context, script) { server in
+            let client = PooledClient(trustRoots: believes ? .file(pair.certificate) : .default)
+            try await body(client, server)
+            await client.close()
+        }
+    }
+
+    private func get(
+        _ client: PooledClient,
+        _ server: ScriptedServer,
+        host: String = "pay.example.test",
+        timeoutMs: Int64 = 8000
+    ) async throws -> HTTPResult? {
+        let address = try SocketAddress(ipAddress: "127.0.0.1", port: server.port)
+        let origin = HTTPOrigin(isSecure: true, host: host, port: server.port, address: address)
+        return await client.get("/", origin, [address], timeoutMs: timeoutMs)
+    }
+
+    @Test("the name is proved, the address is the judged one, the connection serves again")
+    func proved() async throws {
+        try await run { _ in
+            [.send(Self.answer)]
+        } _: { client, server in
+            for _ in 0..<3 {
+                let reply = try await get(client, server).answered()
+                #expect(String(buffer: reply.body) == "ok")
+            }
+            #expect(server.connections == 1)
+            #expect(server.asked[0].text.contains("host: pay.example.test:\(server.port)\r\n"))
+        }
+    }
+
+    @Test("a certificate for another name, or of nobody known, gets no request")
+    func unproved() async throws {
+        try await run("other.example.test") { _ in
+            [.send(Self.answer)]
+        } _: { client, server in
+            guard case .tls? = try await get(client, server)?.failure else {
+                return #expect(Bool(false), "another name")
+            }
+            #expect(server.asked.isEmpty)
+        }
+        try await run(believes: false) { _ in
+            [.send(Self.answer)]
+        } _: { client, server in
+            guard case .tls? = try await get(client, server)?.failure else {
+                return #expect(Bool(false), "nobody known")
+            }
+            #expect(server.asked.isEmpty)
+        }
+    }
+
+    @Test("a server that speaks HTTP/2 alone is a failure that says so")
+    func onlyHTTP2() async throws {
+        try await run(protocols: ["h2"]) { _ in
+            // What it says in frames, whatever was agreed upon: SETTINGS.
+            [.send("\u{0}\u{0}\u{0}\u{4}\u{0}\u{0}\u{0}\u{0}\u{0}")]
+        } _: { client, server in
+            switch try await get(client, server)?.failure {
+            case .tls?, .notHTTP?: break
+            case let other: Issue.record("\(String(describing: other))")
+            }
+        }
+    }
+
+    @Test("an end without notice is none: what came is cut short, unless it had a length")
+    func truncated() async throws {
+        let open = "HTTP/1.1 200 OK\r\n\r\nuntil the end"
+        for (steps, isWhole) in [
+            ([ScriptedServer.Step.send(open), .close], true),
+            ([.send(open), .pause(ms: 20), .cut], false),
+            (
+                [.send("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"), .pause(ms: 20), .cut],
+                false
+            ),
+            ([.send(Self.answer), .cut], true),
+        ] {
+            try await run { _ in
+                steps
+            } _: { client, server in
+                let result = try await get(client, server)
+                switch result?.outcome {
+                case .answered?: #expect(isWhole, "\(steps)")
+                case .cutShort(_, .closed)?: #expect(!isWhole, "\(steps)")
+                default: Issue.record("\(steps): \(String(describing: result))")
+                }
+            }
+        }
+    }
+
+    @Test("a connection that was cut without notice between two requests costs no poll")
+    func race() async throws {
+        try await run { asked in
+            asked.request == 1 ? [.send(Self.answer)] : [.cut]
+        } _: { client, server in
+            for _ in 0..<2 { _ = try await get(client, server).answered() }
+            #expect(server.connections == 2)
+        }
+    }
+
+    @Test("a server that never answers the handshake costs the deadline and no more")
+    func silent() async throws {
+        try await ScriptedServer.run { _ in
+            []
+        } _: { server in
+            var limits = ConnectionLimits()
+            limits.openMs = 200
+            let client = PooledClient(limits: limits)
+            let late = try await get(client, server, timeoutMs: 100)
+            #expect(late?.failure == .deadline)
+            let given = try await get(client, server)
+            #expect(given?.failure == .handshakeTimeout)
+            try await eventually { server.ended == server.connections }
+            await client.close()
+        }
+    }
+}
+
+/// A certificate for one name that only itself vouches for, made by `openssl`.
+private struct CertificatePair {
+    private let folder: URL
+    let certificate: String
+    let key: String
+
+    init(name: String) throws {
+        folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("cert-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        certificate = folder.appendingPathComponent("cert.pem").path
+        key = folder.appendingPathComponent("key.pem").path
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+            "-nodes", "-days", "2", "-subj", "/CN=\(name)", "-addext",
+            "subjectAltName=DNS:\(name)", "-keyout", key, "-out", certificate,
+        ]
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw CocoaError(.executableLoad) }
+    }
+
+    /// Removes the files; a temporary folder may stay behind.
+    func remove() {
+        try? FileManager.default.removeItem(at: folder)
+    }
+}
