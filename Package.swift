@@ -118,7 +118,7 @@ let package = Package(
         .target(
             name: "PollerNet",
             dependencies: [
-                "Poller", "PollerHTTP", nioCore, nioPosix, nioHTTP1, nioSSL, httpClient, logging,
+                "Poller", "PollerHTTP", nioCore, nioPosix, nioHTTP1, nioSSL, logging,
                 metrics, lifecycle,
             ],
             swiftSettings: settings

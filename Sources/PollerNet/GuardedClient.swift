@@ -1,10 +1,9 @@
-import AsyncHTTPClient
 package import NIOCore
 package import NIOHTTP1
 package import NIOSSL
 package import Poller
+import PollerHTTP
 import ServiceLifecycle
-import Synchronization
 
 /// Requests to URLs that somebody else has written: webhooks and polls of any system.
 ///
@@ -12,8 +11,8 @@ import Synchronization
 /// is looked up (DNS rebinding); its server may answer without end, or never.
 /// *Approach*: one request in two steps. ``route(to:turn:within:)`` resolves the name anew, judges
 /// every address (``AddressGuard``) and picks one; ``send(_:headers:body:along:reading:)``
-/// connects to exactly that address (``PinnedClients``), under the name that a certificate must
-/// prove, and reads the answer within a bound. Between the steps a caller may sign what it sends.
+/// connects to exactly that address (an origin of ``PooledClient`` has one), under the name that a
+/// certificate must prove, and reads the answer within a bound. Between the steps a caller may sign what it sends.
 /// One deadline covers both.
 /// *Never*: redirects (they would carry a signed body, or a header with a token, to somebody else),
 /// cookies, proxies, repeated attempts: the queue repeats them, with backoff and a record of each.
@@ -60,11 +59,16 @@ package struct GuardedClient: Sendable {
             case .whole(let bytesMax), .beginning(let bytesMax): bytesMax
             }
         }
+
+        fileprivate var isWhole: Bool {
+            if case .whole = self { return true }
+            return false
+        }
     }
 
     private let guarding: AddressGuard
     private let resolver: any AddressResolver
-    private let clients: PinnedClients
+    private let client: PooledClient
 
     /// A client that reaches what `guarding` lets pass, and believes the certificates of
     /// `trustRoots`.
@@ -75,7 +79,7 @@ package struct GuardedClient: Sendable {
     ) {
         self.guarding = guarding
         self.resolver = resolver
-        clients = PinnedClients(trustRoots: trustRoots)
+        client = PooledClient(trustRoots: trustRoots)
     }
 
     /// Keeps connections until shutdown, then closes them.
@@ -87,7 +91,7 @@ package struct GuardedClient: Sendable {
 
     /// Closes every connection; requests under way fail.
     package func close() async {
-        await clients.close()
+        await client.close()
     }
 
     /// Finds the way to a URL's host.
@@ -128,6 +132,8 @@ package struct GuardedClient: Sendable {
 
     /// Sends a request and reads the answer, of its body no more than is wanted.
     ///
+    /// A GET is sent again when the connection turns out to be dead before a byte came; nothing else
+    /// is.
     /// Returns nil once closed. The phases tell how far it came and how long that took.
     package func send(
         _ method: HTTPMethod,
@@ -136,53 +142,52 @@ package struct GuardedClient: Sendable {
         along route: Route,
         reading: Reading
     ) async -> (outcome: Outcome, phases: AttemptPhases)? {
-        let request: HTTPClient.Request
-        do {
-            request = try HTTPClient.Request(
-                url: route.target.url,
-                method: method,
-                headers: headers,
-                body: body.map(HTTPClient.Body.string)
-            )
-        } catch {
-            let failure = RequestFailure(.unusable, "the URL cannot be requested: \(error)")
+        guard headers.allSatisfy({ Self.isPlain($0.name) && Self.isPlain($0.value) }) else {
+            let failure = RequestFailure(.unusable, "a header has a character that none may have")
             return (.failed(failure), AttemptPhases())
         }
-        let collector = AnswerCollector(reading)
-        let outcome = await clients.withClient(host: route.target.host, address: route.address) {
-            await exchange(request, $0, collector, route)
-        }
-        guard let outcome else { return nil }
-        var phases = collector.phases
-        phases.resolveMs = route.began.ms(to: route.resolved)
-        phases.totalMs = route.began.ms(to: .now())
-        return (outcome, phases)
+        let target = route.target
+        let call = HTTPCall(
+            method,
+            target.path,
+            at: HTTPOrigin(
+                isSecure: target.isSecure,
+                host: target.host,
+                port: target.port,
+                address: route.address
+            ),
+            addresses: [route.address],
+            headers: headers,
+            body: body.map(ByteBuffer.init(string:)),
+            deadline: route.deadline,
+            bodyBytesMax: reading.bytesMax,
+            refusesLongBodies: reading.isWhole
+        )
+        let began = NIODeadline.now()
+        guard let result = await client.send(call) else { return nil }
+        let phases = AttemptPhases(
+            resolveMs: route.began.ms(to: route.resolved),
+            connectMs: result.sentAt.map { began.ms(to: $0) },
+            firstByteMs: result.sentAt.flatMap { sent in result.headAt.map { sent.ms(to: $0) } },
+            totalMs: route.began.ms(to: .now())
+        )
+        return (Outcome(result.outcome, route.timeout), phases)
     }
 
-    private func exchange(
-        _ request: HTTPClient.Request,
-        _ client: HTTPClient,
-        _ collector: AnswerCollector,
-        _ route: Route
-    ) async -> Outcome {
-        let task = client.execute(
-            request: request,
-            delegate: collector,
-            deadline: route.deadline
-        )
-        let failure: RequestFailure
-        do {
-            try await withTaskCancellationHandler {
-                try await task.get()
-            } onCancel: {
-                task.cancel()
-            }
-            if let answer = collector.answer { return .answered(answer) }
-            failure = RequestFailure(HTTPClientError.remoteConnectionClosed, route.timeout)
-        } catch {
-            failure = RequestFailure(error, route.timeout)
+    /// Whether a text ends no line of a head, and so begins none.
+    private static func isPlain(_ text: String) -> Bool {
+        text.utf8.allSatisfy { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
+    }
+}
+
+extension GuardedClient.Outcome {
+    fileprivate init(_ outcome: HTTPResult.Outcome, _ timeout: Duration) {
+        switch outcome {
+        case .answered(let reply): self = .answered(HTTPAnswer(reply))
+        case .cutShort(let reply, let failure):
+            self = .cutShort(HTTPAnswer(reply), RequestFailure(failure, timeout))
+        case .failed(let failure): self = .failed(RequestFailure(failure, timeout))
         }
-        return collector.answer.map { .cutShort($0, failure) } ?? .failed(failure)
     }
 }
 
@@ -191,86 +196,18 @@ package struct HTTPAnswer: Sendable {
     package let status: Int
     package let headers: HTTPHeaders
     /// At most as many bytes as were asked for.
-    package fileprivate(set) var body: [UInt8] = []
+    package let body: [UInt8]
+
+    fileprivate init(_ reply: HTTPReply) {
+        status = reply.status
+        headers = reply.headers
+        body = Array(reply.body.readableBytesView)
+    }
 
     /// The wait that the server asks for, by its `Retry-After`.
     package func retryAfter(now: Timestamp) -> Duration? {
         headers.first(name: "retry-after").flatMap { RetryAfter.parse($0, now: now) }
     }
-}
-
-/// Takes one answer without trusting its size, and the times of its parts.
-///
-/// The body is read to its end, so that the connection can be used again, but only up to the bound:
-/// beyond it the connection is dropped, which is cheaper than reading the rest. A class, because the
-/// HTTP client asks for one.
-private final class AnswerCollector: HTTPClientResponseDelegate {
-    /// What has come, and when; read by the caller while the client may still write.
-    private struct State: Sendable {
-        var answer: HTTPAnswer?
-        var sent: NIODeadline?
-        var answered: NIODeadline?
-    }
-
-    private static let tooLarge = RequestFailure(.tooLarge, "the answer is too large")
-
-    private let reading: GuardedClient.Reading
-    private let began = NIODeadline.now()
-    private let state = Mutex(State())
-
-    init(_ reading: GuardedClient.Reading) {
-        self.reading = reading
-    }
-
-    /// The answer as far as it has come; nil before its head.
-    var answer: HTTPAnswer? { state.withLock { $0.answer } }
-
-    /// How long it took to get a connection and the head of an answer, as far as it came.
-    var phases: AttemptPhases {
-        state.withLock { state in
-            AttemptPhases(
-                connectMs: state.sent.map { began.ms(to: $0) },
-                firstByteMs: state.sent.flatMap { sent in state.answered.map { sent.ms(to: $0) } }
-            )
-        }
-    }
-
-    func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) {
-        state.withLock { $0.sent = .now() }
-    }
-
-    func didReceiveHead(
-        task: HTTPClient.Task<Void>,
-        _ head: HTTPResponseHead
-    ) -> EventLoopFuture<Void> {
-        if case .whole(let bytesMax) = reading,
-            let announced = head.headers.first(name: "content-length").flatMap({ Int($0) }),
-            announced > bytesMax
-        {
-            return task.eventLoop.makeFailedFuture(Self.tooLarge)
-        }
-        state.withLock { state in
-            state.answered = .now()
-            state.answer = HTTPAnswer(status: Int(head.status.code), headers: head.headers)
-        }
-        return task.eventLoop.makeSucceededVoidFuture()
-    }
-
-    func didReceiveBodyPart(
-        task: HTTPClient.Task<Void>,
-        _ part: ByteBuffer
-    ) -> EventLoopFuture<Void> {
-        let fits = state.withLock { state in
-            let room = reading.bytesMax - (state.answer?.body.count ?? 0)
-            state.answer?.body.append(contentsOf: part.readableBytesView.prefix(room))
-            return part.readableBytes <= room
-        }
-        return fits
-            ? task.eventLoop.makeSucceededVoidFuture()
-            : task.eventLoop.makeFailedFuture(Self.tooLarge)
-    }
-
-    func didFinishRequest(task: HTTPClient.Task<Void>) {}
 }
 
 extension NIODeadline {

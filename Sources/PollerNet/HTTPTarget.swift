@@ -15,8 +15,12 @@ package struct HTTPTarget: Hashable, Sendable {
     package let host: String
     /// As written, or the scheme's own.
     package let port: Int
-    /// The whole URL as it is requested, without a fragment.
-    package let url: String
+    /// Scheme, host and port, all written out.
+    private let place: String
+    /// Path and query as they were written.
+    private let requested: String
+    /// Path and query as they stand in the request line, where ``escaped`` characters are encoded.
+    package let path: String
 
     /// Takes a URL apart.
     package init(_ notify: NotifyURL) throws(InvalidInput) {
@@ -69,8 +73,36 @@ package struct HTTPTarget: Hashable, Sendable {
         }
         // Written out with its port, so that the client has nothing left to infer.
         let bracketed = host.contains(":") ? "[\(host)]" : host
-        let path = target.hasPrefix("/") ? "" : "/"
-        url = "\(notify.scheme)://\(bracketed):\(port)\(path)\(target)"
+        place = "\(notify.scheme)://\(bracketed):\(port)"
+        requested = target.hasPrefix("/") ? String(target) : "/\(target)"
+        path = Self.encoded(requested)
+    }
+
+    /// The same host with another path and query, which need no encoding.
+    package init(_ other: HTTPTarget, path: String) {
+        isSecure = other.isSecure
+        host = other.host
+        port = other.port
+        place = other.place
+        requested = path
+        self.path = path
+    }
+
+    /// The whole URL as it is requested, without a fragment.
+    package var url: String { place + requested }
+
+    /// What no URL may hold as it is (RFC 3986) and what some servers refuse, though people write it.
+    private static let escaped = Set("\"<>^`{|}".utf8)
+
+    private static func encoded(_ target: String) -> String {
+        guard target.utf8.contains(where: escaped.contains) else { return target }
+        return String(
+            decoding: target.utf8.flatMap { byte in
+                escaped.contains(byte)
+                    ? Array("%\(String(byte, radix: 16, uppercase: true))".utf8) : [byte]
+            },
+            as: UTF8.self
+        )
     }
 
     private static let badHost = InvalidInput(

@@ -1,9 +1,5 @@
-import AsyncHTTPClient
-import Foundation
-import NIOCore
-import NIOPosix
-import NIOSSL
 package import Poller
+import PollerHTTP
 
 /// Why a request came to no answer: what to decide on, and what to tell an operator.
 ///
@@ -47,50 +43,32 @@ package struct RequestFailure: Error, Hashable, Sendable {
         }
     }
 
-    /// A failure that we found ourselves.
-    init(_ cause: Cause, _ reason: String) {
+    /// A failure that we found ourselves; `raw` where others said it in other words.
+    init(_ cause: Cause, _ reason: String, raw: String? = nil) {
         self.cause = cause
         self.reason = reason
-        raw = reason
+        self.raw = raw ?? reason
     }
 
-    /// Reads what the HTTP client threw; `timeout` is what the request had.
-    init(_ error: any Error, _ timeout: Duration) {
-        if let failure = error as? RequestFailure {
-            self = failure
-            return
+    /// Says what the HTTP client did not do; `timeout` is what the request had.
+    init(_ failure: HTTPFailure, _ timeout: Duration) {
+        switch failure {
+        case .deadline: self.init(.deadline, "no complete answer within \(timeout.text)")
+        case .connectTimeout: self.init(.connectTimeout, "no connection within 10s")
+        case .handshakeTimeout: self.init(.handshakeTimeout, "no TLS handshake within 10s")
+        case .tls(let words): self.init(.tls, "TLS failed: \(words)", raw: words)
+        case .unresolved: self.init(.unresolved, "the host has no address")
+        case .unreachable(let number):
+            self.init(.unreachable, "nobody can be reached there: \(HTTPFailure.words(number))")
+        case .wrongPeer: self.init(.wrongPeer, "the connection led to another address")
+        case .closed: self.init(.closed, "the receiver closed the connection")
+        case .reset(let number): self.init(.reset, HTTPFailure.words(number))
+        case .tooLarge: self.init(.tooLarge, "the answer is too large")
+        case .notHTTP(let words): self.init(.other, "the answer is no HTTP: \(words)")
+        case .crowded: self.init(.other, "too many requests wait for a connection")
+        case .cancelled:
+            self.init(.cancelled, "the attempt was cut off: the process is shutting down")
+        case .other(let words): self.init(.other, words)
         }
-        raw = String("\(error)".prefix(160))
-        switch error {
-        case let error as HTTPClientError where error == .deadlineExceeded:
-            (cause, reason) = (.deadline, "no complete answer within \(timeout.text)")
-        case let error as HTTPClientError where error == .connectTimeout:
-            (cause, reason) = (.connectTimeout, "no connection within 10s")
-        case let error as HTTPClientError where error == .tlsHandshakeTimeout:
-            (cause, reason) = (.handshakeTimeout, "no TLS handshake within 10s")
-        case let error as HTTPClientError where error == .remoteConnectionClosed:
-            (cause, reason) = (.closed, "the receiver closed the connection")
-        case let error as HTTPClientError where error == .cancelled:
-            (cause, reason) = (
-                .cancelled, "the attempt was cut off: the process is shutting down"
-            )
-        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            (cause, reason) = (.tls, "TLS failed: \(raw)")
-        case is PinnedClients.WrongPeer:
-            (cause, reason) = (.wrongPeer, "the connection led to another address")
-        case let error as IOError:
-            let isReset = error.errnoCode == ECONNRESET || error.errnoCode == EPIPE
-            (cause, reason) = (isReset ? .reset : .unreachable, Self.words(error))
-        case let error as NIOConnectionError:
-            let first = error.connectionErrors.lazy.compactMap { $0.error as? IOError }.first
-            let why = first.map(Self.words) ?? raw
-            (cause, reason) = (.unreachable, "nobody can be reached there: \(why)")
-        default: (cause, reason) = (.other, raw)
-        }
-    }
-
-    /// What the system calls it, as NIO's own words tell a refusal as a reset.
-    private static func words(_ error: IOError) -> String {
-        unsafe String(cString: strerror(error.errnoCode))
     }
 }

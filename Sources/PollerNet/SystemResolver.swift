@@ -77,8 +77,10 @@ package final class SystemResolver<C: Clock>: AddressResolver where C.Duration =
         host: String,
         port: Int
     ) async throws(ResolutionFailure) -> [SocketAddress] {
+        // A name that has a letter no number has, as most do, is not asked to be an address.
+        let isName = host.utf8.contains { (UInt8(ascii: "g")...UInt8(ascii: "w")).contains($0) }
         let answer: LookupAnswer
-        if let written = SystemLookup.address(writtenAs: host) {
+        if !isName, let written = SystemLookup.address(writtenAs: host) {
             answer = .success([written])
         } else {
             answer = await self.answer(host)

@@ -151,6 +151,10 @@ struct URLTemplate: Hashable, Sendable {
     private let after: String
     /// What a source's URL begins with: scheme, host and port written in one way.
     private let start: String
+    /// Where its sources are, and what their paths begin and end with: what every poll needs.
+    private let place: HTTPTarget
+    private let pathBefore: String
+    private let pathAfter: String
 
     /// Checks a template by filling it in.
     init(_ text: String) throws(InvalidInput) {
@@ -176,6 +180,9 @@ struct URLTemplate: Hashable, Sendable {
         }
         let example = try HTTPTarget(try NotifyURL(before + "id" + after, field: "url"))
         start = String(example.url.dropLast(2 + after.count))
+        place = example
+        pathBefore = try HTTPTarget(try NotifyURL(before, field: "url")).path
+        pathAfter = String(example.path.dropFirst(pathBefore.count + 2))
     }
 
     /// The source whose URL this is; nil when it is none of this template.
@@ -196,6 +203,6 @@ struct URLTemplate: Hashable, Sendable {
         guard id != ".", id != ".." else {
             throw InvalidInput(field: "source", message: "is a dot segment")
         }
-        return try HTTPTarget(try NotifyURL(before + id + after, field: "url"))
+        return HTTPTarget(place, path: pathBefore + id + pathAfter)
     }
 }
