@@ -118,8 +118,8 @@ let package = Package(
         .target(
             name: "PollerNet",
             dependencies: [
-                "Poller", "PollerHTTP", nioCore, nioPosix, nioHTTP1, nioSSL, logging,
-                metrics, lifecycle,
+                "Poller", "PollerHTTP", nioCore, nioPosix, nioHTTP1, nioSSL, logging, metrics,
+                lifecycle,
             ],
             swiftSettings: settings
         ),
@@ -198,7 +198,7 @@ let package = Package(
                 "PollerGateway",
                 "PollerAPI", "PollerNet", "BenchPlan", "ChildPrograms", "RedisClient",
                 "SecretFiles", "StripeAPI", logging, metrics, lifecycle, signals, arguments,
-                httpClient, nioCore,
+                nioCore,
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: settings

@@ -16,15 +16,20 @@ struct BenchCommand: AsyncParsableCommand {
         discussion: """
             POLLER_REDIS_URL names an empty database to use instead of a redis-server of its own;
             `pollerd bench` takes it from flags and files, too.
-            """
+            """,
+        subcommands: [ClientBenchCommand.self]
     )
 
     @OptionGroup var plan: BenchPlan
 
     static func main() async {
         do {
-            let command = try parse()
-            try await command.run()
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
         } catch let error as ProgramError {
             FileHandle.standardError.write(Data("pollerd: \(error)\n".utf8))
             Foundation.exit(78)  // EX_CONFIG of sysexits.h

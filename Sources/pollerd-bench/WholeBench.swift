@@ -4,6 +4,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import Poller
+import PollerNet
 import PollerUpstreams
 import StripeAPI
 
@@ -23,6 +24,7 @@ struct WholeBench: Sendable {
                     baseURL: sandboxURL
                 )
             ]),
+            resolver: SystemResolver(clock: store.clock),
             wallClock: BenchStore.wallClock
         )
         try await store.fill(sources)

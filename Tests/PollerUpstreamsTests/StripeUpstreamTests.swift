@@ -1,5 +1,6 @@
 import JSONText
 import Poller
+import PollerNet
 import StripeAPI
 import Testing
 
@@ -110,6 +111,7 @@ struct StripeUpstreamTests {
     func unserved() async throws {
         let upstream = StripeUpstream(
             accounts: StripeAccounts([:]),
+            resolver: SystemResolver(clock: ContinuousClock()),
             wallClock: { Timestamp(ms: 0) }
         )
         let key = WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source)

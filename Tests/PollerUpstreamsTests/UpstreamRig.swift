@@ -1,4 +1,5 @@
 import Poller
+import PollerNet
 import PollerUpstreams
 import StripeAPI
 import StripeSandbox
@@ -60,6 +61,7 @@ struct UpstreamRig: Sendable {
             accounts: StripeAccounts([
                 .main: StripeClientConfiguration(key: StripeKey(key), baseURL: base)
             ]),
+            resolver: SystemResolver(clock: ContinuousClock()),
             wallClock: { Timestamp(ms: 1_795_000_000_000) }
         )
         let start = Timestamp(ms: 1_795_000_000_000)

@@ -1,5 +1,9 @@
 import JSONText
+import NIOCore
+import NIOHTTP1
 package import Poller
+import PollerHTTP
+package import PollerNet
 package import StripeAPI
 import Synchronization
 
@@ -17,53 +21,59 @@ import Synchronization
 /// | anything else: other 4xx, 3xx, no JSON, a wrong type, a body beyond 1 MiB | `malformed` |
 package struct StripeUpstream: Upstream {
     private let accounts: StripeAccounts
+    private let polls: StripePolls
     private let expiry: SourceExpiry
     private let wallClock: @Sendable () -> Timestamp
 
     /// Asks with the credentials of each watch's account.
     ///
-    /// `expiry` says when Stripe ends a source by itself; `wallClock` turns dates into waits.
+    /// `resolver` says where Stripe is; `expiry` when Stripe ends a source by itself; `wallClock`
+    /// turns dates into waits.
     package init(
         accounts: StripeAccounts,
+        resolver: any AddressResolver,
         expiry: SourceExpiry = .documented,
         wallClock: @escaping @Sendable () -> Timestamp
     ) {
         self.accounts = accounts
+        polls = StripePolls(client: PooledClient(), resolver: resolver)
         self.expiry = expiry
         self.wallClock = wallClock
     }
 
     package func poll(_ watch: Watch, timeout: Duration) async -> PollResult {
-        guard let client = accounts.client(for: watch.key.account) else {
+        guard let head = accounts.head(for: watch.key.account) else {
             return .unserved(
                 "this worker has no API key for account \(watch.key.account): STRIPE_API_KEY, or "
                     + "accounts: in its configuration"
             )
         }
-        var query: [(String, String)] = []
-        if client.configuration.key.kind == .publishable {
-            guard let secret = watch.clientSecret else {
-                return .malformed(
-                    "a publishable key needs the client_secret: enqueue the source again with it"
-                )
+        do throws(StripeError) {
+            let head = try head.get()
+            var path = "/v1/\(watch.key.kind.endpoint)/\(watch.key.source)"
+            if head.isPublishable {
+                guard let secret = watch.clientSecret else {
+                    return .malformed(
+                        "a publishable key needs the client_secret: enqueue the source again with it"
+                    )
+                }
+                path += "?" + StripeClient.query([("client_secret", secret.reveal)])
             }
-            query.append(("client_secret", secret.reveal))
-        }
-        do {
-            let response = try await client.get(
-                "/v1/\(watch.key.kind.endpoint)/\(watch.key.source)",
-                query: query,
-                timeout: timeout
-            )
-            return result(of: response, for: watch)
+            return result(of: try await polls.get(path, head, timeout: timeout), for: watch)
         } catch {
             return result(of: error)
         }
     }
 
-    private func result(of response: StripeResponse, for watch: Watch) -> PollResult {
+    private func result(of reply: HTTPReply, for watch: Watch) -> PollResult {
+        // All polls but a few are answered so: nothing is copied for them that is not needed.
+        if (200..<300).contains(reply.status) { return observed(reply, watch) }
+        let response = StripeResponse(
+            status: reply.status,
+            headers: reply.headers,
+            body: reply.body
+        )
         switch response.status {
-        case 200..<300: return observed(response, watch)
         case 401, 403: return .unauthorized("\(response.failure)")
         case 404: return .gone
         case 429:
@@ -84,11 +94,11 @@ package struct StripeUpstream: Upstream {
         response.headers.retryAfter.flatMap { RetryAfter.parse($0, now: wallClock()) }
     }
 
-    private func observed(_ response: StripeResponse, _ watch: Watch) -> PollResult {
-        guard ContentType.isJSON(response.headers.contentType) else {
+    private func observed(_ reply: HTTPReply, _ watch: Watch) -> PollResult {
+        guard ContentType.isJSON(reply.headers.first(name: "content-type")) else {
             return .malformed("the content type is not JSON")
         }
-        let bytes = [UInt8](response.body)
+        let bytes = Array(reply.body.readableBytesView)
         let facts: ObjectFacts
         let status: Poller.SourceStatus
         do throws(JSONError) {
@@ -171,19 +181,30 @@ package final class StripeAccounts: Sendable {
     /// Connected accounts remembered; beyond it their clients are made anew for each poll.
     private static let connectedMax = 10_000
 
-    private let clients: [AccountID: StripeClient]
-    private let connected = Mutex<[AccountID: StripeClient]>([:])
+    /// What reaches an account, and what each of its polls begins with.
+    private struct Access: Sendable {
+        let client: StripeClient
+        let head: Result<StripePolls.Head, StripeError>
+
+        init(_ client: StripeClient) {
+            self.client = client
+            head = Result { () throws(StripeError) in try StripePolls.Head(client) }
+        }
+    }
+
+    private let own: [AccountID: Access]
+    private let connected = Mutex<[AccountID: Access]>([:])
 
     /// - Parameter configurations: each account's key and address. The one of `AccountID.main`
     ///   also serves connected accounts (`acct_…`) that have none of their own, with the
     ///   `Stripe-Account` header.
     package init(_ configurations: [AccountID: StripeClientConfiguration]) {
-        clients = configurations.mapValues(StripeClient.init(configuration:))
+        own = configurations.mapValues { Access(StripeClient(configuration: $0)) }
     }
 
     /// The accounts with credentials of their own, in order.
     package var named: [AccountID] {
-        clients.keys.sorted { $0.description < $1.description }
+        own.keys.sorted { $0.description < $1.description }
     }
 
     /// How to reach an account; nil when nobody has told us.
@@ -193,15 +214,24 @@ package final class StripeAccounts: Sendable {
 
     /// What reaches an account; nil when nobody has told us how.
     package func client(for account: AccountID) -> StripeClient? {
-        if let own = clients[account] { return own }
-        guard account.description.hasPrefix("acct_"), let platform = clients[.main] else {
+        access(to: account)?.client
+    }
+
+    /// What every poll of an account begins with; nil when nobody has told us how to reach it.
+    func head(for account: AccountID) -> Result<StripePolls.Head, StripeError>? {
+        access(to: account)?.head
+    }
+
+    private func access(to account: AccountID) -> Access? {
+        if let own = own[account] { return own }
+        guard account.description.hasPrefix("acct_"), let platform = own[.main] else {
             return nil
         }
         return connected.withLock { connected in
             if let known = connected[account] { return known }
-            let client = platform.acting(for: account.description)
-            if connected.count < Self.connectedMax { connected[account] = client }
-            return client
+            let access = Access(platform.client.acting(for: account.description))
+            if connected.count < Self.connectedMax { connected[account] = access }
+            return access
         }
     }
 }

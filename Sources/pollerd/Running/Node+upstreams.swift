@@ -32,6 +32,7 @@ extension Node {
         )
         let stripe = StripeUpstream(
             accounts: accounts,
+            resolver: resolver,
             expiry: settings.sourceExpiry,
             wallClock: WallClock.now
         )

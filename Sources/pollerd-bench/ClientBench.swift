@@ -1,0 +1,112 @@
+import ArgumentParser
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import Poller
+import PollerHTTP
+import PollerNet
+
+/// `pollerd-bench client URL`: what a GET costs our own HTTP client, and nothing else of us.
+///
+/// The floor of a poll: beside it stand `wrk -c 64` for what the machine can do, and a whole poll for
+/// what is ours.
+struct ClientBenchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "client",
+        abstract: "Measure bare GETs of a URL by the cluster's own HTTP client."
+    )
+
+    @Argument(help: "What to get, again and again.")
+    var url: String
+
+    @Option(help: "Connections; each has one request under way at a time.")
+    var connections = 64
+
+    @Option(help: "Seconds to measure, after one that warms up.")
+    var seconds = 5
+
+    @Option(help: "The file of certificates to believe, instead of the system's.")
+    var trust: String?
+
+    @Flag(help: "Call from Swift's own threads instead of the event loops.")
+    var offLoop = false
+
+    func run() async throws {
+        let target = try HTTPTarget(try NotifyURL(url))
+        let resolver = SystemResolver(clock: ContinuousClock())
+        let client = PooledClient(trustRoots: trust.map { .file($0) } ?? .default)
+        let getting = Getting(
+            client: client,
+            origin: HTTPOrigin(isSecure: target.isSecure, host: target.host, port: target.port),
+            addresses: try await resolver.addresses(host: target.host, port: target.port),
+            path: target.path
+        )
+        _ = try await measure(getting, span: .seconds(1))
+        let cpu = ProcessCPU.seconds
+        let count = try await measure(getting, span: .seconds(seconds))
+        let used = ProcessCPU.seconds - cpu
+        await client.close()
+        let us = used * 1e6 / Double(count)
+        print("\(count / seconds) GETs/s, \((us * 10).rounded() / 10) µs of CPU a GET")
+    }
+
+    /// GETs within a span, on all connections.
+    private func measure(_ getting: Getting, span: Duration) async throws -> Int {
+        let end = ContinuousClock.now.advanced(by: span)
+        let executors = MultiThreadedEventLoopGroup.singleton.makeIterator().map(LoopExecutor.init)
+        return try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<connections {
+                let executor = offLoop ? nil : executors[number % executors.count]
+                group.addTask(executorPreference: executor) { try await getting.run(until: end) }
+            }
+            return try await group.reduce(0, +)
+        }
+    }
+}
+
+/// The same GET, over and over.
+private struct Getting: Sendable {
+    let client: PooledClient
+    let origin: HTTPOrigin
+    let addresses: [SocketAddress]
+    let path: String
+
+    func run(until end: ContinuousClock.Instant) async throws -> Int {
+        var count = 0
+        let headers: HTTPHeaders = [
+            "host": origin.authority, "authorization": "Bearer sk_test_bench",
+            "stripe-version": "2026-10-28.endive", "accept": "application/json",
+        ]
+        while ContinuousClock.now < end {
+            let call = HTTPCall(
+                .GET,
+                path,
+                at: origin,
+                addresses: addresses,
+                headers: headers,
+                deadline: .now() + .seconds(10),
+                bodyBytesMax: 1 << 20
+            )
+            switch await client.send(call)?.outcome {
+            case .answered(let reply)? where reply.status < 400: count += 1
+            case let other: throw ValidationError("not answered: \(String(describing: other))")
+            }
+        }
+        return count
+    }
+}
+
+/// One event loop as the executor of tasks.
+private final class LoopExecutor: TaskExecutor {
+    private let loop: any EventLoop
+
+    init(_ loop: any EventLoop) {
+        self.loop = loop
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        loop.execute { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
