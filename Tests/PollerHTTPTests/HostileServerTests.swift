@@ -35,7 +35,7 @@ struct HostileServerTests {
             steps
         } _: { server in
             let client = PooledClient()
-            for _ in 0..<2 { words.append(word(await client.get("/", server, timeoutMs: 2000))) }
+            for _ in 0..<2 { words.append(word(await client.get("/", server))) }
             await client.close()
             connections = server.connections
         }
