@@ -12,6 +12,8 @@ package struct BenchPlan: ParsableArguments, Sendable {
         case enqueue
         /// Polls of an upstream that costs nothing.
         case engine
+        /// A real worker against nginx: HTTP, TLS, saturated and at three paces.
+        case real
         /// Polls of the sandbox beside bare GETs of it.
         case whole
         /// Due lag and publication at one rate, beside many watches far in the future.
@@ -26,6 +28,22 @@ package struct BenchPlan: ParsableArguments, Sendable {
         case deliver
         /// WebSockets: memory, latency, and the way back after a crash.
         case live
+        /// How the price of a poll grows; it takes minutes, so only when it is named.
+        case growth
+    }
+
+    /// A load that a real worker is measured under; they run in this order.
+    package enum RealLoad: String, Sendable, CaseIterable {
+        /// As many polls as it can make, over HTTP.
+        case http
+        /// The same over TLS.
+        case tls
+        /// 100 a second over 20 accounts.
+        case paced100 = "paced_100"
+        /// 1,000 a second over 100 accounts.
+        case paced1000 = "paced_1000"
+        /// 4,000 a second over 100 accounts.
+        case paced4000 = "paced_4000"
     }
 
     @Flag(help: "Print one JSON object instead of a table.")
@@ -48,6 +66,17 @@ package struct BenchPlan: ParsableArguments, Sendable {
 
     @Option(
         help: """
+            Only these loads of `real`, by commas: \
+            \(RealLoad.allCases.map(\.rawValue).joined(separator: ", ")).
+            """
+    )
+    private var loads: String?
+
+    @Option(help: "Also write the JSON object to this file.")
+    private var save: String?
+
+    @Option(
+        help: """
             Only these measurements, by commas: \
             \(Stage.allCases.map(\.rawValue).joined(separator: ", ")).
             """
@@ -57,13 +86,22 @@ package struct BenchPlan: ParsableArguments, Sendable {
     /// The defaults.
     package init() {}
 
+    /// The file for the JSON object beside what is printed; nil without one.
+    package var savedTo: String? { save }
+
     /// How long each measurement takes.
     package var span: Duration { .seconds(seconds) }
 
     /// The measurements to make; a name that is none is refused before.
     package var stages: [Stage] {
-        guard let only else { return Stage.allCases }
+        guard let only else { return Stage.allCases.filter { $0 != .growth } }
         return only.split(separator: ",").compactMap { Stage(rawValue: String($0)) }
+    }
+
+    /// The loads of ``Stage/real``; a name that is none is refused before.
+    package var realLoads: [RealLoad] {
+        guard let loads else { return RealLoad.allCases }
+        return loads.split(separator: ",").compactMap { RealLoad(rawValue: String($0)) }
     }
 
     /// Refuses what cannot be measured.
@@ -75,14 +113,23 @@ package struct BenchPlan: ParsableArguments, Sendable {
         for name in only?.split(separator: ",") ?? [] where Stage(rawValue: String(name)) == nil {
             throw ValidationError("there is no measurement \(name); see --help")
         }
+        for name in loads?.split(separator: ",") ?? []
+        where RealLoad(rawValue: String(name)) == nil {
+            throw ValidationError("there is no load \(name); see --help")
+        }
     }
 
     /// The same plan on a command line.
     package var arguments: [String] {
-        (json ? ["--json"] : []) + (only.map { ["--only", $0] } ?? [])
-            + [
-                ("--seconds", seconds), ("--watches", watches), ("--pending", pending),
-                ("--rate", rate), ("--concurrency", concurrency),
-            ].flatMap { [$0, String($1)] }
+        var words = json ? ["--json"] : []
+        for (name, text) in [("--only", only), ("--loads", loads), ("--save", save)] {
+            if let text { words += [name, text] }
+        }
+        let numbers = [
+            ("--seconds", seconds), ("--watches", watches), ("--pending", pending),
+            ("--rate", rate), ("--concurrency", concurrency),
+        ]
+        for (name, number) in numbers { words += [name, String(number)] }
+        return words
     }
 }

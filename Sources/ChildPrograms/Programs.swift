@@ -37,7 +37,7 @@ package enum Programs {
     }
 
     /// The file of a program that the system brings; nil when it is not installed.
-    static func installed(_ name: String) -> String? { first(name, in: path) }
+    package static func installed(_ name: String) -> String? { first(name, in: path) }
 
     /// Becomes another program in this very process, which keeps its id, its terminal and its environment.
     ///

@@ -52,16 +52,18 @@ struct BenchCommand: AsyncParsableCommand {
 
         let text = redis?.url ?? named
         let run = BenchRun(
-            redisURL: try RedisURL(text),
+            redisURL: text,
             sandboxURL: "http://127.0.0.1:\(try sandbox.port())",
             plan: plan,
-            startNotifier: { try await NotifierProcess(redisURL: text) },
             logger: Logger(label: "bench"),
             progress: { text in
                 FileHandle.standardError.write(Data("bench: \(text)\n".utf8))
             }
         )
         let report = try await run.measure()
+        if let file = plan.savedTo {
+            try report.json.write(toFile: file, atomically: true, encoding: .utf8)
+        }
         print(plan.json ? report.json : report.table)
     }
 }

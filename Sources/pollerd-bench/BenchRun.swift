@@ -4,35 +4,32 @@ import RedisClient
 
 /// The measurements, one after the other on an empty database.
 struct BenchRun: Sendable {
-    private let redisURL: RedisURL
+    private let redisURL: String
     private let sandboxURL: String
     private let plan: BenchPlan
-    private let startNotifier: @Sendable () async throws -> NotifierProcess
     private let logger: Logger
     private let progress: @Sendable (String) -> Void
 
     /// Prepares a run; `progress` hears what is measured next.
     ///
-    /// `startNotifier` starts a notifier on the same database, in ``BenchStore/namespace``.
+    /// `redisURL` is also that of the processes that are started to be measured.
     init(
-        redisURL: RedisURL,
+        redisURL: String,
         sandboxURL: String,
         plan: BenchPlan,
-        startNotifier: @escaping @Sendable () async throws -> NotifierProcess,
         logger: Logger,
         progress: @escaping @Sendable (String) -> Void
     ) {
         self.redisURL = redisURL
         self.sandboxURL = sandboxURL
         self.plan = plan
-        self.startNotifier = startNotifier
         self.logger = logger
         self.progress = progress
     }
 
     /// Measures everything that is planned.
     func measure() async throws -> BenchReport {
-        let client = RedisClient(url: redisURL, logger: logger)
+        let client = RedisClient(url: try RedisURL(redisURL), logger: logger)
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await client.run() }
             let store = try await BenchStore(client: client, logger: logger)
@@ -55,9 +52,13 @@ struct BenchRun: Sendable {
             case .lag: try await LagBench(store: store, plan: plan).measure(&report)
             case .idle: try await LagBench(store: store, plan: plan).measureIdle(&report)
             case .fairness: try await LaneBench(store: store, plan: plan).fairness(&report)
-            case .deliver: try await DeliverBench(store: store, plan: plan).measure(&report)
+            case .real: try await realBench(store).measure(&report)
+            case .growth: try await GrowthBench(bench: realBench(store)).measure(&report)
+            case .deliver:
+                try await DeliverBench(store: store, plan: plan, redisURL: redisURL)
+                    .measure(&report)
             case .live:
-                let notifier = try await startNotifier()
+                let notifier = try NotifierProcess(redisURL: redisURL)
                 defer { notifier.stop() }
                 let bench = LiveBench(store: store, plan: plan, notifier: notifier)
                 try await bench.measure(&report)
@@ -65,6 +66,10 @@ struct BenchRun: Sendable {
             }
         }
         return report
+    }
+
+    private func realBench(_ store: BenchStore) -> RealBench {
+        RealBench(store: store, plan: plan, redisURL: redisURL, sandboxURL: sandboxURL)
     }
 }
 
@@ -81,16 +86,30 @@ struct BenchReport: Sendable {
     private struct Row: Sendable {
         let title: String
         let text: String
-        let member: String
+        /// Its name in the JSON; nil when it is for people alone.
+        let member: String?
         let json: String
     }
 
     private var rows: [Row] = []
     private var groups: [(name: String, report: BenchReport)] = []
 
+    /// Its lines, those of its groups after its own.
+    private var allRows: [Row] { rows + groups.flatMap(\.report.allRows) }
+
     /// Adds figures that are an object of their own in the JSON.
     mutating func add(_ name: String, _ group: BenchReport) {
         groups.append((name, group))
+    }
+
+    /// Adds a word.
+    mutating func add(_ title: String, _ member: String, _ word: String) {
+        rows.append(Row(title: title, text: word, member: member, json: "\"\(word)\""))
+    }
+
+    /// Says why a figure is missing.
+    mutating func note(_ title: String, _ text: String) {
+        rows.append(Row(title: title, text: text, member: nil, json: ""))
     }
 
     /// Adds a number.
@@ -116,14 +135,14 @@ struct BenchReport: Sendable {
     /// One object; latencies in ms, CPU in µs.
     var json: String {
         let members =
-            rows.map { "\"\($0.member)\":\($0.json)" }
+            rows.compactMap { row in row.member.map { "\"\($0)\":\(row.json)" } }
             + groups.map { "\"\($0.name)\":\($0.report.json)" }
         return "{\(members.joined(separator: ","))}"
     }
 
     /// A line a figure, for people.
     var table: String {
-        let rows = rows + groups.flatMap(\.report.rows)
+        let rows = allRows
         let width = (rows.map(\.title.count).max() ?? 0) + 2
         return rows.map { row in
             row.title + String(repeating: " ", count: width - row.title.count) + row.text

@@ -4,6 +4,7 @@ import Logging
 import Poller
 import PollerRedis
 import RedisClient
+import Synchronization
 
 /// The database under measurement, and what every measurement does with it.
 ///
@@ -61,6 +62,18 @@ struct BenchStore: Sendable {
         }
     }
 
+    /// Adds watches that were polled once and are due in an hour or more.
+    func fillFar(_ count: Int, lanes: Int = 100) async throws {
+        guard count > 0 else { return }
+        try await fill(try keys(count, prefix: "far", lanes: lanes))
+        let handler = BenchHandler { _ in .milliseconds(Int64.random(in: 3_600_000...36_000_000)) }
+        try await withWorker(handler, concurrency: 1024) {
+            while handler.tally.withLock({ $0.polls }) < count {
+                try await clock.sleep(for: .milliseconds(100))
+            }
+        }
+    }
+
     /// Ids as long as Stripe's, spread over accounts that each are a lane.
     func keys(_ count: Int, prefix: String = "x", lanes: Int = 100) throws -> [WatchKey] {
         try (0..<count).map { index in
@@ -75,12 +88,12 @@ struct BenchStore: Sendable {
     }
 
     /// Runs a worker while `body` measures.
-    func withWorker<Result: Sendable>(
-        _ handler: BenchHandler,
+    func withWorker<Hand: ItemHandler, Result: Sendable>(
+        _ handler: Hand,
         concurrency: Int,
         lane: LaneLimit = .unlimited,
         _ body: () async throws -> Result
-    ) async throws -> Result {
+    ) async throws -> Result where Hand.Item == Watch, Hand.Change == WatchChange {
         let worker = LeaseWorker(
             name: "bench",
             queue: watches,

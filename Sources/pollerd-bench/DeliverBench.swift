@@ -13,7 +13,8 @@ import Synchronization
 /// How soon a recorded event reaches a webhook's receiver, how many do in a second, and whether a
 /// receiver that never answers slows the others.
 ///
-/// Worker, notifier and receiver run in this process.
+/// Worker, notifier and receiver run in this process, which knows when it has recorded what; the CPU of a webhook is
+/// that of a real notifier (``RealDeliverBench``).
 struct DeliverBench: Sendable {
     /// Events a second while latency is measured.
     private static let rate = 200
@@ -23,6 +24,7 @@ struct DeliverBench: Sendable {
 
     let store: BenchStore
     let plan: BenchPlan
+    let redisURL: String
 
     func measure(_ report: inout BenchReport) async throws {
         let sink = WebhookSink()
@@ -42,6 +44,7 @@ struct DeliverBench: Sendable {
             beside.p99 * 2 / max(calm.p99 + later.p99, 0.001),
             "×"
         )
+        try await RealDeliverBench(store: store, plan: plan, redisURL: redisURL).measure(&own)
         report.add("deliver", own)
     }
 

@@ -15,7 +15,7 @@ struct LagBench: Sendable {
     let plan: BenchPlan
 
     func measure(_ report: inout BenchReport) async throws {
-        try await fillFar()
+        try await store.fillFar(plan.pending)
         try await store.fill(try store.keys(plan.rate * 2, prefix: "hot"))
         let handler = BenchHandler(
             eventEvery: 10,
@@ -44,7 +44,7 @@ struct LagBench: Sendable {
 
     /// What waiting watches cost while nothing is due.
     func measureIdle(_ report: inout BenchReport) async throws {
-        try await fillFar()
+        try await store.fillFar(plan.pending)
         let handler = BenchHandler { _ in Self.interval }
         try await store.withWorker(handler, concurrency: plan.concurrency) {
             try await store.clock.sleep(for: .seconds(2))
@@ -56,18 +56,6 @@ struct LagBench: Sendable {
             report.add("  Redis", "idle_redis_percent", server, "% of a core")
         }
         try await store.clear()
-    }
-
-    /// Watches that were polled once and are due in an hour or more.
-    private func fillFar() async throws {
-        guard plan.pending > 0 else { return }
-        try await store.fill(try store.keys(plan.pending, prefix: "far"))
-        let handler = BenchHandler { _ in .milliseconds(Int64.random(in: 3_600_000...36_000_000)) }
-        try await store.withWorker(handler, concurrency: 1024) {
-            while handler.tally.withLock({ $0.polls }) < plan.pending {
-                try await store.clock.sleep(for: .milliseconds(100))
-            }
-        }
     }
 
     private func listen(_ handler: BenchHandler) -> Task<Void, Never> {

@@ -35,7 +35,7 @@ struct LiveBench: Sendable {
         report.add("memory of an idle WebSocket", "idle_kib_per_connection", each, "KiB")
         await audience.leave()
         await first.leave()
-        try await notifier.restart()
+        try notifier.restart()
     }
 
     /// Latency at ``rate`` with so many connections, and their way back after a `kill -9`.
@@ -58,7 +58,7 @@ struct LiveBench: Sendable {
             )
             let began = store.clock.now
             await audience.leave()
-            try await notifier.restart()
+            try notifier.restart()
             try await enter(audience)
             let back = began.duration(to: store.clock.now) / .milliseconds(1)
             report.add("  all back after kill -9", "resumed_ms_\(count)", back, "ms")
@@ -70,7 +70,7 @@ struct LiveBench: Sendable {
         report.add("  events lost", "lost_\(count)", Double(lost), "")
         await audience.leave()
         try await store.clear()
-        try await notifier.restart()
+        try notifier.restart()
     }
 
     /// Connects an audience and waits until each has what it missed.
@@ -87,12 +87,8 @@ struct LiveBench: Sendable {
 
     /// The notifier's own memory, without the pages of its program.
     private func residentKiB() throws -> Double {
-        let text = try String(contentsOfFile: "/proc/\(notifier.pid)/status", encoding: .utf8)
-        let line = text.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }
-        guard let kib = line?.split(whereSeparator: \.isWhitespace).dropFirst().first,
-            let value = Double(kib)
-        else { throw BenchError("memory can be measured on Linux only") }
-        return value
+        guard let process = notifier.process else { throw BenchError("the notifier has ended") }
+        return try process.residentKiB("RssAnon")
     }
 }
 

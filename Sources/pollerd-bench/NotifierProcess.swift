@@ -1,58 +1,46 @@
 import ChildPrograms
-import Foundation
 import Synchronization
 
-/// A `pollerd notifier` in a process of its own, so that its CPU and memory are not ours; it works
-/// in the namespace of the measurements.
+/// A `pollerd notifier` in a process of its own, which can die and come back on the same port.
 ///
 /// A class, because it owns the process and changes it.
 final class NotifierProcess: Sendable {
-    /// Connecting to Redis, loading scripts and binding take a moment; a busy machine takes its time.
-    private static let startTimeout = Duration.seconds(30)
-
     /// Where its gateway listens, on the loopback interface; the same after each start.
     let gatewayPort: Int
     private let redisURL: String
-    private let process = Mutex<ChildProcess?>(nil)
+    private let running: Mutex<PollerdProcess?>
 
     /// Starts it on a free port and returns when it listens.
-    init(redisURL: String) async throws {
+    init(redisURL: String) throws {
         self.redisURL = redisURL
         gatewayPort = try FreePort.find()
-        try start()
+        running = Mutex(try Self.start(redisURL, gatewayPort))
     }
 
     /// Its process now.
-    var pid: Int32 { process.withLock { $0?.pid ?? 0 } }
+    var process: PollerdProcess? { running.withLock { $0 } }
 
     /// Kills it (`kill -9`) and starts it again; returns when it listens.
-    func restart() async throws {
-        process.withLock { $0 }?.kill()
-        try start()
+    func restart() throws {
+        process?.kill()
+        let new = try Self.start(redisURL, gatewayPort)
+        running.withLock { $0 = new }
     }
 
     /// Ends it.
     func stop() {
-        process.withLock { $0.take() }?.stop(within: .seconds(10))
+        running.withLock { $0.take() }?.stop()
     }
 
-    private func start() throws {
-        var environment = ProcessInfo.processInfo.environment.filter {
-            !$0.key.hasPrefix("POLLER_") && !$0.key.hasPrefix("STRIPE_")
-        }
-        environment["POLLER_REDIS_URL"] = redisURL
-        environment["POLLER_NAMESPACE"] = BenchStore.namespace
-        environment["POLLER_GATEWAY_BIND"] = "127.0.0.1:\(gatewayPort)"
-        environment["POLLER_ADMIN_BIND"] = "127.0.0.1:0"
-        environment["POLLER_LOG_LEVEL"] = "error"
-        let process = try ChildProcess(
-            try Programs.own("pollerd"),
-            ["notifier"],
-            environment: environment
+    private static func start(_ redisURL: String, _ port: Int) throws -> PollerdProcess {
+        try PollerdProcess(
+            "notifier",
+            redisURL: redisURL,
+            environment: [
+                "POLLER_GATEWAY_BIND": "127.0.0.1:\(port)",
+                // Whom the measurements tell is on this machine.
+                "POLLER_ALLOW_CIDRS": "127.0.0.0/8",
+            ]
         )
-        guard process.output(until: "pollerd ready", within: Self.startTimeout) != nil else {
-            throw ProgramError("the notifier to be measured did not start")
-        }
-        self.process.withLock { $0 = process }
     }
 }

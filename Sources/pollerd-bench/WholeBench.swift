@@ -1,6 +1,5 @@
 import AsyncHTTPClient
 import BenchPlan
-import Foundation
 import NIOCore
 import NIOHTTP1
 import Poller
@@ -71,18 +70,7 @@ struct WholeBench: Sendable {
     }
 
     private func bulk(_ count: Int) async throws -> [WatchKey] {
-        var request = HTTPClientRequest(url: "\(sandboxURL)/_sandbox/bulk")
-        request.method = .POST
-        request.headers.add(name: "Content-Type", value: "application/json")
-        request.body = .bytes(ByteBuffer(string: "{\"count\":\(count),\"type\":\"ideal\"}"))
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
-        let body = try await response.body.collect(upTo: 16 << 20)
-        /// The answer that lists the sources to watch.
-        struct Reply: Decodable {
-            let ids: [String]
-        }
-        let reply = try JSONDecoder().decode(Reply.self, from: Data(body.readableBytesView))
-        return try reply.ids.map {
+        try await BenchUpstream.bulk(count, at: sandboxURL).map {
             WatchKey(account: .main, source: try SourceID($0), kind: .source)
         }
     }

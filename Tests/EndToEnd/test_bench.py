@@ -1,6 +1,11 @@
 """`pollerd bench`: a program of its own measures, and the names of its figures stay."""
 
 import json
+import os
+import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -11,13 +16,17 @@ from harness.redis_server import RedisServer
 from harness.waiting import wait_until
 
 ENQUEUE = {"enqueue_per_s", "enqueue_one_lane_per_s", "bytes_per_watch", "bytes_per_watch_one_lane"}
+REAL = {"polls_per_s", "worker_cpu_us", "redis_cpu_us", "due_lag_ms", "worker_resident_mib"}
+HERE = Path(__file__).parent
 ENGINE = {"engine_polls_per_s", "engine_worker_cpu_us_per_poll", "engine_redis_cpu_us_per_poll"}
 
 
-def bench(folder: Path, *arguments: str, env: dict[str, str] | None = None) -> Process:
+def bench(
+    folder: Path, *arguments: str, env: dict[str, str] | None = None, within_s: float = 120
+) -> Process:
     """A run that has ended, and left nothing behind."""
     run = Process("bench", [program("pollerd"), "bench", *arguments], folder, env or {}).start()
-    wait_until(lambda: not run.running, 120, "measured")
+    wait_until(lambda: not run.running, within_s, "measured")
     assert run.leftovers() == []
     return run
 
@@ -47,7 +56,7 @@ def test_it_measures_on_a_given_redis_if_it_is_empty(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--seconds", "0"], ["--rate", "many"], ["--only", "tomorrow"], ["--no-such-flag"]]
+    "arguments", [["--seconds", "0"], ["--rate", "many"], ["--only", "tomorrow"], ["--loads", "heavy"], ["--no-such-flag"]]
 )
 def test_what_cannot_be_measured_is_refused(tmp_path: Path, arguments: list[str]):
     run = bench(tmp_path, *arguments)
@@ -61,5 +70,93 @@ def test_a_database_that_cannot_be_reached_by_its_name_is_refused(tmp_path: Path
 
 def test_help_names_every_option(tmp_path: Path):
     text = bench(tmp_path, "--help").stdout()
-    for word in ("--json", "--seconds", "--watches", "--pending", "--rate", "--concurrency", "--only", "--config", "deliver"):
+    for word in (
+        "--json", "--seconds", "--watches", "--pending", "--rate", "--concurrency", "--only", "--loads", "--save",
+        "--config", "deliver", "real", "paced_1000",
+    ):
         assert word in text
+
+
+def nginx() -> str:
+    found = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin")
+    return found or pytest.skip("nginx is not installed")
+
+
+def cpu_ticks(session: int, role: str) -> int | None:
+    """User and system time of the process of a role in a session, as the system counts it; None without one."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            if words[0].endswith(b"/pollerd") and words[1] == role.encode() and os.getsid(int(folder.name)) == session:
+                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+                return int(fields[11]) + int(fields[12])
+        except (OSError, IndexError):
+            continue  # It has ended meanwhile, or is a thread of the kernel.
+    return None
+
+
+def test_it_measures_the_processes_that_users_run(tmp_path: Path):
+    nginx()
+    saved = tmp_path / "saved.json"
+    loads = ("--only", "real", "--loads", "paced_100,tls", "--seconds", "3", "--watches", "4000")
+    run = Process("bench", [program("pollerd"), "bench", "--json", "--save", str(saved), *loads], tmp_path).start()
+    # The CPU of the worker at a pace, taken here by another way than the bench takes it.
+    ticks = []
+    while run.running and len(ticks) < 4000:
+        now = cpu_ticks(run.pid, "worker")
+        if now is None and len(ticks) > 20:
+            break  # The first load is done.
+        if now is not None:
+            ticks.append((time.monotonic(), now))
+        time.sleep(0.02)
+    wait_until(lambda: not run.running, 120, "measured")
+    assert run.exit_status == 0 and run.leftovers() == [], run.tail()
+    assert saved.read_text() == run.stdout().strip()
+
+    real = json.loads(run.stdout())["real"]
+    assert real["upstream"] == "nginx" and set(real) == {"upstream", "paced_100", "tls"}
+    for load in ("paced_100", "tls"):
+        assert set(real[load]) == REAL and set(real[load]["due_lag_ms"]) == {"p50", "p99", "max"}
+    paced = real["paced_100"]
+    assert 90 < paced["polls_per_s"] < 110, paced
+    # Its last three seconds, which are of the load alone.
+    end = ticks[-1][0]
+    window = [tick for tick in ticks if end - 3.2 < tick[0] < end - 0.2]
+    (first, before), (last, after) = window[0], window[-1]
+    seen = (after - before) / os.sysconf("SC_CLK_TCK") / (last - first)
+    said = paced["worker_cpu_us"] * paced["polls_per_s"] / 1e6
+    assert 0.5 < said / seen < 2, (said, seen)
+
+    told = subprocess.run(
+        [sys.executable, HERE.parents[1] / "ops" / "peers.py", saved], capture_output=True, text=True, check=True
+    ).stdout
+    assert "CPU of a poll, TLS, saturated" in told and "asynq" in told and "1,000/s" not in told
+
+
+@pytest.mark.parametrize(
+    ("edit", "complaint"),
+    [
+        ("s/return 200 '{/return 500 '{/", "polls of"),
+        ("s/stub_status;/return 200 '1 1 7';/", "nginx"),
+    ],
+)
+def test_figures_that_are_not_true_are_refused(tmp_path: Path, edit: str, complaint: str):
+    """Polls that fail, and an upstream that counts other requests than the worker polls."""
+    real = nginx()
+    bad = tmp_path / "bin" / "nginx"
+    bad.parent.mkdir()
+    bad.write_text(f'#!/bin/sh\nsed -i "{edit}" "$4"\nexec {real} "$@"\n')
+    bad.chmod(0o755)
+    few = ("--only", "real", "--loads", "paced_100", "--seconds", "1")
+    run = bench(tmp_path, *few, env={"PATH": f"{bad.parent}:{os.environ['PATH']}"})
+    assert run.exit_status == 1 and complaint in run.stderr() and run.stdout() == "", run.tail()
+
+
+def test_a_webhook_is_priced_by_the_notifier_that_sends_it(tmp_path: Path):
+    nginx()
+    run = bench(tmp_path, "--json", "--only", "deliver", "--seconds", "1", "--watches", "300", within_s=300)
+    assert run.exit_status == 0, run.tail()
+    deliver = json.loads(run.stdout())["deliver"]
+    assert {"to_request_ms", "webhooks_per_s", "tarpit_p99_ratio", "notifier"} == set(deliver)
+    assert set(deliver["notifier"]) == {"webhooks_per_s", "notifier_cpu_us", "redis_cpu_us"}
+    assert all(value > 0 for value in deliver["notifier"].values())

@@ -47,6 +47,8 @@ struct BulkRequest: Decodable {
     let type: String?
     /// 1099 unless given.
     let amount: Int?
+    /// The connected account they belong to; the platform's own unless given.
+    let account: String?
 }
 
 /// The body of `POST /_sandbox/keys`.

@@ -119,6 +119,7 @@ extension SandboxResponder {
                 type: type,
                 kind: kind,
                 amount: wanted.amount ?? 1099,
+                account: wanted.account,
                 base: base
             )
         }

@@ -177,6 +177,7 @@ extension SandboxState {
         type: String,
         kind: SourceKind,
         amount: Int,
+        account: String?,
         base: String
     ) -> [String] {
         let details = kind.details(
@@ -190,7 +191,7 @@ extension SandboxState {
         for _ in 0..<count {
             var source = SandboxSource(
                 id: ids.make("src_"),
-                account: nil,
+                account: account,
                 type: type,
                 flow: kind.flow,
                 usage: kind.usage,

@@ -1,0 +1,204 @@
+import ChildPrograms
+import Foundation
+import Synchronization
+
+/// An nginx of our own: an upstream and a receiver that is not ours, over HTTP and TLS.
+///
+/// It answers every source with the same 1.4 KB of a pending one under the id that was asked for, and every webhook
+/// with 200; connections stay open. Over TLS it offers HTTP/2 and HTTP/1.1, as Stripe does, with a certificate made for
+/// the run. What it has answered it counts itself (`stub_status`), so the polls that a worker says it made can be held
+/// against the requests that came.
+///
+/// A class, because it owns the process and its temporary folder.
+final class NginxServer: Sendable {
+    /// Where it is on Debian although a user's `PATH` may not lead there.
+    private static let standardFile = "/usr/sbin/nginx"
+    /// How long it may take to listen.
+    private static let startTimeout = Duration.seconds(10)
+
+    /// `http://127.0.0.1:port`.
+    let url: String
+    /// `https://localhost:port`, and who must be trusted for it; nil without openssl, or where nobody can be made to.
+    let secured: (url: String, authority: TrustedAuthority)?
+    private let folder: String
+    private let process: ChildProcess
+    /// How often it was asked for its count.
+    private let asked = Mutex(0)
+
+    /// Starts it; nil where nginx is not installed.
+    static func start() async throws -> NginxServer? {
+        let standard = FileManager.default.isExecutableFile(atPath: standardFile)
+        guard let program = Programs.installed("nginx") ?? (standard ? standardFile : nil) else {
+            return nil
+        }
+        let server = try NginxServer(program)
+        try await server.awaitStart()
+        return server
+    }
+
+    private init(_ program: String) throws {
+        folder = NSTemporaryDirectory() + "/pollerd-nginx-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(
+            atPath: folder,
+            withIntermediateDirectories: true
+        )
+        let (port, securePort) = (try FreePort.find(), try FreePort.find())
+        url = "http://127.0.0.1:\(port)"
+        let certificate = "\(folder)/certificate.pem"
+        if try Self.makeCertificate(certificate, key: "\(folder)/key.pem"),
+            let authority = TrustedAuthority(file: certificate)
+        {
+            secured = ("https://localhost:\(securePort)", authority)
+        } else {
+            secured = nil
+        }
+        let text = Self.configuration(folder, port, secured == nil ? nil : securePort)
+        try text.write(toFile: "\(folder)/nginx.conf", atomically: false, encoding: .utf8)
+        process = try ChildProcess(
+            program,
+            ["-p", folder, "-c", "\(folder)/nginx.conf", "-e", "\(folder)/error.log"]
+        )
+    }
+
+    deinit { stop() }
+
+    /// Ends it and removes its folder.
+    func stop() {
+        process.kill()
+        // A folder that cannot be removed is the system's to clean: it is in its temporary place.
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// Requests answered so far, without those that ask for this number.
+    func requests() async throws -> Int {
+        let text = try await BenchRequest.text("\(url)/status")
+        // "… accepts handled requests", and the numbers of these on the next line.
+        guard let found = text.firstMatch(of: #/\d+ \d+ (\d+)/#), let all = Int(found.1) else {
+            throw BenchError("nginx does not count its requests: \(text)")
+        }
+        return asked.withLock { asked in
+            asked += 1
+            return all - asked
+        }
+    }
+
+    private func awaitStart() async throws {
+        let end = ContinuousClock.now + Self.startTimeout
+        while ContinuousClock.now < end, !process.hasDied {
+            if (try? await requests()) != nil { return }
+            // Cancelled: the next request says so.
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+        let log = try? String(contentsOfFile: "\(folder)/error.log", encoding: .utf8)
+        throw BenchError("nginx did not start: \(log ?? "it says nothing")")
+    }
+
+    /// Makes a certificate of `localhost` that is its own authority; false without openssl.
+    private static func makeCertificate(_ certificate: String, key: String) throws -> Bool {
+        guard let program = Programs.installed("openssl") else { return false }
+        let openssl = try ChildProcess(
+            program,
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
+                "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", certificate,
+            ]
+        )
+        let end = ContinuousClock.now + .seconds(10)
+        while !openssl.hasDied, ContinuousClock.now < end { usleep(2000) }
+        return FileManager.default.fileExists(atPath: certificate)
+    }
+
+    /// One process: its CPU is that of the other side, and a machine of two cores has no room for more.
+    private static func configuration(_ folder: String, _ port: Int, _ secure: Int?) -> String {
+        let tls =
+            secure.map { port in
+                """
+                listen 127.0.0.1:\(port) ssl http2 backlog=4096;
+                ssl_certificate \(folder)/certificate.pem;
+                ssl_certificate_key \(folder)/key.pem;
+                ssl_protocols TLSv1.2 TLSv1.3;
+                """
+            } ?? ""
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map { "\($0)_temp_path \(folder)/\($0);" }.joined(separator: "\n")
+        return """
+            daemon off;
+            master_process off;
+            pid \(folder)/nginx.pid;
+            error_log \(folder)/error.log;
+            events { worker_connections 8192; }
+            http {
+            access_log off;
+            keepalive_requests 1000000000;
+            keepalive_timeout 1h;
+            default_type application/json;
+            \(temporary)
+            server {
+            listen 127.0.0.1:\(port) backlog=4096;
+            \(tls)
+            location = /status { stub_status; }
+            location ~ ^/v1/sources/(src_[0-9A-Za-z]+)$ { return 200 '\(pendingSource)'; }
+            location /hook/ { return 200; }
+            }
+            }
+
+            """
+    }
+
+    /// A source as Stripe answers it, 1.4 KB; `$1` becomes the id that was asked for.
+    private static var pendingSource: String {
+        let created = Int(Date().timeIntervalSince1970)
+        return """
+            {
+              "id": "$1",
+              "object": "source",
+              "amount": 1099,
+              "client_secret": "src_client_secret_1MZ2bLLkdIwHu7ixXsG5ZyXJ",
+              "created": \(created),
+              "currency": "eur",
+              "flow": "redirect",
+              "ideal": {
+                "bank": "ing",
+                "bic": "INGBNL2A",
+                "iban_last4": null,
+                "statement_descriptor": null
+              },
+              "livemode": true,
+              "metadata": {
+                "basket": "3 books, 1 record, delivered to the neighbours if nobody is at home",
+                "customer": "41c7e0de-73a5-4a5f-9d0b-3d6c2a1f7e55",
+                "order_id": "6735",
+                "shop": "shop.example.com"
+              },
+              "owner": {
+                "address": {
+                  "city": "Amsterdam",
+                  "country": "NL",
+                  "line1": "Nieuwezijds Voorburgwal 147",
+                  "line2": null,
+                  "postal_code": "1012 RJ",
+                  "state": null
+                },
+                "email": "jenny.rosen@example.com",
+                "name": "Jenny Rosen",
+                "phone": null,
+                "verified_address": null,
+                "verified_email": null,
+                "verified_name": null,
+                "verified_phone": null
+              },
+              "redirect": {
+                "failure_reason": null,
+                "return_url": "https://shop.example.com/thanks?order=6735",
+                "status": "pending",
+                "url": "https://hooks.stripe.com/redirect/authenticate/$1?client_secret=src_client_secret_1MZ2bLLk"
+              },
+              "statement_descriptor": "Shop order 6735",
+              "status": "pending",
+              "type": "ideal",
+              "usage": "single_use"
+            }
+            """
+    }
+}

@@ -1,0 +1,204 @@
+import BenchPlan
+import Poller
+
+/// What a poll costs those who run `pollerd worker`: one process of it, as they start it, against an upstream that is
+/// not ours.
+///
+/// Its CPU is the system's count of that process, its polls are those of its own metrics, and nginx's count of requests
+/// must agree with them; Redis has its append-only file. The load is open: each watch is due once, at any moment of the
+/// span, and long after it again, so what is asked for does not depend on how fast it is done. Polls see what the watch
+/// knows already, which is what nearly every poll does.
+struct RealBench: Sendable {
+    /// After the span: what is due must not end before the measurement does.
+    private static let reserve = Duration.seconds(1)
+    private static let polls = "poller_polls_total"
+
+    let store: BenchStore
+    let plan: BenchPlan
+    let redisURL: String
+    let sandboxURL: String
+
+    func measure(_ report: inout BenchReport) async throws {
+        let upstream = try await BenchUpstream.start(otherwise: sandboxURL)
+        defer { upstream.stop() }
+        var real = BenchReport()
+        real.add("upstream", "upstream", upstream.name)
+        for load in plan.realLoads.map(RealLoad.init) {
+            if load.isTLS, upstream.secured == nil {
+                let why = "not measured: needs nginx, openssl and unshare"
+                real.note(load.title, why)
+                continue
+            }
+            real.add(load.name, try await measure(load, upstream))
+        }
+        report.add("real", real)
+        if case .nginx(let server) = upstream {
+            let floor = try await ClientFloor(plan: plan, server: server).measure()
+            report.add("floor", floor)
+        }
+    }
+
+    /// Measures one load.
+    func measure(_ load: RealLoad, _ upstream: BenchUpstream) async throws -> BenchReport {
+        try await store.fillFar(load.pending, lanes: load.accounts)
+        let span = load.warmUp + plan.span + Self.reserve
+        let count = load.rate.map { $0 * Int(span / .seconds(1)) } ?? plan.watches
+        let keys = try await upstream.sources(count, accounts: load.accounts, store: store)
+        let due = try await arrange(keys, load, over: load.rate == nil ? .zero : span)
+        let requests = try await upstream.requests()
+        var workers: [PollerdProcess] = []
+        defer { for worker in workers { worker.stop() } }
+        for _ in 0..<load.workers {
+            workers.append(
+                try PollerdProcess(
+                    "worker",
+                    redisURL: redisURL,
+                    environment: environment(load, upstream),
+                    trusting: load.isTLS ? upstream.secured?.authority : nil
+                )
+            )
+        }
+        if store.clock.now > due {
+            throw BenchError("\(load.name): no worker was ready in time; is the machine busy?")
+        }
+        try await store.clock.sleep(until: due.advanced(by: load.warmUp))
+        let before = try await look(workers)
+        if load.rate == nil {
+            try await passUntilScarce(workers, count)
+        } else {
+            try await store.clock.sleep(for: plan.span)
+        }
+        let after = try await look(workers)
+        let measured = try report(load, before, after)
+        try await compare(load, requests, count, workers, upstream)
+        for worker in workers { worker.stop() }
+        try await store.clear()
+        return measured
+    }
+
+    /// Enqueues watches that have been polled before and are next due at any moment of a span; its beginning.
+    ///
+    /// The worker of this process polls them once, which takes a while, so the span begins in a while.
+    private func arrange(
+        _ keys: [WatchKey],
+        _ load: RealLoad,
+        over span: Duration
+    ) async throws -> ContinuousClock.Instant {
+        let began = store.clock.now
+        try await store.fill(keys)
+        // Polling takes three to four times as long as enqueueing; a worker starts within a part of a second.
+        let now = store.clock.now
+        let preparing = began.duration(to: now) * 8 + .milliseconds(2500 + 500 * load.workers)
+        let due = now.advanced(by: preparing)
+        let handler = SteadyHandler(due: due, span: span)
+        try await store.withWorker(handler, concurrency: 1024) {
+            while handler.count < keys.count {
+                try await store.clock.sleep(for: .milliseconds(20))
+                if store.clock.now > due { throw BenchError("preparing takes too long") }
+            }
+        }
+        return due
+    }
+
+    private func environment(_ load: RealLoad, _ upstream: BenchUpstream) -> [String: String] {
+        var environment = [
+            "STRIPE_API_KEY": "sk_test_bench",
+            "POLLER_STRIPE_API_BASE": load.isTLS ? upstream.secured?.url ?? "" : upstream.url,
+            // Reads that are no polls would be counted as requests.
+            "POLLER_STRIPE_SWEEP": "off",
+            "POLLER_WORKER_CONCURRENCY": String(plan.concurrency),
+        ]
+        if !load.isLimited {
+            environment["POLLER_LANE_RATE"] = "0"
+            environment["POLLER_LANE_CONCURRENCY"] = String(plan.concurrency)
+        }
+        return environment
+    }
+
+    /// Lets the span pass, or ends it when nine tenths are polled: what follows is not saturation.
+    private func passUntilScarce(_ workers: [PollerdProcess], _ count: Int) async throws {
+        let end = store.clock.now.advanced(by: plan.span)
+        while store.clock.now < end {
+            try await store.clock.sleep(for: .milliseconds(50))
+            if try await polls(workers) * 10 >= count * 9 { return }
+        }
+    }
+
+    /// Refuses what the workers say when the upstream counts other requests than they count polls.
+    ///
+    /// At a pace all is polled soon after the span, and the counts are the same; at full load what is on its way is
+    /// counted by one side alone.
+    private func compare(
+        _ load: RealLoad,
+        _ before: Int?,
+        _ count: Int,
+        _ workers: [PollerdProcess],
+        _ upstream: BenchUpstream
+    ) async throws {
+        guard let before else { return }
+        let end = store.clock.now.advanced(by: Self.reserve + .seconds(5))
+        while load.rate != nil, store.clock.now < end, try await polls(workers) < count {
+            try await store.clock.sleep(for: .milliseconds(50))
+        }
+        let polled = try await polls(workers)
+        guard let after = try await upstream.requests() else { return }
+        let slack = load.rate == nil ? plan.concurrency : max(polled / 200, 1)
+        guard abs(after - before - polled) <= slack else {
+            throw BenchError(
+                "\(load.name): the workers count \(polled) polls, nginx \(after - before) requests"
+            )
+        }
+    }
+
+    /// Polls so far.
+    private func polls(_ workers: [PollerdProcess]) async throws -> Int {
+        var polls = 0.0
+        for worker in workers { polls += try await worker.metrics().total(Self.polls) }
+        return Int(polls)
+    }
+
+    /// All counts at one moment.
+    private struct Look: Sendable {
+        let at: ContinuousClock.Instant
+        let metrics: ProcessMetrics
+        let workerCPU: Double
+        let redisCPU: Double
+        let residentKiB: Double
+    }
+
+    private func look(_ workers: [PollerdProcess]) async throws -> Look {
+        var metrics = ProcessMetrics("")
+        for worker in workers { metrics.add(try await worker.metrics()) }
+        return Look(
+            at: store.clock.now,
+            metrics: metrics,
+            workerCPU: try workers.reduce(0) { $0 + (try $1.cpuSeconds()) },
+            redisCPU: try await store.cpu(),
+            residentKiB: try workers.map { try $0.residentKiB() }.max() ?? 0
+        )
+    }
+
+    private func report(_ load: RealLoad, _ before: Look, _ after: Look) throws -> BenchReport {
+        func polls(_ pair: String? = nil) -> Double {
+            after.metrics.total(Self.polls, pair) - before.metrics.total(Self.polls, pair)
+        }
+        let (all, seen) = (polls(), polls("result=\"observed\""))
+        if load.rate == nil, before.at.duration(to: after.at) < .milliseconds(300) {
+            throw BenchError("\(load.name): all are polled too soon; give more --watches")
+        }
+        guard all > 0, seen == all else {
+            throw BenchError("\(load.name): \(Int(all - seen)) polls of \(Int(all)) failed")
+        }
+        let seconds = before.at.duration(to: after.at) / .seconds(1)
+        var report = BenchReport()
+        report.add(load.title, "polls_per_s", all / seconds, "/s")
+        let worker = (after.workerCPU - before.workerCPU) / all * 1e6
+        report.add("  worker CPU a poll", "worker_cpu_us", worker, "µs")
+        let redis = (after.redisCPU - before.redisCPU) / all * 1e6
+        report.add("  Redis CPU a poll", "redis_cpu_us", redis, "µs")
+        let lag = after.metrics.latency("poller_due_lag_seconds", since: before.metrics)
+        report.add(load.rate == nil ? "  overdue" : "  due lag", "due_lag_ms", lag)
+        report.add("  worker's memory", "worker_resident_mib", after.residentKiB / 1024, "MiB")
+        return report
+    }
+}

@@ -1,0 +1,111 @@
+import BenchPlan
+import Poller
+import PollerRedis
+import Synchronization
+
+/// What a webhook costs those who run `pollerd notifier`: one process of it, with a backlog, and a receiver that is
+/// not ours.
+///
+/// The CPU is that of the notifier's process, from reading the outbox to noting that it was delivered, and of Redis; the
+/// webhooks are those of its own metrics, and the receiver's count must agree with them.
+struct RealDeliverBench: Sendable {
+    private static let endpoints = 20
+    private static let eventsEach = 3
+    /// Webhooks a second that must wait for it, so that the backlog outlasts the span.
+    private static let rateMax = 8000
+
+    let store: BenchStore
+    let plan: BenchPlan
+    let redisURL: String
+
+    func measure(_ report: inout BenchReport) async throws {
+        guard let receiver = try await NginxServer.start() else {
+            report.note("webhooks of a notifier", "not measured: needs nginx")
+            return
+        }
+        defer { receiver.stop() }
+        let wanted = try await record(receiver)
+        let notifier = try NotifierProcess(redisURL: redisURL)
+        defer { notifier.stop() }
+        guard let process = notifier.process else { throw BenchError("the notifier has ended") }
+        // The first connections and the first reads of the outbox are not counted.
+        var first = try await look(process, receiver)
+        while first.sent * 20 < wanted {
+            try await store.clock.sleep(for: .milliseconds(20))
+            first = try await look(process, receiver)
+        }
+        let end = store.clock.now.advanced(by: plan.span)
+        var last = first
+        while store.clock.now < end, last.sent * 20 < wanted * 19 {
+            try await store.clock.sleep(for: .milliseconds(50))
+            last = try await look(process, receiver)
+        }
+        report.add("notifier", try figures(first, last))
+        try await store.clear()
+    }
+
+    /// Records events of many watches, each to be told to one of the endpoints; how many.
+    private func record(_ receiver: NginxServer) async throws -> Int {
+        let count = max(Self.rateMax * Int(plan.span / .seconds(1)) / Self.eventsEach, 100)
+        let keys = try store.keys(min(count, plan.watches), prefix: "hook")
+        let watches = try keys.enumerated().map { number, key in
+            let url = "\(receiver.url)/hook/\(number % Self.endpoints)"
+            return try NewWatch(key: key, notify: [try NotifyURL(url)])
+        }
+        for start in stride(from: 0, to: watches.count, by: 1024) {
+            let end = min(start + 1024, watches.count)
+            _ = try await store.watches.enqueue(Array(watches[start..<end]))
+        }
+        let handler = BenchHandler(eventEvery: 1) { watch in
+            watch.state.attempts + 1 < Self.eventsEach ? .zero : .seconds(3600)
+        }
+        let wanted = keys.count * Self.eventsEach
+        try await store.withWorker(handler, concurrency: 256) {
+            while handler.tally.withLock({ $0.polls }) < wanted {
+                try await store.clock.sleep(for: .milliseconds(20))
+            }
+        }
+        return wanted
+    }
+
+    /// All counts at one moment.
+    private struct Look: Sendable {
+        let at: ContinuousClock.Instant
+        let sent: Int
+        let received: Int
+        let notifierCPU: Double
+        let redisCPU: Double
+    }
+
+    private func look(_ process: PollerdProcess, _ receiver: NginxServer) async throws -> Look {
+        let metrics = try await process.metrics()
+        let all = metrics.total("poller_deliveries_total")
+        guard all == metrics.total("poller_deliveries_total", "result=\"delivered\"") else {
+            throw BenchError("webhooks were not taken")
+        }
+        return Look(
+            at: store.clock.now,
+            sent: Int(all),
+            received: try await receiver.requests(),
+            notifierCPU: try process.cpuSeconds(),
+            redisCPU: try await store.cpu()
+        )
+    }
+
+    private func figures(_ first: Look, _ last: Look) throws -> BenchReport {
+        let sent = Double(last.sent - first.sent)
+        let received = last.received - first.received
+        // What was on its way at either look is counted by one side alone.
+        guard sent > 0, abs(Double(received) - sent) <= 256 else {
+            throw BenchError("the notifier counts \(Int(sent)) webhooks, nginx \(received)")
+        }
+        let seconds = first.at.duration(to: last.at) / .seconds(1)
+        let own = (last.notifierCPU - first.notifierCPU) / sent * 1e6
+        let redis = (last.redisCPU - first.redisCPU) / sent * 1e6
+        var report = BenchReport()
+        report.add("webhooks of a notifier", "webhooks_per_s", sent / seconds, "/s")
+        report.add("  notifier CPU a webhook", "notifier_cpu_us", own, "µs")
+        report.add("  Redis CPU a webhook", "redis_cpu_us", redis, "µs")
+        return report
+    }
+}

@@ -1,0 +1,84 @@
+import BenchPlan
+import Poller
+import Synchronization
+
+/// What is asked of real workers.
+///
+/// | case | accounts | load | limits of an account |
+/// |---|---|---|---|
+/// | `http`, `tls` | 1 | all are overdue | none |
+/// | `paced_100` | 20 | 100 a second | the defaults |
+/// | `paced_1000` | 100 | 1,000 a second | the defaults |
+/// | `paced_4000` | 100 | 4,000 a second | none: it is twice what the defaults allow |
+struct RealLoad: Sendable {
+    let name: String
+    let title: String
+    let accounts: Int
+    /// Polls a second; nil: as many as it can.
+    let rate: Int?
+    var isTLS = false
+    /// Under the limits that an account has by default.
+    var isLimited = false
+    /// Processes that share it.
+    var workers = 1
+    /// Watches that wait for an hour or more beside it, at least one of each account.
+    var pending = 0
+
+    /// A load that one thing is changed in, to see what grows with it.
+    init(_ title: String, accounts: Int, rate: Int?) {
+        name = title
+        self.title = title
+        self.accounts = accounts
+        self.rate = rate
+    }
+
+    /// One of those that the report names.
+    init(_ load: BenchPlan.RealLoad) {
+        name = load.rawValue
+        switch load {
+        case .http: (title, accounts, rate) = ("polls of a worker, HTTP", 1, nil)
+        case .tls: (title, accounts, rate) = ("polls of a worker, TLS", 1, nil)
+        case .paced100: (title, accounts, rate) = ("100/s over 20 accounts", 20, 100)
+        case .paced1000: (title, accounts, rate) = ("1,000/s over 100 accounts", 100, 1000)
+        case .paced4000: (title, accounts, rate) = ("4,000/s over 100 accounts", 100, 4000)
+        }
+        isTLS = load == .tls
+        isLimited = load == .paced100 || load == .paced1000
+    }
+
+    /// How long the load is on before the measurement: connections are opened, and workers agree on their shares.
+    var warmUp: Duration { rate == nil ? .seconds(1) : workers > 1 ? .seconds(8) : .seconds(2) }
+}
+
+/// Makes new watches look like old ones: polled often, pending as before, due again within a span.
+final class SteadyHandler: ItemHandler {
+    /// Polls without a change after which a watch waits as long as its policy ever lets it.
+    private static let patientStep = 20
+
+    private let due: ContinuousClock.Instant
+    private let span: Duration
+    private let done = Mutex(0)
+
+    init(due: ContinuousClock.Instant, span: Duration) {
+        self.due = due
+        self.span = span
+    }
+
+    /// Watches handled so far.
+    var count: Int { done.withLock { $0 } }
+
+    func handle(_ leased: LeasedItem<Watch>) async -> Decision<WatchChange>? {
+        var state = leased.item.state
+        state.status = SourceStatus(unchecked: "pending")
+        state.attempts = Self.patientStep
+        state.step = Self.patientStep
+        done.withLock { $0 += 1 }
+        let wait = ContinuousClock.now.duration(to: due)
+        let share = Duration.milliseconds(Int64.random(in: 0...span.ms))
+        return Decision(
+            verdict: .next(after: max(wait, .zero) + share),
+            change: WatchChange(state: state),
+            isNews: false
+        )
+    }
+}
