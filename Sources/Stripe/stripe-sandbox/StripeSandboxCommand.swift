@@ -116,7 +116,7 @@ struct StripeSandboxCommand: AsyncParsableCommand {
             )
         }
         var services = ServiceGroupConfiguration(
-            services: [.init(service: sandbox)],
+            services: [.init(service: sandbox, serviceName: "sandbox")],
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger
         )

@@ -112,7 +112,11 @@ struct NodeProcess {
         _ logger: Logger
     ) async throws {
         var group = ServiceGroupConfiguration(
-            services: try await node.services().map { .init(service: $0) },
+            services: try await node.services().map { service in
+                // Its type's name. Without one the group prints the service with all that is in it, which takes longer
+                // than the rest of the start, and its log lines would say the keys of accounts.
+                .init(service: service, serviceName: "\(type(of: service))")
+            },
             logger: logger
         )
         // The loops keep to the drain timeout themselves; this is for a service that does not.
