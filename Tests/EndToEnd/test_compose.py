@@ -214,10 +214,30 @@ def test_the_build_makes_and_installs_every_program():
     for name in PROGRAMS:
         assert f"--product {name}" in build
         assert f"$bin/{name}" in build
-    assert "--static-swift-stdlib" in build
+    # One runtime for all of them, found by what they are linked with, and put where they look for it.
+    assert "ldd /out/bin/*" in build and "/out/runtime" in build
+    assert "--from=build /out/runtime/ /usr/lib/swift/linux/" in of("COPY")
     manifest = (ROOT / "Package.swift").read_text()
     for name in PROGRAMS:
         assert f'"{name}"' in manifest
+
+
+def test_the_runtime_that_the_image_carries_is_all_that_the_programs_need(tmp_path: Path):
+    """The command that collects it, tried on the programs here; then they start with nothing else of Swift."""
+    if not shutil.which("ldd") or not shutil.which("unshare") or os.getuid() != 0:
+        pytest.skip("needs ldd, and root to hide the toolchain")
+    build = next(line for line in of("RUN") if "swift build" in line)
+    collect = build[build.index("ldd /out") :].replace("/out/bin/*", " ".join(map(program, PROGRAMS)))
+    runtime = tmp_path / "runtime"
+    runtime.mkdir()
+    subprocess.run(["sh", "-c", collect.replace("/out/runtime", str(runtime))], check=True, timeout=60)
+    linked = subprocess.run(["ldd", program("pollerd")], capture_output=True, text=True, check=True).stdout
+    found = re.search(r"=> (/\S+/swift/linux)/", linked)
+    assert found, "the programs here are linked with a runtime of their own"
+    for name in PROGRAMS:
+        script = f"mount --bind {runtime} {found[1]} && exec {program(name)} --help"
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 and "USAGE" in done.stdout, done.stderr
 
 
 def test_packages_of_build_and_image_exist_for_this_debian():
