@@ -1,11 +1,52 @@
-// The parts of libcurl that PollerDelivery uses to send mail. `curl_easy_setopt` and
-// `curl_easy_getinfo` are variadic, which Swift cannot call; each kind of argument has a wrapper.
+// The parts of libcurl that PollerDelivery uses to send mail.
+//
+// The library is loaded when the first mail is to be sent, and not linked: it brings forty others with it, which take
+// every process 6 MB and its start a tenth, and only notifiers with a relay send mail. Its functions are looked up at
+// each call, of which a mail has two dozen; a look-up takes about a microsecond and keeps no state that threads share.
+//
+// `curl_easy_setopt` and `curl_easy_getinfo` are variadic, which Swift cannot call; each kind of argument has a wrapper.
 
 #ifndef CCURL_SHIM_H
 #define CCURL_SHIM_H
 
+#define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
+#include <dlfcn.h>
 #include <string.h>
+
+#ifdef __APPLE__
+#define CCURL_LIBRARY "libcurl.4.dylib"
+#else
+#define CCURL_LIBRARY "libcurl.so.4"
+#endif
+
+/// A function of libcurl; NULL where it is not installed.
+static inline void *ccurl_function(const char *name) {
+    void *library = dlopen(CCURL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    return library ? dlsym(library, name) : NULL;
+}
+
+/// The function of libcurl that has this name and type.
+#define CCURL(name) ((__typeof__(&name))ccurl_function(#name))
+
+/// Loads libcurl and makes its process-wide state; nothing else may be called unless this is CURLE_OK.
+static inline CURLcode ccurl_start(void) {
+    if (!ccurl_function("curl_easy_init")) return CURLE_FAILED_INIT;
+    return CCURL(curl_global_init)(CURL_GLOBAL_DEFAULT);
+}
+
+static inline CURL *ccurl_open(void) { return CCURL(curl_easy_init)(); }
+static inline void ccurl_close(CURL *handle) { CCURL(curl_easy_cleanup)(handle); }
+static inline void ccurl_reset(CURL *handle) { CCURL(curl_easy_reset)(handle); }
+static inline CURLcode ccurl_perform(CURL *handle) { return CCURL(curl_easy_perform)(handle); }
+static inline const char *ccurl_explain(CURLcode code) { return CCURL(curl_easy_strerror)(code); }
+
+/// A list of one text.
+static inline struct curl_slist *ccurl_list(const char *text) {
+    return CCURL(curl_slist_append)(NULL, text);
+}
+
+static inline void ccurl_free_list(struct curl_slist *list) { CCURL(curl_slist_free_all)(list); }
 
 /// The bytes of a message and how many of them libcurl has taken.
 typedef struct {
@@ -15,20 +56,20 @@ typedef struct {
 } ccurl_upload;
 
 static inline CURLcode ccurl_set_text(CURL *handle, CURLoption option, const char *value) {
-    return curl_easy_setopt(handle, option, value);
+    return CCURL(curl_easy_setopt)(handle, option, value);
 }
 
 static inline CURLcode ccurl_set_long(CURL *handle, CURLoption option, long value) {
-    return curl_easy_setopt(handle, option, value);
+    return CCURL(curl_easy_setopt)(handle, option, value);
 }
 
 static inline CURLcode ccurl_set_list(
     CURL *handle, CURLoption option, struct curl_slist *value) {
-    return curl_easy_setopt(handle, option, value);
+    return CCURL(curl_easy_setopt)(handle, option, value);
 }
 
 static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) {
-    return curl_easy_getinfo(handle, info, value);
+    return CCURL(curl_easy_getinfo)(handle, info, value);
 }
 
 static inline size_t ccurl_read(char *buffer, size_t size, size_t count, void *context) {
@@ -52,11 +93,11 @@ static inline int ccurl_seek(void *context, curl_off_t offset, int origin) {
 
 /// Sends the bytes of `upload`, which must outlive the transfer.
 static inline CURLcode ccurl_set_upload(CURL *handle, ccurl_upload *upload) {
-    CURLcode code = curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L);
-    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_READFUNCTION, ccurl_read);
-    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_READDATA, upload);
-    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, ccurl_seek);
-    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_SEEKDATA, upload);
+    CURLcode code = CCURL(curl_easy_setopt)(handle, CURLOPT_UPLOAD, 1L);
+    if (code == CURLE_OK) code = CCURL(curl_easy_setopt)(handle, CURLOPT_READFUNCTION, ccurl_read);
+    if (code == CURLE_OK) code = CCURL(curl_easy_setopt)(handle, CURLOPT_READDATA, upload);
+    if (code == CURLE_OK) code = CCURL(curl_easy_setopt)(handle, CURLOPT_SEEKFUNCTION, ccurl_seek);
+    if (code == CURLE_OK) code = CCURL(curl_easy_setopt)(handle, CURLOPT_SEEKDATA, upload);
     return code;
 }
 
@@ -81,9 +122,9 @@ static inline size_t ccurl_hear(char *line, size_t size, size_t count, void *con
 
 /// Keeps what is said in `words`, which must be zeroed and outlive the transfer.
 static inline CURLcode ccurl_set_words(CURL *handle, ccurl_words *words) {
-    CURLcode code = curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, words->error);
-    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, ccurl_hear);
-    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_HEADERDATA, words);
+    CURLcode code = CCURL(curl_easy_setopt)(handle, CURLOPT_ERRORBUFFER, words->error);
+    if (code == CURLE_OK) code = CCURL(curl_easy_setopt)(handle, CURLOPT_HEADERFUNCTION, ccurl_hear);
+    if (code == CURLE_OK) code = CCURL(curl_easy_setopt)(handle, CURLOPT_HEADERDATA, words);
     return code;
 }
 
@@ -94,9 +135,9 @@ static inline const char *ccurl_error(const ccurl_words *words) { return words->
 /// Asks `callback` about once a second whether to go on; non-zero ends the transfer.
 static inline CURLcode ccurl_set_progress(
     CURL *handle, curl_xferinfo_callback callback, void *context) {
-    CURLcode code = curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
-    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, callback);
-    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_XFERINFODATA, context);
+    CURLcode code = CCURL(curl_easy_setopt)(handle, CURLOPT_NOPROGRESS, 0L);
+    if (code == CURLE_OK) code = CCURL(curl_easy_setopt)(handle, CURLOPT_XFERINFOFUNCTION, callback);
+    if (code == CURLE_OK) code = CCURL(curl_easy_setopt)(handle, CURLOPT_XFERINFODATA, context);
     return code;
 }
 

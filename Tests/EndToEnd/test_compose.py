@@ -259,6 +259,7 @@ def test_the_image_runs_without_root_and_its_programs_find_their_libraries():
         pytest.skip("no ldd here")
     for name in PROGRAMS:
         linked = subprocess.run(["ldd", program(name)], capture_output=True, text=True).stdout
-        for library, package in (("libhiredis.", "libhiredis0.14"), ("libcurl.", "libcurl4")):
-            if library in linked:
-                assert package in final, f"{name} needs {package} in the image"
+        if "libhiredis." in linked:
+            assert "libhiredis0.14" in final, f"{name} needs libhiredis0.14 in the image"
+    # Nobody is linked with it: it is loaded with the first mail.
+    assert "libcurl4" in final

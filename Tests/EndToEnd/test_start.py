@@ -20,6 +20,8 @@ def test_a_start_at_debug_says_no_more_than_a_person_reads(calm: Cluster, tmp_pa
     node = Process("node", [program("pollerd"), "all"], tmp_path, env).start()
     try:
         node.line("pollerd ready")
+        maps = Path(f"/proc/{node.pid}/maps")
+        assert not maps.exists() or "libcurl" not in maps.read_text(), "nobody here sends mail"
         assert node.terminate() == 0, node.tail()
         assert len(node.stderr()) < 100_000 and '"AdminServer"' in node.stderr(), node.tail()
     finally:

@@ -19,19 +19,19 @@ import Synchronization
 ///
 /// A class, because the handle has an owner that must free it; it never leaves its thread.
 @safe final class SMTPSession {
-    /// libcurl's process-wide state; a static is made once.
-    private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+    /// libcurl, loaded, and its process-wide state; a static is made once.
+    private static let isReady = ccurl_start() == CURLE_OK
 
     private let handle: UnsafeMutableRawPointer
 
     /// A session that has not connected yet; nil when libcurl cannot start.
     init?() {
-        guard Self.isReady, let handle = unsafe curl_easy_init() else { return nil }
+        guard Self.isReady, let handle = unsafe ccurl_open() else { return nil }
         unsafe self.handle = handle
     }
 
     deinit {
-        unsafe curl_easy_cleanup(handle)
+        unsafe ccurl_close(handle)
     }
 
     /// Sends one mail; blocks for at most `timeoutMs`.
@@ -44,8 +44,8 @@ import Synchronization
     ) -> SMTPReply {
         configure(relay, helo: sender.domain, timeoutMs: timeoutMs)
         set(CURLOPT_MAIL_FROM, "<\(sender)>")
-        let recipients = unsafe curl_slist_append(nil, "<\(message.recipient)>")
-        defer { unsafe curl_slist_free_all(recipients) }
+        let recipients = unsafe ccurl_list("<\(message.recipient)>")
+        defer { unsafe ccurl_free_list(recipients) }
         _ = unsafe ccurl_set_list(handle, CURLOPT_MAIL_RCPT, recipients)
         _ = unsafe ccurl_set_progress(
             handle,
@@ -83,16 +83,16 @@ import Synchronization
         _ upload: UnsafeMutablePointer<ccurl_upload>,
         _ words: UnsafeMutablePointer<ccurl_words>
     ) -> SMTPReply {
-        let code = unsafe curl_easy_perform(handle)
+        let code = unsafe ccurl_perform(handle)
         // Nothing may write into them once they are gone.
-        defer { unsafe curl_easy_reset(handle) }
+        defer { unsafe ccurl_reset(handle) }
         var status = 0
         _ = unsafe ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
         return SMTPReply(
             code: code.rawValue,
             status: status,
             isBodySent: unsafe upload.pointee.offset == upload.pointee.length,
-            message: unsafe String(cString: curl_easy_strerror(code)),
+            message: unsafe String(cString: ccurl_explain(code)),
             account: unsafe String(cString: ccurl_error(words)),
             line: unsafe String(cString: ccurl_reply(words))
         )
