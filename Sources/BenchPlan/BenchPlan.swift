@@ -44,6 +44,8 @@ package struct BenchPlan: ParsableArguments, Sendable {
         case paced1000 = "paced_1000"
         /// 4,000 a second over 100 accounts.
         case paced4000 = "paced_4000"
+        /// 1,000 polls in flight at once, for memory.
+        case inFlight1000 = "in_flight_1000"
     }
 
     @Flag(help: "Print one JSON object instead of a table.")

@@ -18,6 +18,8 @@ final class NginxServer: Sendable {
 
     /// `http://127.0.0.1:port`.
     let url: String
+    /// The same answers, which take four seconds each.
+    let slowURL: String
     /// `https://localhost:port`, and who must be trusted for it; nil without openssl, or where nobody can be made to.
     let secured: (url: String, authority: TrustedAuthority)?
     private let folder: String
@@ -42,8 +44,10 @@ final class NginxServer: Sendable {
             atPath: folder,
             withIntermediateDirectories: true
         )
-        let (port, securePort) = (try FreePort.find(), try FreePort.find())
-        url = "http://127.0.0.1:\(port)"
+        let ports = (plain: try FreePort.find(), slow: try FreePort.find())
+        let securePort = try FreePort.find()
+        url = "http://127.0.0.1:\(ports.plain)"
+        slowURL = "http://127.0.0.1:\(ports.slow)"
         let certificate = "\(folder)/certificate.pem"
         if try Self.makeCertificate(certificate, key: "\(folder)/key.pem"),
             let authority = TrustedAuthority(file: certificate)
@@ -52,7 +56,7 @@ final class NginxServer: Sendable {
         } else {
             secured = nil
         }
-        let text = Self.configuration(folder, port, secured == nil ? nil : securePort)
+        let text = Self.configuration(folder, ports, secured == nil ? nil : securePort)
         try text.write(toFile: "\(folder)/nginx.conf", atomically: false, encoding: .utf8)
         process = try ChildProcess(
             program,
@@ -80,6 +84,14 @@ final class NginxServer: Sendable {
             asked += 1
             return all - asked
         }
+    }
+
+    /// Requests that it is answering.
+    func writing() async throws -> Int {
+        let text = try await BenchRequest.text("\(url)/status")
+        asked.withLock { $0 += 1 }
+        // The one that asks is among them.
+        return max((text.firstMatch(of: #/Writing: (\d+)/#).flatMap { Int($0.1) } ?? 1) - 1, 0)
     }
 
     private func awaitStart() async throws {
@@ -110,7 +122,11 @@ final class NginxServer: Sendable {
     }
 
     /// One process: its CPU is that of the other side, and a machine of two cores has no room for more.
-    private static func configuration(_ folder: String, _ port: Int, _ secure: Int?) -> String {
+    private static func configuration(
+        _ folder: String,
+        _ ports: (plain: Int, slow: Int),
+        _ secure: Int?
+    ) -> String {
         let tls =
             secure.map { port in
                 """
@@ -135,11 +151,16 @@ final class NginxServer: Sendable {
             default_type application/json;
             \(temporary)
             server {
-            listen 127.0.0.1:\(port) backlog=4096;
+            listen 127.0.0.1:\(ports.plain) backlog=4096;
             \(tls)
             location = /status { stub_status; }
             location ~ ^/v1/sources/(src_[0-9A-Za-z]+)$ { return 200 '\(pendingSource)'; }
             location /hook/ { return 200; }
+            }
+            server {
+            listen 127.0.0.1:\(ports.slow) backlog=4096;
+            limit_rate 300;
+            location ~ ^/v1/sources/(src_[0-9A-Za-z]+)$ { return 200 '\(pendingSource)'; }
             }
             }
 

@@ -29,7 +29,15 @@ struct RealBench: Sendable {
                 real.note(load.title, why)
                 continue
             }
-            real.add(load.name, try await measure(load, upstream))
+            if load.held != nil {
+                guard case .nginx(let server) = upstream else {
+                    real.note(load.title, "not measured: needs nginx")
+                    continue
+                }
+                real.add(load.name, try await weigh(load, server, upstream))
+            } else {
+                real.add(load.name, try await measure(load, upstream))
+            }
         }
         report.add("real", real)
         if case .nginx(let server) = upstream {
@@ -76,6 +84,36 @@ struct RealBench: Sendable {
         return measured
     }
 
+    /// What a worker weighs while its polls wait for their answers.
+    private func weigh(
+        _ load: RealLoad,
+        _ server: NginxServer,
+        _ upstream: BenchUpstream
+    ) async throws -> BenchReport {
+        // Enough for three rounds: the first opens the connections.
+        let keys = try await upstream.sources(3 * (load.held ?? 0), accounts: 1, store: store)
+        let due = try await arrange(keys, load, over: .zero)
+        let worker = try PollerdProcess(
+            "worker",
+            redisURL: redisURL,
+            environment: environment(load, upstream)
+        )
+        defer { worker.stop() }
+        var (held, resident) = (0, 0.0)
+        let end = due.advanced(by: .seconds(12))
+        while store.clock.now < end {
+            try await store.clock.sleep(for: .milliseconds(200))
+            held = max(held, try await server.writing())
+            resident = max(resident, try worker.residentKiB())
+        }
+        worker.stop()
+        try await store.clear()
+        var report = BenchReport()
+        report.add(load.title, "in_flight", Double(held), "at most")
+        report.add("  worker's memory", "worker_resident_mib", resident / 1024, "MiB")
+        return report
+    }
+
     /// Enqueues watches that have been polled before and are next due at any moment of a span; its beginning.
     ///
     /// The worker of this process polls them once, which takes a while, so the span begins in a while.
@@ -101,16 +139,19 @@ struct RealBench: Sendable {
     }
 
     private func environment(_ load: RealLoad, _ upstream: BenchUpstream) -> [String: String] {
+        let concurrency = String(load.held ?? plan.concurrency)
+        var url = load.isTLS ? upstream.secured?.url ?? "" : upstream.url
+        if load.held != nil, case .nginx(let server) = upstream { url = server.slowURL }
         var environment = [
             "STRIPE_API_KEY": "sk_test_bench",
-            "POLLER_STRIPE_API_BASE": load.isTLS ? upstream.secured?.url ?? "" : upstream.url,
+            "POLLER_STRIPE_API_BASE": url,
             // Reads that are no polls would be counted as requests.
             "POLLER_STRIPE_SWEEP": "off",
-            "POLLER_WORKER_CONCURRENCY": String(plan.concurrency),
+            "POLLER_WORKER_CONCURRENCY": concurrency,
         ]
         if !load.isLimited {
             environment["POLLER_LANE_RATE"] = "0"
-            environment["POLLER_LANE_CONCURRENCY"] = String(plan.concurrency)
+            environment["POLLER_LANE_CONCURRENCY"] = concurrency
         }
         return environment
     }

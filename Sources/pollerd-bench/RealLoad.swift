@@ -10,6 +10,7 @@ import Synchronization
 /// | `paced_100` | 20 | 100 a second | the defaults |
 /// | `paced_1000` | 100 | 1,000 a second | the defaults |
 /// | `paced_4000` | 100 | 4,000 a second | none: it is twice what the defaults allow |
+/// | `in_flight_1000` | 1 | answers that take four seconds; memory alone is read | none |
 struct RealLoad: Sendable {
     let name: String
     let title: String
@@ -19,6 +20,8 @@ struct RealLoad: Sendable {
     var isTLS = false
     /// Under the limits that an account has by default.
     var isLimited = false
+    /// Polls in flight that the upstream's slowness makes; nil: it answers at once.
+    var held: Int?
     /// Processes that share it.
     var workers = 1
     /// Watches that wait for an hour or more beside it, at least one of each account.
@@ -41,7 +44,9 @@ struct RealLoad: Sendable {
         case .paced100: (title, accounts, rate) = ("100/s over 20 accounts", 20, 100)
         case .paced1000: (title, accounts, rate) = ("1,000/s over 100 accounts", 100, 1000)
         case .paced4000: (title, accounts, rate) = ("4,000/s over 100 accounts", 100, 4000)
+        case .inFlight1000: (title, accounts, rate) = ("1,000 polls in flight", 1, nil)
         }
+        held = load == .inFlight1000 ? 1000 : nil
         isTLS = load == .tls
         isLimited = load == .paced100 || load == .paced1000
     }

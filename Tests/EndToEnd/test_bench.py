@@ -98,7 +98,7 @@ def cpu_ticks(session: int, role: str) -> int | None:
 def test_it_measures_the_processes_that_users_run(tmp_path: Path):
     nginx()
     saved = tmp_path / "saved.json"
-    loads = ("--only", "real", "--loads", "paced_100,tls", "--seconds", "3", "--watches", "4000")
+    loads = ("--only", "real", "--loads", "paced_100,tls,in_flight_1000", "--seconds", "3", "--watches", "4000")
     run = Process("bench", [program("pollerd"), "bench", "--json", "--save", str(saved), *loads], tmp_path).start()
     # The CPU of the worker at a pace, taken here by another way than the bench takes it.
     ticks = []
@@ -114,7 +114,9 @@ def test_it_measures_the_processes_that_users_run(tmp_path: Path):
     assert saved.read_text() == run.stdout().strip()
 
     real = json.loads(run.stdout())["real"]
-    assert real["upstream"] == "nginx" and set(real) == {"upstream", "paced_100", "tls"}
+    assert real["upstream"] == "nginx" and set(real) == {"upstream", "paced_100", "tls", "in_flight_1000"}
+    held = real["in_flight_1000"]
+    assert 200 < held["in_flight"] <= 1000 and held["worker_resident_mib"] > 5, held
     for load in ("paced_100", "tls"):
         assert set(real[load]) == REAL and set(real[load]["due_lag_ms"]) == {"p50", "p99", "max"}
     paced = real["paced_100"]
