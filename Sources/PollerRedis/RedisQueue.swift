@@ -91,15 +91,16 @@ extension RedisQueue {
         _ request: ClaimRequest,
         _ reply: RedisValue
     ) throws(StoreError) -> Claim<Item> {
-        guard let parts = reply.array, parts.count >= 3, let now = parts[0].int,
-            let ready = parts[1].int, let recovered = parts[2].int
+        guard let parts = reply.array, parts.count >= 4, let now = parts[0].int,
+            let ready = parts[1].int, let recovered = parts[2].int, let full = parts[3].array
         else { throw .corrupt("claim.lua's answer is not understood") }
         let claimedAt = Timestamp(ms: Int64(now))
         return Claim(
-            leases: parts.dropFirst(3).compactMap { lease($0, request, claimedAt) },
+            leases: parts.dropFirst(4).compactMap { lease($0, request, claimedAt) },
             now: claimedAt,
             nextReady: ready < 0 ? nil : Timestamp(ms: Int64(ready)),
-            recovered: recovered
+            recovered: recovered,
+            fullLanes: Set(full.compactMap { $0.string.map(LaneID.init(unchecked:)) })
         )
     }
 

@@ -1,13 +1,16 @@
 import Logging
 
 /// One operation on a partition: results go out, due items come in.
-struct Exchange<Change: Sendable, Instant: Sendable>: Sendable {
+struct Exchange<Change: Sendable, Instant: InstantProtocol & Sendable>: Sendable
+where Instant.Duration == Duration {
     let partition: Int
     let results: [Result]
     /// What is asked for beside; nil when nothing may be claimed.
     let claim: ClaimRequest?
     /// Only the insurance made this claim.
     let isInsurance: Bool
+    /// What the claim may bring, as it was promised.
+    var reservation = Places.Reservation.nothing
 
     /// What a handler has come to, until the store has it.
     struct Result: Sendable {
@@ -17,9 +20,79 @@ struct Exchange<Change: Sendable, Instant: Sendable>: Sendable {
             case release(LeaseRef)
         }
 
-        let word: Word
+        private(set) var word: Word
         /// When the lease is given up: from then on the store would refuse it.
         let endsAt: Instant
+        /// Somebody waits for it, so it keeps a place until it leaves.
+        var holdsPlace = false
+        /// When its wait for the next look began; nil when it has none.
+        private var decidedAt: Instant?
+
+        /// What a handler has come to, now.
+        init(word: Word, endsAt: Instant, holdsPlace: Bool = false, decidedAt: Instant? = nil) {
+            self.word = word
+            self.endsAt = endsAt
+            self.holdsPlace = holdsPlace
+            self.decidedAt = decidedAt
+        }
+    }
+}
+
+extension Exchange.Result {
+    /// It leaves: what it has waited for company is part of its wait for the next look.
+    ///
+    /// Otherwise all items of a tick would be due together again, and each a little later every time.
+    mutating func leave(now: Instant) {
+        holdsPlace = false
+        guard let decidedAt, decidedAt < now, case .commit(let commit) = word,
+            case .next(let wait) = commit.verdict
+        else { return }
+        let left = max(wait - decidedAt.duration(to: now), .zero)
+        word = .commit(commit.with(.next(after: left)))
+        self.decidedAt = now
+    }
+}
+
+/// Of each partition, the results that wait for an exchange.
+struct WaitingResults<Change: Sendable, Instant: InstantProtocol & Sendable>: Sendable
+where Instant.Duration == Duration {
+    typealias Result = Exchange<Change, Instant>.Result
+
+    /// So many are enough for an exchange at once; it bounds those that wait, too.
+    private static var enough: Int { 64 }
+
+    private var results: [[Result]]
+
+    /// None waits.
+    init(partitions: Int) {
+        results = Array(repeating: [], count: partitions)
+    }
+
+    /// How long a result may gather others when another item waits for its place here, or for its
+    /// slot of the lane; less while more than half of our places are taken.
+    func gatherSpan(isBusy: Bool) -> Duration { .milliseconds(isBusy ? 3 : 15) }
+
+    /// One more waits; true when it is time for an exchange.
+    mutating func add(_ result: Result, to partition: Int) -> Bool {
+        results[partition].append(result)
+        return results[partition].count >= Self.enough
+    }
+
+    /// These could not be recorded, and go before what has come since.
+    mutating func putBack(_ again: [Result], to partition: Int) {
+        results[partition].insert(contentsOf: again, at: 0)
+    }
+
+    /// All that wait leave; `places` are those that they have held until now.
+    mutating func take(from partition: Int, now: Instant) -> (results: [Result], places: Int) {
+        var taken: [Result] = []
+        var places = 0
+        swap(&taken, &results[partition])
+        for index in taken.indices {
+            if taken[index].holdsPlace { places += 1 }
+            taken[index].leave(now: now)
+        }
+        return (taken, places)
     }
 }
 
@@ -37,10 +110,10 @@ extension LeaseQueue {
     ///
     /// Releases go first, in an operation of their own: they happen when a process drains or finds
     /// its suspects crowded. Commits and the claim are one operation.
-    func exchange<Instant>(
+    func exchange<Instant: InstantProtocol & Sendable>(
         _ exchange: Exchange<Change, Instant>,
         _ logger: Logger
-    ) async -> ExchangeAnswer<Item> {
+    ) async -> ExchangeAnswer<Item> where Instant.Duration == Duration {
         var answer = ExchangeAnswer<Item>(
             results: Array(repeating: nil, count: exchange.results.count)
         )

@@ -19,9 +19,10 @@
 ///        (SuspectIsolation)
 /// ```
 ///
-/// *Room.* A result frees its place when it leaves, not when the answer has come: the claim that
-/// travels with it may fill it. What a claim may bring is reserved until its answer, so two
-/// partitions are never promised the same place.
+/// *Room* is counted by ``Places``: `concurrency` bounds the handlers that run. A result that somebody
+/// waits for (news, a lane at its limit, work that is due and not claimed) keeps its place until it
+/// leaves, soon, and the claim that travels with it may fill it. A result that nobody waits for keeps
+/// none, and travels with the next tick.
 ///
 /// *Rejected*: a loop for claims and one for commits, each with its own counts (they disagreed during
 /// each round trip); a task for each partition (as many timers, and nobody to share the room fairly).
@@ -32,50 +33,15 @@ struct InFlight<Item: Sendable, Change: Sendable, Instant: InstantProtocol & Sen
 where Instant.Duration == Duration {
     typealias Exchange = Poller.Exchange<Change, Instant>
 
-    /// The most items of one claim: 128 records are about a millisecond of Redis.
-    static var claimMax: Int { 128 }
-    /// Claims are not cut below this while so much is free.
-    static var claimMin: Int { 16 }
-    /// How long a result that nobody waits for may gather others: it holds a slot of its lane,
-    /// and a crash now repeats the poll.
-    static var gatherSpan: Duration { .milliseconds(15) }
-    /// The same while more than half of our slots are taken.
-    static var gatherSpanBusy: Duration { .milliseconds(3) }
-    /// So many results are enough for an exchange at once.
-    static var gatherMax: Int { 64 }
+    /// How long an item that was claimed ahead may wait for a place before it is given back: as long
+    /// as its turn may be late at all.
+    static var placeWait: Duration { .seconds(1) }
     /// The pauses before an unreachable store is tried again, each twice the one before.
     ///
     /// The longest is how long a store that is back may go unnoticed.
     static var pauses: (first: Duration, longest: Duration) { (.milliseconds(20), .seconds(1)) }
     /// How long the worker sleeps when nothing is planned: until it is woken, in effect.
     private static var idle: Duration { .seconds(3600) }
-
-    /// An item to handle.
-    struct Work: Sendable {
-        let lease: Lease<Item>
-        /// Its claim held an item that may be what ended its holders.
-        let isSuspect: Bool
-        /// When the claim was answered, by the local clock.
-        let answered: Instant
-        /// When the handler begins.
-        let startsAt: Instant
-        /// When the lease is given up.
-        let endsAt: Instant
-    }
-
-    /// What the worker is to do.
-    enum Action: Sendable {
-        /// Handle these, each in a task of its own, and report with ``finished(_:_:now:)``.
-        case start(ArraySlice<Work>)
-        /// Make this exchange and report with ``answered(_:to:asked:now:)``.
-        case exchange(Exchange)
-        /// Handlers have had the time a drain allows: cancel them.
-        case cancelHandlers
-        /// Nothing until then, or until an event asks to be woken for.
-        case sleep(until: Instant)
-        /// The drain is over: nothing runs, waits or is on its way.
-        case end
-    }
 
     /// Whether new work is taken at all.
     private enum Phase: Sendable {
@@ -89,20 +55,14 @@ where Instant.Duration == Duration {
     private var phase = Phase.working
     private var suspects = SuspectIsolation<Work, Instant>()
 
+    private var places: Places
     /// Leases in hand: to be started, being handled, or waiting to be recorded.
     private(set) var held = 0
-    /// Of those, results that are on their way.
-    private var sending = 0
-    /// What claims on their way may bring.
-    private var reserved = 0
-    /// Handlers that run.
-    private var running = 0
     private var exchanges = 0
 
     /// Claimed items that nobody has started, the earliest first.
-    private var starts: [Work] = []
-    /// Of each partition, the results that wait for an exchange.
-    private var results: [[Exchange.Result]]
+    private var starts: [Work] = [] { didSet { places.ahead = starts.count } }
+    private var results: WaitingResults<Change, Instant>
     private var pause = Self.pauses.first
     /// Until when the worker sleeps; nil while it is awake, and will ask again before it sleeps.
     private var sleepsUntil: Instant?
@@ -110,27 +70,31 @@ where Instant.Duration == Duration {
     /// Nothing in hand, and every partition due now.
     init(partitions: Int, settings: LeaseWorkerSettings, now: Instant) {
         self.settings = settings
+        places = Places(concurrency: settings.concurrency)
         schedule = PartitionSchedule(partitions: partitions, ahead: settings.ahead, now: now)
-        results = Array(repeating: [], count: partitions)
+        results = WaitingResults(partitions: partitions)
     }
 
-    /// How many more items may be taken.
-    var free: Int { settings.concurrency - held + sending - reserved }
+    /// Places that nobody holds.
+    var free: Int { places.free }
 
     var isDraining: Bool { if case .draining = phase { true } else { false } }
 
-    private var isDone: Bool { held == 0 && exchanges == 0 }
-
-    private var isClaiming: Bool {
-        if case .working = phase { suspects.isOver } else { false }
+    private var canClaim: Bool {
+        if case .working = phase { suspects.isOver && places.canClaim } else { false }
     }
+
+    /// Handlers that may be started; suspects that wait have their places already.
+    private var startable: Int { max(0, places.startable - suspects.waiting) }
 
     /// When there is something to do by itself.
     var nextInstant: Instant? {
         let cancelAt: Instant? = if case .draining(let cancelAt) = phase { cancelAt } else { nil }
-        let planned = schedule.nextInstant(canClaim: isClaiming && free > 0)
-        return [starts.first?.startsAt, suspects.nextInstant, cancelAt, planned].compactMap(\.self)
-            .min()
+        let start = starts.first.map {
+            startable > 0 ? $0.startsAt : $0.startsAt.advanced(by: Self.placeWait)
+        }
+        let planned = schedule.nextInstant(canClaim: canClaim)
+        return [start, suspects.nextInstant, cancelAt, planned].compactMap(\.self).min()
     }
 }
 
@@ -141,9 +105,10 @@ extension InFlight {
         sleepsUntil = nil
         let due = takeDue(now: now)
         if !due.isEmpty { return .start(due) }
-        if let exchange = nextExchange(now: now) { return .exchange(exchange) }
+        let together = nextExchanges(now: now)
+        if !together.isEmpty { return .exchange(together) }
         if case .draining(let cancelAt) = phase {
-            if isDone { return .end }
+            if held == 0, exchanges == 0 { return .end }
             if cancelAt <= now {
                 // A handler that does not hear it the first time may hear it the next.
                 phase = .draining(cancelAt: now.advanced(by: .seconds(1)))
@@ -157,39 +122,74 @@ extension InFlight {
 
     /// The items whose time has come, and suspects when nothing runs beside them.
     private mutating func takeDue(now: Instant) -> ArraySlice<Work> {
-        let count = starts.prefix { $0.startsAt <= now }.count
+        let count = starts.prefix(startable).prefix { $0.startsAt <= now }.count
         var due: ArraySlice<Work> = []
         if count > 0 {
             due = starts.prefix(count)
             starts.removeFirst(count)
         }
-        let isAlone = running == 0 && due.isEmpty && starts.isEmpty
+        while let late = starts.first, late.startsAt.advanced(by: Self.placeWait) <= now {
+            starts.removeFirst()
+            giveBack(late, now: now)
+        }
+        let isAlone = places.running == 0 && due.isEmpty && starts.isEmpty
         due += suspects.takeDue(isAlone: isAlone, now: now)
-        running += due.count
+        places.start(due.count)
         return due
     }
 
-    /// The next exchange to make: all results that wait for a partition, and a claim.
-    private mutating func nextExchange(now: Instant) -> Exchange? {
-        guard let turn = schedule.next(now: now, canClaim: isClaiming && free > 0) else {
-            return nil
+    /// The exchanges to make now: each with all results that wait for its partition, and a claim.
+    private mutating func nextExchanges(now: Instant) -> [Exchange] {
+        let couldClaim = canClaim
+        var turns = schedule.next(now: now, canClaim: couldClaim)
+        if turns.isEmpty { return [] }
+        var carried = turns.map { takeResults($0.partition, now: now) }
+        if !couldClaim, canClaim {
+            // Their places are free now, also for who has no results.
+            turns += schedule.next(now: now, canClaim: true)
+            carried += turns.dropFirst(carried.count).map { takeResults($0.partition, now: now) }
         }
+        var together: [Exchange] = []
+        for (index, turn) in turns.enumerated() {
+            let request = claim(turn, among: turns.count - index, now: now)
+            if carried[index].isEmpty, request == nil {
+                // Others have taken the room.
+                schedule.sent(turn.partition)
+                continue
+            }
+            together.append(
+                Exchange(
+                    partition: turn.partition,
+                    results: carried[index],
+                    claim: request?.claim,
+                    isInsurance: turn.isInsurance,
+                    reservation: request?.room ?? .nothing
+                )
+            )
+        }
+        exchanges += together.count
+        return together
+    }
+
+    /// What one of `count` exchanges asks for; nil when it may bring nothing.
+    private mutating func claim(
+        _ turn: PartitionSchedule<Instant>.Turn,
+        among count: Int,
+        now: Instant
+    ) -> (claim: ClaimRequest, room: Places.Reservation)? {
+        guard canClaim else { return nil }
         let index = turn.partition
-        var taken: [Exchange.Result] = []
-        swap(&taken, &results[index])
-        sending += taken.count
-        // Half of what is free, so that other partitions need not wait for this answer.
-        let share = min(free, Self.claimMax, max(Self.claimMin, free / 2))
-        let limit = isClaiming ? max(0, share) : 0
-        reserved += limit
-        exchanges += 1
-        schedule.began(index, isClaiming: limit > 0)
-        return Exchange(
-            partition: index,
-            results: taken,
-            claim: limit > 0 ? settings.request(partition: index, limit: limit) : nil,
-            isInsurance: turn.isInsurance
-        )
+        let room = places.reserve(isAhead: turn.occasion.isRoutine, among: count)
+        guard room.limit > 0 else { return nil }
+        schedule.claiming(index)
+        let isFirst = schedule.isFirst(index, now: now)
+        return (settings.request(partition: index, limit: room.limit, isFirst: isFirst), room)
+    }
+
+    private mutating func takeResults(_ partition: Int, now: Instant) -> [Exchange.Result] {
+        let taken = results.take(from: partition, now: now)
+        places.waiting -= taken.places
+        return taken.results
     }
 }
 
@@ -217,17 +217,24 @@ extension InFlight {
     /// A handler has come to a decision, or (nil) gives its item back; true when the worker is to be
     /// woken for it.
     mutating func finished(_ work: Work, _ decision: Decision<Change>?, now: Instant) -> Bool {
-        running -= 1
+        let couldClaim = canClaim
+        places.finish()
         var mustWake = isDraining
         if work.isSuspect, suspects.finished() { mustWake = true }
-        if running == 0, suspects.isPending { mustWake = true }
+        if places.running == 0, suspects.isPending { mustWake = true }
+        // An item whose time has come has waited for this place.
+        if let first = starts.first, first.startsAt <= now { mustWake = true }
         let ref = work.lease.ref
         if decision?.isForOthers == true { schedule.leave(partition: ref.partition, now: now) }
+        let isNews = decision?.isNews ?? true
         let result = Exchange.Result(
             word: decision.map { .commit(Commit(ref: ref, $0)) } ?? .release(ref),
-            endsAt: work.endsAt
+            endsAt: work.endsAt,
+            holdsPlace: isNews || isDraining || work.isLaneFull || schedule.isPressing,
+            decidedAt: now
         )
-        let by = wait(result, ref.partition, isNews: decision?.isNews ?? true, now: now)
+        let by = wait(result, ref.partition, isNews: isNews, now: now)
+        if !couldClaim, canClaim { mustWake = true }
         if let by, let until = sleepsUntil, by < until {
             // The next result that could go as late needs no second wake.
             sleepsUntil = by
@@ -239,26 +246,28 @@ extension InFlight {
     /// An item that was not handled goes back to the store.
     private mutating func giveBack(_ work: Work, now: Instant) {
         let ref = work.lease.ref
-        let result = Exchange.Result(word: .release(ref), endsAt: work.endsAt)
+        let result = Exchange.Result(word: .release(ref), endsAt: work.endsAt, holdsPlace: true)
         _ = wait(result, ref.partition, isNews: true, now: now)
     }
 
     /// A result waits for an exchange; returns when that must begin, nil while there is one whose
     /// answer comes first.
     ///
-    /// At once when somebody waits for it, as for a change to be told or an item to be given to
-    /// others.
+    /// At once when it is news, as a change to be told or an item to be given to others; soon when it
+    /// holds a place; else with the next tick.
     private mutating func wait(
         _ result: Exchange.Result,
         _ partition: Int,
         isNews: Bool,
         now: Instant
     ) -> Instant? {
-        results[partition].append(result)
-        let isEnough = isNews || results[partition].count >= Self.gatherMax
-        let span = free * 2 < settings.concurrency ? Self.gatherSpanBusy : Self.gatherSpan
+        let isEnough = results.add(result, to: partition) || isNews
+        if result.holdsPlace { places.waiting += 1 }
+        let soon = results.gatherSpan(isBusy: places.isBusy)
+        let span = result.holdsPlace ? soon : max(soon, schedule.tickSpan)
         let by = isEnough ? now : now.advanced(by: span)
-        return schedule.send(partition, by: by) ? by : nil
+        let isWaitedFor = isEnough || result.holdsPlace
+        return schedule.send(partition, by: by, isWaitedFor: isWaitedFor) ? by : nil
     }
 
     /// The store has answered, or could not be asked; returns how many leases turned out to be lost.
@@ -272,8 +281,7 @@ extension InFlight {
         now: Instant
     ) -> Int {
         exchanges -= 1
-        sending -= exchange.results.count
-        reserved -= exchange.claim?.limit ?? 0
+        places.release(exchange.reservation)
         var lost = 0
         var again: [Exchange.Result] = []
         for (entry, result) in zip(exchange.results, answer.results) {
@@ -286,7 +294,7 @@ extension InFlight {
         }
         let index = exchange.partition
         if answer.isUnavailable || !again.isEmpty {
-            results[index].insert(contentsOf: again, at: 0)
+            results.putBack(again, to: index)
             schedule.failed(index, hasResults: !again.isEmpty, pause: pause, now: now)
             pause = min(pause * 2, Self.pauses.longest)
             return lost
@@ -297,13 +305,8 @@ extension InFlight {
             return lost
         }
         let claim = answer.claim
-        schedule.claimed(
-            index,
-            taken: claim?.leases.count ?? 0,
-            nextReady: claim.flatMap { claim in claim.nextReady.map { max($0 - claim.now, .zero) }
-            },
-            now: now
-        )
+        let ready = claim.flatMap { claim in claim.nextReady.map { max($0 - claim.now, .zero) } }
+        schedule.claimed(index, taken: claim?.leases.count ?? 0, nextReady: ready, now: now)
         if let claim { take(claim, asked: asked, now: now) }
         return lost
     }
@@ -325,6 +328,7 @@ extension InFlight {
             let work = Work(
                 lease: lease,
                 isSuspect: isSuspect,
+                isLaneFull: !claim.fullLanes.isEmpty && claim.fullLanes.contains(lease.lane),
                 answered: now,
                 startsAt: now.advanced(by: max(lease.startsAt - claim.now, .zero)),
                 endsAt: asked.advanced(by: settings.lease)

@@ -116,18 +116,22 @@ package struct Claim<Item: Sendable>: Sendable {
     package let nextReady: Timestamp?
     /// Leases of others that had ended and were put back first.
     package let recovered: Int
+    /// Lanes of these leases that have no slot left: the next result of one lets another item go.
+    package let fullLanes: Set<LaneID>
 
     /// Puts an answer together, as a store does.
     package init(
         leases: [Lease<Item>],
         now: Timestamp,
         nextReady: Timestamp?,
-        recovered: Int = 0
+        recovered: Int = 0,
+        fullLanes: Set<LaneID> = []
     ) {
         self.leases = leases
         self.now = now
         self.nextReady = nextReady
         self.recovered = recovered
+        self.fullLanes = fullLanes
     }
 }
 
@@ -154,6 +158,11 @@ package struct Commit<Change: Sendable>: Sendable {
         self.change = change
         self.signal = signal
         self.isUrgent = isUrgent
+    }
+
+    /// The same with another verdict.
+    func with(_ verdict: Verdict) -> Self {
+        Self(ref: ref, verdict: verdict, change: change, signal: signal, isUrgent: isUrgent)
     }
 
     /// Asks for what a handler has decided.

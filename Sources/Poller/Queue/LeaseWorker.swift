@@ -109,9 +109,11 @@ where
                             // drain ends it.
                             handlers.addTask { await self.handle(work) }
                         }
-                    case .exchange(let exchange):
-                        // Handlers go on during the round trip, whose timeout ends it.
-                        exchanges.addTask { await self.make(exchange) }
+                    case .exchange(let together):
+                        for exchange in together {
+                            // Handlers go on during the round trip, whose timeout ends it.
+                            exchanges.addTask { await self.make(exchange) }
+                        }
                     case .cancelHandlers: handlers.cancelAll()
                     case .end: break loop
                     case .sleep(let instant):
@@ -154,7 +156,7 @@ where
 package struct LeaseWorkerSettings: Sendable {
     /// This process; random for each start.
     package let owner: OwnerID
-    /// Items in hand at once.
+    /// Handlers that run at once.
     package let concurrency: Int
     /// How long a claimed item is ours: longer than the handler's longest attempt.
     package let lease: Duration
@@ -162,7 +164,8 @@ package struct LeaseWorkerSettings: Sendable {
     package let lane: LaneLimit
     /// How long running handlers may go on after a graceful shutdown began.
     package let drainTimeout: Duration
-    /// How far before its time an item may be claimed, to start from a local timer.
+    /// How far before its time an item may be claimed, to start from a local timer: what is due until
+    /// the next tick (``PartitionSchedule``), and a fifth more.
     package let ahead: Duration
 
     /// Sets how a loop works.
@@ -172,7 +175,7 @@ package struct LeaseWorkerSettings: Sendable {
         lease: Duration,
         lane: LaneLimit,
         drainTimeout: Duration,
-        ahead: Duration = .milliseconds(40)
+        ahead: Duration = .milliseconds(100)
     ) {
         self.owner = owner
         self.concurrency = concurrency
@@ -182,15 +185,15 @@ package struct LeaseWorkerSettings: Sendable {
         self.ahead = ahead
     }
 
-    /// Asks for at most `limit` due items of a partition.
-    func request(partition: Int, limit: Int) -> ClaimRequest {
+    /// Asks for at most `limit` due items of a partition, ahead of their time where nobody goes first.
+    func request(partition: Int, limit: Int, isFirst: Bool) -> ClaimRequest {
         ClaimRequest(
             partition: partition,
             limit: limit,
             owner: owner,
             lease: lease,
             lane: lane,
-            ahead: ahead
+            ahead: isFirst ? ahead : .zero
         )
     }
 }

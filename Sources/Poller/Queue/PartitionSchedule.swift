@@ -1,12 +1,30 @@
 /// When each partition is worth an exchange with the store; ``InFlight`` alone asks it.
 ///
-/// Four things make a partition worth one: results that have waited long enough, its own next
-/// ready time as the last claim told it, a wake, and the insurance interval that bounds what a
-/// lost wake can cost. A partition has one exchange at a time: results gather behind it, and it
-/// brings the newest ready time, so a second one beside it could only find less.
+/// *Problem.* Most of what a poll costs at a modest pace is that a lonely command wakes Redis and us. So
+/// exchanges are to leave together and seldom, and nothing that somebody waits for may be later for it.
+///
+/// *Approach.* Four things make a partition worth an exchange: results that have waited long enough,
+/// its own next ready time as the last claim told it, a wake, and the insurance interval that bounds
+/// what a lost wake can cost. What is urgent of it goes at once and alone: news, a wake, results that
+/// free what others wait for. The rest has a last instant, and the first partition that has come to it
+/// takes along all that would follow within ``tickSpan``: a *tick*. Claims look so far ahead that what
+/// is due until the next tick is in hand before.
+///
+/// ```
+///        claimed ahead: ├──────────── 100 ms ────────────┤
+/// tick ────────────────┴─────────── 80 ms ────────┴─ 20 ─┘
+///        all partitions                         all partitions
+/// ```
+///
+/// A partition has one exchange at a time: results gather behind it, and it brings the newest ready
+/// time, so a second one beside it could only find less.
 ///
 /// It knows times and no counts. Whether there is room for a claim is the caller's to say, so that
 /// what is in hand is counted in one place.
+///
+/// *Rejected*: ticks of a fixed clock (a result would wait for half of one in vain, and a quiet worker
+/// would wake for nothing); news that takes the others along (one change in ten polls, and nothing
+/// would gather any more).
 struct PartitionSchedule<Instant: InstantProtocol & Sendable>: Sendable
 where Instant.Duration == Duration {
     /// The longest a partition goes without a claim: the "+ 1 s" of the polling guarantee.
@@ -22,9 +40,30 @@ where Instant.Duration == Duration {
     /// How long that holds: a process that is configured anew is another process.
     static var leftSpan: Duration { .seconds(60) }
 
+    /// What the next claim of a partition is for.
+    enum Occasion: Sendable {
+        /// Something is due now, as far as we know.
+        case due
+        /// Something will be ready, and nobody goes before us.
+        case ahead
+        /// Something is or will be ready, and others go first.
+        case helping
+        /// Nothing but the insurance.
+        case insurance
+
+        /// Whether it goes with others, and takes them along.
+        var isRoutine: Bool {
+            switch self {
+            case .ahead, .insurance: true
+            case .due, .helping: false
+            }
+        }
+    }
+
     /// A partition that is worth an exchange now.
     struct Turn: Sendable {
         let partition: Int
+        let occasion: Occasion
         /// Nothing but the insurance would make its claim.
         let isInsurance: Bool
     }
@@ -42,53 +81,99 @@ where Instant.Duration == Duration {
         }
 
         var state = State.idle
-        var nextClaim: Instant
-        /// The claim is due by the insurance alone.
-        var isInsurance = false
+        var occasion = Occasion.due
+        /// When the next claim must begin.
+        var claimBy: Instant
+        /// From when on it may go with others.
+        var claimFrom: Instant
         var isOurs = true
         /// Others go first until then.
         var leftUntil: Instant?
-        /// When the first of the results that wait must go; nil when none waits.
+        /// When the results that somebody waits for must go; nil when none waits.
         var sendBy: Instant?
+        /// The same for results that nobody waits for.
+        var tickBy: Instant?
 
         var isIdle: Bool { if case .idle = state { true } else { false } }
+
+        /// Plans the next claim.
+        mutating func plan(_ occasion: Occasion, from: Instant, by: Instant) {
+            self.occasion = occasion
+            (claimFrom, claimBy) = (from, by)
+        }
+
+        /// Whether it must go now, with all that may go with it.
+        func opensTick(_ now: Instant, canClaim: Bool) -> Bool {
+            guard isIdle else { return false }
+            if let tickBy, tickBy <= now { return true }
+            return canClaim && occasion.isRoutine && claimBy <= now
+        }
+
+        /// Whether it goes now.
+        func goes(_ now: Instant, canClaim: Bool, isTick: Bool) -> Bool {
+            guard isIdle else { return false }
+            if let sendBy, sendBy <= now { return true }
+            if canClaim, (isTick ? claimFrom : claimBy) <= now { return true }
+            return isTick && (tickBy != nil || sendBy != nil)
+        }
     }
 
-    private var partitions: [Partition]
-    /// Where the next search for a partition starts, so that all get their turn.
-    private var turn = 0
+    /// How long what nobody waits for may wait for company.
+    let tickSpan: Duration
+    private let ahead: Duration
     private let lead: Duration
+    private var partitions: [Partition]
+    /// Where the next search for partitions starts, so that all get their turn.
+    private var turn = 0
 
     /// All partitions are due now and ours.
     ///
-    /// Claims go out before something is ready, by a quarter of what they look `ahead`.
+    /// Claims go out before something is ready: by all that they look `ahead` when others go, by a
+    /// fifth of it at the latest, which a round trip and a busy machine may take.
     init(partitions: Int, ahead: Duration, now: Instant) {
-        self.partitions = Array(repeating: Partition(nextClaim: now), count: partitions)
-        lead = ahead / 4
+        self.partitions = Array(
+            repeating: Partition(claimBy: now, claimFrom: now),
+            count: partitions
+        )
+        self.ahead = ahead
+        lead = ahead / 5
+        tickSpan = ahead - lead
     }
 
-    /// The next partition that is worth an exchange; nil when there is none.
+    /// Whether something is due that nobody has claimed.
+    var isPressing: Bool {
+        partitions.contains { if case .due = $0.occasion { true } else { false } }
+    }
+
+    /// The partitions that are worth an exchange now.
     ///
-    /// Whoever takes it says so with ``began(_:isClaiming:)`` and ends it with ``claimed(_:taken:nextReady:now:)``,
-    /// ``sent(_:)`` or ``failed(_:hasResults:pause:now:)``; meanwhile nobody is told this partition again.
-    mutating func next(now: Instant, canClaim: Bool) -> Turn? {
-        for offset in 0..<partitions.count {
-            let index = (turn + offset) % partitions.count
+    /// Their exchanges begin with this, and take all results along. Say ``claiming(_:)`` for those that
+    /// claim, and end each with ``claimed(_:taken:nextReady:now:)``, ``sent(_:)`` or
+    /// ``failed(_:hasResults:pause:now:)``; meanwhile nobody is told this partition again.
+    mutating func next(now: Instant, canClaim: Bool) -> [Turn] {
+        let isTick = partitions.contains { $0.opensTick(now, canClaim: canClaim) }
+        var turns: [Turn] = []
+        let first = turn
+        for offset in partitions.indices {
+            let index = (first + offset) % partitions.count
             let partition = partitions[index]
-            guard partition.isIdle else { continue }
-            let mustSend = partition.sendBy.map { $0 <= now } ?? false
-            let mustClaim = canClaim && partition.nextClaim <= now
-            guard mustSend || mustClaim else { continue }
-            turn = (index + 1) % partitions.count
-            return Turn(partition: index, isInsurance: partition.isInsurance && mustClaim)
+            guard partition.goes(now, canClaim: canClaim, isTick: isTick) else { continue }
+            if turns.isEmpty { turn = (index + 1) % partitions.count }
+            var isInsurance = false
+            if case .insurance = partition.occasion { isInsurance = partition.claimFrom <= now }
+            turns.append(
+                Turn(partition: index, occasion: partition.occasion, isInsurance: isInsurance)
+            )
+            partitions[index].state = .sending
+            partitions[index].sendBy = nil
+            partitions[index].tickBy = nil
         }
-        return nil
+        return turns
     }
 
-    /// An exchange takes all results of a partition along, and claims when `isClaiming`.
-    mutating func began(_ index: Int, isClaiming: Bool) {
-        partitions[index].state = isClaiming ? .claiming(isWoken: false) : .sending
-        partitions[index].sendBy = nil
+    /// An exchange that begins asks for items.
+    mutating func claiming(_ index: Int) {
+        partitions[index].state = .claiming(isWoken: false)
     }
 
     /// An exchange that asked for nothing has been answered.
@@ -102,31 +187,48 @@ where Instant.Duration == Duration {
         let state = partitions[index].state
         partitions[index].state = .idle
         if case .claiming(isWoken: true) = state {
-            partitions[index].nextClaim = now
-            return
+            return partitions[index].plan(.due, from: now, by: now)
         }
-        let early = pause(partitions[index], now: now) ?? .zero - lead
-        var ready = nextReady.map { max($0 + early, .zero) } ?? Self.insurance
-        if taken == 0 { ready = max(ready, Self.emptyPause) }
-        partitions[index].isInsurance = ready >= Self.insurance
-        partitions[index].nextClaim = now.advanced(by: min(ready, Self.insurance))
+        let late = pause(partitions[index], now: now)
+        let pause = taken == 0 ? Self.emptyPause : .zero
+        let wait = nextReady.map { max($0 + (late ?? .zero - lead), pause) } ?? Self.insurance
+        guard let nextReady, wait < Self.insurance else {
+            let by = now.advanced(by: Self.insurance)
+            let from = now.advanced(by: max(Self.insurance - tickSpan, .zero))
+            return partitions[index].plan(.insurance, from: from, by: by)
+        }
+        let by = now.advanced(by: wait)
+        if late != nil || (taken == 0 && wait == pause) {
+            partitions[index].plan(.helping, from: by, by: by)
+        } else if nextReady <= lead {
+            // Its limit has cut the claim: there is more than one can bring.
+            partitions[index].plan(.due, from: by, by: by)
+        } else {
+            let from = now.advanced(by: max(nextReady - ahead, pause))
+            partitions[index].plan(.ahead, from: from, by: by)
+        }
     }
 
     /// An exchange failed: try again after a pause, also with the results that it has put back.
     mutating func failed(_ index: Int, hasResults: Bool, pause: Duration, now: Instant) {
         let again = now.advanced(by: pause)
         partitions[index].state = .idle
-        partitions[index].nextClaim = again
-        partitions[index].isInsurance = false
-        if hasResults { send(index, by: again) }
+        partitions[index].plan(.due, from: again, by: again)
+        if hasResults { send(index, by: again, isWaitedFor: true) }
     }
 
     /// A result waits for an exchange, which must begin by then; or earlier, for another result.
     ///
     /// False while an exchange is under way: the next one begins when that has been answered.
     @discardableResult
-    mutating func send(_ index: Int, by instant: Instant) -> Bool {
-        partitions[index].sendBy = partitions[index].sendBy.map { min($0, instant) } ?? instant
+    mutating func send(_ index: Int, by instant: Instant, isWaitedFor: Bool) -> Bool {
+        let former = isWaitedFor ? partitions[index].sendBy : partitions[index].tickBy
+        let earliest = former.map { min($0, instant) } ?? instant
+        if isWaitedFor {
+            partitions[index].sendBy = earliest
+        } else {
+            partitions[index].tickBy = earliest
+        }
         return partitions[index].isIdle
     }
 
@@ -138,9 +240,8 @@ where Instant.Duration == Duration {
         }
         guard partitions.indices.contains(partition) else { return }
         let late = pause(partitions[partition], now: now)
-        let soon = now.advanced(by: late ?? .zero)
-        partitions[partition].nextClaim = min(partitions[partition].nextClaim, soon)
-        partitions[partition].isInsurance = false
+        let by = min(partitions[partition].claimBy, now.advanced(by: late ?? .zero))
+        partitions[partition].plan(late == nil ? .due : .helping, from: by, by: by)
         if case .claiming = partitions[partition].state {
             partitions[partition].state = .claiming(isWoken: late == nil)
         }
@@ -152,6 +253,9 @@ where Instant.Duration == Duration {
         return partition.isOurs ? nil : Self.stealPause
     }
 
+    /// Whether we are the first to claim from a partition, and so may look ahead.
+    func isFirst(_ index: Int, now: Instant) -> Bool { pause(partitions[index], now: now) == nil }
+
     /// Something in the partition is for others to do: they are to claim first for a while.
     mutating func leave(partition: Int, now: Instant) {
         partitions[partition].leftUntil = now.advanced(by: Self.leftSpan)
@@ -161,7 +265,9 @@ where Instant.Duration == Duration {
     mutating func own(_ ours: Set<Int>, now: Instant) {
         for index in partitions.indices {
             let isOurs = ours.contains(index)
-            if isOurs, !partitions[index].isOurs { partitions[index].nextClaim = now }
+            if isOurs, !partitions[index].isOurs {
+                partitions[index].plan(.due, from: now, by: now)
+            }
             partitions[index].isOurs = isOurs
         }
     }
@@ -174,7 +280,8 @@ where Instant.Duration == Duration {
         }
         for partition in partitions where partition.isIdle {
             if let sendBy = partition.sendBy { consider(sendBy) }
-            if canClaim { consider(partition.nextClaim) }
+            if let tickBy = partition.tickBy { consider(tickBy) }
+            if canClaim { consider(partition.claimBy) }
         }
         return earliest
     }

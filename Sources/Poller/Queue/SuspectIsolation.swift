@@ -38,6 +38,9 @@ where Instant.Duration == Duration {
     /// Whether suspects wait for others to end.
     var isPending: Bool { if case .pending = state { true } else { false } }
 
+    /// How many suspects wait.
+    var waiting: Int { if case .pending(let suspects, _) = state { suspects.count } else { 0 } }
+
     /// When it goes on by itself.
     var nextInstant: Instant? {
         switch state {

@@ -101,7 +101,8 @@ local function recover(now)
   return #expired
 end
 
--- Appends up to `limit` due items to `reply` and leases them to `owner`.
+-- Appends up to `limit` due items to `reply` and leases them to `owner`; names of lanes that have no slot
+-- left go into its fourth place.
 --
 -- `request` is {owner, most items, lease ms, interval µs (0: no rate), burst, most in flight,
 -- ahead ms}: the limit is that of lanes without their own. Times in the reply are of the wall clock.
@@ -196,6 +197,8 @@ local function claim(request, now, back, gap, reply)
     if (lane.inFlight or 0) >= most and not lane.parked then
       set(lane, LANE.parked, 1)
       rescore(lane)
+      local full = reply[4]
+      full[#full + 1] = name
     end
     return #ids
   end

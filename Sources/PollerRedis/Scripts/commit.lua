@@ -226,7 +226,7 @@ if told then redis.call('PUBLISH', N .. CHANNEL.recorded, string.match(P, '%d+')
 -- Who claims knows the news by the answer; lanes are stored once for both.
 local reply = {}
 if isClaiming then
-  reply = { int(wall), '-1', recover(now) }
+  reply = { int(wall), '-1', recover(now), {} }
   claim(ARGV, now, back, gap, reply)
 end
 save_lanes(now)

@@ -61,8 +61,11 @@ extension QueueConformance {
             let keys = (0..<10).map { bench.key("\($0)") }
             _ = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
             let home = bench.partition(of: keys[0])
-            let first = try await bench.claim(in: home, limit: 2, lane: limit).leases
-            let second = try await bench.claim(in: home, lane: limit).leases
+            let early = try await bench.claim(in: home, limit: 2, lane: limit)
+            try bench.equal(early.fullLanes, [], "full lanes while a slot is left")
+            let last = try await bench.claim(in: home, lane: limit)
+            try bench.equal(last.fullLanes, [keys[0].lane], "full lanes after the last slot")
+            let (first, second) = (early.leases, last.leases)
             let third = try await bench.claim(in: home, lane: limit)
             let counts = [first.count, second.count, third.leases.count]
             try bench.equal(counts, [2, 1, 0], "leases of each claim")
@@ -74,8 +77,9 @@ extension QueueConformance {
             _ = try await bench.commit(first[0], .next(after: .seconds(60)))
             _ = try await bench.watches.release([first[1].ref])
             _ = try await bench.commit(second[0], .close(.gone))
-            let again = try await bench.claim(in: home, lane: limit).leases
-            try bench.equal(again.count, 3, "leases after commit, release and close")
+            let again = try await bench.claim(in: home, lane: limit)
+            try bench.equal(again.leases.count, 3, "leases after commit, release and close")
+            try bench.equal(again.fullLanes, [keys[0].lane], "full lanes once more")
         },
         ConformanceCase("the slots of ended leases come back with their items") { bench in
             let limit = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 2)

@@ -28,7 +28,15 @@ extension MemoryPartition {
         }
         serve(isUrgent: false, upTo: round.room, &round)
         told = nextReady(now)
-        return Claim(leases: round.leases, now: now, nextReady: told, recovered: recovered)
+        return Claim(
+            leases: round.leases,
+            now: now,
+            nextReady: told,
+            recovered: recovered,
+            fullLanes: Set(round.leases.map(\.lane)).filter {
+                self[$0].inFlight >= self[$0].slots(limit, now)
+            }
+        )
     }
 
     private mutating func recover(_ now: Timestamp) -> Int {

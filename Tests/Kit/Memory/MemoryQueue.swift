@@ -51,7 +51,8 @@ struct MemoryQueue<Record: Sendable>: Sendable {
             leases: leases,
             now: now,
             nextReady: claim.nextReady,
-            recovered: claim.recovered
+            recovered: claim.recovered,
+            fullLanes: claim.fullLanes
         )
     }
 

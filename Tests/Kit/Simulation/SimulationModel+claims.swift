@@ -34,6 +34,14 @@ extension SimulationModel {
             let isUrgent = try take(lease, request, now)
             served.append(Wheel(lane: lease.lane, isUrgent: isUrgent))
         }
+        for lane in Set(claim.leases.map(\.lane)) {
+            let slots = (lanes[lane] ?? SimulatedLane()).slots(common, now)
+            let (held, isFull) = (inFlight(lane), claim.fullLanes.contains(lane))
+            try require(
+                isFull ? held >= slots.lowerBound : held < slots.upperBound,
+                "\(lane): \(held) of \(slots) slots taken, told \(isFull ? "" : "not ")to be full"
+            )
+        }
         let partition = request.partition
         let taken = claim.leases.count
         let left = [true, false].map {

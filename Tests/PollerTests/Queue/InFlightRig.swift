@@ -8,8 +8,10 @@ struct InFlightRig {
     typealias Exchange = Machine.Exchange
 
     private var machine: Machine
-    /// What is due once the items that were taken have been started.
-    private var due: Exchange?
+    /// What leaves together and was not asked for yet.
+    private var due: [Exchange] = []
+    /// Items that were started and are not finished, the earliest first.
+    private(set) var started: [Machine.Work] = []
 
     init(partitions: Int, concurrency: Int, ahead: Duration, now: ManualClock.Instant) {
         let settings = LeaseWorkerSettings(
@@ -28,15 +30,18 @@ struct InFlightRig {
 
     /// The next exchange; whatever is to be started before it runs.
     mutating func next(now: ManualClock.Instant) -> Exchange? {
-        if let due {
-            self.due = nil
-            return due
-        }
+        if due.isEmpty { due = leaving(now: now) }
+        return due.isEmpty ? nil : due.removeFirst()
+    }
+
+    /// All exchanges that leave now, together; whatever is to be started before them runs.
+    mutating func leaving(now: ManualClock.Instant) -> [Exchange] {
         while true {
             switch machine.next(now: now) {
-            case .start, .cancelHandlers: continue
-            case .exchange(let exchange): return exchange
-            case .sleep, .end: return nil
+            case .start(let works): started += works
+            case .cancelHandlers: continue
+            case .exchange(let exchanges): return exchanges
+            case .sleep, .end: return []
             }
         }
     }
@@ -46,17 +51,26 @@ struct InFlightRig {
         _ exchange: Exchange,
         taken: Int,
         nextReady: Duration?,
+        startsIn: Duration = .zero,
+        isLaneFull: Bool = false,
         now: ManualClock.Instant
     ) {
         let time = Timestamp(ms: 0)
-        let leases = (0..<taken).map { Self.lease($0, partition: exchange.partition) }
-        let claim = Claim(leases: leases, now: time, nextReady: nextReady.map { time + $0 })
+        let leases = (0..<taken).map {
+            Self.lease($0, partition: exchange.partition, startsAt: time + startsIn)
+        }
+        let claim = Claim(
+            leases: leases,
+            now: time,
+            nextReady: nextReady.map { time + $0 },
+            fullLanes: isLaneFull ? Set(leases.map(\.lane)) : []
+        )
         let answer = ExchangeAnswer(
             results: exchange.results.map { _ in .done },
             claim: exchange.claim == nil ? nil : claim
         )
         _ = machine.answered(answer, to: exchange, asked: now, now: now)
-        if taken > 0 { due = next(now: now) }
+        if taken > 0 { due += leaving(now: now) }
     }
 
     /// The store could not be asked; `waiting` of the leases hold for longer.
@@ -71,6 +85,20 @@ struct InFlightRig {
     @discardableResult
     mutating func finished(partition: Int, isNews: Bool, now: ManualClock.Instant) -> Bool {
         finish(partition, Decision(verdict: .rest, change: 0, isNews: isNews), now)
+    }
+
+    /// The earliest started item is done, and nothing has changed; whether the worker is woken for it.
+    @discardableResult
+    mutating func finishFirst(
+        next wait: Duration = .seconds(60),
+        now: ManualClock.Instant
+    ) -> Bool {
+        let work = started.removeFirst()
+        return machine.finished(
+            work,
+            Decision(verdict: .next(after: wait), change: 0, isNews: false),
+            now: now
+        )
     }
 
     /// A handler has met what only others can do; its result is recorded.
@@ -89,6 +117,7 @@ struct InFlightRig {
         let work = Machine.Work(
             lease: Self.lease(0, partition: partition),
             isSuspect: false,
+            isLaneFull: false,
             answered: now,
             startsAt: now,
             endsAt: now.advanced(by: .seconds(12))
@@ -108,7 +137,11 @@ struct InFlightRig {
         _ = machine.drain(now: now)
     }
 
-    private static func lease(_ number: Int, partition: Int) -> Lease<Int> {
+    private static func lease(
+        _ number: Int,
+        partition: Int,
+        startsAt: Timestamp = Timestamp(ms: 0)
+    ) -> Lease<Int> {
         Lease(
             ref: LeaseRef(
                 id: ItemID(of: "\(partition)", "\(number)"),
@@ -120,6 +153,7 @@ struct InFlightRig {
             lane: LaneID(unchecked: "lane"),
             due: Timestamp(ms: 0),
             claimedAt: Timestamp(ms: 0),
+            startsAt: startsAt,
             endsAt: Timestamp(ms: 12_000)
         )
     }

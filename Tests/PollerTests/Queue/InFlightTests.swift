@@ -52,12 +52,12 @@ struct InFlightTests {
         #expect(schedule.nextInstant == at(wanted))
     }
 
-    @Test("one that looks ahead claims a quarter of that before something is ready")
+    @Test("one that looks ahead claims a fifth of that before something is ready")
     func ahead() throws {
         var schedule = schedule(ahead: .milliseconds(20))
         let plan = try exchange(&schedule, at: 0)
         schedule.answered(plan, taken: 1, nextReady: .milliseconds(400), now: at(0))
-        #expect(schedule.nextInstant == at(395))
+        #expect(schedule.nextInstant == at(396))
     }
 
     @Test("a claim that took something and left something is repeated at once")
@@ -84,10 +84,8 @@ struct InFlightTests {
     @Test("what exchanges under way may take is not promised twice")
     func reserved() throws {
         var schedule = schedule(partitions: 3, concurrency: 200)
-        #expect(schedule.next(now: at(0))?.limit == 100)
-        #expect(schedule.next(now: at(0))?.limit == 50)
-        #expect(schedule.next(now: at(0))?.limit == 25)
-        #expect(schedule.free == 25)
+        for _ in 0..<3 { #expect(schedule.next(now: at(0))?.limit == 50) }
+        #expect(schedule.free == 50)
         #expect(schedule.next(now: at(0)) == nil)
     }
 
@@ -103,11 +101,11 @@ struct InFlightTests {
         #expect(schedule.next(now: at(12))?.results.count == 3)
     }
 
-    @Test("while most slots are taken results gather for less long")
+    @Test("while most places are taken and work is due results gather for less long")
     func gatheringWhileBusy() throws {
         var schedule = schedule(concurrency: 10)
         let plan = try exchange(&schedule, at: 0)
-        schedule.answered(plan, taken: 6, nextReady: nil, now: at(0))
+        schedule.answered(plan, taken: 10, nextReady: .zero, now: at(0))
         schedule.finished(partition: 0, isNews: false, now: at(10))
         #expect(schedule.nextInstant == at(13))
     }
@@ -200,7 +198,7 @@ struct InFlightTests {
             let plan = try exchange(&schedule, at: 0)
             schedule.answered(plan, taken: 0, nextReady: .milliseconds(400), now: at(0))
         }
-        #expect(schedule.next(now: at(395))?.partition == 0)
+        #expect(schedule.next(now: at(396))?.partition == 0)
         #expect(schedule.next(now: at(449)) == nil)
         #expect(schedule.next(now: at(450))?.partition == 1)
     }

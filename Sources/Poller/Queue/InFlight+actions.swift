@@ -1,0 +1,31 @@
+// What an ``InFlight`` asks of its worker.
+extension InFlight {
+    /// An item to handle.
+    struct Work: Sendable {
+        let lease: Lease<Item>
+        /// Its claim held an item that may be what ended its holders.
+        let isSuspect: Bool
+        /// Its lane has no slot left, so another item may wait for its result.
+        let isLaneFull: Bool
+        /// When the claim was answered, by the local clock.
+        let answered: Instant
+        /// When the handler begins.
+        let startsAt: Instant
+        /// When the lease is given up.
+        let endsAt: Instant
+    }
+
+    /// What the worker is to do.
+    enum Action: Sendable {
+        /// Handle these, each in a task of its own, and report with ``finished(_:_:now:)``.
+        case start(ArraySlice<Work>)
+        /// Make these exchanges, together, and report each with ``answered(_:to:asked:now:)``.
+        case exchange([Exchange])
+        /// Handlers have had the time a drain allows: cancel them.
+        case cancelHandlers
+        /// Nothing until then, or until an event asks to be woken for.
+        case sleep(until: Instant)
+        /// The drain is over: nothing runs, waits or is on its way.
+        case end
+    }
+}
