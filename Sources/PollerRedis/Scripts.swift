@@ -45,3 +45,10 @@ package struct Scripts: Sendable {
         return script
     }
 }
+
+extension Scripts: CustomStringConvertible, CustomDebugStringConvertible {
+    /// The name of their library: logs describe whatever holds them.
+    package var description: String { library.name }
+    /// The same as ``description``.
+    package var debugDescription: String { description }
+}

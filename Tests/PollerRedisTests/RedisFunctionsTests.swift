@@ -29,6 +29,16 @@ struct RedisFunctionsTests {
         }
     }
 
+    @Test("scripts are described by their name: a log at debug describes whatever holds them")
+    func description() {
+        struct Service {
+            let scripts = Scripts.live
+            let script = Scripts.live[.claim]
+        }
+        #expect("\(Service())".count < 300)
+        #expect("\([Scripts.live[.claim].function])".count < 300)
+    }
+
     @Test("a call knows nothing of the one before, whatever partition or queue that was for")
     func calls() async throws {
         try await withRedis { client in

@@ -75,6 +75,29 @@ package struct RedisLibrary: Sendable, Hashable {
     package var loading: RedisCommand { RedisCommand("FUNCTION", ["LOAD", .string(source)]) }
 }
 
+// Descriptions name a text and never hold it: logs describe whatever holds a script.
+
+extension RedisScript: CustomStringConvertible, CustomDebugStringConvertible {
+    /// Its digest.
+    package var description: String { sha1 }
+    /// The same as ``description``.
+    package var debugDescription: String { description }
+}
+
+extension RedisFunction: CustomStringConvertible, CustomDebugStringConvertible {
+    /// Its name.
+    package var description: String { name }
+    /// The same as ``description``.
+    package var debugDescription: String { description }
+}
+
+extension RedisLibrary: CustomStringConvertible, CustomDebugStringConvertible {
+    /// Its name.
+    package var description: String { name }
+    /// The same as ``description``.
+    package var debugDescription: String { description }
+}
+
 /// What follows the name of a command that is told how many of its arguments are keys.
 private func numbered(
     _ name: RedisArgument,
