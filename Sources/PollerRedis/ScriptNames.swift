@@ -48,7 +48,7 @@ enum ScriptNames {
 
     /// What scripts note of a lane while they run, and never store.
     private static let laneMemory = [
-        "changed", "rescored", "floor", "hasRest", "isFailing", "isSilent", "isDenied",
+        "name", "changed", "hasRest", "isFailing", "isSilent", "isDenied",
     ]
 
     private static let groups = Set(literals.keys.map { String($0.prefix { $0 != "." }) })

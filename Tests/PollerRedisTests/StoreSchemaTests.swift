@@ -91,7 +91,7 @@ import Testing
             local w = redis.call('HMGET', key(KEY.item, id), ITEM.deadline, ITEM.token)
             if lane.heldUntil and string.byte(m) == MARKBYTE.hinted then set(lane, LANE.heldUntil, 1) end
             local READY = { [KEY.urgent] = KEY.readyUrgent }
-            lane.changed[1], lane_of(w[1]).floor[2] = parts[PART.again], string.lower(CLOSED.dead)
+            lane.changed[1], lane_of(w[1]).name = parts[PART.again], string.lower(CLOSED.dead)
             """
         #expect(
             ScriptNames.render(script) == """
@@ -100,7 +100,7 @@ import Testing
                 local w = redis.call('HMGET', key('w', id), 'x', 'g')
                 if lane.u and string.byte(m) == 107 then set(lane, 'u', 1) end
                 local READY = { ['u'] = 'b' }
-                lane.changed[1], lane_of(w[1]).floor[2] = parts[8], string.lower('dead')
+                lane.changed[1], lane_of(w[1]).name = parts[8], string.lower('dead')
                 """
         )
     }

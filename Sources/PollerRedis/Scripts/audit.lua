@@ -12,17 +12,17 @@ local reply = { 0, -1 }
 local function fault(text) reply[#reply + 1] = text end
 
 local function check_item(id)
-  local w = redis.call('HMGET', key(KEY.item, id), ITEM.source, ITEM.lane, ITEM.closed, ITEM.seq)
+  local w = call('HMGET', key(KEY.item, id), ITEM.source, ITEM.lane, ITEM.closed, ITEM.seq)
   if not w[2] then
     fault('item ' .. id .. ' has no lane')
-    if isRepairing then redis.call('DEL', key(KEY.item, id)) end
+    if isRepairing then call('DEL', key(KEY.item, id)) end
     return
   end
   local lane, closed = w[2], w[3]
-  local lease, ends = redis.call('HGET', key(KEY.leases), id), redis.call('ZSCORE', key(KEY.leaseEnds), id)
-  local urgent = redis.call('ZSCORE', key(URGENT, lane), id)
-  local rest = redis.call('ZSCORE', key(REST, lane), id)
-  local listed, dead = redis.call('ZSCORE', key(KEY.closed), id), redis.call('ZSCORE', key(KEY.quarantine), id)
+  local lease, ends = call('HGET', key(KEY.leases), id), call('ZSCORE', key(KEY.leaseEnds), id)
+  local urgent = call('ZSCORE', key(URGENT, lane), id)
+  local rest = call('ZSCORE', key(REST, lane), id)
+  local listed, dead = call('ZSCORE', key(KEY.closed), id), call('ZSCORE', key(KEY.quarantine), id)
   local isHeld = lease and ends
   local places = (isHeld and 1 or 0) + (urgent and 1 or 0) + (rest and 1 or 0)
   local faults = #reply
@@ -30,8 +30,8 @@ local function check_item(id)
   if (lease and true or false) ~= (ends and true or false) then
     fault('item ' .. id .. ' has half a lease')
     if isRepairing then
-      redis.call('HDEL', key(KEY.leases), id)
-      redis.call('ZREM', key(KEY.leaseEnds), id)
+      call('HDEL', key(KEY.leases), id)
+      call('ZREM', key(KEY.leaseEnds), id)
     end
   end
   if closed then
@@ -41,15 +41,15 @@ local function check_item(id)
       fault('item ' .. id .. ' is ' .. closed .. ' and ' .. (dead and '' or 'not ') .. 'in quarantine')
     end
     if isRepairing and #reply > faults then
-      redis.call('ZREM', key(URGENT, lane), id)
-      redis.call('ZREM', key(REST, lane), id)
-      redis.call('ZREM', key(KEY.leaseEnds), id)
-      redis.call('HDEL', key(KEY.leases), id)
-      redis.call('ZADD', key(KEY.closed), 'NX', int(wall), id)
+      call('ZREM', key(URGENT, lane), id)
+      call('ZREM', key(REST, lane), id)
+      call('ZREM', key(KEY.leaseEnds), id)
+      call('HDEL', key(KEY.leases), id)
+      call('ZADD', key(KEY.closed), 'NX', int(wall), id)
       if closed == CLOSED.dead then
-        redis.call('ZADD', key(KEY.quarantine), 'NX', int(wall), id)
+        call('ZADD', key(KEY.quarantine), 'NX', int(wall), id)
       else
-        redis.call('ZREM', key(KEY.quarantine), id)
+        call('ZREM', key(KEY.quarantine), id)
       end
       rescore(lane_of(lane))
     end
@@ -57,11 +57,11 @@ local function check_item(id)
     if places ~= 1 then fault('item ' .. id .. ' is open and in ' .. places .. ' places') end
     if listed or dead then fault('item ' .. id .. ' is open and listed as closed') end
     if isRepairing and #reply > faults then
-      redis.call('ZREM', key(KEY.closed), id)
-      redis.call('ZREM', key(KEY.quarantine), id)
-      if isHeld or urgent then redis.call('ZREM', key(REST, lane), id) end
+      call('ZREM', key(KEY.closed), id)
+      call('ZREM', key(KEY.quarantine), id)
+      if isHeld or urgent then call('ZREM', key(REST, lane), id) end
       if isHeld then
-        redis.call('ZREM', key(URGENT, lane), id)
+        call('ZREM', key(URGENT, lane), id)
       elseif not urgent and not rest then
         add_to_wheel(lane, URGENT, { int(now), id })
       end
@@ -69,12 +69,12 @@ local function check_item(id)
     end
   end
   for wheel, score in pairs({ [KEY.urgent] = urgent, [KEY.rest] = rest }) do
-    if score and not redis.call('ZSCORE', key(READY[wheel]), lane) then
+    if score and not call('ZSCORE', key(READY[wheel]), lane) then
       fault('item ' .. id .. ' waits in lane ' .. lane .. ', which is not listed')
       if isRepairing then rescore(lane_of(lane)) end
     end
   end
-  local seq, log = tonumber(w[4] or 0), redis.call('LLEN', key(KEY.log, id))
+  local seq, log = tonumber(w[4] or 0), call('LLEN', key(KEY.log, id))
   if log ~= math.min(seq, 100) then
     fault('item ' .. id .. ' has recorded ' .. seq .. ' events and keeps ' .. log)
   end
@@ -93,10 +93,10 @@ local function check_lane(name, leases)
   end
   local isBare = leases == 0
   for wheel, ready in pairs(READY) do
-    local head = tonumber(redis.call('ZRANGE', key(wheel, name), 0, 0, 'WITHSCORES')[2] or '')
+    local head = tonumber(call('ZRANGE', key(wheel, name), 0, 0, 'WITHSCORES')[2] or '')
     if head then
       isBare = false
-      local score = tonumber(redis.call('ZSCORE', key(ready), name) or '')
+      local score = tonumber(call('ZSCORE', key(ready), name) or '')
       local turn = (lane[TURN[wheel]] or 0) / 1000
       local truth = math.max(head, lane.notBefore or 0, lane.heldUntil or 0, now, turn)
       local isParked = lane.paused or (lane.parked and leases > 0)
@@ -109,7 +109,7 @@ local function check_lane(name, leases)
         set(lane, LANE.parked, nil)
         rescore(lane)
       end
-      if not redis.call('ZSCORE', key(KEY.occupiedLanes), name) then
+      if not call('ZSCORE', key(KEY.occupiedLanes), name) then
         fault('lane ' .. name .. ' holds items and is in no list')
         if isRepairing then
           set(lane, LANE.listed, nil)
@@ -118,10 +118,10 @@ local function check_lane(name, leases)
       end
     end
   end
-  if isBare and redis.call('ZSCORE', key(KEY.occupiedLanes), name) then
+  if isBare and call('ZSCORE', key(KEY.occupiedLanes), name) then
     fault('lane ' .. name .. ' is listed and holds nothing')
     if isRepairing then
-      redis.call('ZREM', key(KEY.occupiedLanes), name)
+      call('ZREM', key(KEY.occupiedLanes), name)
       set(lane, LANE.listed, nil)
     end
   end
@@ -138,25 +138,25 @@ else
       names[#names + 1] = name
     end
   end
-  local leases = redis.call('HGETALL', key(KEY.leases))
+  local leases = call('HGETALL', key(KEY.leases))
   for at = 1, #leases, 2 do
     local id = leases[at]
     local _, _, _, _, _, name = unpack_lease(leases[at + 1])
     counts[name] = (counts[name] or 0) + 1
     add(name)
-    if redis.call('EXISTS', key(KEY.item, id)) == 0 then
+    if call('EXISTS', key(KEY.item, id)) == 0 then
       fault('lease of ' .. id .. ' has no item')
       if isRepairing then
-        redis.call('HDEL', key(KEY.leases), id)
-        redis.call('ZREM', key(KEY.leaseEnds), id)
+        call('HDEL', key(KEY.leases), id)
+        call('ZREM', key(KEY.leaseEnds), id)
         counts[name] = counts[name] - 1
       end
     end
   end
   for _, set in pairs(READY) do
-    for _, name in ipairs(redis.call('ZRANGE', key(set), 0, -1)) do add(name) end
+    for _, name in ipairs(call('ZRANGE', key(set), 0, -1)) do add(name) end
   end
-  for _, name in ipairs(redis.call('ZRANGE', key(KEY.occupiedLanes), 0, -1)) do add(name) end
+  for _, name in ipairs(call('ZRANGE', key(KEY.occupiedLanes), 0, -1)) do add(name) end
   local first, count = tonumber(ARGV[3]), tonumber(ARGV[4])
   for at = first + 1, math.min(first + count, #names) do
     check_lane(names[at], counts[names[at]] or 0)

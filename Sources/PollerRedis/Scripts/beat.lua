@@ -11,19 +11,19 @@ local now, list = clock(), key(KEY.members)
 local SPAN_MAX = 60000
 if ARGV[1] ~= '' then
   if tonumber(ARGV[2]) > 0 then
-    redis.call('HSET', list, ARGV[1], int(now + tonumber(ARGV[2])) .. ' ' .. ARGV[3])
+    call('HSET', list, ARGV[1], int(now + tonumber(ARGV[2])) .. ' ' .. ARGV[3])
   else
-    redis.call('HDEL', list, ARGV[1])
+    call('HDEL', list, ARGV[1])
   end
 end
 local reply = {}
-local all = redis.call('HGETALL', list)
+local all = call('HGETALL', list)
 for at = 1, #all, 2 do
   local ends, what = string.match(all[at + 1], '^(%d+) (.*)$')
   if tonumber(ends) > now and tonumber(ends) <= now + SPAN_MAX then
     reply[#reply + 1] = what
   elseif ARGV[1] ~= '' then
-    redis.call('HDEL', list, all[at])
+    call('HDEL', list, all[at])
   end
 end
 return reply

@@ -10,26 +10,26 @@ local now, wall = clocks()
 local before = head_of_partition()
 local id = ARGV[1]
 local item = key(KEY.item, id)
-local w = redis.call('HMGET', item, ITEM.source, ITEM.closed, ITEM.lane, ITEM.seq, ITEM.token)
+local w = call('HMGET', item, ITEM.source, ITEM.closed, ITEM.lane, ITEM.seq, ITEM.token)
 if not w[1] or w[2] then return 0 end
 if tonumber(ARGV[2]) ~= tonumber(w[4] or 0) + 1 then
   return redis.error_reply(ERROR.outOfOrder .. ' ' .. id .. ' has ' .. (w[4] or 0) .. ' events')
 end
-local lease = redis.call('HGET', key(KEY.leases), id)
+local lease = call('HGET', key(KEY.leases), id)
 local token = tonumber(lease and unpack_lease(lease) or w[5] or 0)
 record(id, ARGV[2], ARGV[3], ARGV[4])
-redis.call('HSET', item, ITEM.token, int(token + 1), ITEM.closed, CLOSED.cancelled)
-redis.call('ZADD', key(KEY.closed), int(wall), id)
+call('HSET', item, ITEM.token, int(token + 1), ITEM.closed, CLOSED.cancelled)
+call('ZADD', key(KEY.closed), int(wall), id)
 if lease then
-  redis.call('ZREM', key(KEY.leaseEnds), id)
-  redis.call('HDEL', key(KEY.leases), id)
+  call('ZREM', key(KEY.leaseEnds), id)
+  call('HDEL', key(KEY.leases), id)
   give_back(w[3], 1)
 else
-  redis.call('ZREM', key(URGENT, w[3]), id)
-  redis.call('ZREM', key(REST, w[3]), id)
+  call('ZREM', key(URGENT, w[3]), id)
+  call('ZREM', key(REST, w[3]), id)
   rescore(lane_of(w[3]))
 end
 save_lanes(now)
-redis.call('PUBLISH', N .. CHANNEL.recorded, string.match(P, '%d+'))
+call('PUBLISH', N .. CHANNEL.recorded, string.match(P, '%d+'))
 wake_if_earlier(before)
 return 1

@@ -12,8 +12,9 @@
 --          read: their score in the ready set is in the future
 local now, wall, back, gap = watched_clocks()
 local reply = { int(wall), '-1', 0, {} }
-reply[3] = recover(now)
+local earliest
+reply[3], earliest = recover(now, number(ARGV[3]))
 claim(ARGV, now, back, gap, reply)
 save_lanes(now)
-reply[2] = next_ready(back)
+reply[2] = next_ready(back, earliest)
 return reply

@@ -25,39 +25,39 @@ local SOON = 600000
 -- What was to end in the gap by itself has not been looked at: see commit.lua, purge.lua, trim.lua.
 local function watched_clocks()
   local wall = clock()
-  local m = redis.call('HMGET', M, META.back, META.seen, META.listed, META.gap, META.gapEnd,
+  local m = call('HMGET', M, META.back, META.seen, META.listed, META.gap, META.gapEnd,
     META.gapsSum)
-  local back, seen = tonumber(m[1] or 0), tonumber(m[2])
-  local now, gap = wall + back, { tonumber(m[4] or 0), tonumber(m[5] or 0) }
-  local gaps = tonumber(m[6] or 0)
+  local back, seen = number(m[1] or 0), number(m[2])
+  local now, gap = wall + back, { number(m[4] or 0), number(m[5] or 0) }
+  local gaps = number(m[6] or 0)
   if seen and now < seen then
     back = back + seen - now
     now = seen
-    redis.call('HSET', M, META.back, int(back))
+    call('HSET', M, META.back, int(back))
     if gap[2] > wall then
       -- What of the gap lies ahead now has not passed after all.
-      local undone = math.min(gap[1], gap[2] - wall)
+      local undone = min(gap[1], gap[2] - wall)
       gap = { gap[1] - undone, wall }
-      gaps = math.max(gaps - undone, 0)
-      redis.call('HSET', M, META.gap, int(gap[1]), META.gapEnd, int(wall), META.gapsSum, int(gaps))
+      gaps = max(gaps - undone, 0)
+      call('HSET', M, META.gap, int(gap[1]), META.gapEnd, int(wall), META.gapsSum, int(gaps))
     end
   elseif seen and now - seen > UNSEEN then
     -- Older ones fade, so that nights without processes do not add up for ever.
-    gaps = now - seen + gaps * math.max(0, 1 - (wall - gap[2]) / GAPS_MEMORY)
+    gaps = now - seen + gaps * max(0, 1 - (wall - gap[2]) / GAPS_MEMORY)
     -- A pause soon after a gap goes on with it: not everything has been looked at in between.
     local first = wall - (now - seen)
-    if first - gap[2] < SOON then first = math.min(first, gap[2] - gap[1]) end
+    if first - gap[2] < SOON then first = min(first, gap[2] - gap[1]) end
     gap = { wall - first, wall }
-    redis.call('HSET', M, META.gap, int(gap[1]), META.gapEnd, int(wall), META.seen, int(now),
+    call('HSET', M, META.gap, int(gap[1]), META.gapEnd, int(wall), META.seen, int(now),
       META.gapsSum, int(gaps))
   elseif not seen or now - seen >= SEEN_PACE then
-    redis.call('HSET', M, META.seen, int(now))
+    call('HSET', M, META.seen, int(now))
   end
   if not m[3] then
     -- A store of an earlier release, which did not list its lanes.
-    redis.call('ZUNIONSTORE', key(KEY.occupiedLanes), 2, key(KEY.readyRest), key(KEY.readyUrgent),
+    call('ZUNIONSTORE', key(KEY.occupiedLanes), 2, key(KEY.readyRest), key(KEY.readyUrgent),
       'WEIGHTS', 0, 0)
-    redis.call('HSET', M, META.listed, 1)
+    call('HSET', M, META.listed, 1)
   end
   gap.sum = gaps
   return now, wall, back, gap
@@ -66,29 +66,39 @@ end
 -- Holders close a poisonous item at five; beyond this many, none of them could.
 local GIVEN_UP = 6
 
+-- The end of the lease that ends first, or nil.
+local function first_end()
+  return number(call('ZRANGE', key(KEY.leaseEnds), '0', '0', 'WITHSCORES')[2] or '')
+end
+
 -- Puts leases that have ended back where they were taken from, with the slots they took. The
 -- new token refuses whatever their old owners still send.
-local function recover(now)
-  local expired = redis.call('ZRANGE', key(KEY.leaseEnds), '-inf', int(now), 'BYSCORE', 'LIMIT', 0, 128)
-  if #expired == 0 then return 0 end
-  local leases = redis.call('HMGET', key(KEY.leases), unpack(expired))
+--
+-- Returns how many, and an instant before which no lease ends, also of those that this claim makes for
+-- a span of ms; nil when there was none.
+local function recover(now, span)
+  local first = first_end()
+  local earliest = first and min(first, now + span)
+  if not first or first > now then return 0, earliest end
+  local expired = call('ZRANGE', key(KEY.leaseEnds), '-inf', text(now), 'BYSCORE', 'LIMIT', '0', '128')
+  local leases = call('HMGET', key(KEY.leases), unpack(expired))
   for at, id in ipairs(expired) do
     local token, _, marks, wheel, due, lane
     if leases[at] then
       token, _, marks, wheel, due, lane = unpack_lease(leases[at])
     else
       -- The lease of an earlier release, which kept it in the item.
-      local w = redis.call('HMGET', key(KEY.item, id), ITEM.token, ITEM.formerDue, ITEM.lane)
+      local w = call('HMGET', key(KEY.item, id), ITEM.token, ITEM.formerDue, ITEM.lane)
       token, due, wheel, marks, lane = w[1] or 0, w[2] or now, REST, '---', w[3]
     end
     if lane then
       give_back(lane, 1)
       -- A lease can outlive its item; then only the slot goes back.
-      if redis.call('HEXISTS', key(KEY.item, id), ITEM.source) == 1 then
-        redis.call('HSET', key(KEY.item, id), ITEM.token, token + 1)
-        local crashes = redis.call('HINCRBY', key(KEY.item, id), ITEM.crashes, 1)
-        local isHinted = string.sub(marks, 1, 1) == MARK.hinted
-        if isHinted then due = math.min(now, tonumber(due)) end
+      if call('HEXISTS', key(KEY.item, id), ITEM.source) == 1 then
+        call('HSET', key(KEY.item, id), ITEM.token, token + 1)
+        local crashes = call('HINCRBY', key(KEY.item, id), ITEM.crashes, 1)
+        local isHinted = sub(marks, 1, 1) == MARK.hinted
+        if isHinted then due = min(now, number(due)) end
         -- No worker could close it, because it is a record of another release perhaps: it must not
         -- stand before the others for ever.
         if crashes > GIVEN_UP then due = now + 60000 end
@@ -96,9 +106,9 @@ local function recover(now)
       end
     end
   end
-  redis.call('ZREM', key(KEY.leaseEnds), unpack(expired))
-  redis.call('HDEL', key(KEY.leases), unpack(expired))
-  return #expired
+  call('ZREM', key(KEY.leaseEnds), unpack(expired))
+  call('HDEL', key(KEY.leases), unpack(expired))
+  return #expired, earliest
 end
 
 -- Appends up to `limit` due items to `reply` and leases them to `owner`; names of lanes that have no slot
@@ -107,37 +117,40 @@ end
 -- `request` is {owner, most items, lease ms, interval µs (0: no rate), burst, most in flight,
 -- ahead ms}: the limit is that of lanes without their own. Times in the reply are of the wall clock.
 local function claim(request, now, back, gap, reply)
-  local owner, limit, horizon = request[1], tonumber(request[2]), now + tonumber(request[7])
+  local owner, limit, horizon = request[1], number(request[2]), now + number(request[7])
   local taken, suspects, isFull = 0, false, false
-  local leases, ends, lease_end = {}, {}, now + tonumber(request[3])
+  local leases, ends, lease_end = {}, {}, text(now + number(request[3]))
+  local latest = text(horizon)
   local items = key(KEY.item)
+  -- By wheel, the turn of each ready lane once it has been served.
+  local floors = {}
 
   -- Takes up to `quota` items of one wheel of a lane; how many there were.
   local function serve(name, wheel, quota)
     local lane = lane_of(name)
-    lane.rescored[wheel] = true
+    rescored[wheel][name] = true
     if lane.paused then return 0 end
     local factor = factor_of(lane, now)
-    local full = (lane.intervalUs or tonumber(request[4])) / 1000
-    local interval, tolerance = full / factor, ((lane.burst or tonumber(request[5])) - 1) * full
-    local most = math.max(1, math.floor((lane.inFlightMax or tonumber(request[6])) * factor))
+    local full = (lane.intervalUs or number(request[4])) / 1000
+    local interval, tolerance = full / factor, ((lane.burst or number(request[5])) - 1) * full
+    local most = max(1, floor((lane.inFlightMax or number(request[6])) * factor))
     if (lane.failures or 0) >= FAILURES_MAX then most = 1 end
     -- GCRA: `arrival` is the theoretical arrival time of the next start; it may be ahead of the
     -- start by burst - 1 intervals.
     local ids, arrival, isBlocked = {}, lane.arrival or 0, false
-    local room = math.min(quota, most - (lane.inFlight or 0))
+    local room = min(quota, most - (lane.inFlight or 0))
     if interval > 0 then
-      room = math.min(room, math.floor((horizon + tolerance - math.max(arrival, now)) / interval) + 1)
+      room = min(room, floor((horizon + tolerance - max(arrival, now)) / interval) + 1)
     end
     if room > 0 then
-      local due = redis.call('ZRANGE', key(wheel, name), '-inf', horizon, 'BYSCORE',
-        'LIMIT', 0, room, 'WITHSCORES')
+      local due = call('ZRANGE', key(wheel, name), '-inf', latest, 'BYSCORE', 'LIMIT', '0', room, 'WITHSCORES')
       for at = 1, #due, 2 do
         local id = due[at]
-        local earliest = math.max(tonumber(due[at + 1]), now, lane.heldUntil or 0)
-        local start = math.max(earliest, interval > 0 and math.ceil(arrival - tolerance) or 0)
+        local due_at = number(due[at + 1])
+        local earliest = max(due_at, now, lane.heldUntil or 0)
+        local start = max(earliest, interval > 0 and ceil(arrival - tolerance) or 0)
         if start > horizon then break end
-        local w = redis.call('HGETALL', items .. id)
+        local w = call('HGETALL', items .. id)
         local token, marks, crashes, private = 1, '-', 0, ''
         for field = 1, #w, 2 do
           local name = w[field]
@@ -146,15 +159,15 @@ local function claim(request, now, back, gap, reply)
           elseif name == ITEM.hasError then
             marks = MARK.hasError
           elseif name == ITEM.crashes then
-            crashes = tonumber(w[field + 1])
+            crashes = number(w[field + 1])
           elseif name == ITEM.hasLong then
-            local long = redis.call('HMGET', key(KEY.long, id), LONG.private, LONG.charge)
+            local long = call('HMGET', key(KEY.long, id), LONG.private, LONG.charge)
             private = (long[1] or '') .. (long[2] and '\n' .. long[2] or '')
           end
         end
         if #w == 0 then
           -- Nothing but its place is left of it.
-          redis.call('ZREM', key(wheel, name), id)
+          call('ZREM', key(wheel, name), id)
           rescore(lane)
         elseif crashes >= 2 and taken > 0 and (crashes >= 3 or taken >= 8) then
           -- Suspects come in small batches, then alone, to find the one that kills its holder.
@@ -170,12 +183,12 @@ local function claim(request, now, back, gap, reply)
           -- A lane without trouble ends the list before its last two.
           -- Time in which no claim was made does not count against an endpoint.
           local trouble = lane.failingSince
-          if trouble and trouble < gap[2] then trouble = math.min(trouble + gap.sum, gap[2]) end
-          reply[#reply + 1] = { id, token, int(due[at + 1] - back), start - back, name, private, w,
+          if trouble and trouble < gap[2] then trouble = min(trouble + gap.sum, gap[2]) end
+          reply[#reply + 1] = { id, token, text(due_at - back), start - back, name, private, w,
             trouble, lane.failures or 0 }
           ids[#ids + 1] = id
           taken = taken + 1
-          if interval > 0 then arrival = math.max(arrival, start) + interval end
+          if interval > 0 then arrival = max(arrival, start) + interval end
           suspects = suspects or crashes >= 2
           isFull = crashes >= 3 or (suspects and taken >= 8)
           if isFull then break end
@@ -183,11 +196,11 @@ local function claim(request, now, back, gap, reply)
       end
     end
     if #ids > 0 then
-      redis.call('ZREM', key(wheel, name), unpack(ids))
-      if not isBlocked then set(lane, TURN[wheel], lane.floor[wheel]) end
+      call('ZREM', key(wheel, name), unpack(ids))
+      if not isBlocked then set(lane, TURN[wheel], floors[wheel][name]) end
       if wheel == REST then lane.hasRest = true end
       -- A lane that is only in flight stays listed among those of the rest.
-      if not lane.inFlight or lane.inFlight == 0 then lane.rescored[REST] = true end
+      if not lane.inFlight or lane.inFlight == 0 then rescored[REST][name] = true end
       set(lane, LANE.inFlight, (lane.inFlight or 0) + #ids)
       if interval > 0 then
         set(lane, LANE.arrival, arrival)
@@ -212,15 +225,15 @@ local function claim(request, now, back, gap, reply)
     local waiting = {}
     for at, name in ipairs(ready) do waiting[at] = name end
     while #waiting > 0 and got < places and not isFull do
-      local share = math.max(1, math.ceil((places - got) / #waiting))
+      local share = max(1, ceil((places - got) / #waiting))
       local more = {}
       for _, name in ipairs(waiting) do
-        local quota = math.min(share, places - got)
+        local quota = min(share, places - got)
         if quota == 0 or isFull then break end
         -- What a lane may start is its own to divide: its urgent items would take it all.
         if isRestFirst and wheel == URGENT and not lane_of(name).hasRest then
           got = got + serve(name, REST, 1)
-          quota = math.min(quota, places - got)
+          quota = min(quota, places - got)
         end
         local count = quota > 0 and serve(name, wheel, quota) or 0
         got = got + count
@@ -234,22 +247,32 @@ local function claim(request, now, back, gap, reply)
   -- The lanes to claim from, the longest waiting first.
   local function ready(wheel)
     -- A score within the last millisecond is ready: the rest of it only keeps the lanes' turns.
-    local stored = redis.call('ZRANGE', key(READY[wheel]), '-inf', '(' .. int((horizon + 1) * 1000),
-      'BYSCORE', 'LIMIT', 0, 64, 'WITHSCORES')
+    local stored = call('ZRANGE', key(READY[wheel]), '-inf', '(' .. text((horizon + 1) * 1000),
+      'BYSCORE', 'LIMIT', '0', '64', 'WITHSCORES')
     local scores, found = {}, {}
     for at = 1, #stored, 2 do
-      found[#found + 1], scores[stored[at]] = stored[at], tonumber(stored[at + 1])
+      found[#found + 1], scores[stored[at]] = stored[at], number(stored[at + 1])
     end
     -- Lanes that this script has changed are not stored yet, or with a score out of date.
     local isChanged = false
-    for name, lane in pairs(lanes) do
-      if lane.rescored[wheel] then
-        isChanged = true
-        local head = not lane.paused and not lane.parked
-          and redis.call('ZRANGE', key(wheel, name), 0, 0, 'WITHSCORES')[2]
-        local score = head and score_of(lane, wheel, tonumber(head)) or math.huge
-        if not scores[name] then found[#found + 1] = name end
-        scores[name] = score
+    for name in pairs(rescored[wheel]) do
+      isChanged = true
+      local lane = lanes[name]
+      local head = not lane.paused and not lane.parked and head_of(name, wheel)
+      local score = head and score_of(lane, wheel, head) or math.huge
+      if not scores[name] then found[#found + 1] = name end
+      scores[name] = score
+    end
+    -- Of those that have only got items, what is stored holds unless one of these is earlier.
+    for name, due in pairs(gained[wheel]) do
+      local lane = lanes[name]
+      if not rescored[wheel][name] and due < math.huge and not lane.paused and not lane.parked then
+        local score = score_of(lane, wheel, due)
+        if score < (scores[name] or (horizon + 1) * 1000) then
+          isChanged = true
+          if not scores[name] then found[#found + 1] = name end
+          scores[name] = score
+        end
       end
     end
     if isChanged then
@@ -260,11 +283,13 @@ local function claim(request, now, back, gap, reply)
     end
     -- A lane that was served goes behind every lane that waits already, but not into the future:
     -- what becomes due there is due.
+    local first, turns = now * 1000, {}
     for at, name in ipairs(found) do
       local score = scores[name]
-      local isOfNow = score >= now * 1000 and score < (now + 1) * 1000
-      lane_of(name).floor[wheel] = (isOfNow and score or now * 1000) + at
+      local isOfNow = score >= first and score < first + 1000
+      turns[name] = (isOfNow and score or first) + at
     end
+    floors[wheel] = turns
     return found
   end
   local urgent, rest = ready(URGENT), ready(REST)
@@ -275,8 +300,8 @@ local function claim(request, now, back, gap, reply)
   else
     -- Four to one: the rest gets a fifth of each claim, and every fifth claim begins with it, so
     -- that neither small claims nor a lane's own limit can starve it.
-    local owed = math.floor(limit / 5)
-    local turn = redis.call('HINCRBY', M, META.turn, 1)
+    local owed = floor(limit / 5)
+    local turn = call('HINCRBY', M, META.turn, 1)
     if turn % 5 == 0 then
       isRestFirst = true
       serve_all(rest, REST, owed > 0 and owed or limit)
@@ -288,16 +313,18 @@ local function claim(request, now, back, gap, reply)
     if taken < limit then serve_all(rest, REST, limit - taken) end
   end
   if #leases > 0 then
-    redis.call('HSET', key(KEY.leases), unpack(leases))
-    redis.call('ZADD', key(KEY.leaseEnds), unpack(ends))
+    call('HSET', key(KEY.leases), unpack(leases))
+    call('ZADD', key(KEY.leaseEnds), unpack(ends))
   end
 end
 
 -- When the partition is worth a claim again, by the wall clock: its next ready lane or the next end
--- of a lease.
-local function next_ready(back)
+-- of a lease, none of which is before `earliest`.
+local function next_ready(back, earliest)
   local ready = head_of_partition()
-  local lease = tonumber(redis.call('ZRANGE', key(KEY.leaseEnds), 0, 0, 'WITHSCORES')[2] or '')
-  if lease and (not ready or lease < ready) then ready = lease end
+  if not ready or not earliest or earliest < ready then
+    local lease = first_end()
+    if lease and (not ready or lease < ready) then ready = lease end
+  end
   return ready and int(ready - back) or '-1'
 end

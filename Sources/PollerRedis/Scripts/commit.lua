@@ -32,36 +32,36 @@ local at, last = 8, #ARGV
 while at <= last do
   count = count + 1
   starts[count], ids[count] = at, ARGV[at]
-  isLong[count] = string.byte(ARGV[at + 2]) < 97
+  isLong[count] = byte(ARGV[at + 2]) < 97
   at = at + (isLong[count] and 12 or 6)
 end
 
 local results, held, marks, lane_names = {}, {}, {}, {}
-local leases = count > 0 and redis.call('HMGET', key(KEY.leases), unpack(ids)) or {}
+local leases = count > 0 and call('HMGET', key(KEY.leases), unpack(ids)) or {}
 local seen, proof_end = {}, ' ' .. owner .. ' '
 for index = 1, count do
   local id, lease, at = ids[index], leases[index], starts[index]
   results[index] = 0
   if not lease then
     -- Nobody holds it: with our token, an earlier try of this commit got through.
-    if redis.call('HGET', items .. id, ITEM.token) == ARGV[at + 1] then results[index] = 1 end
+    if call('HGET', items .. id, ITEM.token) == ARGV[at + 1] then results[index] = 1 end
   else
     local proof = ARGV[at + 1] .. proof_end
     local length = #proof
-    if string.sub(lease, 1, length) == proof then
+    if sub(lease, 1, length) == proof then
       results[index] = 1
       -- The same commit twice in one batch is one commit.
       if not seen[id] then
         seen[id] = true
         if isLong[index] and ARGV[at + 9] ~= '0' then
-          local seq = tonumber(redis.call('HGET', items .. id, ITEM.seq) or 0)
-          if tonumber(ARGV[at + 9]) ~= seq + 1 then
+          local seq = number(call('HGET', items .. id, ITEM.seq) or 0)
+          if number(ARGV[at + 9]) ~= seq + 1 then
             return redis.error_reply(ERROR.outOfOrder .. ' ' .. id .. ' has ' .. seq .. ' events')
           end
         end
         held[#held + 1] = index
-        marks[index] = string.sub(lease, length + 1, length + 3)
-        lane_names[index] = string.sub(lease, string.find(lease, ' ', length + 5, true) + 1)
+        marks[index] = sub(lease, length + 1, length + 3)
+        lane_names[index] = sub(lease, find(lease, ' ', length + 5, true) + 1)
       end
     end
   end
@@ -87,14 +87,14 @@ local function hear(lane, signal, span)
     lane.isSilent, lane.isDenied = lane.isSilent or kind == SIGNAL.failing,
       lane.isDenied or kind == SIGNAL.denied
   else
-    set(lane, LANE.heldUntil, math.max(lane.heldUntil or 0, now + span))
+    set(lane, LANE.heldUntil, max(lane.heldUntil or 0, now + span))
   end
   if kind == SIGNAL.slow then
     -- Twenty answers of one burst halve the lane once.
-    if now >= (lane.slowUntil or 0) then set(lane, LANE.factor, math.max(1 / 32, factor_of(lane, now) / 2)) end
-    set(lane, LANE.slowUntil, math.max(lane.slowUntil or 0, now + span))
+    if now >= (lane.slowUntil or 0) then set(lane, LANE.factor, max(1 / 32, factor_of(lane, now) / 2)) end
+    set(lane, LANE.slowUntil, max(lane.slowUntil or 0, now + span))
   elseif kind == SIGNAL.refused then
-    set(lane, LANE.failures, math.max(lane.failures or 0, FAILURES_MAX))
+    set(lane, LANE.failures, max(lane.failures or 0, FAILURES_MAX))
   end
   rescore(lane)
 end
@@ -110,22 +110,22 @@ local function judge(lane)
     set(lane, LANE.openings, doublings + 1)
   else
     local denials = (lane.denials or 0) + (lane.isDenied and 1 or 0)
-    doublings = math.max(math.floor(denials / DENIALS_TO_DOUBLE) - 1, 0)
+    doublings = max(floor(denials / DENIALS_TO_DOUBLE) - 1, 0)
     set(lane, LANE.denials, denials)
     set(lane, LANE.openings, nil)
   end
-  set(lane, LANE.heldUntil, now + math.min(longest, first * 2 ^ math.min(doublings, 6)))
+  set(lane, LANE.heldUntil, now + min(longest, first * 2 ^ min(doublings, 6)))
   rescore(lane)
 end
 
 -- Whether an item's deadline fell into a gap, a span without claims; it then has left what it had
 -- left before, or its whole span when it began in that time.
 local function outlives_gap(id)
-  local w = redis.call('HMGET', items .. id, ITEM.deadline, ITEM.began)
-  local deadline, first = tonumber(w[1] or 0), gap[2] - gap[1]
+  local w = call('HMGET', items .. id, ITEM.deadline, ITEM.began)
+  local deadline, first = number(w[1] or 0), gap[2] - gap[1]
   if deadline > gap[2] or deadline <= first then return false end
-  local left = deadline - math.max(first, tonumber(w[2] or 0))
-  redis.call('HSET', items .. id, ITEM.deadline, int(gap[2] + left))
+  local left = deadline - max(first, number(w[2] or 0))
+  call('HSET', items .. id, ITEM.deadline, int(gap[2] + left))
   return true
 end
 
@@ -135,7 +135,7 @@ for _, index in ipairs(held) do
   local id, at, name, mark = ids[index], starts[index], lane_names[index], marks[index]
   local token, verdict, wait, wheel = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
   local lane = lane_of(name)
-  local isMarked = string.byte(mark) == MARKBYTE.hinted
+  local isMarked = byte(mark) == MARKBYTE.hinted
   local signal, error = '', ''
   if isLong[index] then
     verdict = string.lower(verdict)
@@ -143,11 +143,11 @@ for _, index in ipairs(held) do
   end
   -- Joined during the lease with a later deadline: the old one closes nothing. Look again.
   local isProlonged = verdict == VERDICT.close and wait == CLOSED.expired
-    and (isMarked and tonumber(redis.call('HGET', items .. id, ITEM.deadline) or 0) > wall or outlives_gap(id))
+    and (isMarked and number(call('HGET', items .. id, ITEM.deadline) or 0) > wall or outlives_gap(id))
   -- Joined by a request that goes farther than what was reached: what was seen is for the next
   -- look to tell.
   local isOutrun = verdict == VERDICT.close and wait == CLOSED.reached and isMarked
-    and not string.find(redis.call('HGET', items .. id, ITEM.facts) or '', '|' .. GOAL.leftPending .. '$')
+    and not find(call('HGET', items .. id, ITEM.facts) or '', '|' .. GOAL.leftPending .. '$')
   if isProlonged or isOutrun then
     verdict, wait = VERDICT.next, 0
   elseif isLong[index] and ARGV[at + 9] ~= '0' then
@@ -157,7 +157,7 @@ for _, index in ipairs(held) do
     note(id, ARGV[at + 10], ARGV[at + 11])
   end
   if signal ~= '' then
-    hear(lane, signal, tonumber(ARGV[at + 8]))
+    hear(lane, signal, number(ARGV[at + 8]))
   elseif lane.failures or lane.failingSince then
     set(lane, LANE.failures, nil)
     set(lane, LANE.openings, nil)
@@ -174,20 +174,21 @@ for _, index in ipairs(held) do
   end
   if due then
     if isOutrun then
-      redis.call('HSET', items .. id, ITEM.token, token)
+      call('HSET', items .. id, ITEM.token, token)
     else
-      redis.call('HSET', items .. id, ITEM.token, token, ITEM.state, ARGV[at + 5])
+      call('HSET', items .. id, ITEM.token, token, ITEM.state, ARGV[at + 5])
     end
     local list = places[wheel][name]
     if not list then
-      list = {}
+      list = { earliest = due }
       places[wheel][name] = list
     end
-    list[#list + 1] = due
+    list.earliest = min(list.earliest, due)
+    list[#list + 1] = text(due)
     list[#list + 1] = id
   else
     local reason = wait ~= '' and wait or CLOSED.settled
-    redis.call('HSET', items .. id, ITEM.token, token, ITEM.state, ARGV[at + 5], ITEM.closed, reason)
+    call('HSET', items .. id, ITEM.token, token, ITEM.state, ARGV[at + 5], ITEM.closed, reason)
     closed[#closed + 1] = wall
     closed[#closed + 1] = id
     if reason == CLOSED.dead then
@@ -197,41 +198,42 @@ for _, index in ipairs(held) do
   end
   -- The mark says that an error is kept among the long values, so that the good path never asks.
   if error ~= '' then
-    redis.call('HSET', key(KEY.long, id), LONG.error, error)
-    redis.call('HSET', items .. id, ITEM.hasError, 1)
-  elseif string.byte(mark, 2) == MARKBYTE.hasError then
-    redis.call('HDEL', key(KEY.long, id), LONG.error)
-    redis.call('HDEL', items .. id, ITEM.hasError)
+    call('HSET', key(KEY.long, id), LONG.error, error)
+    call('HSET', items .. id, ITEM.hasError, 1)
+  elseif byte(mark, 2) == MARKBYTE.hasError then
+    call('HDEL', key(KEY.long, id), LONG.error)
+    call('HDEL', items .. id, ITEM.hasError)
   end
-  if string.byte(mark, 3) == MARKBYTE.crashed then redis.call('HDEL', items .. id, ITEM.crashes) end
+  if byte(mark, 3) == MARKBYTE.crashed then call('HDEL', items .. id, ITEM.crashes) end
   slots[name] = (slots[name] or 0) + 1
   done[#done + 1] = id
 end
 
 if #done > 0 then
-  redis.call('ZREM', key(KEY.leaseEnds), unpack(done))
-  redis.call('HDEL', key(KEY.leases), unpack(done))
+  call('ZREM', key(KEY.leaseEnds), unpack(done))
+  call('HDEL', key(KEY.leases), unpack(done))
 end
-if #closed > 0 then redis.call('ZADD', key(KEY.closed), unpack(closed)) end
-if #dead > 0 then redis.call('ZADD', key(KEY.quarantine), unpack(dead)) end
+if #closed > 0 then call('ZADD', key(KEY.closed), unpack(closed)) end
+if #dead > 0 then call('ZADD', key(KEY.quarantine), unpack(dead)) end
 for wheel, by_lane in pairs(places) do
-  for name, list in pairs(by_lane) do add_to_wheel(name, wheel, list) end
+  for name, list in pairs(by_lane) do add_to_wheel(name, wheel, list, list.earliest) end
 end
 for name, taken in pairs(slots) do
   judge(lane_of(name))
   give_back(name, taken)
 end
-if told then redis.call('PUBLISH', N .. CHANNEL.recorded, string.match(P, '%d+')) end
+if told then call('PUBLISH', N .. CHANNEL.recorded, match(P, '%d+')) end
 
 -- Who claims knows the news by the answer; lanes are stored once for both.
-local reply = {}
+local reply, earliest = {}, nil
 if isClaiming then
-  reply = { int(wall), '-1', recover(now), {} }
+  reply = { int(wall), '-1', 0, {} }
+  reply[3], earliest = recover(now, number(ARGV[3]))
   claim(ARGV, now, back, gap, reply)
 end
 save_lanes(now)
 if isClaiming then
-  reply[2] = next_ready(back)
+  reply[2] = next_ready(back, earliest)
 else
   wake_if_earlier(before)
 end

@@ -5,6 +5,6 @@
 -- ARGV     id of an outbox entry that was read
 -- RETURNS  1, or 0 when this server has no such entry: another one answered before a failover
 -- COST     one read and one write
-if #redis.call('XRANGE', key(KEY.outbox), ARGV[1], ARGV[1]) == 0 then return 0 end
-redis.call('HINCRBY', KEYS[1], META.confirmed, 1)
+if #call('XRANGE', key(KEY.outbox), ARGV[1], ARGV[1]) == 0 then return 0 end
+call('HINCRBY', KEYS[1], META.confirmed, 1)
 return 1

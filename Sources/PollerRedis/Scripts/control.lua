@@ -23,9 +23,9 @@ else
   set(lane, LANE.inFlightMax, not isDefault and tonumber(ARGV[5]) or nil)
 end
 if lane.paused or lane.intervalUs then
-  redis.call('SADD', key(KEY.lanesWithSettings), name)
+  call('SADD', key(KEY.lanesWithSettings), name)
 else
-  redis.call('SREM', key(KEY.lanesWithSettings), name)
+  call('SREM', key(KEY.lanesWithSettings), name)
 end
 rescore(lane)
 save_lanes(now)

@@ -7,19 +7,19 @@
 --          id, value, id, value, …}; a value is `created ms, updated ms, account, record`
 -- COST     O(endpoints told)
 local since, limit = tonumber(ARGV[1]), tonumber(ARGV[3])
-local known = redis.call('HMGET', key(KEY.registry), REGISTRY.version, REGISTRY.floor)
+local known = call('HMGET', key(KEY.registry), REGISTRY.version, REGISTRY.floor)
 local version, floor = tonumber(known[1] or 0), tonumber(known[2] or 0)
 local reset = 0
 if since > version or (since < floor and ARGV[2] ~= '1') then reset, since = 1, 0 end
 local from = '(' .. int(since)
-local changed = redis.call('ZRANGEBYSCORE', key(KEY.endpointVersions), from, '+inf', 'WITHSCORES',
+local changed = call('ZRANGEBYSCORE', key(KEY.endpointVersions), from, '+inf', 'WITHSCORES',
   'LIMIT', 0, limit)
 local upper, more = version, 0
 if #changed == 2 * limit then upper, more = tonumber(changed[#changed]), 1 end
-local removed = redis.call('ZRANGEBYSCORE', key(KEY.endpointsRemoved), from, int(upper))
+local removed = call('ZRANGEBYSCORE', key(KEY.endpointsRemoved), from, int(upper))
 local reply = { reset, int(upper), more, removed }
 for at = 1, #changed, 2 do
   reply[#reply + 1] = changed[at]
-  reply[#reply + 1] = redis.call('HGET', key(KEY.endpoints), changed[at])
+  reply[#reply + 1] = call('HGET', key(KEY.endpoints), changed[at])
 end
 return reply

@@ -7,11 +7,11 @@
 -- COST     one read for each looked at
 local after, limit, looks = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local from = after == '' and '-' or '(' .. after
-local places = redis.call('ZRANGEBYLEX', key(KEY.endpointOrder), from, '+', 'LIMIT', 0, looks)
+local places = call('ZRANGEBYLEX', key(KEY.endpointOrder), from, '+', 'LIMIT', 0, looks)
 local reply = { #places == looks and places[#places] or '' }
 for at, place in ipairs(places) do
   local id = string.match(place, '%S+$')
-  local value = redis.call('HGET', key(KEY.endpoints), id)
+  local value = call('HGET', key(KEY.endpoints), id)
   if value and (ARGV[1] == '' or string.match(value, '^%d+ %d+ (%S+) ') == ARGV[1]) then
     if #reply == 2 * limit + 1 then
       reply[1] = places[at - 1]

@@ -5,6 +5,6 @@
 -- ARGV     id
 -- RETURNS  {} or {value, version of its last change, now ms}
 -- COST     two reads
-local value = redis.call('HGET', key(KEY.endpoints), ARGV[1])
+local value = call('HGET', key(KEY.endpoints), ARGV[1])
 if not value then return {} end
-return { value, int(tonumber(redis.call('ZSCORE', key(KEY.endpointVersions), ARGV[1]))), int(clock()) }
+return { value, int(tonumber(call('ZSCORE', key(KEY.endpointVersions), ARGV[1]))), int(clock()) }

@@ -12,39 +12,39 @@
 -- COST     at most seven writes
 local op, id, now = ARGV[1], ARGV[2], clock()
 -- A repetition writes nothing else: here is something that replicas can be waited for with.
-redis.call('HINCRBY', KEYS[1], META.confirmed, 1)
-local value = redis.call('HGET', key(KEY.endpoints), id)
+call('HINCRBY', KEYS[1], META.confirmed, 1)
+local value = call('HGET', key(KEY.endpoints), id)
 
 -- Above every version before and, because it is a time, above those a failover has lost.
-local known = redis.call('HGET', key(KEY.registry), REGISTRY.version)
+local known = call('HGET', key(KEY.registry), REGISTRY.version)
 local version = math.max(tonumber(known or 0) + 1, now * 1000)
 local function note_change()
   -- A new registry: a reader that has seen another one begins anew.
-  if not known then redis.call('HSET', key(KEY.registry), REGISTRY.floor, int(version - 1)) end
-  redis.call('HSET', key(KEY.registry), REGISTRY.version, int(version))
+  if not known then call('HSET', key(KEY.registry), REGISTRY.floor, int(version - 1)) end
+  call('HSET', key(KEY.registry), REGISTRY.version, int(version))
 end
 
 if op == 'create' then
   if ARGV[6] ~= '' then
-    local request = redis.call('GET', key(KEY.endpointRequest, ARGV[6]))
+    local request = call('GET', key(KEY.endpointRequest, ARGV[6]))
     if request then
       local print, made, at = string.match(request, '^(%S+) (%S+) (%d+)$')
-      local found = redis.call('HGET', key(KEY.endpoints), made)
+      local found = call('HGET', key(KEY.endpoints), made)
       if print ~= ARGV[7] or not found then return { 'conflict' } end
-      local changed = tonumber(redis.call('ZSCORE', key(KEY.endpointVersions), made))
+      local changed = tonumber(call('ZSCORE', key(KEY.endpointVersions), made))
       return { 'repeated', made, found, changed == tonumber(at) and 1 or 0 }
     end
   end
   if value then return { 'exists' } end
-  if redis.call('HLEN', key(KEY.endpoints)) >= tonumber(ARGV[5]) then return { 'full' } end
+  if call('HLEN', key(KEY.endpoints)) >= tonumber(ARGV[5]) then return { 'full' } end
   note_change()
-  redis.call('HSET', key(KEY.endpoints), id, int(now) .. ' ' .. int(now) .. ' ' .. ARGV[3] .. ' ' .. ARGV[4])
-  redis.call('ZADD', key(KEY.endpointOrder), 0, string.format('%015.0f ', now) .. id)
-  redis.call('ZADD', key(KEY.endpointVersions), int(version), id)
-  redis.call('ZREM', key(KEY.endpointsRemoved), id)
+  call('HSET', key(KEY.endpoints), id, int(now) .. ' ' .. int(now) .. ' ' .. ARGV[3] .. ' ' .. ARGV[4])
+  call('ZADD', key(KEY.endpointOrder), 0, string.format('%015.0f ', now) .. id)
+  call('ZADD', key(KEY.endpointVersions), int(version), id)
+  call('ZREM', key(KEY.endpointsRemoved), id)
   if ARGV[6] ~= '' then
     local request = ARGV[7] .. ' ' .. id .. ' ' .. int(version)
-    redis.call('SET', key(KEY.endpointRequest, ARGV[6]), request, 'PX', ARGV[8])
+    call('SET', key(KEY.endpointRequest, ARGV[6]), request, 'PX', ARGV[8])
   end
   return { 'created', int(now) }
 end
@@ -52,25 +52,25 @@ end
 if not value then return { op == 'remove' and 'gone' or 'changed' } end
 local created, account = string.match(value, '^(%d+) %d+ (%S+) ')
 if op == 'replace' then
-  if tonumber(redis.call('ZSCORE', key(KEY.endpointVersions), id)) ~= tonumber(ARGV[4]) then
+  if tonumber(call('ZSCORE', key(KEY.endpointVersions), id)) ~= tonumber(ARGV[4]) then
     return { 'changed' }
   end
   note_change()
   local new = created .. ' ' .. int(now) .. ' ' .. account .. ' ' .. ARGV[3]
-  redis.call('HSET', key(KEY.endpoints), id, new)
-  redis.call('ZADD', key(KEY.endpointVersions), int(version), id)
+  call('HSET', key(KEY.endpoints), id, new)
+  call('ZADD', key(KEY.endpointVersions), int(version), id)
   return { 'replaced', new }
 end
 
 note_change()
-redis.call('HDEL', key(KEY.endpoints), id)
-redis.call('ZREM', key(KEY.endpointOrder), string.format('%015.0f ', tonumber(created)) .. id)
-redis.call('ZREM', key(KEY.endpointVersions), id)
-redis.call('ZADD', key(KEY.endpointsRemoved), int(version), id)
-local excess = redis.call('ZCARD', key(KEY.endpointsRemoved)) - tonumber(ARGV[3])
+call('HDEL', key(KEY.endpoints), id)
+call('ZREM', key(KEY.endpointOrder), string.format('%015.0f ', tonumber(created)) .. id)
+call('ZREM', key(KEY.endpointVersions), id)
+call('ZADD', key(KEY.endpointsRemoved), int(version), id)
+local excess = call('ZCARD', key(KEY.endpointsRemoved)) - tonumber(ARGV[3])
 if excess > 0 then
-  local forgotten = redis.call('ZRANGE', key(KEY.endpointsRemoved), excess - 1, excess - 1, 'WITHSCORES')[2]
-  redis.call('ZREMRANGEBYRANK', key(KEY.endpointsRemoved), 0, excess - 1)
-  redis.call('HSET', key(KEY.registry), REGISTRY.floor, int(tonumber(forgotten)))
+  local forgotten = call('ZRANGE', key(KEY.endpointsRemoved), excess - 1, excess - 1, 'WITHSCORES')[2]
+  call('ZREMRANGEBYRANK', key(KEY.endpointsRemoved), 0, excess - 1)
+  call('HSET', key(KEY.registry), REGISTRY.floor, int(tonumber(forgotten)))
 end
 return { 'removed' }

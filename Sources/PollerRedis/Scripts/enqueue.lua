@@ -13,7 +13,7 @@ local before = head_of_partition()
 local found = {}
 for at = 1, #ARGV, 9 do
   local id = ARGV[at]
-  local w = redis.call('HMGET', key(KEY.item, id), ITEM.source, ITEM.closed, ITEM.run, ITEM.seq,
+  local w = call('HMGET', key(KEY.item, id), ITEM.source, ITEM.closed, ITEM.run, ITEM.seq,
     ITEM.deadline, ITEM.lane, ITEM.facts, ITEM.reopenedSeq)
   if w[1] and w[1] ~= ARGV[at + 1] then
     return redis.error_reply(ERROR.idClash .. ' ' .. id .. ' is the id of another source')
@@ -36,26 +36,26 @@ end
 -- How far a watch goes (see WatchRecord): of two requests the farther holds.
 local REACH = { [GOAL.leftPending] = 1, [GOAL.final] = 3 }
 local function farther(old, new)
-  local was, asked = string.match(old, '|(%a)$'), string.match(new, '|(%a)$')
+  local was, asked = match(old, '|(%a)$'), match(new, '|(%a)$')
   if (REACH[asked] or 2) <= (REACH[was] or 2) then return old end
-  return string.match(old, '^[^|]*') .. (asked and '|' .. asked or '')
+  return match(old, '^[^|]*') .. (asked and '|' .. asked or '')
 end
 
 local replies, done, places = {}, {}, {}
 for at = 1, #ARGV, 9 do
   local id, source, facts, lane = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
-  local deadline = wall + tonumber(ARGV[at + 4])
+  local deadline = wall + number(ARGV[at + 4])
   local notify, secret, metadata = ARGV[at + 5], ARGV[at + 6], ARGV[at + 7]
   local charge = ARGV[at + 8]
   local w = found[at]
   local item = key(KEY.item, id)
   -- The same source twice in one batch: the second joins the first.
   if done[id] then
-    w = redis.call('HMGET', item, ITEM.source, ITEM.closed, ITEM.run, ITEM.seq,
+    w = call('HMGET', item, ITEM.source, ITEM.closed, ITEM.run, ITEM.seq,
       ITEM.deadline, ITEM.lane, ITEM.facts, ITEM.reopenedSeq)
   end
 
-  local run, seq, outcome = tonumber(w[3] or 0), tonumber(w[4] or 0), OUTCOME.joined
+  local run, seq, outcome = number(w[3] or 0), number(w[4] or 0), OUTCOME.joined
   if not w[1] or w[2] then
     outcome = w[1] and OUTCOME.restarted or OUTCOME.created
     run = run + 1
@@ -65,56 +65,56 @@ for at = 1, #ARGV, 9 do
       values[#values + 1] = ITEM.hasLong
       values[#values + 1] = charge ~= '' and 2 or 1
     end
-    redis.call('HSET', item, unpack(values))
+    call('HSET', item, unpack(values))
     if w[1] then
-      redis.call('HDEL', item, ITEM.closed, ITEM.hinted, ITEM.state, ITEM.hasError, ITEM.formerCrashes,
+      call('HDEL', item, ITEM.closed, ITEM.hinted, ITEM.state, ITEM.hasError, ITEM.formerCrashes,
         ITEM.crashes, ITEM.reopenedSeq)
-      if secret == '' and charge == '' then redis.call('HDEL', item, ITEM.hasLong) end
-      redis.call('DEL', key(KEY.long, id))
-      redis.call('ZREM', key(KEY.closed), id)
-      redis.call('ZREM', key(KEY.quarantine), id)
+      if secret == '' and charge == '' then call('HDEL', item, ITEM.hasLong) end
+      call('DEL', key(KEY.long, id))
+      call('ZREM', key(KEY.closed), id)
+      call('ZREM', key(KEY.quarantine), id)
     end
     places[lane] = places[lane] or {}
     local list = places[lane]
     list[#list + 1] = int(now)
     list[#list + 1] = id
-    if notify ~= '' then redis.call('HSET', key(KEY.long, id), LONG.notify, notify) end
+    if notify ~= '' then call('HSET', key(KEY.long, id), LONG.notify, notify) end
   else
     -- It stays in the lane it is in, whatever this request calls it.
     lane = w[6]
-    if deadline > tonumber(w[5]) then redis.call('HSET', item, ITEM.deadline, int(deadline)) end
+    if deadline > number(w[5]) then call('HSET', item, ITEM.deadline, int(deadline)) end
     -- It is no longer there for a hint's news alone.
-    if w[8] then redis.call('HDEL', item, ITEM.reopenedSeq) end
+    if w[8] then call('HDEL', item, ITEM.reopenedSeq) end
     local reach = farther(w[7], facts)
-    if reach ~= w[7] then redis.call('HSET', item, ITEM.facts, reach) end
+    if reach ~= w[7] then call('HSET', item, ITEM.facts, reach) end
     if notify ~= '' then
-      redis.call('HSET', key(KEY.long, id), LONG.notify,
-        merged(redis.call('HGET', key(KEY.long, id), LONG.notify), notify))
+      call('HSET', key(KEY.long, id), LONG.notify,
+        merged(call('HGET', key(KEY.long, id), LONG.notify), notify))
     end
     -- The first order to charge holds: a second one must not change what its key stands for. An
     -- order to charge nothing has no key, and gives way.
-    if redis.call('HGET', item, ITEM.hasLong) == '2'
-      and (charge == 'false' or redis.call('HGET', key(KEY.long, id), LONG.charge) ~= 'false') then
+    if call('HGET', item, ITEM.hasLong) == '2'
+      and (charge == 'false' or call('HGET', key(KEY.long, id), LONG.charge) ~= 'false') then
       charge = ''
     elseif secret ~= '' or charge ~= '' then
-      redis.call('HSET', item, ITEM.hasLong, charge ~= '' and 2 or 1)
+      call('HSET', item, ITEM.hasLong, charge ~= '' and 2 or 1)
     end
-    local lease = redis.call('HGET', key(KEY.leases), id)
+    local lease = call('HGET', key(KEY.leases), id)
     if lease then
       mark_lease(id, lease)
-    elseif tonumber(redis.call('ZSCORE', key(REST, lane), id)
-      or redis.call('ZSCORE', key(URGENT, lane), id) or now) > now then
+    elseif number(call('ZSCORE', key(REST, lane), id)
+      or call('ZSCORE', key(URGENT, lane), id) or now) > now then
       make_due(id, lane, now)
     end
   end
-  if metadata ~= '' then redis.call('HSET', key(KEY.long, id), LONG.metadata, metadata) end
-  if secret ~= '' then redis.call('HSET', key(KEY.long, id), LONG.private, secret) end
-  if charge ~= '' then redis.call('HSET', key(KEY.long, id), LONG.charge, charge) end
+  if metadata ~= '' then call('HSET', key(KEY.long, id), LONG.metadata, metadata) end
+  if secret ~= '' then call('HSET', key(KEY.long, id), LONG.private, secret) end
+  if charge ~= '' then call('HSET', key(KEY.long, id), LONG.charge, charge) end
   done[id] = true
   replies[#replies + 1] = { outcome, run, seq }
 end
 -- What was joined may have written nothing: here is something that replicas can be waited for with.
-if not next(places) then redis.call('HSET', KEYS[1], META.joined, int(now)) end
+if not next(places) then call('HSET', KEYS[1], META.joined, int(now)) end
 for lane, list in pairs(places) do add_to_wheel(lane, URGENT, list) end
 save_lanes(now)
 wake_if_earlier(before)

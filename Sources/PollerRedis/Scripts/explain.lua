@@ -8,21 +8,21 @@
 -- COST     five reads, O(log n)
 local id = ARGV[1]
 local now, _, back = clocks()
-local w = redis.call('HMGET', key(KEY.item, id), ITEM.source, ITEM.lane, ITEM.closed, ITEM.crashes)
+local w = call('HMGET', key(KEY.item, id), ITEM.source, ITEM.lane, ITEM.closed, ITEM.crashes)
 if not w[1] then return {} end
 local lane, crashes = w[2], w[4] or 0
 if w[3] then return { lane, crashes, 'closed', w[3] } end
-local lease = redis.call('HGET', key(KEY.leases), id)
+local lease = call('HGET', key(KEY.leases), id)
 if lease then
   local _, owner = unpack_lease(lease)
-  local ends = tonumber(redis.call('ZSCORE', key(KEY.leaseEnds), id) or back)
+  local ends = tonumber(call('ZSCORE', key(KEY.leaseEnds), id) or back)
   return { lane, crashes, 'leased', owner, int(ends - back) }
 end
-local due, wheel = redis.call('ZSCORE', key(URGENT, lane), id), URGENT
-if not due then due, wheel = redis.call('ZSCORE', key(REST, lane), id), REST end
+local due, wheel = call('ZSCORE', key(URGENT, lane), id), URGENT
+if not due then due, wheel = call('ZSCORE', key(REST, lane), id), REST end
 if not due then return { lane, crashes, 'nowhere' } end
-local ahead = redis.call('ZRANK', key(wheel, lane), id)
+local ahead = call('ZRANK', key(wheel, lane), id)
 if wheel == REST then
-  ahead = ahead + redis.call('ZCOUNT', key(URGENT, lane), '-inf', int(now))
+  ahead = ahead + call('ZCOUNT', key(URGENT, lane), '-inf', int(now))
 end
 return { lane, crashes, 'waiting', int(due - back), wheel, ahead }

@@ -11,21 +11,21 @@ local now, wall = clocks()
 local before = head_of_partition()
 local id = ARGV[1]
 local item = key(KEY.item, id)
-local w = redis.call('HMGET', item, ITEM.source, ITEM.closed, ITEM.lane, ITEM.began, ITEM.deadline,
+local w = call('HMGET', item, ITEM.source, ITEM.closed, ITEM.lane, ITEM.began, ITEM.deadline,
   ITEM.run, ITEM.seq)
 if not w[1] then return 0 end
 if w[2] then
   -- See ClosedReason.swift.
   if w[2] ~= CLOSED.expired and w[2] ~= CLOSED.gone then return 0 end
-  local span = tonumber(w[5] or 0) - tonumber(w[4] or 0)
-  redis.call('HSET', item, ITEM.began, int(wall), ITEM.deadline, int(wall + span),
+  local span = number(w[5] or 0) - number(w[4] or 0)
+  call('HSET', item, ITEM.began, int(wall), ITEM.deadline, int(wall + span),
     ITEM.run, int(w[6] + 1), ITEM.reopenedSeq, w[7] or 0)
-  redis.call('HDEL', item, ITEM.closed, ITEM.hasError, ITEM.crashes)
-  redis.call('HDEL', key(KEY.long, id), LONG.error)
-  redis.call('ZREM', key(KEY.closed), id)
+  call('HDEL', item, ITEM.closed, ITEM.hasError, ITEM.crashes)
+  call('HDEL', key(KEY.long, id), LONG.error)
+  call('ZREM', key(KEY.closed), id)
 end
-redis.call('HSET', item, ITEM.hinted, int(wall))
-local lease = redis.call('HGET', key(KEY.leases), id)
+call('HSET', item, ITEM.hinted, int(wall))
+local lease = call('HGET', key(KEY.leases), id)
 if lease then
   mark_lease(id, lease)
 else

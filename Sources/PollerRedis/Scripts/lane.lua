@@ -13,23 +13,23 @@ if ARGV[1] == '' then
   -- The longest overdue first; then those with settings of their own that hold nothing. Ranks go on
   -- from one list to the next; a lane that is in two is told with the first.
   local first, count = tonumber(ARGV[2]), tonumber(ARGV[3])
-  local urgent, rest = redis.call('ZCARD', key(KEY.readyUrgent)), redis.call('ZCARD', key(KEY.readyRest))
-  local own = redis.call('SCARD', key(KEY.lanesWithSettings))
+  local urgent, rest = call('ZCARD', key(KEY.readyUrgent)), call('ZCARD', key(KEY.readyRest))
+  local own = call('SCARD', key(KEY.lanesWithSettings))
   local last = math.min(first + count, urgent + rest + own) - 1
   names = {}
   local function add(found, ...)
     for _, name in ipairs(found) do
       local isTold = false
-      for _, set in ipairs({ ... }) do isTold = isTold or redis.call('ZSCORE', key(set), name) end
+      for _, set in ipairs({ ... }) do isTold = isTold or call('ZSCORE', key(set), name) end
       if not isTold then names[#names + 1] = name end
     end
   end
-  if first < urgent then add(redis.call('ZRANGE', key(KEY.readyUrgent), first, math.min(last, urgent - 1))) end
+  if first < urgent then add(call('ZRANGE', key(KEY.readyUrgent), first, math.min(last, urgent - 1))) end
   if last >= urgent and first < urgent + rest then
-    add(redis.call('ZRANGE', key(KEY.readyRest), math.max(first - urgent, 0), last - urgent), KEY.readyUrgent)
+    add(call('ZRANGE', key(KEY.readyRest), math.max(first - urgent, 0), last - urgent), KEY.readyUrgent)
   end
   if last >= urgent + rest then
-    local settings = redis.call('SMEMBERS', key(KEY.lanesWithSettings))
+    local settings = call('SMEMBERS', key(KEY.lanesWithSettings))
     local from = math.max(first - urgent - rest, 0) + 1
     add({ unpack(settings, from, last - urgent - rest + 1) }, KEY.readyUrgent, KEY.readyRest)
   end
@@ -40,9 +40,9 @@ for _, name in ipairs(names) do
   local lane = lane_of(name)
   local waiting, overdue, oldest = 0, 0, nil
   for wheel in pairs(READY) do
-    waiting = waiting + redis.call('ZCARD', key(wheel, name))
-    overdue = overdue + redis.call('ZCOUNT', key(wheel, name), '-inf', int(now))
-    local head = tonumber(redis.call('ZRANGE', key(wheel, name), 0, 0, 'WITHSCORES')[2] or '')
+    waiting = waiting + call('ZCARD', key(wheel, name))
+    overdue = overdue + call('ZCOUNT', key(wheel, name), '-inf', int(now))
+    local head = tonumber(call('ZRANGE', key(wheel, name), 0, 0, 'WITHSCORES')[2] or '')
     if head and (not oldest or head < oldest) then oldest = head end
   end
   reply[#reply + 1] = { name, waiting, overdue, oldest and int(oldest - back) or '', int(lane.inFlight or 0),

@@ -8,9 +8,9 @@
 -- ARGV     the history that a note is about, and its instant in ms; '' and '' to read only
 -- RETURNS  {history, history of the last note or '', its instant ms}
 -- COST     one INFO of a section, a read and a write
-local history = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or ''
+local history = string.match(call('INFO', 'replication'), 'master_replid:(%x+)') or ''
 if history ~= '' and ARGV[1] == history then
-  redis.call('HSET', KEYS[1], META.history, history, META.whole, ARGV[2])
+  call('HSET', KEYS[1], META.history, history, META.whole, ARGV[2])
 end
-local noted = redis.call('HMGET', KEYS[1], META.history, META.whole)
+local noted = call('HMGET', KEYS[1], META.history, META.whole)
 return { history, noted[1] or '', noted[2] or '0' }

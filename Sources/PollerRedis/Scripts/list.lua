@@ -28,16 +28,16 @@ end
 -- when the set has no more.
 local function page(set, filter)
   local start = 0
-  if last ~= '' then start = redis.call('ZCOUNT', set, '-inf', '(' .. score) end
+  if last ~= '' then start = call('ZCOUNT', set, '-inf', '(' .. score) end
   while true do
-    local part = redis.call('ZRANGE', set, start, start + chunk - 1, 'WITHSCORES')
+    local part = call('ZRANGE', set, start, start + chunk - 1, 'WITHSCORES')
     for at = 1, #part, 2 do
       local id = part[at]
       local isSeen = last ~= '' and tonumber(part[at + 1]) == tonumber(score) and not before(last, id)
       if not isSeen then
         if #ids >= limit or looks <= 0 then return false end
         looks = looks - 1
-        if not filter or redis.call('HGET', key(KEY.item, id), ITEM.lane) == filter then ids[#ids + 1] = id end
+        if not filter or call('HGET', key(KEY.item, id), ITEM.lane) == filter then ids[#ids + 1] = id end
         score, last = part[at + 1], id
       end
     end
@@ -62,7 +62,7 @@ local name, wheel = string.sub(lane, 1, -2), string.sub(lane, -1)
 local names = { only }
 if only == '' then
   local from = lane == '' and '-' or '[' .. name
-  names = redis.call('ZRANGE', key(KEY.occupiedLanes), from, '+', 'BYLEX', 'LIMIT', 0, limit + 100)
+  names = call('ZRANGE', key(KEY.occupiedLanes), from, '+', 'BYLEX', 'LIMIT', 0, limit + 100)
 end
 for _, at in ipairs(names) do
   for _, next_wheel in ipairs({ URGENT, REST }) do

@@ -16,16 +16,16 @@ local function send_also(item, state, seq)
   local parts = {}
   for part in string.gmatch(state .. '|', '([^|]*)|') do parts[#parts + 1] = part end
   for at = #parts + 1, PART.again do parts[at] = '' end
-  if string.find(',' .. parts[PART.again] .. ',', ',' .. seq .. ',', 1, true) then return end
+  if find(',' .. parts[PART.again] .. ',', ',' .. seq .. ',', 1, true) then return end
   parts[PART.again] = parts[PART.again] == '' and seq or parts[PART.again] .. ',' .. seq
-  redis.call('HSET', item, ITEM.state, table.concat(parts, '|'))
+  call('HSET', item, ITEM.state, table.concat(parts, '|'))
 end
 
 for at = 1, #ARGV, 6 do
   local id, lane = ARGV[at], ARGV[at + 3]
   local item = key(KEY.item, id)
-  local w = redis.call('HMGET', item, ITEM.source, ITEM.closed, ITEM.state)
-  local lease = redis.call('HGET', key(KEY.leases), id)
+  local w = call('HMGET', item, ITEM.source, ITEM.closed, ITEM.state)
+  local lease = call('HGET', key(KEY.leases), id)
   local seq = ARGV[at + 5]
   if lease and seq ~= '' then
     busy = busy + 1
@@ -33,16 +33,16 @@ for at = 1, #ARGV, 6 do
     mark_lease(id, lease)
   else
     if not w[1] then
-      redis.call('HSET', item, ITEM.source, ARGV[at + 1], ITEM.facts, ARGV[at + 2], ITEM.lane, lane,
+      call('HSET', item, ITEM.source, ARGV[at + 1], ITEM.facts, ARGV[at + 2], ITEM.lane, lane,
         ITEM.began, int(wall), ITEM.run, 1)
       if ARGV[at + 4] ~= '' then
-        redis.call('HSET', item, ITEM.hasLong, 1)
-        redis.call('HSET', key(KEY.long, id), LONG.private, ARGV[at + 4])
+        call('HSET', item, ITEM.hasLong, 1)
+        call('HSET', key(KEY.long, id), LONG.private, ARGV[at + 4])
       end
     elseif w[2] then
-      redis.call('HDEL', item, ITEM.closed)
-      redis.call('ZREM', key(KEY.closed), id)
-      if w[2] == CLOSED.dead then redis.call('ZREM', key(KEY.quarantine), id) end
+      call('HDEL', item, ITEM.closed)
+      call('ZREM', key(KEY.closed), id)
+      if w[2] == CLOSED.dead then call('ZREM', key(KEY.quarantine), id) end
     end
     if seq ~= '' then send_also(item, w[3] or DELIVERY.fresh, seq) end
     -- One that waits for its next attempt is due now too: something new is a reason to try again.
@@ -50,6 +50,6 @@ for at = 1, #ARGV, 6 do
   end
 end
 save_lanes(now)
-redis.call('HINCRBY', KEYS[1], META.confirmed, 1)
+call('HINCRBY', KEYS[1], META.confirmed, 1)
 wake_if_earlier(before)
 return busy

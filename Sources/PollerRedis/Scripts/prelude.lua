@@ -14,15 +14,33 @@
 -- Nothing here is called before enter(), nor changes outside of functions: as a library this text
 -- runs once and its variables stay from one call to the next, whatever partition that is for.
 
--- What the call is about: the meta key, and the namespace and the partition in it; and the lanes it
--- has read so far.
-local M, N, P, lanes
+-- What is looked up once instead of at each use: a library is not given it while it is loaded.
+local call, number, floor, ceil, max, min, format, match, find, sub, byte
+
+-- What the call is about: the meta key, and the namespace and the partition in it; the keys of the
+-- partition so far, by kind; the lanes the call has read; and, by wheel, the lanes whose place in
+-- their list is to be found anew, and those that have only got items: {lane -> earliest due ms}.
+local M, N, P, keys_by_kind, lanes, rescored, gained
+
+-- The same of some partitions that were called for before, which never changes.
+local known, known_count = {}, 0
 
 -- Begins a call, also behind one that an error has ended half-way.
 local function enter(keys)
-  M = keys[1]
-  N, P = string.match(M, '^(.*)m({%d+})$')
-  lanes = {}
+  if not call then
+    call, number, floor, ceil, max, min = redis.call, tonumber, math.floor, math.ceil, math.max, math.min
+    format, match, find, sub, byte = string.format, string.match, string.find, string.sub, string.byte
+  end
+  M, lanes = keys[1], {}
+  rescored, gained = { [KEY.urgent] = {}, [KEY.rest] = {} }, { [KEY.urgent] = {}, [KEY.rest] = {} }
+  local partition = known[M]
+  if not partition then
+    -- Of a thousand partitions and more, each is soon known again.
+    if known_count >= 1024 then known, known_count = {}, 0 end
+    partition = { {}, match(M, '^(.*)m({%d+})$') }
+    known[M], known_count = partition, known_count + 1
+  end
+  keys_by_kind, N, P = partition[1], partition[2], partition[3]
 end
 
 local function clock() local t = redis.call('TIME') return t[1] * 1000 + math.floor(t[2] / 1000) end
@@ -30,8 +48,8 @@ local function clock() local t = redis.call('TIME') return t[1] * 1000 + math.fl
 -- The queue's clock and the wall clock, ms, and what is between them.
 local function clocks()
   local wall = clock()
-  local m = redis.call('HMGET', M, META.back, META.seen)
-  local back = math.max(tonumber(m[1] or 0), tonumber(m[2] or 0) - wall)
+  local m = call('HMGET', M, META.back, META.seen)
+  local back = max(number(m[1] or 0), number(m[2] or 0) - wall)
   return wall + back, wall, back
 end
 
@@ -45,19 +63,30 @@ local GAPS_MEMORY = 7776000000
 -- made counts for no age: a clock that was set forward by a month must not make us forget a month.
 local function older_than(span)
   local wall = clock()
-  local m = redis.call('HMGET', M, META.back, META.seen, META.gapEnd, META.gapsSum)
-  local unseen = wall + tonumber(m[1] or 0) - tonumber(m[2] or math.huge)
+  local m = call('HMGET', M, META.back, META.seen, META.gapEnd, META.gapsSum)
+  local unseen = wall + number(m[1] or 0) - number(m[2] or math.huge)
   local limit = wall - span
   if unseen > UNSEEN then limit = limit - unseen end
-  if limit < tonumber(m[3] or 0) then limit = limit - tonumber(m[4] or 0) end
-  return math.max(limit, 0)
+  if limit < number(m[3] or 0) then limit = limit - number(m[4] or 0) end
+  return max(limit, 0)
 end
 
 -- The key of a kind (see Keys.swift), of the partition or of one item or lane in it.
-local function key(kind, name) return N .. kind .. P .. (name or '') end
+local function key(kind, name)
+  local all = keys_by_kind[kind]
+  if not all then
+    all = N .. kind .. P
+    keys_by_kind[kind] = all
+  end
+  return name and all .. name or all
+end
 
--- A time in ms as text. Passed on as numbers, Redis writes them out in full by itself.
-local function int(x) return string.format('%.0f', x) end
+-- A time in ms as text.
+local function int(x) return format('%.0f', x) end
+
+-- A number as text: Redis is three times as long about one that it is given as it is, and so is int.
+-- For the same reason numbers that are always the same stand in quotes.
+local function text(x) return x % 1 == 0 and format('%d', x) or x end
 
 -- The two wheels of a lane, urgent items and the rest, and the set of ready lanes of each.
 local URGENT, REST = KEY.urgent, KEY.rest
@@ -76,7 +105,7 @@ local function pack_lease(token, owner, marks, wheel, due, lane)
   return token .. ' ' .. owner .. ' ' .. marks .. wheel .. due .. ' ' .. lane
 end
 local function unpack_lease(text)
-  return string.match(text, '^(%d+) (%S+) (...)(.)(%S+) (.*)$')
+  return match(text, '^(%d+) (%S+) (...)(.)(%S+) (.*)$')
 end
 
 -- The earliest ready time of any lane of the partition in ms, or nil.
@@ -86,19 +115,19 @@ end
 local function head_of_partition()
   local earliest
   for _, set in pairs(READY) do
-    local score = tonumber(redis.call('ZRANGE', key(set), 0, 0, 'WITHSCORES')[2] or '')
+    local score = number(call('ZRANGE', key(set), '0', '0', 'WITHSCORES')[2] or '')
     if score and score < math.huge and (not earliest or score < earliest) then earliest = score end
   end
-  return earliest and math.floor(earliest / 1000)
+  return earliest and floor(earliest / 1000)
 end
 
 -- Lanes are read once by a script, changed in memory and written once, by save_lanes.
 local function lane_of(name)
   local lane = lanes[name]
   if lane then return lane end
-  lane = { changed = {}, rescored = {}, floor = {} }
-  local values = redis.call('HGETALL', key(KEY.lane, name))
-  for at = 1, #values, 2 do lane[values[at]] = tonumber(values[at + 1]) end
+  lane = { name = name }
+  local values = call('HGETALL', key(KEY.lane, name))
+  for at = 1, #values, 2 do lane[values[at]] = number(values[at + 1]) end
   lanes[name] = lane
   return lane
 end
@@ -107,45 +136,68 @@ end
 local function set(lane, field, value)
   if lane[field] ~= value then
     lane[field] = value
+    if not lane.changed then lane.changed = {} end
     lane.changed[field] = true
   end
 end
 
-local function rescore(lane) lane.rescored[URGENT], lane.rescored[REST] = true, true end
+local function rescore(lane)
+  rescored[URGENT][lane.name], rescored[REST][lane.name] = true, true
+end
+
+-- When a lane's next item in a wheel is due, ms; nil when it has none.
+local function head_of(name, wheel)
+  return number(call('ZRANGE', key(wheel, name), '0', '0', 'WITHSCORES')[2] or '')
+end
+
+-- Notes that a lane got an item, or with math.huge that it may hold nothing any more.
+local function gain(name, wheel, due)
+  local all = gained[wheel]
+  if due < (all[name] or math.huge) then
+    all[name] = due
+  else
+    all[name] = all[name] or due
+  end
+end
 
 -- Adds {score, member, score, member, …}; Lua's stack holds no more than some thousand values.
 local function add_all(set, places)
   for at = 1, #places, 2000 do
-    redis.call('ZADD', set, unpack(places, at, math.min(at + 1999, #places)))
+    call('ZADD', set, unpack(places, at, min(at + 1999, #places)))
   end
 end
 
--- Puts items, as {due, id, due, id, …}, into a wheel.
-local function add_to_wheel(name, wheel, places)
+-- Puts items, as {due, id, due, id, …}, into a wheel; the earliest due in ms, where it is known.
+local function add_to_wheel(name, wheel, places, earliest)
   add_all(key(wheel, name), places)
-  lane_of(name).rescored[wheel] = true
+  if not earliest then
+    earliest = math.huge
+    for at = 1, #places, 2 do earliest = min(earliest, number(places[at])) end
+  end
+  lane_of(name)
+  gain(name, wheel, earliest)
 end
 
 -- Gives slots of a lane back; a lane parked for want of one may be claimed from again.
 local function give_back(name, count)
   local lane = lane_of(name)
-  set(lane, LANE.inFlight, math.max((lane.inFlight or 0) - count, 0))
+  set(lane, LANE.inFlight, max((lane.inFlight or 0) - count, 0))
   if lane.parked then
     set(lane, LANE.parked, nil)
     rescore(lane)
   end
-  lane.rescored[REST] = true
+  gain(name, REST, math.huge)
 end
 
 -- What is left of a lane's limits after a `slow`, growing back by 5 % a second.
 local function factor_of(lane, now)
   if not lane.factor then return 1 end
-  return math.min(1, lane.factor + 0.05 * math.max(0, now - lane.slowUntil) / 1000)
+  return min(1, lane.factor + 0.05 * max(0, now - lane.slowUntil) / 1000)
 end
 
 -- When a wheel with an earliest due time is worth a claim, behind those served longer ago.
 local function score_of(lane, wheel, head)
-  return math.max(math.floor(math.max(head, lane.notBefore or 0, lane.heldUntil or 0) * 1000),
+  return max(floor(max(head, lane.notBefore or 0, lane.heldUntil or 0) * 1000),
     lane[TURN[wheel]] or 0)
 end
 
@@ -157,57 +209,60 @@ end
 local function save_lanes(now)
   local ready = { [KEY.urgent] = {}, [KEY.rest] = {} }
   for name, lane in pairs(lanes) do
-    local isEmpty = {}
-    for wheel in pairs(lane.rescored) do
-      local head = tonumber(redis.call('ZRANGE', key(wheel, name), 0, 0, 'WITHSCORES')[2] or '')
-      isEmpty[wheel] = not head
-      if not head and (wheel == URGENT or (lane.inFlight or 0) == 0) then
-        redis.call('ZREM', key(READY[wheel]), name)
-      else
-        local isParked = not head or lane.paused or lane.parked
-        local list = ready[wheel]
-        list[#list + 1] = isParked and '+inf' or score_of(lane, wheel, head)
-        list[#list + 1] = name
+    local isRescored, isEmpty = false, false
+    for wheel, list in pairs(ready) do
+      if rescored[wheel][name] or gained[wheel][name] then
+        isRescored = true
+        local head = head_of(name, wheel)
+        if not head and wheel == REST then isEmpty = true end
+        if not head and (wheel == URGENT or (lane.inFlight or 0) == 0) then
+          call('ZREM', key(READY[wheel]), name)
+        else
+          local isParked = not head or lane.paused or lane.parked
+          list[#list + 1] = isParked and '+inf' or text(score_of(lane, wheel, head))
+          list[#list + 1] = name
+        end
       end
     end
-    local isBare = isEmpty[REST] and (lane.inFlight or 0) == 0
-      and redis.call('EXISTS', key(URGENT, name)) == 0
+    local isBare = isEmpty and (lane.inFlight or 0) == 0
+      and call('EXISTS', key(URGENT, name)) == 0
     local isIdle = isBare and not lane.intervalUs and not lane.paused
     if isBare and lane.listed then
-      redis.call('ZREM', key(KEY.occupiedLanes), name)
+      call('ZREM', key(KEY.occupiedLanes), name)
       set(lane, LANE.listed, nil)
-    elseif not isBare and not lane.listed and next(lane.rescored) then
-      redis.call('ZADD', key(KEY.occupiedLanes), 0, name)
+    elseif not isBare and not lane.listed and isRescored then
+      call('ZADD', key(KEY.occupiedLanes), 0, name)
       set(lane, LANE.listed, 1)
     end
-    local remembers = math.max(lane.arrival or 0, lane.heldUntil or 0)
+    local remembers = max(lane.arrival or 0, lane.heldUntil or 0)
     if isIdle and remembers <= now and (lane.failures or 0) == 0 and not lane.failingSince
       and factor_of(lane, now) == 1 then
-      redis.call('DEL', key(KEY.lane, name))
+      call('DEL', key(KEY.lane, name))
       lanes[name] = nil
     else
       if isIdle then
         set(lane, LANE.empty, 1)
       elseif lane.empty then
         set(lane, LANE.empty, nil)
-        redis.call('PERSIST', key(KEY.lane, name))
+        call('PERSIST', key(KEY.lane, name))
       end
-      local values, gone = {}, {}
-      for field in pairs(lane.changed) do
-        if lane[field] then
-          values[#values + 1] = field
-          values[#values + 1] = lane[field]
-        else
-          gone[#gone + 1] = field
+      if lane.changed then
+        local values, gone = {}, {}
+        for field in pairs(lane.changed) do
+          if lane[field] then
+            values[#values + 1] = field
+            values[#values + 1] = text(lane[field])
+          else
+            gone[#gone + 1] = field
+          end
         end
+        if #values > 0 then call('HSET', key(KEY.lane, name), unpack(values)) end
+        if #gone > 0 then call('HDEL', key(KEY.lane, name), unpack(gone)) end
       end
-      if #values > 0 then redis.call('HSET', key(KEY.lane, name), unpack(values)) end
-      if #gone > 0 then redis.call('HDEL', key(KEY.lane, name), unpack(gone)) end
       if isIdle then
         local memory = lane.failingSince and TROUBLE_MEMORY or EMPTY_MEMORY
-        redis.call('PEXPIRE', key(KEY.lane, name), int(math.max(remembers - now, 0) + memory))
+        call('PEXPIRE', key(KEY.lane, name), int(max(remembers - now, 0) + memory))
       end
-      lane.changed, lane.rescored = {}, {}
     end
   end
   for wheel, list in pairs(ready) do add_all(key(READY[wheel]), list) end
@@ -217,44 +272,45 @@ end
 local function wake_if_earlier(before)
   local after = head_of_partition()
   if after and (not before or after < before) then
-    redis.call('PUBLISH', N .. CHANNEL.wake, string.match(P, '%d+'))
+    call('PUBLISH', N .. CHANNEL.wake, match(P, '%d+'))
   end
 end
 
 -- Makes a leased item due right after its lease, in the urgent wheel.
 local function mark_lease(id, lease)
   local token, owner, marks, wheel, due, lane = unpack_lease(lease)
-  marks = MARK.hinted .. string.sub(marks, 2)
-  redis.call('HSET', key(KEY.leases), id, pack_lease(token, owner, marks, wheel, due, lane))
+  marks = MARK.hinted .. sub(marks, 2)
+  call('HSET', key(KEY.leases), id, pack_lease(token, owner, marks, wheel, due, lane))
 end
 
 -- Makes a waiting item due now at the latest, in the urgent wheel.
 local function make_due(id, name, now)
-  local due = redis.call('ZSCORE', key(REST, name), id)
+  local due = call('ZSCORE', key(REST, name), id)
   if due then
-    redis.call('ZREM', key(REST, name), id)
-    lane_of(name).rescored[REST] = true
-    add_to_wheel(name, URGENT, { math.min(now, tonumber(due)), id })
+    call('ZREM', key(REST, name), id)
+    rescored[REST][name] = true
+    add_to_wheel(name, URGENT, { min(now, number(due)), id })
   else
-    redis.call('ZADD', key(URGENT, name), 'LT', int(now), id)
-    lane_of(name).rescored[URGENT] = true
+    call('ZADD', key(URGENT, name), 'LT', int(now), id)
+    lane_of(name)
+    rescored[URGENT][name] = true
   end
 end
 
 -- Records an event: in the outbox, in the item's own log, and to those who listen right now.
 -- The stream comes first: it is the write that can fail.
 local function record(id, seq, json, channel)
-  local notify = redis.call('HGET', key(KEY.long, id), LONG.notify) or ''
-  redis.call('XADD', key(KEY.outbox), '*', ENTRY.item, id, ENTRY.event, json, ENTRY.notify, notify)
-  redis.call('RPUSH', key(KEY.log, id), json)
-  redis.call('LTRIM', key(KEY.log, id), -100, -1)
-  redis.call('HSET', key(KEY.item, id), ITEM.seq, seq)
-  redis.call('PUBLISH', channel, json)
+  local notify = call('HGET', key(KEY.long, id), LONG.notify) or ''
+  call('XADD', key(KEY.outbox), '*', ENTRY.item, id, ENTRY.event, json, ENTRY.notify, notify)
+  call('RPUSH', key(KEY.log, id), json)
+  call('LTRIM', key(KEY.log, id), -100, -1)
+  call('HSET', key(KEY.item, id), ITEM.seq, seq)
+  call('PUBLISH', channel, json)
 end
 
 -- Adds a line to the item's log of attempts, which outlives its newest line by some ms.
 local function note(id, line, ms)
   local log = key(KEY.attempts, id)
-  if redis.call('RPUSH', log, line) > 20 then redis.call('LPOP', log) end
-  redis.call('PEXPIRE', log, ms)
+  if call('RPUSH', log, line) > 20 then call('LPOP', log) end
+  call('PEXPIRE', log, ms)
 end

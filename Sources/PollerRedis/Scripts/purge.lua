@@ -6,7 +6,7 @@
 -- RETURNS  how many were forgotten
 -- COST     one variadic UNLINK of three keys an item
 local oldest = older_than(tonumber(ARGV[1]))
-local ids = redis.call('ZRANGE', key(KEY.closed), '-inf', int(oldest), 'BYSCORE', 'LIMIT', 0, tonumber(ARGV[2]))
+local ids = call('ZRANGE', key(KEY.closed), '-inf', int(oldest), 'BYSCORE', 'LIMIT', 0, tonumber(ARGV[2]))
 if #ids == 0 then return 0 end
 local keys = {}
 for _, id in ipairs(ids) do
@@ -14,7 +14,7 @@ for _, id in ipairs(ids) do
   keys[#keys + 1] = key(KEY.long, id)
   keys[#keys + 1] = key(KEY.log, id)
 end
-redis.call('UNLINK', unpack(keys))
-redis.call('ZREM', key(KEY.closed), unpack(ids))
-redis.call('ZREM', key(KEY.quarantine), unpack(ids))
+call('UNLINK', unpack(keys))
+call('ZREM', key(KEY.closed), unpack(ids))
+call('ZREM', key(KEY.quarantine), unpack(ids))
 return #ids

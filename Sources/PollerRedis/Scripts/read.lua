@@ -7,14 +7,14 @@
 --          the first two are flat lists of field and value
 -- COST     six reads
 local id = ARGV[1]
-local w = redis.call('HGETALL', key(KEY.item, id))
+local w = call('HGETALL', key(KEY.item, id))
 if #w == 0 then return {} end
-local lane = redis.call('HGET', key(KEY.item, id), ITEM.lane)
-local due = redis.call('ZSCORE', key(URGENT, lane), id) or redis.call('ZSCORE', key(REST, lane), id)
+local lane = call('HGET', key(KEY.item, id), ITEM.lane)
+local due = call('ZSCORE', key(URGENT, lane), id) or call('ZSCORE', key(REST, lane), id)
 local _, _, back = clocks()
 return {
   w,
-  redis.call('HGETALL', key(KEY.long, id)),
-  redis.call('LINDEX', key(KEY.log, id), -1) or '',
+  call('HGETALL', key(KEY.long, id)),
+  call('LINDEX', key(KEY.log, id), -1) or '',
   due and int(due - back) or '',
 }

@@ -8,16 +8,16 @@
 local now, wall = clocks()
 local before = head_of_partition()
 local id = ARGV[1]
-local w = redis.call('HMGET', key(KEY.item, id), ITEM.closed, ITEM.lane, ITEM.began, ITEM.deadline, ITEM.run)
+local w = call('HMGET', key(KEY.item, id), ITEM.closed, ITEM.lane, ITEM.began, ITEM.deadline, ITEM.run)
 if w[1] ~= CLOSED.dead then return 0 end
 local span = tonumber(w[4] or 0) - tonumber(w[3] or 0)
-redis.call('HSET', key(KEY.item, id), ITEM.began, int(wall), ITEM.deadline, int(wall + span),
+call('HSET', key(KEY.item, id), ITEM.began, int(wall), ITEM.deadline, int(wall + span),
   ITEM.run, int(w[5] + 1))
-redis.call('HDEL', key(KEY.item, id), ITEM.closed, ITEM.hinted, ITEM.state, ITEM.hasError,
+call('HDEL', key(KEY.item, id), ITEM.closed, ITEM.hinted, ITEM.state, ITEM.hasError,
   ITEM.formerCrashes, ITEM.crashes, ITEM.reopenedSeq)
-redis.call('HDEL', key(KEY.long, id), LONG.error)
-redis.call('ZREM', key(KEY.closed), id)
-redis.call('ZREM', key(KEY.quarantine), id)
+call('HDEL', key(KEY.long, id), LONG.error)
+call('ZREM', key(KEY.closed), id)
+call('ZREM', key(KEY.quarantine), id)
 add_to_wheel(w[2], URGENT, { int(now), id })
 save_lanes(now)
 wake_if_earlier(before)

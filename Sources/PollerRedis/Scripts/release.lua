@@ -10,25 +10,25 @@ local before = head_of_partition()
 local results, done = {}, {}
 for at = 2, #ARGV, 2 do
   local id, result = ARGV[at], 0
-  local lease = redis.call('HGET', key(KEY.leases), id)
+  local lease = call('HGET', key(KEY.leases), id)
   if lease then
     local token, holder, marks, wheel, due, lane = unpack_lease(lease)
     if token == ARGV[at + 1] and holder == owner then
-      local isHinted = string.sub(marks, 1, 1) == MARK.hinted
-      if isHinted then due = math.min(now, tonumber(due)) end
-      redis.call('HSET', key(KEY.item, id), ITEM.token, token)
-      redis.call('HDEL', key(KEY.leases), id)
+      local isHinted = sub(marks, 1, 1) == MARK.hinted
+      if isHinted then due = min(now, number(due)) end
+      call('HSET', key(KEY.item, id), ITEM.token, token)
+      call('HDEL', key(KEY.leases), id)
       add_to_wheel(lane, isHinted and URGENT or wheel, { due, id })
       give_back(lane, 1)
       done[#done + 1] = id
       result = 1
     end
-  elseif redis.call('HGET', key(KEY.item, id), ITEM.token) == ARGV[at + 1] then
+  elseif call('HGET', key(KEY.item, id), ITEM.token) == ARGV[at + 1] then
     result = 1
   end
   results[#results + 1] = result
 end
-if #done > 0 then redis.call('ZREM', key(KEY.leaseEnds), unpack(done)) end
+if #done > 0 then call('ZREM', key(KEY.leaseEnds), unpack(done)) end
 save_lanes(now)
 wake_if_earlier(before)
 return results

@@ -12,16 +12,16 @@ local before = head_of_partition()
 local results = {}
 for at = 2, #ARGV, 3 do
   local id = ARGV[at]
-  local w = redis.call('HMGET', key(KEY.item, id), ITEM.lane, ITEM.state, ITEM.closed)
+  local w = call('HMGET', key(KEY.item, id), ITEM.lane, ITEM.state, ITEM.closed)
   local result = 0
   if not w[1] then
     result = -1
-  elseif redis.call('HEXISTS', key(KEY.leases), id) == 0 and (w[2] or DELIVERY.fresh) == ARGV[at + 1] then
-    redis.call('HSET', key(KEY.item, id), ITEM.state, ARGV[at + 2])
+  elseif call('HEXISTS', key(KEY.leases), id) == 0 and (w[2] or DELIVERY.fresh) == ARGV[at + 1] then
+    call('HSET', key(KEY.item, id), ITEM.state, ARGV[at + 2])
     if w[3] then
-      redis.call('HDEL', key(KEY.item, id), ITEM.closed)
-      redis.call('ZREM', key(KEY.closed), id)
-      redis.call('ZREM', key(KEY.quarantine), id)
+      call('HDEL', key(KEY.item, id), ITEM.closed)
+      call('ZREM', key(KEY.closed), id)
+      call('ZREM', key(KEY.quarantine), id)
     end
     make_due(id, w[1], now)
     if ARGV[1] == '1' then

@@ -5,19 +5,19 @@
 -- RETURNS  ms, by the ids of the outbox: of the oldest entry that is not acknowledged, or now
 -- COST     four reads
 local stream, group = key(KEY.outbox), GROUP.notifier
-if redis.call('EXISTS', stream) == 0 then return int(clock()) end
+if call('EXISTS', stream) == 0 then return int(clock()) end
 local function facts_of(flat)
   local facts = {}
   for at = 1, #flat, 2 do facts[flat[at]] = flat[at + 1] end
   return facts
 end
-for _, flat in ipairs(redis.call('XINFO', 'GROUPS', stream)) do
+for _, flat in ipairs(call('XINFO', 'GROUPS', stream)) do
   local facts = facts_of(flat)
   if facts['name'] == group then
     local read, needed = facts['last-delivered-id'], nil
-    local recorded = facts_of(redis.call('XINFO', 'STREAM', stream))['last-generated-id']
+    local recorded = facts_of(call('XINFO', 'STREAM', stream))['last-generated-id']
     if facts['pending'] > 0 then
-      needed = redis.call('XPENDING', stream, group)[2]
+      needed = call('XPENDING', stream, group)[2]
     elseif read ~= recorded then
       needed = read
     end

@@ -10,15 +10,15 @@
 local now, _, back = clocks()
 local first, count = tonumber(ARGV[1]), tonumber(ARGV[2])
 local waiting, overdue, oldest, paused, held, open = 0, 0, nil, 0, 0, 0
-local total = redis.call('ZCARD', key(KEY.occupiedLanes))
-for _, name in ipairs(redis.call('ZRANGE', key(KEY.occupiedLanes), first, first + count - 1)) do
+local total = call('ZCARD', key(KEY.occupiedLanes))
+for _, name in ipairs(call('ZRANGE', key(KEY.occupiedLanes), first, first + count - 1)) do
   local lane = lane_of(name)
   for wheel in pairs(READY) do
-    local size = redis.call('ZCARD', key(wheel, name))
+    local size = call('ZCARD', key(wheel, name))
     if size > 0 then
       waiting = waiting + size
-      overdue = overdue + redis.call('ZCOUNT', key(wheel, name), '-inf', int(now))
-      local head = tonumber(redis.call('ZRANGE', key(wheel, name), 0, 0, 'WITHSCORES')[2])
+      overdue = overdue + call('ZCOUNT', key(wheel, name), '-inf', int(now))
+      local head = tonumber(call('ZRANGE', key(wheel, name), 0, 0, 'WITHSCORES')[2])
       if not oldest or head < oldest then oldest = head end
     end
   end
@@ -29,17 +29,17 @@ end
 local following = first + count < total and first + count or -1
 local numbers = { 0, 0, 0, 0, 0 }
 if first == 0 then
-  local entries, behind = redis.call('XLEN', key(KEY.outbox)), 0
+  local entries, behind = call('XLEN', key(KEY.outbox)), 0
   if entries > 0 then
     behind = entries
-    for _, group in ipairs(redis.call('XINFO', 'GROUPS', key(KEY.outbox))) do
+    for _, group in ipairs(call('XINFO', 'GROUPS', key(KEY.outbox))) do
       local facts = {}
       for at = 1, #group, 2 do facts[group[at]] = group[at + 1] end
       if facts['name'] == GROUP.notifier then behind = (facts['lag'] or 0) + facts['pending'] end
     end
   end
-  numbers = { redis.call('ZCARD', key(KEY.leaseEnds)), redis.call('ZCARD', key(KEY.closed)), entries, behind,
-    redis.call('ZCARD', key(KEY.quarantine)) }
+  numbers = { call('ZCARD', key(KEY.leaseEnds)), call('ZCARD', key(KEY.closed)), entries, behind,
+    call('ZCARD', key(KEY.quarantine)) }
 end
 return { waiting, overdue, numbers[1], numbers[2], numbers[3], numbers[4],
   first == 0 and total or 0, numbers[5], oldest and int(oldest - back) or '-1', paused, held, open,

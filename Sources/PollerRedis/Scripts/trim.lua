@@ -6,7 +6,7 @@
 -- RETURNS  how many were dropped
 -- COST     O(dropped)
 local stream = key(KEY.outbox)
-if redis.call('EXISTS', stream) == 0 then return 0 end
+if call('EXISTS', stream) == 0 then return 0 end
 
 -- `<ms>-<n>` as two numbers: ids do not compare as strings.
 local function parts(id)
@@ -21,7 +21,7 @@ local function earlier(a, b)
 end
 
 -- Without a group nobody has read anything yet.
-local groups = redis.call('XINFO', 'GROUPS', stream)
+local groups = call('XINFO', 'GROUPS', stream)
 if #groups == 0 then return 0 end
 local keep = int(older_than(tonumber(ARGV[1]))) .. '-0'
 for _, group in ipairs(groups) do
@@ -29,14 +29,14 @@ for _, group in ipairs(groups) do
   for at = 1, #group, 2 do facts[group[at]] = group[at + 1] end
   local needed
   if facts['pending'] > 0 then
-    needed = redis.call('XPENDING', stream, facts['name'])[2]
+    needed = call('XPENDING', stream, facts['name'])[2]
   else
     local ms, n = parts(facts['last-delivered-id'])
     needed = int(ms) .. '-' .. int(n + 1)
   end
   if earlier(needed, keep) then keep = needed end
 end
-local newest = redis.call('XREVRANGE', stream, '(' .. keep, '-', 'COUNT', 1)[1]
+local newest = call('XREVRANGE', stream, '(' .. keep, '-', 'COUNT', 1)[1]
 if not newest then return 0 end
-redis.call('HSET', KEYS[1], META.trimmed, newest[1])
-return redis.call('XTRIM', stream, 'MINID', keep)
+call('HSET', KEYS[1], META.trimmed, newest[1])
+return call('XTRIM', stream, 'MINID', keep)
