@@ -115,11 +115,12 @@ struct PooledClientTests {
             } _: { server in
                 let client = PooledClient()
                 let began = NIODeadline.now()
-                let result = await client.get("/", server, timeoutMs: 300)
+                let result = await client.get("/", server, timeoutMs: 1000)
                 let ms = (NIODeadline.now() - began).nanoseconds / 1_000_000
                 #expect(result?.failure == .deadline, "\(steps)")
-                #expect((290..<3000).contains(ms), "\(ms)")
-                try await eventually { server.ended == 1 }
+                #expect((990..<6000).contains(ms), "\(ms)")
+                // On a busy machine the time may be over before the connection is there; that one is kept.
+                try await eventually { server.ended == server.asked.count }
                 await client.close()
             }
         }

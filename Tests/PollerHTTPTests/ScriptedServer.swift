@@ -163,6 +163,10 @@ final class ScriptedServer: Sendable {
             case .send(let text):
                 context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
                 run(rest, context)
+            case .flood(let text) where text.utf8.count < 16 << 10:
+                // In large pieces: a turn of the event loop for each line would take all day.
+                let many = String(repeating: text, count: (32 << 10) / text.utf8.count)
+                run([.flood(many)], context)
             case .flood(let text):
                 let written = context.eventLoop.makePromise(of: Void.self)
                 written.futureResult.whenSuccess { later(0, steps) }

@@ -134,7 +134,7 @@ struct TLSTests {
             []
         } _: { server in
             var limits = ConnectionLimits()
-            limits.openMs = 200
+            limits.openMs = 2000
             let client = PooledClient(limits: limits)
             let late = try await get(client, server, timeoutMs: 100)
             #expect(late?.failure == .deadline)
