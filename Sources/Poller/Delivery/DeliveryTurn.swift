@@ -93,6 +93,35 @@ struct DeliveryTurn: Sendable {
 
     private func report(_ decision: DeliveryDecision, _ kind: AttemptClass, _ error: String?) {
         let lag = leased.now - event.polledAt
+        // Its texts are made only for a level that is on.
+        let metadata = { self.metadata(decision, kind, error) }
+        switch decision.fate {
+        case .delivered:
+            logger.info(
+                "delivered",
+                metadata: metadata().merging(["lag.ms": "\(lag.ms)"]) { $1 }
+            )
+            Timer(label: "poller_delivery_lag_seconds").recordMilliseconds(max(lag.ms, 0))
+        case .skipped: logger.info("not sent: the recipient wants no mail", metadata: metadata())
+        case .failed where leased.lease.trouble?.isProbed == true:
+            logger.debug("the endpoint still does not answer", metadata: metadata())
+        case .failed:
+            logger.warning("delivery failed, will be tried again", metadata: metadata())
+        case .givenUp: logger.error("delivery given up: no attempt is left", metadata: metadata())
+        case .rejected:
+            logger.error("delivery given up: the receiver refused it", metadata: metadata())
+        }
+        Counter(
+            label: "poller_deliveries_total",
+            dimensions: [("scheme", target.url.scheme), ("result", decision.fate.rawValue)]
+        ).increment()
+    }
+
+    private func metadata(
+        _ decision: DeliveryDecision,
+        _ kind: AttemptClass,
+        _ error: String?
+    ) -> Logger.Metadata {
         var metadata: Logger.Metadata = [
             "event.id": "\(event.id)", "source": "\(event.key.source)", "seq": "\(event.seq)",
             "endpoint": "\(leased.item.endpoint)", "host": "\(target.url.host)",
@@ -100,23 +129,7 @@ struct DeliveryTurn: Sendable {
         ]
         if let error { metadata["error"] = "\(error)" }
         if let wait = decision.wait { metadata["retry.ms"] = "\(wait.ms)" }
-        switch decision.fate {
-        case .delivered:
-            metadata["lag.ms"] = "\(lag.ms)"
-            logger.info("delivered", metadata: metadata)
-            Timer(label: "poller_delivery_lag_seconds").recordMilliseconds(max(lag.ms, 0))
-        case .skipped: logger.info("not sent: the recipient wants no mail", metadata: metadata)
-        case .failed where leased.lease.trouble?.isProbed == true:
-            logger.debug("the endpoint still does not answer", metadata: metadata)
-        case .failed: logger.warning("delivery failed, will be tried again", metadata: metadata)
-        case .givenUp: logger.error("delivery given up: no attempt is left", metadata: metadata)
-        case .rejected:
-            logger.error("delivery given up: the receiver refused it", metadata: metadata)
-        }
-        Counter(
-            label: "poller_deliveries_total",
-            dimensions: [("scheme", target.url.scheme), ("result", decision.fate.rawValue)]
-        ).increment()
+        return metadata
     }
 }
 

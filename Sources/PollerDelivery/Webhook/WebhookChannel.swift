@@ -3,6 +3,7 @@ package import NIOSSL
 package import Poller
 package import PollerNet
 import ServiceLifecycle
+import Synchronization
 
 /// Tells a customer by a signed POST, as <https://www.standardwebhooks.com> has it.
 ///
@@ -30,6 +31,7 @@ package struct WebhookChannel: DeliveryChannel, Service {
     private let secret: WebhookSecret
     private let wallClock: @Sendable () -> Timestamp
     private let client: GuardedClient
+    private let targets = KnownTargets()
 
     /// A channel to the addresses that `guarding` lets pass.
     ///
@@ -73,7 +75,7 @@ package struct WebhookChannel: DeliveryChannel, Service {
     ) async -> AttemptResult {
         let target: HTTPTarget
         do throws(InvalidInput) {
-            target = try HTTPTarget(receiver.url)
+            target = try targets.target(of: receiver.url)
         } catch {
             return .rejected("the URL \(error.message)", .unusable)
         }
@@ -144,6 +146,27 @@ package struct WebhookChannel: DeliveryChannel, Service {
             + "or have the operator add it to POLLER_ALLOW_CIDRS"
         return attempt < Self.blockedAttemptsMax
             ? .failed(reason, .blocked) : .rejected(reason, .blocked)
+    }
+}
+
+/// URLs taken apart, by their text: an endpoint is told thousands of events under one.
+///
+/// Only what the text says is kept: the name is looked up and its addresses judged at every attempt.
+/// A class, because attempts at the same time share it.
+private final class KnownTargets: Sendable {
+    /// Beyond this they begin anew: as many as one process has endpoints to tell in a moment.
+    private static let countMax = 1024
+
+    private let known = Mutex<[String: HTTPTarget]>([:])
+
+    func target(of url: NotifyURL) throws(InvalidInput) -> HTTPTarget {
+        if let target = known.withLock({ $0[url.description] }) { return target }
+        let target = try HTTPTarget(url)
+        known.withLock { known in
+            if known.count >= Self.countMax { known = [:] }
+            known[url.description] = target
+        }
+        return target
     }
 }
 
