@@ -149,7 +149,7 @@ let package = Package(
             name: "PollerGateway",
             dependencies: [
                 "JSONText", "Poller", "PollerNet", "PollerWire", nioCore, nioPosix, nioHTTP1,
-                nioWebSocket, logging, metrics, lifecycle, crypto, hummingbirdCore, jwtKit,
+                nioWebSocket, logging, metrics, lifecycle, crypto, hummingbirdCore, jwtKit, deque,
             ],
             swiftSettings: settings
         ),

@@ -14,10 +14,13 @@ import ServiceLifecycle
 /// gateway of the cluster can go on from there. Run it as a service listed *after* the feed, so
 /// that it drains first: services shut down in reverse order, and clients are told until they
 /// are said goodbye to.
-package struct Gateway<Events: Outbox, Store: WatchStore, C: Clock>: Service
+///
+/// A connection is a handler in its event loop and no task (``GatewayLoop``).
+package struct Gateway<Events: Outbox, C: Clock>: Service
 where C.Duration == Duration, C.Instant: Sendable {
     private let configuration: GatewayConfiguration
-    private let core: GatewayCore<Events, Store, C>
+    private let core: GatewayCore
+    private let feed: LiveFeed<Events, C>
     private let onListening: @Sendable (SocketAddress) async -> Void
 
     /// A gateway onto `outbox`, fed by `feed` with what happens.
@@ -28,21 +31,20 @@ where C.Duration == Duration, C.Instant: Sendable {
     package init(
         configuration: GatewayConfiguration,
         outbox: Events,
-        watches: Store,
+        watches: some WatchStore,
         feed: LiveFeed<Events, C>,
         authenticator: any Authenticator,
         tokens: (any StreamTokenVerifier)? = nil,
         secrets: (any SourceSecrets)? = nil,
-        clock: C,
         logger: Logger,
         onListening: @escaping @Sendable (SocketAddress) async -> Void = { _ in }
     ) {
         self.configuration = configuration
+        self.feed = feed
         self.onListening = onListening
         core = GatewayCore(
-            outbox: outbox,
-            watches: watches,
-            hub: LiveHub(feed),
+            store: GatewayStore(outbox: outbox, watches: watches),
+            hub: LiveHub(MultiThreadedEventLoopGroup.singleton, partitions: outbox.partitions),
             authorizer: Authorizer(
                 keys: authenticator,
                 tokens: tokens,
@@ -53,7 +55,6 @@ where C.Duration == Duration, C.Instant: Sendable {
             cursor: GatewayCursor(secret: configuration.cursorSecret),
             limits: configuration.limits,
             drainSpread: configuration.drainSpread,
-            clock: clock,
             logger: logger
         )
     }
@@ -85,30 +86,61 @@ where C.Duration == Duration, C.Instant: Sendable {
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
             logger: core.logger
         )
-        let items = core.hub.open()
+        feed.follow(core.hub)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            // Feeds the connections as long as the server below serves them.
-            group.addTask { [core] in await core.hub.run(items) }
-            try await server.run()
+            // Works for the connections as long as there are any.
+            group.addTask { [core] in await core.work.run() }
+            try await withTaskCancellationHandler {
+                try await withGracefulShutdownHandler {
+                    try await server.run()
+                } onGracefulShutdown: { [core] in
+                    core.hub.drain()
+                }
+            } onCancel: { [core] in
+                core.hub.cut()
+            }
+            // The server's own end is that of its listening: connections are no tasks of it.
+            await core.open.allClosed()
             group.cancelAll()
         }
     }
 }
 
 /// What all live connections of a gateway share, whatever their transport.
-struct GatewayCore<Events: Outbox, Store: WatchStore, C: Clock>: Sendable
-where C.Duration == Duration, C.Instant: Sendable {
-    let outbox: Events
-    let watches: Store
-    let hub: LiveHub<Events, C>
+///
+/// A class, so that each of them has one word of it.
+final class GatewayCore: Sendable {
+    let store: GatewayStore
+    let hub: LiveHub
     let authorizer: Authorizer
     let slots: ConnectionSlots
     let cursor: GatewayCursor
     let limits: GatewayLimits
-    /// Goodbyes at a drain are spread over this span.
-    let drainSpread: Duration
-    let clock: C
     let logger: Logger
+    let work = GatewayWork()
+    let open = OpenConnections()
+    /// Goodbyes at a drain are spread over this span.
+    private let drainSpread: Duration
+
+    init(
+        store: GatewayStore,
+        hub: LiveHub,
+        authorizer: Authorizer,
+        slots: ConnectionSlots,
+        cursor: GatewayCursor,
+        limits: GatewayLimits,
+        drainSpread: Duration,
+        logger: Logger
+    ) {
+        self.store = store
+        self.hub = hub
+        self.authorizer = authorizer
+        self.slots = slots
+        self.cursor = cursor
+        self.limits = limits
+        self.drainSpread = drainSpread
+        self.logger = logger
+    }
 
     /// A span near `span`, so that connections made together do not act together.
     func jittered(_ span: Duration) -> Duration {
@@ -124,7 +156,7 @@ where C.Duration == Duration, C.Instant: Sendable {
 /// Where and how the live gateway listens.
 package struct GatewayConfiguration: Sendable {
     /// Live connections of one process; each costs a socket and some kilobytes.
-    package static let connectionsMax = 20_000
+    package static let connectionsMax = 50_000
     /// The longest span goodbyes are spread over (<doc:DeliveryFacts>).
     package static let drainSpreadMax = Duration.seconds(30)
 
@@ -198,7 +230,7 @@ package struct GatewayLimits: Hashable, Sendable {
     package var overloadRetry = Duration.seconds(15)
     /// Live connections with one API key: half of a process, so that one service cannot lock out
     /// the others.
-    package var connectionsPerKeyMax = 10_000
+    package var connectionsPerKeyMax = 25_000
     /// Live connections with one stream token: a browser with some tabs.
     package var connectionsPerTokenMax = 10
     /// Live connections with one source's secret: a customer with some tabs.

@@ -13,53 +13,58 @@ import PollerNet
 /// an event stream.
 ///
 /// ```
-/// connection ─▶ gate (per address) ─▶ head within 10 s ─┬▶ upgrade ─────────▶ WebSocketConnection
+/// connection ─▶ gate (per address) ─▶ head within 10 s ─┬▶ upgrade ─────────▶ WebSocketHandler
 ///                                                       ├▶ upgrade refused ─▶ problem, close
-///                                                       └▶ plain request ───▶ EventStreamConnection,
-///                                                                             a short answer, or a problem
+///                                                       └▶ plain request ───▶ EventStreamHandler:
+///                                                                             a stream, a short answer, or a problem
 /// ```
 /// NIO's upgrader decides by a head and passes it to nobody else when it says no; the box beside it
 /// keeps the head, so that the answer can say why. Each connection serves one request and is closed:
 /// what is served here are streams, and a kept connection would hold its place for nothing.
-struct GatewayChannel<Events: Outbox, Store: WatchStore, C: Clock>: ServerChildChannel
-where C.Duration == Duration, C.Instant: Sendable {
-    typealias Plain = EventStreamConnection<Events, Store, C>.Plain
-
-    /// What a connection turned out to be.
-    enum Outcome: Sendable {
-        case webSocket(WebSocketConnection<Events, Store, C>.Socket, HTTPRequestHead)
-        /// With the handshake, when it wanted a WebSocket and may not have one.
-        case plain(Plain, Refused?)
-    }
-
+///
+/// Everything happens in the channel's handlers: the server accepts, counts and closes, and its task
+/// for a connection ends at once.
+struct GatewayChannel: ServerChildChannel {
     /// A handshake that got no WebSocket.
-    struct Refused: Sendable {
+    private struct Refused {
         let head: HTTPRequestHead
         let refusal: Refusal
     }
 
-    /// A connection that is being found out about.
+    /// A connection whose handlers do the rest.
     struct Value: ServerChildChannelValue {
         let channel: any Channel
-        let outcome: EventLoopFuture<Outcome>
     }
 
     /// Names the protocol in the handshake.
-    static var subprotocol: String { "poller.v1.json" }
+    static let subprotocol = "poller.v1.json"
     /// The span in which a client must have said what it wants: a client that asks for nothing
     /// must not hold a socket.
-    private static var requestTimeout: TimeAmount { .seconds(10) }
+    private static let requestTimeout = TimeAmount.seconds(10)
+    /// What is read at first: a head. It grows with what comes, and is kept by the channel for the
+    /// next read.
+    private static let firstRead = 512
 
-    let gateway: GatewayCore<Events, Store, C>
+    let gateway: GatewayCore
     let gate: ConnectionGate
     let allowedOrigins: Set<String>
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         gate.admit(channel)
+        gateway.open.opened()
+        channel.closeFuture.whenComplete { _ in gateway.open.closed() }
         return channel.eventLoop.makeCompletedFuture {
+            try channel.syncOptions?.setOption(
+                .recvAllocator,
+                value: AdaptiveRecvByteBufferAllocator(
+                    minimum: 64,
+                    initial: Self.firstRead,
+                    maximum: 65_536
+                )
+            )
             // NIO passes the head of a refused handshake to nobody else.
             let refused = NIOLoopBoundBox<Refused?>(nil, eventLoop: channel.eventLoop)
-            let upgrader = NIOTypedWebSocketServerUpgrader<Outcome>(
+            let upgrader = NIOTypedWebSocketServerUpgrader<Void>(
                 maxFrameSize: gateway.limits.frameBytesMax,
                 shouldUpgrade: { channel, head in
                     refused.value = refusal(of: head).map { Refused(head: head, refusal: $0) }
@@ -68,16 +73,12 @@ where C.Duration == Duration, C.Instant: Sendable {
                         refused.value == nil ? headers : nil
                     )
                 },
-                upgradePipelineHandler: upgrade
+                upgradePipelineHandler: webSocket
             )
             let configuration = NIOUpgradableHTTPServerPipelineConfiguration(
                 upgradeConfiguration: NIOTypedHTTPServerUpgradeConfiguration(
                     upgraders: [upgrader],
-                    notUpgradingCompletionHandler: { channel in
-                        channel.eventLoop.makeCompletedFuture {
-                            .plain(try Plain(wrappingChannelSynchronously: channel), refused.value)
-                        }
-                    }
+                    notUpgradingCompletionHandler: { plain($0, refused.value) }
                 )
             )
             let outcome = try channel.pipeline.syncOperations
@@ -85,93 +86,52 @@ where C.Duration == Duration, C.Instant: Sendable {
             let expiry = channel.eventLoop.scheduleTask(in: Self.requestTimeout) {
                 channel.close(promise: nil)
             }
-            outcome.whenComplete { _ in expiry.cancel() }
-            return Value(channel: channel, outcome: outcome)
-        }
-    }
-
-    func handle(value: Value, logger: Logger) async {
-        do {
-            switch try await value.outcome.get() {
-            case .webSocket(let socket, let head):
-                Self.count("websocket")
-                await WebSocketConnection(gateway, socket: socket, head: head).run()
-            case .plain(let plain, let refused): try await answer(plain, refused)
+            outcome.whenComplete { outcome in
+                expiry.cancel()
+                guard case .failure(let error) = outcome else { return }
+                gateway.logger.debug("request broke off", metadata: ["error": "\(error)"])
+                channel.close(promise: nil)
             }
-        } catch {
-            logger.debug("request broke off", metadata: ["error": "\(error)"])
-            value.channel.close(promise: nil)
+            return Value(channel: channel)
         }
     }
 
-    private static func count(_ transport: String) {
+    func handle(value: Value, logger: Logger) async {}
+
+    static func count(_ transport: String) {
         Counter(label: "poller_gateway_connections_total", dimensions: [("transport", transport)])
             .increment()
     }
 
-    private func upgrade(
+    private func webSocket(
         _ channel: any Channel,
         _ head: HTTPRequestHead
-    ) -> EventLoopFuture<Outcome> {
+    ) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
+            Self.count("websocket")
             try WebSocketPipeline.add(
                 to: channel,
                 messageBytesMax: gateway.limits.frameBytesMax
             )
-            let socket = try NIOAsyncChannel<WebSocketFrame, WebSocketFrame>(
-                wrappingChannelSynchronously: channel
+            let address = channel.remoteAddress.flatMap(IPAddress.init)
+            try channel.pipeline.syncOperations.addHandler(
+                WebSocketHandler(gateway, head, from: address)
             )
-            return .webSocket(socket, head)
         }
     }
 
-    // MARK: Plain requests
-
-    /// Answers one plain request and closes: what is served here are streams.
-    private func answer(_ plain: Plain, _ refused: Refused?) async throws {
-        try await plain.executeThenClose { inbound, outbound in
-            if let refused {
-                return try await EventStreamResponse(
-                    request: refused.head,
-                    allowedOrigins: allowedOrigins
-                ).refuse(refused.refusal, outbound)
-            }
-            var parts = inbound.makeAsyncIterator()
-            guard case .head(let head)? = try await parts.next() else { return }
-            let answer = EventStreamResponse(request: head, allowedOrigins: allowedOrigins)
-            let path = head.uri.prefix { $0 != "?" }
-            guard EventStreamRequest.isServed(path) else {
-                let refusal =
-                    refusal(of: head)
+    private func plain(_ channel: any Channel, _ refused: Refused?) -> EventLoopFuture<Void> {
+        channel.eventLoop.makeCompletedFuture {
+            let handler = EventStreamHandler(gateway, allowedOrigins: allowedOrigins) { head in
+                refusal(of: head)
                     ?? Refusal(
                         status: .upgradeRequired,
                         code: "upgrade_required",
                         detail: "this is a WebSocket"
                     )
-                return try await answer.refuse(refusal, outbound)
             }
-            let responder = EventStreamResponder(gateway: gateway, allowedOrigins: allowedOrigins)
-            let address = plain.channel.remoteAddress.flatMap(IPAddress.init)
-            switch await responder.answer(head, from: address) {
-            case .refused(let refusal): try await answer.refuse(refusal, outbound)
-            case .done: try await answer.send(.noContent, outbound)
-            case .preflight: try await answer.preflight(outbound)
-            case .later:
-                let retry = EventStreamText.retry(ms: gateway.limits.overloadRetry.ms)
-                try await answer.send(.ok, outbound, body: retry)
-            case .stream where head.method == .HEAD:
-                try await answer.send(.ok, outbound)
-            case .stream(let subscription, let place):
-                Self.count("sse")
-                try await outbound.write(.head(answer.head(.ok)))
-                await EventStreamConnection(
-                    gateway,
-                    subscription: subscription,
-                    endsWhenSettled: path != "/v1/events/stream",
-                    channel: plain.channel
-                ).run(&parts, outbound)
-                withExtendedLifetime(place) {}
-            }
+            try channel.pipeline.syncOperations.addHandler(handler)
+            if let refused { handler.refuse(refused.head, refused.refusal) }
         }
     }
 

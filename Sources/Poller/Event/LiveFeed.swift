@@ -2,11 +2,13 @@ package import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Tails the outbox and hands each event to those in this process who listen: WebSocket and SSE
-/// connections, long polls.
+/// Tails the outbox and hands each event to those in this process who listen: the live gateway and
+/// long polls.
 ///
 /// Order within a partition is the outbox's order, nothing is skipped: an arrival only says
 /// "look", the entries are read from the stream behind the position of the last one seen.
+/// A long poll listens to what it matches, with a buffer of its own; the gateway follows
+/// everything, a batch at a time and without a task between (``FeedFollower``).
 package final class LiveFeed<Events: Outbox, C: Clock>: Service
 where C.Duration == Duration, C.Instant: Sendable {
     private let batch = 256
@@ -21,6 +23,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         var positions: [String]?
         var listeners: [Int: Listener] = [:]
         var nextListener = 0
+        var followers: [any FeedFollower] = []
         var ended = false
     }
 
@@ -64,22 +67,37 @@ where C.Duration == Duration, C.Instant: Sendable {
         return stream
     }
 
+    /// Tells a follower everything from now on, until the feed ends.
+    package func follow(_ follower: any FeedFollower) {
+        let (positions, ended) = state.withLock { state in
+            state.followers.append(follower)
+            return (state.positions, state.ended)
+        }
+        if let positions { follower.began(at: positions) }
+        if ended { follower.ended() }
+    }
+
     /// Tails until shut down or cancelled; then ends every listener's stream.
     package func run() async {
         await arrivals.run { await self.readAll($0) }
-        let listeners = state.withLock { state in
-            defer { state.listeners = [:] }
+        let (listeners, followers) = state.withLock { state in
+            defer { (state.listeners, state.followers) = ([:], []) }
             state.ended = true
-            return state.listeners.values
+            return (Array(state.listeners.values), state.followers)
         }
         for listener in listeners { listener.buffer.finish() }
+        for follower in followers { follower.ended() }
     }
 
     private func readAll(_ partitions: Set<Int>) async {
         do {
             if state.withLock({ $0.positions }) == nil {
-                let bounds = try await outbox.bounds()
-                state.withLock { $0.positions = bounds.map(\.newest) }
+                let positions = try await outbox.bounds().map(\.newest)
+                let followers = state.withLock { state in
+                    state.positions = positions
+                    return state.followers
+                }
+                for follower in followers { follower.began(at: positions) }
             }
             for partition in partitions where !Task.isCancelled {
                 while try await readBatch(partition) == batch {}
@@ -98,10 +116,11 @@ where C.Duration == Duration, C.Instant: Sendable {
             limit: batch
         )
         guard let last = entries.last else { return 0 }
-        let listeners = state.withLock { state in
+        let (listeners, followers) = state.withLock { state in
             state.positions?[partition] = last.id
-            return state.listeners.values
+            return (state.listeners.values, state.followers)
         }
+        for follower in followers { follower.read(entries) }
         for entry in entries {
             for listener in listeners where listener.matches(entry) {
                 listener.buffer.offer(entry)
@@ -109,6 +128,20 @@ where C.Duration == Duration, C.Instant: Sendable {
         }
         return entries.count
     }
+}
+
+/// Somebody who is told all that a ``LiveFeed`` reads, in the feed's own task: it must not wait.
+package protocol FeedFollower: Sendable {
+    /// What follows is everything behind these positions, one for each partition.
+    ///
+    /// Told again with where the feed is to one who follows it later.
+    func began(at positions: [String])
+
+    /// Entries of one partition have been read, oldest first.
+    func read(_ entries: [OutboxEntry])
+
+    /// The feed tells nothing more: this process drains.
+    func ended()
 }
 
 /// What a listener of a ``LiveFeed`` gets.

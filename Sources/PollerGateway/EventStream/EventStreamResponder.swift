@@ -23,8 +23,7 @@ import PollerNet
 /// *Credentials*, in this order: `Authorization` with a key, a stream token, or the source's own
 /// secret; `token` in the query, because EventSource sends no headers, with a stream token alone;
 /// none, on this machine, when there are no keys.
-struct EventStreamResponder<Events: Outbox, Store: WatchStore, C: Clock>: Sendable
-where C.Duration == Duration, C.Instant: Sendable {
+struct EventStreamResponder: Sendable {
     /// What a request is answered.
     enum Answer: Sendable {
         /// Held as long as the stream lasts.
@@ -38,9 +37,9 @@ where C.Duration == Duration, C.Instant: Sendable {
         case refused(Refusal)
     }
 
-    static var methods: String { "GET, HEAD, OPTIONS" }
+    static let methods = "GET, HEAD, OPTIONS"
 
-    let gateway: GatewayCore<Events, Store, C>
+    let gateway: GatewayCore
     let allowedOrigins: Set<String>
 
     /// Decides; `address` is the client's.
@@ -148,7 +147,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         case .cursor(let text):
             let cursor = gateway.cursor.decode(
                 text,
-                partitions: gateway.outbox.partitions,
+                partitions: gateway.store.outbox.partitions,
                 for: subscription.principal
             )
             guard let mark = cursor?.mark, mark.watch == watch.id else { return false }
@@ -156,7 +155,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         case .now, .snapshot: return false
         }
         // A client that cannot be answered now is answered on the stream.
-        guard seq > 0, let snapshot = try? await gateway.watches.snapshot(of: watch) else {
+        guard seq > 0, let snapshot = try? await gateway.store.watches.snapshot(of: watch) else {
             return false
         }
         return snapshot.closed != nil && snapshot.watch.seq == seq
@@ -169,8 +168,6 @@ where C.Duration == Duration, C.Instant: Sendable {
 
 /// The heads of what one plain request is answered, and whole answers that are short.
 struct EventStreamResponse: Sendable {
-    typealias Outbound = NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>
-
     let request: HTTPRequestHead
     let allowedOrigins: Set<String>
 
@@ -192,17 +189,13 @@ struct EventStreamResponse: Sendable {
         return HTTPResponseHead(version: .http1_1, status: status, headers: headers)
     }
 
-    /// Sends a short answer.
-    func send(
-        _ status: HTTPResponseStatus,
-        _ outbound: Outbound,
-        body: String = ""
-    ) async throws {
-        try await send(head(status), outbound, body: body)
+    /// A short answer.
+    func parts(_ status: HTTPResponseStatus, body: String = "") -> [HTTPServerResponsePart] {
+        parts(head(status), body: body)
     }
 
     /// Says what a page of an allowed origin may send, and for how long it need not ask again.
-    func preflight(_ outbound: Outbound) async throws {
+    func preflight() -> [HTTPServerResponsePart] {
         var head = head(.noContent)
         head.headers.add(name: "access-control-allow-methods", value: "GET, HEAD")
         head.headers.add(
@@ -211,11 +204,11 @@ struct EventStreamResponse: Sendable {
         )
         head.headers.add(name: "access-control-max-age", value: "600")
         head.headers.add(name: "allow", value: "GET, HEAD, OPTIONS")
-        try await send(head, outbound, body: "")
+        return parts(head, body: "")
     }
 
-    /// Sends a problem (RFC 9457).
-    func refuse(_ refusal: Refusal, _ outbound: Outbound) async throws {
+    /// A problem (RFC 9457).
+    func problem(_ refusal: Refusal) -> [HTTPServerResponsePart] {
         var head = head(refusal.status, type: "application/problem+json")
         switch refusal.status {
         case .upgradeRequired: head.headers.add(name: "upgrade", value: "websocket")
@@ -223,22 +216,18 @@ struct EventStreamResponse: Sendable {
         case .unauthorized: head.headers.add(name: "www-authenticate", value: "Bearer")
         default: break
         }
-        try await send(head, outbound, body: refusal.problem)
+        return parts(head, body: refusal.problem)
     }
 
-    private func send(
-        _ head: HTTPResponseHead,
-        _ outbound: Outbound,
-        body: String
-    ) async throws {
+    private func parts(_ head: HTTPResponseHead, body: String) -> [HTTPServerResponsePart] {
         var head = head
         let hasBody = request.method != .HEAD && !body.isEmpty
         if head.status != .noContent, hasBody {
             head.headers.add(name: "content-length", value: String(body.utf8.count))
         }
-        var parts: [HTTPServerResponsePart] = [.head(head)]
-        if hasBody { parts.append(.body(.byteBuffer(ByteBuffer(string: body)))) }
-        try await outbound.write(contentsOf: parts + [.end(nil)])
+        let text: [HTTPServerResponsePart] =
+            hasBody ? [.body(.byteBuffer(ByteBuffer(string: body)))] : []
+        return [.head(head)] + text + [.end(nil)]
     }
 
     /// Lets a page of an allowed origin read the answer.

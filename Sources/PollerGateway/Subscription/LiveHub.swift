@@ -1,121 +1,123 @@
+import NIOCore
+import NIOPosix
 import Poller
 import Synchronization
 
-/// Hands what happens to the subscriptions it concerns, found by source: with thousands of
-/// connections nobody is asked about the events of others.
+/// Hands what happens to the event loops whose connections it may concern, once for each loop and
+/// batch.
 ///
-/// One listener of the feed, made before the first connection, so that what the feed hands out is
-/// either in a subscription's buffer or was in the outbox before the subscription began. When its
-/// own buffer overflows, it listens anew first and tells every subscription then; each reads on
-/// from its own position. A class, because the connections and the feed's reader share it.
-final class LiveHub<Events: Outbox, C: Clock>: Sendable
-where C.Duration == Duration, C.Instant: Sendable {
-    /// Entries kept while this process is busy: four seconds at 1,000 events a second.
-    private static var bufferMax: Int { 4096 }
-    /// Entries kept for one subscription while it reads back.
-    private static var subscriptionBufferMax: Int { 256 }
+/// It follows the feed in the feed's own task, so it never waits: a batch is posted to each loop,
+/// which finds the subscriptions it concerns (``GatewayLoop``). A loop that is so busy that
+/// ``LoopInbox/entriesMax`` are under way is posted nothing more until it has taken them; then its
+/// subscriptions read what they have missed from the outbox, each from its own place.
+/// A class, because the feed and the connections share it.
+final class LiveHub: FeedFollower, Sendable {
+    private let inboxes: [LoopInbox]
+    private let byLoop: [ObjectIdentifier: LoopInbox]
+    /// How far the feed has read.
+    private let positions: Mutex<[OutboxPosition]>
 
-    /// One listener: its sources (nil: all) and its buffer.
-    private struct Listener: Sendable {
-        let sources: Set<SourceID>?
-        let buffer: FeedBuffer
+    /// A hub of every event loop of a group.
+    init(_ group: any EventLoopGroup, partitions: Int) {
+        let start = [OutboxPosition](repeating: .start, count: partitions)
+        let inboxes = group.makeIterator().map { LoopInbox($0, from: start) }
+        self.inboxes = inboxes
+        byLoop = Dictionary(
+            uniqueKeysWithValues: inboxes.map { (ObjectIdentifier($0.eventLoop), $0) }
+        )
+        positions = Mutex(start)
     }
 
-    /// Numbers rather than values in the two indexes: a listener that ends is found in each at once.
-    private struct State: Sendable {
-        var listeners: [Int: Listener] = [:]
-        /// Those who want every source, and those who want one, by number.
-        var ofAll: Set<Int> = []
-        var bySource: [SourceID: Set<Int>] = [:]
-        var nextListener = 0
-        var isOver = false
-
-        mutating func remove(_ number: Int) -> Listener? {
-            guard let listener = listeners.removeValue(forKey: number) else { return nil }
-            ofAll.remove(number)
-            for source in listener.sources ?? [] {
-                bySource[source]?.remove(number)
-                if bySource[source]?.isEmpty ?? false { bySource[source] = nil }
-            }
-            return listener
+    /// The connections of an event loop; called in it.
+    func loop(of eventLoop: any EventLoop) -> GatewayLoop {
+        guard let inbox = byLoop[ObjectIdentifier(eventLoop)] else {
+            preconditionFailure("the server accepts on the loops of its own group")
         }
+        return inbox.loop.value
     }
 
-    private let feed: LiveFeed<Events, C>
+    func began(at texts: [String]) {
+        let began = texts.map { OutboxPosition($0) ?? .start }
+        let now = positions.withLock { positions in
+            positions = zip(positions, began).map { max($0, $1) }
+            return positions
+        }
+        for inbox in inboxes { inbox.perform { $0.began(at: now) } }
+    }
+
+    func read(_ entries: [OutboxEntry]) {
+        let events = positions.withLock { positions in
+            entries.compactMap { entry in
+                OutboxPosition(entry.id).map { LiveEvent(entry, at: $0, of: &positions) }
+            }
+        }
+        for inbox in inboxes { inbox.post(events) }
+    }
+
+    func ended() { drain() }
+
+    /// Has every connection say goodbye, each at its own moment, and those to come too.
+    func drain() {
+        for inbox in inboxes { inbox.perform { $0.drain() } }
+    }
+
+    /// Cuts every connection.
+    func cut() {
+        for inbox in inboxes { inbox.perform { $0.cut() } }
+    }
+}
+
+/// What one event loop is posted, and how much of it is under way.
+///
+/// A class, because the feed posts and the loop takes.
+private final class LoopInbox: Sendable {
+    /// Entries under way: four seconds at 1,000 events a second.
+    static let entriesMax = 4096
+
+    /// What the lock guards.
+    private struct State: Sendable {
+        var underWay = 0
+        var hasMissed = false
+    }
+
+    let eventLoop: any EventLoop
+    let loop: NIOLoopBoundBox<GatewayLoop>
     private let state = Mutex(State())
 
-    init(_ feed: LiveFeed<Events, C>) {
-        self.feed = feed
+    init(_ eventLoop: any EventLoop, from start: [OutboxPosition]) {
+        self.eventLoop = eventLoop
+        loop = .makeBoxSendingValue(
+            GatewayLoop(eventLoop, from: start),
+            eventLoop: eventLoop
+        )
     }
 
-    /// What is recorded from now on about some sources; nil for all.
-    ///
-    /// The stream ends when this process drains, and after `overflowed`. Its number is for
-    /// ``end(_:)``.
-    func listen(to sources: Set<SourceID>?) -> (number: Int, items: AsyncStream<FeedItem>) {
-        let (buffer, stream) = FeedBuffer.make(entriesMax: Self.subscriptionBufferMax)
-        let number = state.withLock { state in
-            state.nextListener += 1
-            let number = state.nextListener
-            guard !state.isOver else { return number }
-            state.listeners[number] = Listener(sources: sources, buffer: buffer)
-            if let sources {
-                for source in sources { state.bySource[source, default: []].insert(number) }
-            } else {
-                state.ofAll.insert(number)
+    /// Does something with the loop's connections.
+    func perform(_ body: @escaping @Sendable (GatewayLoop) -> Void) {
+        eventLoop.execute { body(self.loop.value) }
+    }
+
+    /// Posts a batch, unless too much is under way.
+    func post(_ events: [LiveEvent]) {
+        let isPosted = state.withLock { state in
+            guard !state.hasMissed, state.underWay + events.count <= Self.entriesMax else {
+                state.hasMissed = true
+                return false
             }
-            return number
+            state.underWay += events.count
+            return true
         }
-        if state.withLock({ $0.isOver }) { buffer.finish() }
-        return (number, stream)
-    }
-
-    /// Ends a listener's stream.
-    func end(_ number: Int) {
-        state.withLock { $0.remove(number) }?.buffer.finish()
-    }
-
-    /// Begins to listen to the feed; what happens is handed out once ``run(_:)`` runs.
-    func open() -> AsyncStream<FeedItem> {
-        feed.listen(bufferMax: Self.bufferMax) { _ in true }
-    }
-
-    /// Hands out what happens until the feed ends; then ends every listener's stream.
-    func run(_ first: AsyncStream<FeedItem>) async {
-        var items = first
-        while !Task.isCancelled {
-            var hasOverflowed = false
-            for await item in items {
-                switch item {
-                case .entry(let entry): offer(entry)
-                case .overflowed: hasOverflowed = true
-                }
+        guard isPosted else { return }
+        perform { loop in
+            loop.take(events)
+            let hasMissed = self.state.withLock { state in
+                state.underWay -= events.count
+                guard state.underWay == 0, state.hasMissed else { return false }
+                // What is posted from now on comes after the reading back that begins below.
+                state.hasMissed = false
+                return true
             }
-            guard hasOverflowed else { break }
-            items = open()
-            for listener in takeAll(isOver: false) { listener.buffer.overflow() }
-        }
-        for listener in takeAll(isOver: true) { listener.buffer.finish() }
-    }
-
-    private func offer(_ entry: OutboxEntry) {
-        let concerned = state.withLock { state in
-            let numbers = state.bySource[entry.event.key.source] ?? []
-            return (state.ofAll.isEmpty ? numbers : numbers.union(state.ofAll))
-                .compactMap { state.listeners[$0] }
-        }
-        for listener in concerned { listener.buffer.offer(entry) }
-    }
-
-    private func takeAll(isOver: Bool) -> [Listener] {
-        state.withLock { state in
-            defer {
-                state.listeners = [:]
-                state.ofAll = []
-                state.bySource = [:]
-            }
-            state.isOver = isOver
-            return Array(state.listeners.values)
+            if hasMissed { loop.missed() }
         }
     }
 }

@@ -62,8 +62,7 @@ extension OutboundFrame {
     /// The frame as a server sends it: whole, and without a mask.
     func webSocket(_ allocator: ByteBufferAllocator) -> WebSocketFrame {
         switch self {
-        case .text(let text):
-            return WebSocketFrame(fin: true, opcode: .text, data: allocator.buffer(string: text))
+        case .text(let data): return WebSocketFrame(fin: true, opcode: .text, data: data)
         case .ping: return WebSocketFrame(fin: true, opcode: .ping, data: ByteBuffer())
         case .pong(let data): return WebSocketFrame(fin: true, opcode: .pong, data: data)
         case .close(let code, let reason):

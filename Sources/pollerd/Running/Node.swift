@@ -174,7 +174,6 @@ struct Node: Sendable {
             feed: feed,
             authenticator: authenticator,
             tokens: await StreamTokens(secret: secret, wallClock: WallClock.now),
-            clock: clock,
             logger: log("gateway"),
             onListening: { address in
                 startup.bound(

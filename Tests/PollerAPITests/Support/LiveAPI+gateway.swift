@@ -56,7 +56,6 @@ extension LiveAPI {
             watches: store,
             feed: feed,
             authenticator: OpenAuthenticator(),
-            clock: clock,
             logger: quiet,
             onListening: { gatewayBound.yield($0.port ?? 0) }
         )

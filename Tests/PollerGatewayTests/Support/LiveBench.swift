@@ -66,7 +66,6 @@ struct LiveBench: Sendable {
             feed: feed,
             authenticator: authenticator,
             tokens: tokens,
-            clock: clock,
             logger: logger,
             onListening: { continuation.yield($0.port ?? 0) }
         )

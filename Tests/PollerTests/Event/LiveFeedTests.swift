@@ -91,6 +91,30 @@ struct LiveFeedTests {
         for await item in late { Issue.record("\(item)") }
     }
 
+    @Test("a follower is told where the feed is, everything behind that, and its end")
+    func follows() async throws {
+        try await record("src_1", times: 2)
+        let bounds = try await store.bounds().map(\.newest)
+        let (early, late) = (Follower(), Follower())
+        feed.follow(early)
+        try await running(feed.run) {
+            await clock.waitForSleepers(1)
+            #expect(early.begun.value == [bounds])
+            try await record("src_1", times: 3)
+            try await eventually("the first has all") { early.seqs.value == [3, 4, 5] }
+            feed.follow(late)
+            let now = try await store.bounds().map(\.newest)
+            #expect(late.begun.value == [now])
+            try await record("src_1")
+            try await eventually("both have the last") {
+                early.seqs.value == [3, 4, 5, 6] && late.seqs.value == [6]
+            }
+        }
+        let afterwards = Follower()
+        feed.follow(afterwards)
+        #expect([early, late, afterwards].map(\.ends.value) == [1, 1, 1])
+    }
+
     @Test("a store that is away delays the feed but loses nothing")
     func outage() async throws {
         let plan = FaultPlan()
@@ -123,4 +147,15 @@ struct LiveFeedTests {
             #expect(seqs(await listener.value) == Array(1...10))
         }
     }
+}
+
+/// Keeps what a feed tells.
+private final class Follower: FeedFollower {
+    let begun = Shared<[[String]]>([])
+    let seqs = Shared<[Int]>([])
+    let ends = Shared(0)
+
+    func began(at positions: [String]) { begun.change { $0.append(positions) } }
+    func read(_ entries: [OutboxEntry]) { seqs.change { $0 += entries.map(\.event.seq) } }
+    func ended() { ends.change { $0 += 1 } }
 }

@@ -13,21 +13,25 @@ import Poller
 ///
 /// The newest entries are looked up before anything is told, so what is recorded meanwhile lies
 /// beyond every position: it follows from the outbox or the hub.
-extension SubscriptionPump {
+extension CatchUp {
     /// The sources of credentials bound to some that were closed before we looked at anything
     /// else: what is recorded of them is read back.
     func settledBefore() async throws(StoreError) -> Set<SourceID> {
         guard subscription.watch != nil || subscription.principal.sources != nil else { return [] }
         var settled: Set<SourceID> = []
         for source in subscription.sources ?? []
-        where try await gateway.watches.snapshot(of: key(of: source))?.closed != nil {
+        where try await store.watches.snapshot(of: key(of: source))?.closed != nil {
             settled.insert(source)
         }
         return settled
     }
 
     /// Finds where to begin, says so, and sends snapshots if they are asked for or needed.
-    func begin(_ bounds: [OutboxBounds]) async throws(StoreError) -> SubscriptionState {
+    ///
+    /// Nil when nobody wants more.
+    mutating func begin(
+        _ bounds: [OutboxBounds]
+    ) async throws(StoreError) -> SubscriptionState? {
         let newest = bounds.map { OutboxPosition($0.newest) ?? .start }
         var state = SubscriptionState(positions: newest)
         var lost: String?
@@ -37,14 +41,14 @@ extension SubscriptionPump {
         case .now:
             // What was recorded before has a seq up to this one, and is passed over.
             if let watch = subscription.watch {
-                state.known[watch.id] = try await gateway.watches.snapshot(of: watch)?.watch.seq
+                state.told.known[watch.id] = try await store.watches.snapshot(of: watch)?.watch.seq
             }
         case .seq(let seq):
             history = seq
             // Until the history has been told a cursor must not promise more than the seq.
             state.positions = newest.map { _ in .start }
         case .cursor(let text):
-            let cursor = gateway.cursor.decode(
+            let cursor = cursors.decode(
                 text,
                 partitions: bounds.count,
                 for: subscription.principal
@@ -66,16 +70,14 @@ extension SubscriptionPump {
             lost = "events after this place are no longer kept"
             state.positions = newest
         }
-        _ = await send(.subscribed(cursor: cursor(state), lost: lost))
-        sink.progress(place(state))
+        messages.append(.subscribed(cursor: cursor(state), lost: lost))
         guard subscription.from == .snapshot || lost != nil else { return state }
         for source in (subscription.sources ?? []).sorted(by: { "\($0)" < "\($1)" }) {
             let key = key(of: source)
-            guard let snapshot = try await gateway.watches.snapshot(of: key) else { continue }
-            state.known[key.id] = snapshot.watch.seq
-            _ = await send(.snapshot(snapshot, cursor: cursor(state)))
+            guard let snapshot = try await store.watches.snapshot(of: key) else { continue }
+            state.told.known[key.id] = snapshot.watch.seq
+            messages.append(.snapshot(snapshot, cursor: cursor(state)))
         }
-        sink.progress(place(state))
         return state
     }
 
@@ -84,42 +86,36 @@ extension SubscriptionPump {
         of watch: WatchKey,
         after seq: Int
     ) async throws(StoreError) -> [Event]? {
-        let events = try await gateway.watches.events(of: watch, after: seq, limit: Self.batch)
+        let events = try await store.watches.events(of: watch, after: seq, limit: Self.batch)
         if let first = events.first { return first.seq == seq + 1 ? events : nil }
-        return try await gateway.watches.snapshot(of: watch)?.watch.seq ?? 0 >= seq ? [] : nil
+        return try await store.watches.snapshot(of: watch)?.watch.seq ?? 0 >= seq ? [] : nil
     }
 
     /// Tells a watch's history; what is recorded meanwhile has a seq beyond it, or is in it.
     ///
     /// Until the end the cursor keeps the old positions, for transports that go by them.
-    private func replay(
+    private mutating func replay(
         _ watch: WatchKey,
         after seq: Int,
         _ first: [Event],
         _ start: SubscriptionState,
         _ newest: [OutboxPosition]
-    ) async throws(StoreError) -> SubscriptionState {
+    ) async throws(StoreError) -> SubscriptionState? {
         var state = start
-        state.known[watch.id] = seq
-        _ = await send(.subscribed(cursor: cursor(state), lost: nil))
-        sink.progress(place(state))
+        state.told.known[watch.id] = seq
+        messages.append(.subscribed(cursor: cursor(state), lost: nil))
         var events = first
-        while !events.isEmpty, !Task.isCancelled {
-            for event in events {
-                guard await tell(event, &state) else {
-                    state.isStalled = true
-                    return state
-                }
-            }
+        while !events.isEmpty {
+            for event in events { tell(event, &state) }
+            guard await send(state) else { return nil }
             guard events.count == Self.batch else { break }
-            events = try await gateway.watches.events(
+            events = try await store.watches.events(
                 of: watch,
-                after: state.known[watch.id] ?? seq,
+                after: state.told.known[watch.id] ?? seq,
                 limit: Self.batch
             )
         }
         state.positions = newest
-        sink.progress(place(state))
         return state
     }
 

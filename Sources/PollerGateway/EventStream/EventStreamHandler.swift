@@ -1,0 +1,230 @@
+import Logging
+import Metrics
+import NIOCore
+import NIOHTTP1
+import Poller
+import PollerNet
+
+/// One plain request: a short answer, or an event stream over the body of its response.
+///
+/// A stream is a WebSocket connection with one subscription and no messages from the client, and
+/// shares with it all but the transport: ``LiveConnection`` with its queue and deadlines, cursors and
+/// limits. It ends behind its last message: whoever has a reason puts that into the queue, and the
+/// socket is closed once it has been written. A client that has stopped reading is cut.
+///
+/// What a request may have is looked up beside the loop (``EventStreamResponder``); a stream itself
+/// has no task. The HTTP codec stays in the channel, because the body is sent in its chunks.
+final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let gateway: GatewayCore
+    private let allowedOrigins: Set<String>
+    /// Why a request that is none for an event stream is refused.
+    private let refusal: (HTTPRequestHead) -> Refusal
+    private var context: ChannelHandlerContext?
+    private var connection: LiveConnection?
+    private var session: EventStreamSession?
+    private var subscription: Subscription?
+    private var began = Duration.zero
+    /// Held as long as the stream lasts.
+    private var place: Places.Place?
+    private var hasRequest = false
+    private var isInputClosed = false
+    /// Whether the end of the source is the end of the stream.
+    private var endsWhenSettled = false
+
+    /// - `refusal`: why a request of anything but an event stream gets nothing here.
+    init(
+        _ gateway: GatewayCore,
+        allowedOrigins: Set<String>,
+        refusal: @escaping (HTTPRequestHead) -> Refusal
+    ) {
+        self.gateway = gateway
+        self.allowedOrigins = allowedOrigins
+        self.refusal = refusal
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) { over() }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        over()
+        context.fireChannelInactive()
+    }
+
+    // MARK: In
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // One request; what follows its head is nothing to us.
+        guard case .head(let head) = unwrapInboundIn(data), !hasRequest else { return }
+        hasRequest = true
+        guard EventStreamRequest.isServed(head.uri.prefix { $0 != "?" }) else {
+            return refuse(head, refusal(head))
+        }
+        let responder = EventStreamResponder(gateway: gateway, allowedOrigins: allowedOrigins)
+        let address = context.channel.remoteAddress.flatMap(IPAddress.init)
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        let eventLoop = context.eventLoop
+        gateway.work.start {
+            let answer = await responder.answer(head, from: address)
+            eventLoop.execute { bound.value.answer(head, answer) }
+        }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { connection?.flush() }
+        context.fireChannelWritabilityChanged()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let event = event as? ChannelEvent, event == .inputClosed {
+            isInputClosed = true
+            // One that waits for a short answer is given it.
+            if connection != nil { cut() }
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        gateway.logger.debug("event stream broke", metadata: ["error": "\(error)"])
+        cut()
+    }
+
+    private func over() {
+        connection?.over()
+        (connection, context, place) = (nil, nil, nil)
+    }
+
+    // MARK: Answers
+
+    /// Answers a request that is not served.
+    func refuse(_ head: HTTPRequestHead, _ refusal: Refusal) {
+        hasRequest = true
+        send(response(head).problem(refusal))
+    }
+
+    private func answer(_ head: HTTPRequestHead, _ answer: EventStreamResponder.Answer) {
+        switch answer {
+        case .refused(let refusal): refuse(head, refusal)
+        case .done: send(response(head).parts(.noContent))
+        case .preflight: send(response(head).preflight())
+        case .later:
+            let retry = EventStreamText.retry(ms: gateway.limits.overloadRetry.ms)
+            send(response(head).parts(.ok, body: retry))
+        case .stream where head.method == .HEAD: send(response(head).parts(.ok))
+        case .stream(let subscription, let place):
+            self.place = place
+            stream(subscription, head)
+        }
+    }
+
+    private func response(_ head: HTTPRequestHead) -> EventStreamResponse {
+        EventStreamResponse(request: head, allowedOrigins: allowedOrigins)
+    }
+
+    /// Sends a whole answer and closes: what is served here are streams.
+    private func send(_ parts: [HTTPServerResponsePart]) {
+        guard let context else { return }
+        for part in parts.dropLast() { context.write(wrapOutboundOut(part), promise: nil) }
+        guard let last = parts.last else { return }
+        let channel = context.channel
+        context.writeAndFlush(wrapOutboundOut(last)).whenComplete { _ in
+            channel.close(promise: nil)
+        }
+    }
+
+    private func stream(_ subscription: Subscription, _ head: HTTPRequestHead) {
+        guard let context, !isInputClosed else { return cut() }
+        GatewayChannel.count("sse")
+        let loop = gateway.hub.loop(of: context.eventLoop)
+        began = loop.now
+        self.subscription = subscription
+        endsWhenSettled = !head.uri.hasPrefix("/v1/events/stream")
+        session = EventStreamSession(
+            limits: gateway.limits,
+            rotateAt: gateway.jittered(gateway.limits.rotationInterval),
+            validFor: subscription.principal.validFor
+        )
+        context.write(wrapOutboundOut(.head(response(head).head(.ok))), promise: nil)
+        let connection = LiveConnection(gateway, loop, self)
+        self.connection = connection
+        _ = connection.offer(.text(EventStreamText.retry(ms: Int64.random(in: 1000...8000))))
+        connection.begin(subscription)
+        loop.joined(connection)
+        connection.flush()
+    }
+
+    /// Puts the last message in; the socket is closed behind it.
+    private func finish(with last: String?, discarding: Bool) {
+        session?.finish()
+        connection?.finish(with: last.map { [.text($0)] } ?? [], discarding: discarding)
+        connection?.cut(after: gateway.limits.pongTimeout)
+    }
+
+    // MARK: Transport
+
+    var isWritable: Bool { context?.channel.isWritable ?? false }
+
+    var deadline: Duration? { session?.deadline.map { began + $0 } }
+
+    func text(_ message: LiveMessage, _ subscription: Subscription) -> String? {
+        EventStreamMessage.text(
+            message,
+            subscription.principal.view,
+            endsWhenSettled: endsWhenSettled
+        )
+    }
+
+    func wording(_ subscription: Subscription) -> LiveEvent.Wording {
+        LiveEvent.Wording(
+            sub: nil,
+            scope: subscription.principal.scope,
+            view: subscription.principal.view,
+            isMarked: subscription.watch != nil
+        )
+    }
+
+    func write(_ frame: OutboundFrame) {
+        guard case .text(let data) = frame else { return }
+        context?.write(wrapOutboundOut(.body(.byteBuffer(data))), promise: nil)
+    }
+
+    func flush() { context?.flush() }
+
+    func tick() {
+        switch session?.tick(now: (connection?.loop.now ?? began) - began) {
+        // A full queue needs no heartbeat.
+        case .heartbeat: _ = connection?.offer(.text(EventStreamText.heartbeat))
+        case .end(let code, let reason):
+            let retry = EventStreamText.retry(ms: Int64.random(in: 500...8000))
+            finish(with: retry + EventStreamMessage.bye(code, reason: reason), discarding: false)
+        case nil: break
+        }
+    }
+
+    func finished() { send([.end(nil)]) }
+
+    func cut() { context?.close(promise: nil) }
+
+    func drain(at instant: Duration) { session?.drain(at: instant - began) }
+
+    /// What there was to tell is in the queue.
+    func settled(_ source: SourceID) {
+        if endsWhenSettled { finish(with: nil, discarding: false) }
+    }
+
+    func refused(_ sub: String) {
+        finish(
+            with: EventStreamText.retry(ms: gateway.limits.overloadRetry.ms),
+            discarding: false
+        )
+    }
+
+    func overloaded() {
+        gateway.logger.debug("event stream closed by us", metadata: ["code": "4108"])
+        finish(with: nil, discarding: true)
+        cut()
+    }
+}

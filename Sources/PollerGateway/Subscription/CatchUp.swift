@@ -1,0 +1,132 @@
+import Poller
+
+/// Reads what a subscription has missed: from where its client is to the end of the outbox.
+///
+/// It runs in a task of its own, beside the event loops, and only as long as there is something to
+/// read: at the beginning of a subscription, and when it has fallen behind. What it finds goes to the
+/// loop in batches, each once the client has taken the one before; what is recorded meanwhile is
+/// kept there (``Following``).
+///
+/// A subscription to one watch reads that watch's own history by seq instead of the outbox: a herd
+/// that comes back costs one short read each.
+struct CatchUp: Sendable {
+    /// Entries read from the outbox, or events of a history, at a time.
+    static let batch = 64
+
+    /// How a reading ended.
+    enum Ending: Sendable {
+        /// It has come to the end of the outbox as it was when it began.
+        case reached
+        /// The connection does not want more.
+        case stopped
+        case failed(StoreError)
+    }
+
+    let subscription: Subscription
+    let store: GatewayStore
+    let cursors: GatewayCursor
+    /// Takes messages and the place behind them; false when nobody wants more.
+    let deliver: @Sendable ([LiveMessage], SubscriptionState?) async -> Bool
+    /// What is to be delivered next.
+    var messages: [LiveMessage] = []
+
+    /// Reads from a place on; without one, from where the client has asked to begin.
+    mutating func run(from state: SubscriptionState?) async -> Ending {
+        do throws(StoreError) {
+            let settled = state == nil ? try await settledBefore() : []
+            let bounds = try await store.outbox.bounds()
+            var reached: SubscriptionState
+            if let state {
+                reached = state
+            } else {
+                guard let begun = try await begin(bounds) else { return .stopped }
+                reached = begun
+            }
+            guard try await readBack(&reached, upTo: bounds) else { return .stopped }
+            if state == nil {
+                messages.append(.caughtUp(cursor: cursor(reached)))
+                for source in settled.subtracting(reached.told.settled) {
+                    messages.append(.settled(source, cursor: cursor(reached)))
+                }
+            }
+            return await send(reached) ? .reached : .stopped
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    /// Tells what lies between our position and the end of the outbox, as fast as it is read.
+    private mutating func readBack(
+        _ state: inout SubscriptionState,
+        upTo bounds: [OutboxBounds]
+    ) async throws(StoreError) -> Bool {
+        for (partition, bound) in bounds.enumerated() {
+            guard let end = OutboxPosition(bound.newest) else { continue }
+            while state.positions[partition] < end {
+                let entries = try await store.outbox.entries(
+                    partition: partition,
+                    after: state.positions[partition].description,
+                    limit: Self.batch
+                )
+                guard !entries.isEmpty else { break }
+                for entry in entries {
+                    guard let position = OutboxPosition(entry.id) else { continue }
+                    state.positions[partition] = position
+                    guard subscription.concerns(entry.event) else { continue }
+                    tell(entry.event, &state)
+                }
+                guard await send(state) else { return false }
+            }
+        }
+        return true
+    }
+
+    /// Adds the messages that tell an event: none when it has been told already.
+    mutating func tell(_ event: Event, _ state: inout SubscriptionState) {
+        let (isTold, isSettled) = state.told.take(event, subscription)
+        if isTold { messages.append(.event(event, cursor: cursor(state))) }
+        if isSettled { messages.append(.settled(event.key.source, cursor: cursor(state))) }
+    }
+
+    /// Hands over what there is to tell; false when nobody wants more.
+    mutating func send(_ state: SubscriptionState) async -> Bool {
+        defer { messages = [] }
+        return await deliver(messages, state)
+    }
+
+    func key(of source: SourceID) -> WatchKey {
+        subscription.watch
+            ?? WatchKey(
+                account: subscription.account ?? .main,
+                source: source,
+                kind: SourceKind(inferredFrom: source) ?? .source
+            )
+    }
+
+    func cursor(_ state: SubscriptionState) -> String {
+        let place = LiveCursor(positions: state.positions, mark: state.told.mark(subscription))
+        return cursors.encode(place, for: subscription.principal)
+    }
+}
+
+/// What is read back from.
+struct GatewayStore: Sendable {
+    let outbox: any Outbox
+    let watches: any WatchStore
+}
+
+/// What a subscription has to say, before a transport puts it into its own words.
+enum LiveMessage: Sendable {
+    /// It begins here; `lost` says why the client's cursor could not be resumed.
+    case subscribed(cursor: String, lost: String?)
+    /// The state of a source.
+    case snapshot(WatchSnapshot, cursor: String)
+    /// Something was recorded.
+    case event(Event, cursor: String)
+    /// The client has everything that was recorded before it subscribed.
+    case caughtUp(cursor: String)
+    /// No further event of this run of the source will follow.
+    case settled(SourceID, cursor: String)
+    /// It cannot begin: the store cannot be reached.
+    case unavailable
+}

@@ -1,0 +1,64 @@
+import NIOCore
+import Poller
+import Synchronization
+
+/// One recorded event on its way to everybody in this process who wants it.
+///
+/// *Problem*: an event may go to thousands of connections, and what each is told differs in nothing
+/// but what its credentials may see and what its cursor is good for.
+/// *Approach*: the bytes of a message are made once for each ``Wording`` and shared by all frames
+/// that say it, on every event loop. A cursor stands for everything the feed has read up to this
+/// event, so it is the same for all who are up to date.
+/// A class, because all share what has been made.
+final class LiveEvent: Sendable {
+    /// What one message about an event may differ in from another.
+    struct Wording: Hashable, Sendable {
+        /// The name of the subscription, on transports that tell it.
+        let sub: String?
+        /// What the cursor is good for.
+        let scope: String
+        let view: EventView
+        /// Whether the cursor marks the place in the watch's own history.
+        let isMarked: Bool
+    }
+
+    let event: Poller.Event
+    let partition: Int
+    /// Where it stands in its partition.
+    let position: OutboxPosition
+    /// How far the feed has read with it, in every partition.
+    let positions: [OutboxPosition]
+    /// The same before it.
+    var before: [OutboxPosition] {
+        var before = positions
+        before[partition] = previous
+        return before
+    }
+    private let previous: OutboxPosition
+    private let made = Mutex<[(wording: Wording, data: ByteBuffer)]>([])
+
+    /// An entry that the feed has read; `positions` are how far it has come, and move on to it.
+    init(
+        _ entry: OutboxEntry,
+        at position: OutboxPosition,
+        of positions: inout [OutboxPosition]
+    ) {
+        event = entry.event
+        partition = entry.partition
+        self.position = position
+        previous = positions[entry.partition]
+        positions[entry.partition] = position
+        self.positions = positions
+    }
+
+    /// The bytes of a message, made by the first who asks for them.
+    func data(_ wording: Wording, make: () -> String) -> ByteBuffer {
+        made.withLock { made in
+            // Few: most events have one.
+            if let known = made.first(where: { $0.wording == wording }) { return known.data }
+            let data = ByteBuffer(string: make())
+            made.append((wording, data))
+            return data
+        }
+    }
+}

@@ -1,0 +1,193 @@
+import Logging
+import NIOCore
+import Poller
+
+/// One subscription of a live connection, in its event loop: tells events as they come, and has a
+/// ``CatchUp`` read what it has missed.
+///
+/// ``Following`` decides; this carries it out. There is a task only while a catch-up runs.
+/// A class, because the loop's index, the connection and a catch-up share it.
+final class LiveSubscription {
+    /// The span after which a reading that failed is tried again.
+    private static let retryAfter = Duration.seconds(1)
+
+    let connection: LiveConnection
+    let subscription: Subscription
+    var following: Following
+    /// When to read again after a failure.
+    private(set) var retryAt: Duration?
+    private var number: Int?
+    private var isReading = false
+    private var hasBegun = false
+    /// What a catch-up has found and the client has no room for, and who waits for that.
+    private var backlog: ArraySlice<LiveMessage> = []
+    private var reached: SubscriptionState?
+    private var delivered: CheckedContinuation<Bool, Never>?
+
+    /// A subscription that is told nothing yet: ``read()`` begins it.
+    init(_ subscription: Subscription, of connection: LiveConnection) {
+        self.connection = connection
+        self.subscription = subscription
+        following = Following(subscription)
+        number = connection.loop.listen(self)
+    }
+
+    /// Whether it waits for the client to take something.
+    var waits: Bool { delivered != nil || (following.isBehind && retryAt == nil && !isReading) }
+
+    /// It is told nothing more.
+    func stop() {
+        guard let number else { return }
+        self.number = nil
+        connection.loop.remove(listener: number)
+        backlog = []
+        delivered.take()?.resume(returning: false)
+    }
+
+    // MARK: What happens
+
+    /// Tells an event, if it is news and there is room; whether anything was sent.
+    func take(_ event: LiveEvent) -> Bool {
+        guard following.isNews(event) else { return false }
+        guard connection.hasRoom() else {
+            following.fallBehind(at: event.before)
+            // It goes on, or is found to have stalled, with the flush that follows.
+            return true
+        }
+        for telling in following.tell(event) {
+            switch telling {
+            case .event: send(event, nil)
+            case .settled(let event):
+                let source = event.event.key.source
+                send(event, source)
+                connection.transport?.settled(source)
+            }
+        }
+        return true
+    }
+
+    /// Events have been lost on the way: it reads on from where it is.
+    func missed() {
+        following.fallBehind(at: connection.loop.positions)
+        connection.flush()
+    }
+
+    /// Sends what there is to say about an event, with bytes made for all when they are the same.
+    private func send(_ event: LiveEvent, _ settled: SourceID?) {
+        guard let transport = connection.transport else { return }
+        let cursor = {
+            self.connection.gateway.cursor.encode(
+                self.following.place(event.positions),
+                for: self.subscription.principal
+            )
+        }
+        if let settled {
+            let message = LiveMessage.settled(settled, cursor: cursor())
+            guard let text = transport.text(message, subscription) else { return }
+            return connection.send(.text(text))
+        }
+        let make = {
+            transport.text(.event(event.event, cursor: cursor()), self.subscription) ?? ""
+        }
+        let data =
+            following.isShared(event)
+            ? event.data(transport.wording(subscription), make: make) : ByteBuffer(string: make())
+        connection.send(.text(data))
+    }
+
+    // MARK: Reading back
+
+    /// Reads from where it is to the end of the outbox, beside the loop.
+    func read() {
+        guard number != nil, !isReading else { return }
+        isReading = true
+        retryAt = nil
+        let from = following.beginReading()
+        let eventLoop = connection.loop.eventLoop
+        let bound = NIOLoopBound(self, eventLoop: eventLoop)
+        let gateway = connection.gateway
+        let subscription = subscription
+        gateway.work.start {
+            var catchUp = CatchUp(
+                subscription: subscription,
+                store: gateway.store,
+                cursors: gateway.cursor,
+                deliver: { messages, state in
+                    await withCheckedContinuation { delivered in
+                        eventLoop.execute { bound.value.deliver(messages, state, delivered) }
+                    }
+                }
+            )
+            let ending = await catchUp.run(from: from)
+            eventLoop.execute { bound.value.ended(ending) }
+        }
+    }
+
+    /// Sends what it was waiting to send, as far as there is room; whether anything went.
+    func goOn() -> Bool {
+        if delivered != nil, connection.hasRoom() {
+            let hasSent = sendBacklog()
+            // What was sent may have ended the connection, and with it the wait.
+            guard backlog.isEmpty, let delivered = delivered.take() else { return hasSent }
+            if let state = reached.take() { following.reached(state) }
+            delivered.resume(returning: true)
+            return hasSent
+        }
+        if following.isBehind, retryAt == nil, !isReading, connection.isRoomy { read() }
+        return false
+    }
+
+    private func deliver(
+        _ messages: [LiveMessage],
+        _ state: SubscriptionState?,
+        _ delivered: CheckedContinuation<Bool, Never>
+    ) {
+        guard number != nil else { return delivered.resume(returning: false) }
+        backlog = messages[...]
+        reached = state
+        self.delivered = delivered
+        connection.flush()
+    }
+
+    private func sendBacklog() -> Bool {
+        var hasSent = false
+        while connection.hasRoom(), let message = backlog.popFirst() {
+            guard let transport = connection.transport else { break }
+            if let text = transport.text(message, subscription) {
+                connection.send(.text(text))
+                hasSent = true
+            }
+            if case .settled(let source, _) = message { transport.settled(source) }
+        }
+        return hasSent
+    }
+
+    private func ended(_ ending: CatchUp.Ending) {
+        isReading = false
+        guard number != nil else { return }
+        switch ending {
+        case .stopped: break
+        case .reached:
+            hasBegun = true
+            guard let kept = following.goLive() else { break }
+            for event in kept { _ = take(event) }
+            following.settlePlace(connection.loop.positions)
+        case .failed(let error) where hasBegun:
+            connection.gateway.logger.warning(
+                "live subscription delayed",
+                metadata: ["error": "\(error)"]
+            )
+            retryAt = connection.loop.now + Self.retryAfter
+        case .failed(let error):
+            connection.gateway.logger.warning(
+                "live subscription refused",
+                metadata: ["error": "\(error)"]
+            )
+            if let text = connection.transport?.text(.unavailable, subscription) {
+                _ = connection.offer(.text(text))
+            }
+            connection.transport?.refused(subscription.id)
+        }
+        connection.flush()
+    }
+}

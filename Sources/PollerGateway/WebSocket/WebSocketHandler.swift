@@ -1,0 +1,255 @@
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOWebSocket
+import Poller
+import PollerNet
+
+/// One WebSocket connection: a ``WebSocketSession`` with its socket.
+///
+/// The session decides, ``LiveConnection`` keeps what waits to be sent and what the client is told
+/// about, and this is the channel's handler between them and the frames: it has no task, and works in
+/// its event loop alone. Credentials are the only thing that takes time; what the client sends
+/// meanwhile is held, and nothing more is read.
+///
+/// | comes | goes to |
+/// |---|---|
+/// | a frame | the session, whose actions are carried out at once |
+/// | the client's close frame, or its end | answered unless theirs is the answer, then the socket is closed |
+/// | room in the socket | the queue, and whoever waits for room |
+/// | a deadline, an event, a drain | the session and the subscriptions, by ``GatewayLoop`` |
+final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
+    typealias InboundIn = WebSocketFrame
+    typealias OutboundOut = WebSocketFrame
+
+    private let gateway: GatewayCore
+    private var session: WebSocketSession
+    /// The key or token in the handshake, until it has been looked up.
+    private var token: String?
+    /// Who this is without credentials; nil for nobody.
+    private var known: Principal?
+    private var context: ChannelHandlerContext?
+    private var connection: LiveConnection?
+    /// When the session's time began, by the loop's.
+    private var began = Duration.zero
+    /// Held as long as the connection lasts: one of those its credentials may have.
+    private var place: Places.Place?
+    private var isAuthenticating = false
+    /// What has come while credentials are looked up.
+    private var held: [ClientFrame] = []
+
+    /// A connection whose handshake is done.
+    init(_ gateway: GatewayCore, _ head: HTTPRequestHead, from address: IPAddress?) {
+        self.gateway = gateway
+        let every = gateway.jittered(gateway.limits.pingInterval)
+        session = WebSocketSession(limits: gateway.limits, pingEvery: every)
+        token = BearerToken.text(in: head)
+        known = gateway.authorizer.anonymous(head, from: address)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        let loop = gateway.hub.loop(of: context.eventLoop)
+        began = loop.now
+        let connection = LiveConnection(gateway, loop, self)
+        self.connection = connection
+        apply(session.open(token: token, known: known))
+        token = nil
+        loop.joined(connection)
+        connection.flush()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { over() }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        over()
+        context.fireChannelInactive()
+    }
+
+    // MARK: In
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = ClientFrame(unwrapInboundIn(data))
+        if isAuthenticating { held.append(frame) } else { receive(frame) }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        connection?.flush()
+        context.fireChannelReadComplete()
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { connection?.flush() }
+        context.fireChannelWritabilityChanged()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        // The client has ended its side without a close frame: there is nobody to say goodbye to.
+        if let event = event as? ChannelEvent, event == .inputClosed { cut() }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        gateway.logger.debug("live connection ended", metadata: ["error": "\(error)"])
+        guard error is NIOWebSocketError || error is NIOWebSocketFrameAggregator.Error else {
+            return cut()
+        }
+        // A close frame that says what is wrong is on its way, and the socket is closed behind it.
+        session.closeReceived()
+        connection?.finish(with: [], discarding: true)
+        connection?.cut(after: gateway.limits.closeTimeout)
+    }
+
+    private func receive(_ frame: ClientFrame) {
+        switch frame {
+        case .text(let text): apply(session.receive(text, now: now))
+        case .binary: close(.badMessage, "messages are text")
+        case .ping(let data): _ = connection?.offer(.pong(data))
+        case .pong: session.pongReceived(now: now)
+        case .close(let data): closed(data)
+        case .violation(let code, let reason): close(code, reason)
+        }
+        connection?.deadlineChanged()
+    }
+
+    /// The client's close frame is answered once with our own, unless it is the answer.
+    private func closed(_ data: ByteBuffer) {
+        guard let context, let connection else { return }
+        let isAnswer = session.isEnding
+        session.closeReceived()
+        connection.finish(with: [], discarding: true)
+        guard !isAnswer else { return cut() }
+        let answer = WebSocketFrame(fin: true, opcode: .connectionClose, data: data)
+        let channel = context.channel
+        context.writeAndFlush(wrapOutboundOut(answer)).whenComplete { _ in
+            channel.close(promise: nil)
+        }
+        connection.cut(after: gateway.limits.closeTimeout)
+    }
+
+    private func over() {
+        connection?.over()
+        (connection, context, place, held) = (nil, nil, nil, [])
+    }
+
+    // MARK: Session
+
+    private var now: Duration { (connection?.loop.now ?? began) - began }
+
+    private func close(_ code: CloseCode, _ reason: String) {
+        apply(session.close(code, reason, now: now))
+    }
+
+    private func apply(_ actions: [WebSocketSession.Action]) {
+        guard let connection else { return }
+        for action in actions {
+            switch action {
+            case .send(let text):
+                if !connection.offer(.text(text)) { close(.slowConsumer, "too slow") }
+            case .ping: _ = connection.offer(.ping)
+            case .authenticate(let credentials): authenticate(credentials)
+            case .subscribe(let subscription): connection.begin(subscription)
+            case .unsubscribe(let sub): connection.stop(sub)
+            case .close(let code, let reason): end(connection, code, reason)
+            case .cut: cut()
+            }
+        }
+    }
+
+    private func authenticate(_ credentials: Authorizer.Credentials) {
+        guard let context else { return }
+        isAuthenticating = true
+        read(false)
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        let eventLoop = context.eventLoop
+        let (gateway, known) = (gateway, known)
+        gateway.work.start {
+            let admission = await gateway.authorizer.admit(credentials, known: known)
+            eventLoop.execute { bound.value.authenticated(admission) }
+        }
+    }
+
+    private func authenticated(_ admission: Authorizer.Admission) {
+        guard let connection else { return }
+        isAuthenticating = false
+        apply(session.authenticated(take(admission), now: now))
+        while !isAuthenticating, !held.isEmpty { receive(held.removeFirst()) }
+        if !isAuthenticating { read(true) }
+        connection.flush()
+    }
+
+    /// Takes one of a client's places; refused when there is none.
+    private func take(_ admission: Authorizer.Admission) -> Authorizer.Admission {
+        guard case .admitted(let principal) = admission else { return admission }
+        place = gateway.slots.place(of: principal)
+        guard place == nil else { return admission }
+        return .refused(.tooManyConnections, reason: "too many connections with these credentials")
+    }
+
+    /// Has the channel read, or not.
+    private func read(_ isOn: Bool) {
+        // A channel that is closed already has nothing to read.
+        try? context?.channel.syncOptions?.setOption(.autoRead, value: isOn)
+    }
+
+    private func end(_ connection: LiveConnection, _ code: CloseCode, _ reason: String) {
+        let isSlow = code == .slowConsumer
+        let place = isSlow ? nil : connection.place()
+        let cursor = place.flatMap { place in
+            session.principal.map { gateway.cursor.encode(place, for: $0) }
+        }
+        connection.finish(
+            with: [
+                .text(ServerMessage.bye(code, reason: reason, cursor: cursor)),
+                .close(code, reason: reason),
+            ],
+            discarding: isSlow
+        )
+        gateway.logger.debug("live connection closed by us", metadata: ["code": "\(code.rawValue)"])
+    }
+
+    // MARK: Transport
+
+    var isWritable: Bool { context?.channel.isWritable ?? false }
+
+    var deadline: Duration? { session.deadline.map { began + $0 } }
+
+    func text(_ message: LiveMessage, _ subscription: Subscription) -> String? {
+        ServerMessage.text(message, subscription)
+    }
+
+    func wording(_ subscription: Subscription) -> LiveEvent.Wording {
+        LiveEvent.Wording(
+            sub: subscription.id,
+            scope: subscription.principal.scope,
+            view: subscription.principal.view,
+            isMarked: subscription.watch != nil
+        )
+    }
+
+    func write(_ frame: OutboundFrame) {
+        guard let context else { return }
+        let frame = frame.webSocket(context.channel.allocator)
+        context.write(wrapOutboundOut(frame), promise: nil)
+    }
+
+    func flush() { context?.flush() }
+
+    func tick() { apply(session.tick(now: now)) }
+
+    /// The client answers our close frame, or is cut: the session says when.
+    func finished() {}
+
+    func cut() { context?.close(promise: nil) }
+
+    func drain(at instant: Duration) { session.drain(at: instant - began) }
+
+    func settled(_ source: SourceID) { apply(session.settled(source, now: now)) }
+
+    func refused(_ sub: String) {
+        session.ended(sub: sub)
+        connection?.stop(sub)
+    }
+
+    func overloaded() { close(.slowConsumer, "events come faster than they are read") }
+}

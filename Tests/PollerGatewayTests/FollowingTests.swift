@@ -1,0 +1,163 @@
+import NIOCore
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerGateway
+
+@Suite("How far a subscription has come")
+struct FollowingTests {
+    /// How far the feed has read.
+    private var positions = [OutboxPosition](repeating: .start, count: 2)
+    private let principal = Principal(name: "all", account: nil)
+
+    /// The next entry of a partition, recorded at this ms.
+    private mutating func entry(_ partition: Int, _ n: UInt64) -> LiveEvent {
+        LiveEvent(
+            OutboxEntry(
+                id: "\(n)-0",
+                partition: partition,
+                event: Samples.event(),
+                notify: []
+            ),
+            at: OutboxPosition(ms: n, n: 0),
+            of: &positions
+        )
+    }
+
+    private func subscription(sources: [String]? = nil) throws -> Subscription {
+        try Subscription(
+            id: "s1",
+            account: nil,
+            sources: sources,
+            types: nil,
+            from: .now,
+            principal: principal,
+            limits: .standard
+        )
+    }
+
+    private func at(_ first: UInt64, _ second: UInt64) -> [OutboxPosition] {
+        [first, second].map { $0 == 0 ? .start : OutboxPosition(ms: $0, n: 0) }
+    }
+
+    /// One that has begun where the outbox ended at these positions.
+    private func begun(at positions: [OutboxPosition]) throws -> Following {
+        var following = Following(try subscription())
+        let from = following.beginReading()
+        #expect(from == nil)
+        following.reached(SubscriptionState(positions: positions))
+        return following
+    }
+
+    private static func expect(_ event: LiveEvent, isNews: Bool, for following: inout Following) {
+        let found = following.isNews(event)
+        #expect(found == isNews)
+    }
+
+    /// Ends a catch-up during which nothing has happened.
+    private static func goLive(_ following: inout Following) {
+        let kept = following.goLive()
+        #expect(kept?.isEmpty == true)
+    }
+
+    @Test("what happens during a catch-up is told behind it, but for what it has read")
+    mutating func keeps() throws {
+        var following = try begun(at: at(0, 0))
+        let first = entry(0, 5)
+        let second = entry(0, 6)
+        let third = entry(1, 1)
+        for event in [first, second, third] { Self.expect(event, isNews: false, for: &following) }
+        // The catch-up has read up to the first.
+        following.reached(SubscriptionState(positions: at(5, 0)))
+        let kept = following.goLive() ?? []
+        #expect(kept.map(\.position.ms) == [5, 6, 1])
+        for (event, isNews) in zip(kept, [false, true, true]) {
+            Self.expect(event, isNews: isNews, for: &following)
+        }
+    }
+
+    @Test("more than is kept is read again, from where the catch-up has come to")
+    mutating func overflows() throws {
+        var following = try begun(at: at(4, 0))
+        for number in 0...Following.keptMax {
+            Self.expect(entry(0, UInt64(10 + number)), isNews: false, for: &following)
+        }
+        let kept = following.goLive()
+        #expect(kept == nil)
+        #expect(following.isBehind)
+        let from = following.beginReading()
+        #expect(from?.positions == at(4, 0))
+    }
+
+    @Test(
+        "who has no room falls behind in front of the event, and is told nothing until it has read"
+    )
+    mutating func fallsBehind() throws {
+        var following = try begun(at: at(0, 0))
+        Self.goLive(&following)
+        let first = entry(0, 5)
+        Self.expect(first, isNews: true, for: &following)
+        let tellings = following.tell(first)
+        #expect(tellings.count == 1)
+        let second = entry(1, 7)
+        Self.expect(second, isNews: true, for: &following)
+        following.fallBehind(at: second.before)
+        Self.expect(entry(0, 6), isNews: false, for: &following)
+        // What the feed has handed out since does not count: it was not told.
+        #expect(following.place(positions).positions == at(5, 0))
+        let from = following.beginReading()
+        #expect(from?.positions == at(5, 0))
+    }
+
+    @Test("a place ahead of the feed is kept until the feed has passed it everywhere")
+    mutating func sharesPlaces() throws {
+        var following = try begun(at: at(5, 3))
+        Self.goLive(&following)
+        let old = entry(0, 4)
+        Self.expect(old, isNews: false, for: &following)
+        let first = entry(0, 6)
+        Self.expect(first, isNews: true, for: &following)
+        _ = following.tell(first)
+        let isFirstShared = following.isShared(first)
+        #expect(!isFirstShared)
+        #expect(following.place(positions).positions == at(6, 3))
+        let second = entry(1, 4)
+        Self.expect(second, isNews: true, for: &following)
+        _ = following.tell(second)
+        let isSecondShared = following.isShared(second)
+        #expect(isSecondShared)
+        #expect(following.place(positions).positions == at(6, 4))
+    }
+
+    @Test("lost events make everybody read on from what they were told for certain")
+    mutating func misses() throws {
+        var following = try begun(at: at(0, 0))
+        Self.goLive(&following)
+        _ = following.tell(entry(0, 5))
+        following.fallBehind(at: positions)
+        #expect(following.isBehind)
+        let from = following.beginReading()
+        #expect(from?.positions == at(5, 0))
+        // Again, while it reads: what it keeps is not all there is.
+        following.fallBehind(at: positions)
+        let kept = following.goLive()
+        #expect(kept == nil)
+    }
+
+    @Test("the bytes about an event are made once for all who may be told the same")
+    mutating func sharesBytes() {
+        let event = entry(0, 5)
+        let wording = LiveEvent.Wording(sub: "s1", scope: "*", view: .full, isMarked: false)
+        let other = LiveEvent.Wording(sub: "s2", scope: "*", view: .full, isMarked: false)
+        var made = 0
+        let texts = [wording, wording, other, wording].map { wording in
+            event.data(wording) {
+                made += 1
+                return "text \(wording.sub ?? "")"
+            }
+        }
+        #expect(made == 2)
+        #expect(texts.map { String(buffer: $0) } == ["text s1", "text s1", "text s2", "text s1"])
+    }
+}

@@ -1,0 +1,164 @@
+import NIOCore
+import NIOPosix
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerGateway
+
+@Suite("A live connection, without a socket", .timeLimit(.minutes(1)))
+struct LiveConnectionTests {
+    private let store = MemoryStore(time: ClockTime(ContinuousClock()))
+    private let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
+
+    /// A connection that is told everything, in its event loop.
+    private func withConnection(
+        _ limits: GatewayLimits,
+        _ body: (Client) async throws -> Void
+    ) async throws {
+        let log = LogRecorder()
+        let core = GatewayCore(
+            store: GatewayStore(outbox: store, watches: store),
+            hub: LiveHub(MultiThreadedEventLoopGroup.singleton, partitions: store.partitions),
+            authorizer: Authorizer(
+                keys: OpenAuthenticator(),
+                tokens: nil,
+                secrets: WatchSecrets(store),
+                logger: log.logger
+            ),
+            slots: ConnectionSlots(limits),
+            cursor: GatewayCursor(secret: LiveBench.cursorSecret),
+            limits: limits,
+            drainSpread: .zero,
+            logger: log.logger
+        )
+        let feed = LiveFeed(outbox: store, clock: ContinuousClock(), logger: log.logger)
+        feed.follow(core.hub)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await core.work.run() }
+            group.addTask { await feed.run() }
+            let client = try await Client(core, eventLoop)
+            try await eventually("it has begun") { try await client.has("caught_up") }
+            try await body(client)
+            try await client.perform { $0.connection?.over() }
+            group.cancelAll()
+        }
+    }
+
+    @Test("what finds no room is read from the outbox once there is some: in order, each once")
+    func readsOn() async throws {
+        let limits = GatewayLimits(queueMessagesMax: 4)
+        try await withConnection(limits) { client in
+            try await client.perform { $0.isWritable = false }
+            for number in 1...20 { try await LiveBench.record("src_\(number)", "pending", store) }
+            try await eventually("it has fallen behind") {
+                try await client.perform { $0.connection?.hasRoom() == false }
+            }
+            #expect(try await client.events.isEmpty)
+            try await client.perform { transport in
+                transport.isWritable = true
+                transport.connection?.flush()
+            }
+            try await eventually("it has the last") { try await client.has("src_20") }
+            try await LiveBench.record("src_21", "pending", store)
+            try await eventually("it is up to date") { try await client.has("src_21") }
+            #expect(try await client.events == (1...21).map { "src_\($0)" })
+        }
+    }
+
+    @Test("a client that takes nothing while something waits is found to have stalled")
+    func stalls() async throws {
+        let limits = GatewayLimits(queueMessagesMax: 2, stallTimeout: .milliseconds(200))
+        try await withConnection(limits) { client in
+            try await client.perform { $0.isWritable = false }
+            for number in 1...2 { try await LiveBench.record("src_\(number)", "pending", store) }
+            try await eventually("both are queued") {
+                try await client.perform { $0.connection?.hasRoom() == false }
+            }
+            // Full is not slow as long as nothing waits.
+            try await ContinuousClock().sleep(for: .milliseconds(500))
+            #expect(try await client.perform { $0.overloads } == 0)
+            try await LiveBench.record("src_3", "pending", store)
+            try await eventually("it has stalled") {
+                try await client.perform { $0.overloads } > 0
+            }
+        }
+    }
+}
+
+/// What stands at the other end of a connection without a socket, reached from a test.
+private struct Client: Sendable {
+    private let transport: NIOLoopBound<Transport>
+
+    init(_ core: GatewayCore, _ eventLoop: any EventLoop) async throws {
+        transport = try await eventLoop.submit {
+            let transport = Transport()
+            let connection = LiveConnection(core, core.hub.loop(of: eventLoop), transport)
+            transport.connection = connection
+            let subscription = try Subscription(
+                id: "s1",
+                account: nil,
+                sources: nil,
+                types: nil,
+                from: .now,
+                principal: Principal(name: "all", account: nil),
+                limits: .standard
+            )
+            connection.begin(subscription)
+            return NIOLoopBound(transport, eventLoop: eventLoop)
+        }
+        .get()
+    }
+
+    @discardableResult
+    func perform<Result: Sendable>(
+        _ body: @escaping @Sendable (Transport) -> Result
+    ) async throws -> Result {
+        try await transport.eventLoop.submit { body(transport.value) }.get()
+    }
+
+    func has(_ text: String) async throws -> Bool {
+        try await perform { $0.texts.contains { $0.contains("\"\(text)\"") } }
+    }
+
+    /// The sources of the events told so far, in order.
+    var events: [String] {
+        get async throws {
+            try await perform { transport in
+                transport.texts.compactMap { text in
+                    JSONLine(text)?["event"]?["source"]?.string
+                }
+            }
+        }
+    }
+}
+
+/// Takes frames as long as it is told to.
+private final class Transport: LiveTransport {
+    var isWritable = true
+    var connection: LiveConnection?
+    var texts: [String] = []
+    var overloads = 0
+    var deadline: Duration? { nil }
+
+    func text(_ message: LiveMessage, _ subscription: Subscription) -> String? {
+        ServerMessage.text(message, subscription)
+    }
+
+    func wording(_ subscription: Subscription) -> LiveEvent.Wording {
+        LiveEvent.Wording(sub: subscription.id, scope: "*", view: .full, isMarked: false)
+    }
+
+    func write(_ frame: OutboundFrame) {
+        if case .text(let data) = frame { texts.append(String(buffer: data)) }
+    }
+
+    func flush() {}
+    func tick() {}
+    func finished() {}
+    func cut() {}
+    func drain(at instant: Duration) {}
+    func settled(_ source: SourceID) {}
+    func refused(_ sub: String) {}
+    func overloaded() { overloads += 1 }
+}
