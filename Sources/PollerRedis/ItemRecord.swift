@@ -86,6 +86,8 @@ enum Packed {
     }
 
     static func split(_ text: String) -> [String] {
-        text.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
+        // By bytes: looking for the borders of characters takes ten times as long.
+        text.utf8.split(separator: UInt8(ascii: "|"), omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }
     }
 }

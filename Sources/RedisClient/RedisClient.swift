@@ -19,7 +19,8 @@ import Synchronization
 package final class RedisClient: Service {
     private let url: RedisURL
     private let configuration: RedisConfiguration
-    private let eventLoop: any EventLoop
+    /// The loop of the connection to its server; in a Cluster one of them.
+    package let eventLoop: any EventLoop
     let backend: any RedisBackend
     /// The one link for all commands, if there is one server: the common case takes the short way.
     private let only: RedisCommandLink?

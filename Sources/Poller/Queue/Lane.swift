@@ -23,7 +23,7 @@ package struct LaneID: Hashable, Sendable, CustomStringConvertible {
 
     /// What a lane of watches is made of; nil for a lane of deliveries.
     package var accountAndKind: (account: AccountID, kind: SourceKind)? {
-        guard let slash = description.lastIndex(of: "/"),
+        guard let slash = description.utf8.lastIndex(of: UInt8(ascii: "/")),
             let kind = SourceKind(endpoint: description[description.index(after: slash)...])
         else { return nil }
         return (AccountID(unchecked: String(description[..<slash])), kind)

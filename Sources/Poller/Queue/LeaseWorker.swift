@@ -33,25 +33,30 @@ where
     private let clock: C
     private let logger: Logger
     private let metrics: LeaseWorkerMetrics
+    private let home: (any LoopHome<C.Instant>)?
     private let waker: Waker<C>
     private let flight: Mutex<Flight>
 
     /// A loop over `queue`; `name` is `worker` or `notifier`, for logs and metrics.
+    ///
+    /// It lives, with its handlers, where its `home` says; without one in Swift's own pool.
     package init(
         name: String,
         queue: Queue,
         handler: Handler,
         settings: LeaseWorkerSettings,
         clock: C,
+        home: (any LoopHome<C.Instant>)? = nil,
         logger: Logger
     ) {
         self.name = name
+        self.home = home
         self.queue = queue
         self.handler = handler
         self.clock = clock
         self.logger = logger
         metrics = LeaseWorkerMetrics(loop: name)
-        waker = Waker(clock: clock)
+        waker = Waker(clock: clock, home: home)
         flight = Mutex(
             Flight(partitions: queue.partitions, settings: settings, now: clock.now)
         )
@@ -63,11 +68,13 @@ where
     /// Works until shut down gracefully (drains) or cancelled (leases are left to end).
     package func run() async {
         await withGracefulShutdownHandler {
-            await withTaskGroup(of: Void.self) { group in
-                // Hears wakes while the work goes on, and is cancelled when that ends.
-                group.addTask { await self.listen() }
-                await self.work()
-                group.cancelAll()
+            await withTaskExecutorPreference(home?.executor) {
+                await withTaskGroup(of: Void.self) { group in
+                    // Hears wakes while the work goes on, and is cancelled when that ends.
+                    group.addTask { await self.listen() }
+                    await self.work()
+                    group.cancelAll()
+                }
             }
         } onGracefulShutdown: {
             self.drain()

@@ -115,6 +115,7 @@ struct Node: Sendable {
                 drainTimeout: settings.drainTimeout
             ),
             clock: clock,
+            home: EventLoopHome(cluster.client),
             logger: log("worker")
         )
         loops.add(worker.drain)

@@ -1,0 +1,118 @@
+import Poller
+import PollerTesting
+import Synchronization
+import Testing
+
+/// A home whose alarms ring when the test says so, and that counts what runs there.
+private final class TestHome: LoopHome, TaskExecutor {
+    private struct Alarm: Sendable {
+        let instant: ManualClock.Instant
+        let ring: @Sendable () -> Void
+    }
+
+    private let alarms = Mutex<[Alarm]>([])
+    private let ran = Mutex(0)
+
+    var executor: any TaskExecutor { self }
+    /// How often something was run.
+    var runs: Int { ran.withLock { $0 } }
+    /// Every instant that an alarm was ever set to.
+    var instants: [ManualClock.Instant] { alarms.withLock { $0.map(\.instant) } }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        ran.withLock { $0 += 1 }
+        globalConcurrentExecutor.enqueue(job)
+    }
+
+    func ring(at instant: ManualClock.Instant, _ alarm: @escaping @Sendable () -> Void) {
+        alarms.withLock { $0.append(Alarm(instant: instant, ring: alarm)) }
+    }
+
+    func ring(_ number: Int) {
+        let alarm = alarms.withLock { $0[number] }
+        alarm.ring()
+    }
+}
+
+@Suite("a worker's home", .timeLimit(.minutes(1)))
+struct HomeTests {
+    private let clock = ManualClock()
+    private let home = TestHome()
+
+    private func at(_ seconds: Int) -> ManualClock.Instant { .init(offset: .seconds(seconds)) }
+
+    /// Says how much has run at home before it is called.
+    private struct Witness: ItemHandler {
+        let home: TestHome
+        let seen: Shared<Int>
+
+        func handle(_ leased: LeasedItem<Watch>) async -> Decision<WatchChange>? {
+            seen.change { $0 = home.runs }
+            return Decision(verdict: .close(.gone), change: WatchChange(state: WatchState()))
+        }
+    }
+
+    @Test("an alarm ends the sleep, and the next sleep sets the next")
+    func alarm() async throws {
+        let waker = Waker(clock: clock, home: home)
+        for second in 1...2 {
+            let sleeper = Task { await waker.sleep(until: at(second)) }
+            try await eventually("an alarm is set") { home.instants.count == second }
+            home.ring(second - 1)
+            await sleeper.value
+        }
+        #expect(home.instants == [at(1), at(2)])
+    }
+
+    @Test("an alarm that rings earlier will do; one that was replaced rings in vain")
+    func replaced() async throws {
+        let waker = Waker(clock: clock, home: home)
+        for (second, count) in [(5, 1), (9, 1), (3, 2)] {
+            let sleeper = Task { await waker.sleep(until: at(second)) }
+            try await eventually("an alarm is set") { home.instants.count == count }
+            waker.wake()
+            await sleeper.value
+        }
+        #expect(home.instants == [at(5), at(3)])
+        let sleeper = Task { await waker.sleep(until: at(3)) }
+        home.ring(0)
+        home.ring(1)
+        await sleeper.value
+        #expect(home.instants == [at(5), at(3)])
+    }
+
+    @Test("cancellation ends the sleep")
+    func cancelled() async {
+        let waker = Waker(clock: clock, home: home)
+        let sleeper = Task { await waker.sleep(until: at(5)) }
+        sleeper.cancel()
+        await sleeper.value
+    }
+
+    @Test("a worker, its exchanges and its handlers run at home")
+    func worker() async throws {
+        let rig = WorkerRig()
+        _ = try await rig.enqueue(1)
+        let seen = Shared(0)
+        let worker = LeaseWorker(
+            name: "worker",
+            queue: rig.store,
+            handler: Witness(home: home, seen: seen),
+            settings: LeaseWorkerSettings(
+                owner: Sample.owner,
+                concurrency: 1,
+                lease: .seconds(12),
+                lane: .unlimited,
+                drainTimeout: .seconds(5)
+            ),
+            clock: rig.clock,
+            home: home,
+            logger: Sample.quiet
+        )
+        try await running(worker.run) {
+            try await eventually("it is recorded") { try await rig.store.stats().closed == 1 }
+        }
+        // The worker, an exchange, and the handler.
+        #expect(seen.value >= 3)
+    }
+}
