@@ -167,8 +167,8 @@ struct RealBench: Sendable {
 
     /// Refuses what the workers say when the upstream counts other requests than they count polls.
     ///
-    /// At a pace all is polled soon after the span, and the counts are the same; at full load what is on its way is
-    /// counted by one side alone.
+    /// At a pace that is kept all is polled soon after the span, and the counts are the same; otherwise what is on its
+    /// way is counted by one side alone.
     private func compare(
         _ load: RealLoad,
         _ before: Int?,
@@ -183,7 +183,8 @@ struct RealBench: Sendable {
         }
         let polled = try await polls(workers)
         guard let after = try await upstream.requests() else { return }
-        let slack = load.rate == nil ? plan.concurrency : max(polled / 200, 1)
+        let isDone = load.rate != nil && polled >= count
+        let slack = isDone ? max(polled / 200, 1) : plan.concurrency
         guard abs(after - before - polled) <= slack else {
             throw BenchError(
                 "\(load.name): the workers count \(polled) polls, nginx \(after - before) requests"
