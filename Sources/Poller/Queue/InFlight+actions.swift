@@ -1,7 +1,10 @@
 // What an ``InFlight`` asks of its worker.
 extension InFlight {
     /// An item to handle.
-    struct Work: Sendable {
+    ///
+    /// A class, because it goes through several lists and a task: a watch has some twenty parts that a
+    /// copy would count one by one.
+    final class Work: Sendable {
         let lease: Lease<Item>
         /// Its claim held an item that may be what ended its holders.
         let isSuspect: Bool
@@ -13,6 +16,22 @@ extension InFlight {
         let startsAt: Instant
         /// When the lease is given up.
         let endsAt: Instant
+
+        init(
+            lease: Lease<Item>,
+            isSuspect: Bool,
+            isLaneFull: Bool,
+            answered: Instant,
+            startsAt: Instant,
+            endsAt: Instant
+        ) {
+            self.lease = lease
+            self.isSuspect = isSuspect
+            self.isLaneFull = isLaneFull
+            self.answered = answered
+            self.startsAt = startsAt
+            self.endsAt = endsAt
+        }
     }
 
     /// What the worker is to do.
