@@ -48,6 +48,8 @@ package struct BenchPlan: ParsableArguments, Sendable {
         case inFlight1000 = "in_flight_1000"
     }
 
+    private static let floor = "floor"
+
     @Flag(help: "Print one JSON object instead of a table.")
     package var json = false
 
@@ -69,7 +71,8 @@ package struct BenchPlan: ParsableArguments, Sendable {
     @Option(
         help: """
             Only these loads of `real`, by commas: \
-            \(RealLoad.allCases.map(\.rawValue).joined(separator: ", ")).
+            \(RealLoad.allCases.map(\.rawValue).joined(separator: ", ")); \
+            \(BenchPlan.floor) for what a GET costs clients that do nothing else.
             """
     )
     private var loads: String?
@@ -106,6 +109,11 @@ package struct BenchPlan: ParsableArguments, Sendable {
         return loads.split(separator: ",").compactMap { RealLoad(rawValue: String($0)) }
     }
 
+    /// Whether ``Stage/real`` also measures clients that do nothing but GETs: unless only loads are named.
+    package var measuresFloor: Bool {
+        loads?.split(separator: ",").contains { $0 == Self.floor } ?? true
+    }
+
     /// Refuses what cannot be measured.
     package func validate() throws {
         guard (1...600).contains(seconds), (1...10_000_000).contains(watches),
@@ -116,7 +124,7 @@ package struct BenchPlan: ParsableArguments, Sendable {
             throw ValidationError("there is no measurement \(name); see --help")
         }
         for name in loads?.split(separator: ",") ?? []
-        where RealLoad(rawValue: String(name)) == nil {
+        where RealLoad(rawValue: String(name)) == nil && name != Self.floor {
             throw ValidationError("there is no load \(name); see --help")
         }
     }

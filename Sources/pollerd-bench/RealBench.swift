@@ -40,7 +40,7 @@ struct RealBench: Sendable {
             }
         }
         report.add("real", real)
-        if case .nginx(let server) = upstream {
+        if plan.measuresFloor, case .nginx(let server) = upstream {
             let floor = try await ClientFloor(plan: plan, server: server).measure()
             report.add("floor", floor)
         }
