@@ -41,8 +41,9 @@ struct GatewayChannel: ServerChildChannel {
     /// The span in which a client must have said what it wants: a client that asks for nothing
     /// must not hold a socket.
     private static let requestTimeout = TimeAmount.seconds(10)
-    /// What is read at first: a head. It grows with what comes, and is kept by the channel for the
-    /// next read.
+    /// What is read at first: a head.
+    ///
+    /// It grows with what comes, and is kept by the channel for the next read.
     private static let firstRead = 512
 
     let gateway: GatewayCore

@@ -24,7 +24,7 @@ final class PollerdProcess: Sendable {
     /// - Parameters:
     ///   - role: `api`, `worker` or `notifier`.
     ///   - redisURL: The database of the measurements.
-    ///   - environment: Options beside those that every measured process has.
+    ///   - options: Options beside those that every measured process has.
     ///   - authority: Starts the process where this is the only certificate the system trusts.
     /// - Throws: ``ProgramError`` when it does not start.
     init(

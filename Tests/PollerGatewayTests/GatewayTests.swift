@@ -156,6 +156,9 @@ struct GatewayTests {
         try await LiveBench.run(limits: GatewayLimits(authTimeout: .milliseconds(300))) { bench in
             let late = try await bench.client([])
             #expect(try await late.closeCode() == 4001)
+        }
+        // With as much time as a busy machine takes to look a key up.
+        try await LiveBench.run { bench in
             let framed = try await bench.client([])
             try framed.send(#"{"op":"auth","token":"key-all"}"#)
             try await framed.message("hello")

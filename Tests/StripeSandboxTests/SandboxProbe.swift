@@ -76,12 +76,12 @@ struct SandboxProbe {
         configuration: HTTPClient.Configuration(redirectConfiguration: .disallow)
     )
 
-    /// Asks until the answer is there; gives up after five seconds.
+    /// Asks until the answer is there; gives up after thirty seconds, which no busy machine takes.
     ///
     /// - Returns: The answer.
     func eventually<Value>(_ ask: () async throws -> Value?) async throws -> Value {
         let clock = ContinuousClock()
-        let end = clock.now + .seconds(5)
+        let end = clock.now + .seconds(30)
         while clock.now < end {
             if let value = try await ask() { return value }
             try await clock.sleep(for: .milliseconds(5))

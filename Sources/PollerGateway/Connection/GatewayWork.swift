@@ -1,7 +1,8 @@
 import Synchronization
 
-/// What connections have done beside their event loops: credentials looked up, and what was missed
-/// read back. Each is a task only while it runs.
+/// What connections have done beside their event loops: credentials looked up, what was missed read.
+///
+/// Each is a task only while it runs.
 ///
 /// Bounded by what asks for it: a connection has at most one look-up, and a subscription at most one
 /// reading, at a time. A class, because connections and the service share it.
@@ -52,7 +53,9 @@ final class OpenConnections: Sendable {
         }?.resume()
     }
 
-    /// Returns when none is open, or when cancelled. One waiter.
+    /// Returns when none is open, or when cancelled.
+    ///
+    /// One waiter.
     func allClosed() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in

@@ -189,8 +189,9 @@ final class LiveConnection {
         subscriptions.remove(at: index).stop()
     }
 
-    /// What every subscription has been told: resuming from here may repeat, but never skips. Nil
-    /// when none has been told a place.
+    /// What every subscription has been told: resuming from here may repeat, but never skips.
+    ///
+    /// Nil when none has been told a place.
     func place() -> LiveCursor? {
         let places = subscriptions.filter(\.following.hasPlace)
             .map { $0.following.place(loop.positions) }

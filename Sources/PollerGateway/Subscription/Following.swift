@@ -99,7 +99,9 @@ struct Following: Sendable {
         }
     }
 
-    /// A catch-up begins: what happens from now on is kept. Returns where it goes on; nil at first.
+    /// A catch-up begins: what happens from now on is kept.
+    ///
+    /// Returns where it goes on; nil at first.
     mutating func beginReading() -> SubscriptionState? {
         phase = .reading(kept: [], hasOverflowed: false)
         return own.map { SubscriptionState(positions: $0, told: told) }
