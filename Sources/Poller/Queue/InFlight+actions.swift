@@ -37,7 +37,7 @@ extension InFlight {
     /// What the worker is to do.
     enum Action: Sendable {
         /// Handle these, each in a task of its own, and report with ``finished(_:_:now:)``.
-        case start(ArraySlice<Work>)
+        case start([Work])
         /// Make these exchanges, together, and report each with ``answered(_:to:asked:now:)``.
         case exchange([Exchange])
         /// Handlers have had the time a drain allows: cancel them.

@@ -33,9 +33,6 @@ struct InFlight<Item: Sendable, Change: Sendable, Instant: InstantProtocol & Sen
 where Instant.Duration == Duration {
     typealias Exchange = Poller.Exchange<Change, Instant>
 
-    /// How long an item that was claimed ahead may wait for a place before it is given back: as long
-    /// as its turn may be late at all.
-    static var placeWait: Duration { .seconds(1) }
     /// The pauses before an unreachable store is tried again, each twice the one before.
     ///
     /// The longest is how long a store that is back may go unnoticed.
@@ -60,8 +57,8 @@ where Instant.Duration == Duration {
     private(set) var held = 0
     private var exchanges = 0
 
-    /// Claimed items that nobody has started, the earliest first.
-    private var starts: [Work] = [] { didSet { places.ahead = starts.count } }
+    /// Claimed items that nobody has started.
+    private var starts: Upcoming<Item, Change, Instant>
     private var results: WaitingResults<Change, Instant>
     private var pause = Self.pauses.first
     /// Until when the worker sleeps; nil while it is awake, and will ask again before it sleeps.
@@ -73,6 +70,7 @@ where Instant.Duration == Duration {
         places = Places(concurrency: settings.concurrency)
         schedule = PartitionSchedule(partitions: partitions, ahead: settings.ahead, now: now)
         results = WaitingResults(partitions: partitions)
+        starts = Upcoming(now: now)
     }
 
     /// Places that nobody holds.
@@ -90,11 +88,14 @@ where Instant.Duration == Duration {
     /// When there is something to do by itself.
     var nextInstant: Instant? {
         let cancelAt: Instant? = if case .draining(let cancelAt) = phase { cancelAt } else { nil }
-        let start = starts.first.map {
-            startable > 0 ? $0.startsAt : $0.startsAt.advanced(by: Self.placeWait)
-        }
+        let start = starts.nextInstant(hasPlace: startable > 0)
         let planned = schedule.nextInstant(canClaim: canClaim)
-        return [start, suspects.nextInstant, cancelAt, planned].compactMap(\.self).min()
+        return earlier(earlier(start, planned), earlier(suspects.nextInstant, cancelAt))
+    }
+
+    private func earlier(_ one: Instant?, _ other: Instant?) -> Instant? {
+        guard let one, let other else { return one ?? other }
+        return min(one, other)
     }
 }
 
@@ -121,17 +122,10 @@ extension InFlight {
     }
 
     /// The items whose time has come, and suspects when nothing runs beside them.
-    private mutating func takeDue(now: Instant) -> ArraySlice<Work> {
-        let count = starts.prefix(startable).prefix { $0.startsAt <= now }.count
-        var due: ArraySlice<Work> = []
-        if count > 0 {
-            due = starts.prefix(count)
-            starts.removeFirst(count)
-        }
-        while let late = starts.first, late.startsAt.advanced(by: Self.placeWait) <= now {
-            starts.removeFirst()
-            giveBack(late, now: now)
-        }
+    private mutating func takeDue(now: Instant) -> [Work] {
+        var due = starts.begin(limit: startable, now: now)
+        for late in starts.giveUp(now: now) { giveBack(late, now: now) }
+        places.ahead = starts.count
         let isAlone = places.running == 0 && due.isEmpty && starts.isEmpty
         due += suspects.takeDue(isAlone: isAlone, now: now)
         places.start(due.count)
@@ -199,8 +193,8 @@ extension InFlight {
     mutating func drain(now: Instant) -> Bool {
         guard case .working = phase else { return false }
         phase = .draining(cancelAt: now.advanced(by: settings.drainTimeout))
-        for work in starts + suspects.end() { giveBack(work, now: now) }
-        starts = []
+        for work in starts.takeAll() + suspects.end() { giveBack(work, now: now) }
+        places.ahead = 0
         return true
     }
 
@@ -223,10 +217,11 @@ extension InFlight {
         if work.isSuspect, suspects.finished() { mustWake = true }
         if places.running == 0, suspects.isPending { mustWake = true }
         // An item whose time has come has waited for this place.
-        if let first = starts.first, first.startsAt <= now { mustWake = true }
+        if starts.isLate(now) { mustWake = true }
         let ref = work.lease.ref
         if decision?.isForOthers == true { schedule.leave(partition: ref.partition, now: now) }
-        let isNews = decision?.isNews ?? true
+        let isWoken = schedule.isWoken(ref.partition, since: work.answered)
+        let isNews = isWoken || decision?.isNews ?? true
         let result = Exchange.Result(
             word: decision.map { .commit(Commit(ref: ref, $0)) } ?? .release(ref),
             endsAt: work.endsAt,
@@ -338,10 +333,10 @@ extension InFlight {
             } else if isSuspect {
                 isolated.append(work)
             } else {
-                let index = starts.lastIndex { $0.startsAt <= work.startsAt }.map { $0 + 1 } ?? 0
-                starts.insert(work, at: index)
+                starts.add(work)
             }
         }
+        places.ahead = starts.count
         if !isolated.isEmpty { suspects.hold(isolated, now: now) }
     }
 }

@@ -18,18 +18,13 @@ import Synchronization
 ///
 /// On graceful shutdown it claims nothing more, gives items back that no handler has started,
 /// lets running handlers finish for `drainTimeout`, then cancels them and gives theirs back too.
-package final class LeaseWorker<Queue: LeaseQueue, Handler: ItemHandler, C: Clock>: Service
-where
-    Handler.Item == Queue.Item,
-    Handler.Change == Queue.Change,
-    C.Duration == Duration,
-    C.Instant: Sendable
-{
-    private typealias Flight = InFlight<Queue.Item, Queue.Change, C.Instant>
+package final class LeaseWorker<Item: Sendable, Change: Sendable, C: Clock>: Service
+where C.Duration == Duration, C.Instant: Sendable {
+    private typealias Flight = InFlight<Item, Change, C.Instant>
 
     private let name: String
-    private let queue: Queue
-    private let handler: Handler
+    private let queue: any LeaseQueue<Item, Change>
+    private let handler: any ItemHandler<Item, Change>
     private let clock: C
     private let logger: Logger
     private let metrics: LeaseWorkerMetrics
@@ -42,8 +37,8 @@ where
     /// It lives, with its handlers, where its `home` says; without one in Swift's own pool.
     package init(
         name: String,
-        queue: Queue,
-        handler: Handler,
+        queue: any LeaseQueue<Item, Change>,
+        handler: any ItemHandler<Item, Change>,
         settings: LeaseWorkerSettings,
         clock: C,
         home: (any LoopHome<C.Instant>)? = nil,
@@ -66,7 +61,20 @@ where
     package var inFlight: Int { flight.withLock { $0.held } }
 
     /// Works until shut down gracefully (drains) or cancelled (leases are left to end).
+    ///
+    /// The two loops of the product are compiled for their types: looking these up at run time costs as
+    /// much as all else that a worker does at a modest pace.
     package func run() async {
+        switch self {
+        case let polls as LeaseWorker<Watch, WatchChange, ContinuousClock>:
+            await polls.serve()
+        case let deliveries as LeaseWorker<Delivery, DeliveryChange, ContinuousClock>:
+            await deliveries.serve()
+        default: await serve()
+        }
+    }
+
+    private func serve() async {
         await withGracefulShutdownHandler {
             await withTaskExecutorPreference(home?.executor) {
                 await withTaskGroup(of: Void.self) { group in
@@ -172,7 +180,7 @@ package struct LeaseWorkerSettings: Sendable {
     /// How long running handlers may go on after a graceful shutdown began.
     package let drainTimeout: Duration
     /// How far before its time an item may be claimed, to start from a local timer: what is due until
-    /// the next tick (``PartitionSchedule``), and a fifth more.
+    /// the next tick (``PartitionSchedule``), and a little more.
     package let ahead: Duration
 
     /// Sets how a loop works.
@@ -182,7 +190,7 @@ package struct LeaseWorkerSettings: Sendable {
         lease: Duration,
         lane: LaneLimit,
         drainTimeout: Duration,
-        ahead: Duration = .milliseconds(100)
+        ahead: Duration = .milliseconds(250)
     ) {
         self.owner = owner
         self.concurrency = concurrency

@@ -11,8 +11,8 @@
 /// is due until the next tick is in hand before.
 ///
 /// ```
-///        claimed ahead: ├──────────── 100 ms ────────────┤
-/// tick ────────────────┴─────────── 80 ms ────────┴─ 20 ─┘
+///        claimed ahead: ├──────────── 250 ms ────────────┤
+/// tick ────────────────┴────────── 230 ms ────────┴─ 20 ─┘
 ///        all partitions                         all partitions
 /// ```
 ///
@@ -27,6 +27,9 @@
 /// would gather any more).
 struct PartitionSchedule<Instant: InstantProtocol & Sendable>: Sendable
 where Instant.Duration == Duration {
+    /// How long before something is ready its claim goes out at the latest: what a round trip and a
+    /// busy machine may take.
+    static var lead: Duration { .milliseconds(20) }
     /// The longest a partition goes without a claim: the "+ 1 s" of the polling guarantee.
     static var insurance: Duration { .seconds(1) }
     /// The pause after a claim that found nothing although the partition said it was ready: its
@@ -87,6 +90,8 @@ where Instant.Duration == Duration {
         /// From when on it may go with others.
         var claimFrom: Instant
         var isOurs = true
+        /// When the last wake came.
+        var wokenAt: Instant?
         /// Others go first until then.
         var leftUntil: Instant?
         /// When the results that somebody waits for must go; nil when none waits.
@@ -128,15 +133,15 @@ where Instant.Duration == Duration {
 
     /// All partitions are due now and ours.
     ///
-    /// Claims go out before something is ready: by all that they look `ahead` when others go, by a
-    /// fifth of it at the latest, which a round trip and a busy machine may take.
+    /// Claims go out before something is ready: by all that they look `ahead` when others go, by
+    /// ``lead`` at the latest.
     init(partitions: Int, ahead: Duration, now: Instant) {
         self.partitions = Array(
             repeating: Partition(claimBy: now, claimFrom: now),
             count: partitions
         )
         self.ahead = ahead
-        lead = ahead / 5
+        lead = min(Self.lead, ahead / 2)
         tickSpan = ahead - lead
     }
 
@@ -147,9 +152,8 @@ where Instant.Duration == Duration {
 
     /// The partitions that are worth an exchange now.
     ///
-    /// Their exchanges begin with this, and take all results along. Say ``claiming(_:)`` for those that
-    /// claim, and end each with ``claimed(_:taken:nextReady:now:)``, ``sent(_:)`` or
-    /// ``failed(_:hasResults:pause:now:)``; meanwhile nobody is told this partition again.
+    /// Their exchanges begin with this, and take all results along. Say `claiming` for those that claim,
+    /// and end each with `claimed`, `sent` or `failed`; meanwhile nobody is told this partition again.
     mutating func next(now: Instant, canClaim: Bool) -> [Turn] {
         let isTick = partitions.contains { $0.opensTick(now, canClaim: canClaim) }
         var turns: [Turn] = []
@@ -239,12 +243,19 @@ where Instant.Duration == Duration {
             return
         }
         guard partitions.indices.contains(partition) else { return }
+        partitions[partition].wokenAt = now
         let late = pause(partitions[partition], now: now)
         let by = min(partitions[partition].claimBy, now.advanced(by: late ?? .zero))
         partitions[partition].plan(late == nil ? .due : .helping, from: by, by: by)
         if case .claiming = partitions[partition].state {
             partitions[partition].state = .claiming(isWoken: late == nil)
         }
+    }
+
+    /// Whether a wake has come since then: it may have been for what was claimed before, which is due
+    /// again as soon as its result is recorded.
+    func isWoken(_ index: Int, since instant: Instant) -> Bool {
+        partitions[index].wokenAt.map { $0 > instant } ?? false
     }
 
     /// How much later than at once we claim, so that others go first; nil where we are the first.

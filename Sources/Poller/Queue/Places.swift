@@ -15,7 +15,7 @@ struct Places: Sendable {
     static var claimMax: Int { 128 }
     /// The last claim is not cut below this while so much is free.
     static var claimMin: Int { 16 }
-    /// Items held ahead for each place: with 256 places, what 10,000 polls a second need for 100 ms,
+    /// Items held ahead for each place: with 256 places, what 4,000 polls a second need for 250 ms,
     /// and about a MiB.
     static var aheadFactor: Int { 4 }
 

@@ -41,7 +41,7 @@ local function farther(old, new)
   return match(old, '^[^|]*') .. (asked and '|' .. asked or '')
 end
 
-local replies, done, places = {}, {}, {}
+local replies, done, places, is_marked = {}, {}, {}, false
 for at = 1, #ARGV, 9 do
   local id, source, facts, lane = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
   local deadline = wall + number(ARGV[at + 4])
@@ -102,6 +102,7 @@ for at = 1, #ARGV, 9 do
     local lease = call('HGET', key(KEY.leases), id)
     if lease then
       mark_lease(id, lease)
+      is_marked = true
     elseif number(call('ZSCORE', key(REST, lane), id)
       or call('ZSCORE', key(URGENT, lane), id) or now) > now then
       make_due(id, lane, now)
@@ -117,5 +118,5 @@ end
 if not next(places) then call('HSET', KEYS[1], META.joined, int(now)) end
 for lane, list in pairs(places) do add_to_wheel(lane, URGENT, list) end
 save_lanes(now)
-wake_if_earlier(before)
+wake_if_earlier(before, is_marked)
 return replies

@@ -32,5 +32,5 @@ else
   make_due(id, w[3], now)
 end
 save_lanes(now)
-wake_if_earlier(before)
+wake_if_earlier(before, lease)
 return 1

@@ -268,10 +268,11 @@ local function save_lanes(now)
   for wheel, list in pairs(ready) do add_all(key(READY[wheel]), list) end
 end
 
--- Tells the workers that the partition has something earlier than they were told.
-local function wake_if_earlier(before)
+-- Tells the workers that the partition has something earlier than they were told; or that it will
+-- have, because an item was marked whose result may wait for company.
+local function wake_if_earlier(before, is_marked)
   local after = head_of_partition()
-  if after and (not before or after < before) then
+  if is_marked or (after and (not before or after < before)) then
     call('PUBLISH', N .. CHANNEL.wake, match(P, '%d+'))
   end
 end

@@ -96,7 +96,7 @@ struct Node: Sendable {
 
     private func worker(
         _ upstream: PolledUpstream
-    ) -> LeaseWorker<RedisWatchStore, PollHandler<PolledUpstream>, ContinuousClock> {
+    ) -> LeaseWorker<Watch, WatchChange, ContinuousClock> {
         let handler = PollHandler(
             upstream: upstream,
             charger: charger,
@@ -123,8 +123,8 @@ struct Node: Sendable {
     }
 
     /// What a loop shares with the same loop of other processes: its partitions.
-    func share<Queue: LeaseQueue, Hand: ItemHandler>(
-        _ loop: LeaseWorker<Queue, Hand, ContinuousClock>,
+    func share<Item: Sendable, Change: Sendable>(
+        _ loop: LeaseWorker<Item, Change, ContinuousClock>,
         as role: Role,
         partitions: Int
     ) -> Heartbeat<ContinuousClock>.Loop {

@@ -20,6 +20,15 @@ extension QueueConformance {
             let lease = try await bench.take(key)
             try bench.equal(lease.due, lease.claimedAt + .milliseconds(-500), "due")
         },
+        ConformanceCase("a hint of a leased watch wakes who holds its result back") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            _ = try await bench.take(key)
+            let stream = bench.watches.wakes()
+            try await bench.hears(bench.partition(of: key), from: stream, "a wake") {
+                _ = try await bench.watches.hint(key)
+            }
+        },
         ConformanceCase("a hint finds only open watches") { bench in
             let key = bench.key("1")
             try bench.equal(try await bench.watches.hint(key), false, "an unknown one")

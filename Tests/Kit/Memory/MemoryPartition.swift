@@ -22,6 +22,8 @@ struct MemoryPartition<Record: Sendable>: Sendable {
     var limit = LaneLimit.unlimited
     /// What the last claim or wake told; nil when that was "empty".
     var told: Timestamp?
+    /// Whether a leased item was marked since the last news: its result must not wait for company.
+    private var isMarked = false
     /// Counts the turns of lanes.
     var turns = 0
     /// Counts the claims that found both urgent items and others.
@@ -52,7 +54,10 @@ struct MemoryPartition<Record: Sendable>: Sendable {
 
     /// Whether something became ready earlier than anybody was told; says so once.
     mutating func takeNews(_ now: Timestamp) -> Bool {
-        guard let ready = nextReady(now), told.map({ ready < $0 }) ?? true else { return false }
+        defer { isMarked = false }
+        guard let ready = nextReady(now), told.map({ ready < $0 }) ?? true else {
+            return isMarked
+        }
         told = ready
         return true
     }
@@ -153,6 +158,7 @@ struct MemoryPartition<Record: Sendable>: Sendable {
             wait(id, item, due: min(due, now), isUrgent: true)
         case .leased(var lease):
             lease.hinted = !flaws.contains(.forgetsHintsWhileLeased)
+            isMarked = true
             item.phase = .leased(lease)
             items[id] = item
         case .closed:

@@ -101,6 +101,20 @@ struct TickTests {
         #expect(leave(&rig, at: 101) == [0: 0])
     }
 
+    @Test("the result of what a wake may have been for goes at once")
+    func woken() throws {
+        var rig = rig(ready: [nil, nil])
+        rig.wake(partition: 0, now: at(10))
+        let claim = try exchange(&rig, at(10))
+        rig.answered(claim, taken: 2, nextReady: nil, now: at(10))
+        rig.finishFirst(now: at(20))
+        #expect(rig.nextInstant == at(100), "it was not claimed before the wake")
+        rig.wake(partition: 0, now: at(30))
+        #expect(leave(&rig, at: 30) == [0: 1])
+        rig.finishFirst(now: at(40))
+        #expect(leave(&rig, at: 40) == [0: 1])
+    }
+
     @Test("a result of a lane without a slot left goes soon, others of its partition with it")
     func fullLane() throws {
         var rig = rig(ready: [nil, nil])
@@ -136,6 +150,26 @@ struct TickTests {
         #expect(isWoken, "one whose time has come waits for the place")
         _ = rig.leaving(now: at(250))
         #expect(rig.started.count == 16)
+    }
+
+    @Test("an item starts at its own millisecond, and what follows within three gathers")
+    func gathers() throws {
+        var rig = rig(ready: [200, 200])
+        for (exchange, startsIn) in zip(rig.leaving(now: at(180)), [60, 61]) {
+            rig.answered(
+                exchange,
+                taken: 1,
+                nextReady: .seconds(5),
+                startsIn: .milliseconds(startsIn),
+                now: at(180)
+            )
+        }
+        #expect(rig.nextInstant == at(240))
+        _ = rig.leaving(now: at(240))
+        #expect(rig.started.count == 1)
+        #expect(rig.nextInstant == at(243))
+        _ = rig.leaving(now: at(243))
+        #expect(rig.started.count == 2)
     }
 
     @Test("no more is held ahead than the bound, whatever each claim brings")

@@ -3,9 +3,7 @@ import PollerTesting
 
 /// A worker over an in-memory store whose time is the worker's own manual clock.
 struct WorkerRig: Sendable {
-    typealias Worker<Queue: WatchStore> = LeaseWorker<
-        Queue, PollHandler<ScriptedUpstream>, ManualClock
-    >
+    typealias Worker = LeaseWorker<Watch, WatchChange, ManualClock>
 
     let clock = ManualClock()
     let store: MemoryStore
@@ -15,12 +13,12 @@ struct WorkerRig: Sendable {
         store = MemoryStore(time: ClockTime(clock), partitions: 2)
     }
 
-    func worker<Queue: WatchStore>(
-        on queue: Queue,
+    func worker(
+        on queue: any LeaseQueue<Watch, WatchChange>,
         name: String = "worker-a",
         upstream: ScriptedUpstream? = nil,
         concurrency: Int = 16
-    ) -> Worker<Queue> {
+    ) -> Worker {
         LeaseWorker(
             name: name,
             queue: queue,
@@ -41,7 +39,7 @@ struct WorkerRig: Sendable {
         )
     }
 
-    func worker() -> Worker<MemoryStore> { worker(on: store) }
+    func worker() -> Worker { worker(on: store) }
 
     @discardableResult
     func enqueue(_ count: Int) async throws -> [WatchKey] {
