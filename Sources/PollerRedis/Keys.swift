@@ -65,6 +65,8 @@ package struct Keys: Hashable, Sendable {
 
     /// Where workers are told that something became due earlier.
     package var wakeChannel: String { channel(.wake) }
+    /// Partitions with a leased item that was marked.
+    package var markedChannel: String { channel(.marked) }
 
     /// Where readers of the outbox are told that something was recorded.
     package var recordedChannel: String { channel(.recorded) }

@@ -134,6 +134,10 @@ extension RedisQueue {
         redis.news(on: redis.keys.wakeChannel)
     }
 
+    package func marks() -> AsyncStream<Int?> {
+        redis.news(on: redis.keys.markedChannel)
+    }
+
     /// Six values of a commit, and six more when it has anything but a new due time to tell.
     private func append(_ commit: Commit<Change>, to arguments: inout [RedisArgument]) {
         let error = Record.error(of: commit.change) ?? ""

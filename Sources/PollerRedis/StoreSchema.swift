@@ -294,6 +294,8 @@ enum OutboxGroup: String, CaseIterable {
 enum NewsChannel: String, CaseIterable {
     /// Something became due earlier than workers were told.
     case wake
+    /// Something that a worker holds was marked.
+    case marked
     /// Something was recorded.
     case recorded
 }

@@ -23,6 +23,7 @@ import Testing
         #expect(keys.registry == "poller:q{0}")
         #expect(keys.replay(of: "123456789") == "poller:n{3}123456789")
         #expect(keys.wakeChannel == "poller:wake" && keys.recordedChannel == "poller:recorded")
+        #expect(keys.markedChannel == "poller:marked")
         #expect(keys.events(of: "src_1") == "poller:events:src_1")
     }
 

@@ -175,10 +175,15 @@ extension RedisTopologyTests {
                 try await eventually("its connection is closed") {
                     try !node.cli("CLIENT", "LIST").contains("cmd=ping")
                 }
-                #expect(await events.next() == .gap)
-                #expect(await events.next() == .subscribed)
-                _ = try cluster.masters[0].cli("PUBLISH", "c", "after")
-                #expect(await events.next() == Self.message("after"))
+                var heard = await events.next()
+                #expect(heard == .gap)
+                // Until the map is read anew it may choose the one that leaves once more.
+                while heard == .gap {
+                    #expect(await events.next() == .subscribed)
+                    _ = try cluster.masters[0].cli("PUBLISH", "c", "after")
+                    heard = await events.next()
+                }
+                #expect(heard == Self.message("after"))
             }
         }
 

@@ -1,5 +1,11 @@
 // What an ``InFlight`` asks of its worker.
 extension InFlight {
+    /// The earlier of two instants, of which either may be none.
+    func earlier(_ one: Instant?, _ other: Instant?) -> Instant? {
+        guard let one, let other else { return one ?? other }
+        return min(one, other)
+    }
+
     /// An item to handle.
     ///
     /// A class, because it goes through several lists and a task: a watch has some twenty parts that a

@@ -92,11 +92,6 @@ where Instant.Duration == Duration {
         let planned = schedule.nextInstant(canClaim: canClaim)
         return earlier(earlier(start, planned), earlier(suspects.nextInstant, cancelAt))
     }
-
-    private func earlier(_ one: Instant?, _ other: Instant?) -> Instant? {
-        guard let one, let other else { return one ?? other }
-        return min(one, other)
-    }
 }
 
 // What is to be done.
@@ -208,6 +203,11 @@ extension InFlight {
         schedule.wake(partition: partition, now: now)
     }
 
+    /// An item in the partition (nil: in any) was marked under somebody's lease.
+    mutating func marked(partition: Int?, now: Instant) {
+        schedule.marked(partition: partition, now: now)
+    }
+
     /// A handler has come to a decision, or (nil) gives its item back; true when the worker is to be
     /// woken for it.
     mutating func finished(_ work: Work, _ decision: Decision<Change>?, now: Instant) -> Bool {
@@ -216,12 +216,14 @@ extension InFlight {
         var mustWake = isDraining
         if work.isSuspect, suspects.finished() { mustWake = true }
         if places.running == 0, suspects.isPending { mustWake = true }
-        // An item whose time has come has waited for this place.
-        if starts.isLate(now) { mustWake = true }
+        // An item has waited for this place, or will not have to.
+        let start = starts.nextInstant(hasPlace: startable > 0)
+        if let start, let until = sleepsUntil, start < until { mustWake = true }
         let ref = work.lease.ref
         if decision?.isForOthers == true { schedule.leave(partition: ref.partition, now: now) }
-        let isWoken = schedule.isWoken(ref.partition, since: work.answered)
-        let isNews = isWoken || decision?.isNews ?? true
+        let asked = work.endsAt.advanced(by: .zero - settings.lease)
+        let isMarked = schedule.isMarked(ref.partition, since: asked)
+        let isNews = isMarked || decision?.isNews ?? true
         let result = Exchange.Result(
             word: decision.map { .commit(Commit(ref: ref, $0)) } ?? .release(ref),
             endsAt: work.endsAt,
@@ -337,6 +339,11 @@ extension InFlight {
             }
         }
         places.ahead = starts.count
+        // Somebody waits for the slots of a full lane, whichever claim has filled it.
+        if let first = claim.leases.first, !claim.fullLanes.isEmpty {
+            let soon = results.gatherSpan(isBusy: places.isBusy)
+            schedule.hurry(first.ref.partition, by: now.advanced(by: soon))
+        }
         if !isolated.isEmpty { suspects.hold(isolated, now: now) }
     }
 }

@@ -61,9 +61,17 @@ package protocol LeaseQueue<Item, Change>: Sendable {
     /// A sequence that yields a partition whenever something in it became due earlier than the
     /// last claim was told, and nil when such news may have been lost. Lossy by design.
     func wakes() -> AsyncStream<Int?>
+
+    /// A sequence that yields a partition whenever an item in it was marked under a lease, as by a
+    /// hint: it is due again as soon as its result is recorded. Nil when such news may have been lost.
+    /// Lossy by design.
+    func marks() -> AsyncStream<Int?>
 }
 
 extension LeaseQueue {
+    /// None: a queue whose every result goes at once need not tell.
+    package func marks() -> AsyncStream<Int?> { AsyncStream { $0.finish() } }
+
     package func commit(
         _ commits: [Commit<Change>],
         then request: ClaimRequest

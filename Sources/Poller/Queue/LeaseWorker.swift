@@ -10,7 +10,7 @@ import Synchronization
 /// does it: tasks, the clock, the lock, the store, logs and metrics. One task asks
 /// ``InFlight/next(now:)`` in turn and sleeps between; every event is taken in under the lock and
 /// wakes it when it matters. Items claimed ahead of their time start from that sleep, at their own
-/// millisecond.
+/// millisecond or up to three later, with others (``Upcoming``).
 ///
 /// What a crash leaves at each point: before the claim, nothing; between claim and commit, a
 /// lease that ends by itself, so the item is looked at again; after the commit, the next due
@@ -78,8 +78,9 @@ where C.Duration == Duration, C.Instant: Sendable {
         await withGracefulShutdownHandler {
             await withTaskExecutorPreference(home?.executor) {
                 await withTaskGroup(of: Void.self) { group in
-                    // Hears wakes while the work goes on, and is cancelled when that ends.
-                    group.addTask { await self.listen() }
+                    // These hear news while the work goes on, and are cancelled when that ends.
+                    group.addTask { await self.hearWakes() }
+                    group.addTask { await self.hearMarks() }
                     await self.work()
                     group.cancelAll()
                 }
@@ -104,9 +105,16 @@ where C.Duration == Duration, C.Instant: Sendable {
         waker.wake()
     }
 
-    private func listen() async {
+    private func hearWakes() async {
         for await partition in queue.wakes() {
             flight.withLock { $0.wake(partition: partition, now: clock.now) }
+            waker.wake()
+        }
+    }
+
+    private func hearMarks() async {
+        for await partition in queue.marks() {
+            flight.withLock { $0.marked(partition: partition, now: clock.now) }
             waker.wake()
         }
     }

@@ -90,8 +90,8 @@ where Instant.Duration == Duration {
         /// From when on it may go with others.
         var claimFrom: Instant
         var isOurs = true
-        /// When the last wake came.
-        var wokenAt: Instant?
+        /// When an item that somebody holds was marked last.
+        var markedAt: Instant?
         /// Others go first until then.
         var leftUntil: Instant?
         /// When the results that somebody waits for must go; nil when none waits.
@@ -243,7 +243,6 @@ where Instant.Duration == Duration {
             return
         }
         guard partitions.indices.contains(partition) else { return }
-        partitions[partition].wokenAt = now
         let late = pause(partitions[partition], now: now)
         let by = min(partitions[partition].claimBy, now.advanced(by: late ?? .zero))
         partitions[partition].plan(late == nil ? .due : .helping, from: by, by: by)
@@ -252,10 +251,27 @@ where Instant.Duration == Duration {
         }
     }
 
-    /// Whether a wake has come since then: it may have been for what was claimed before, which is due
-    /// again as soon as its result is recorded.
-    func isWoken(_ index: Int, since instant: Instant) -> Bool {
-        partitions[index].wokenAt.map { $0 > instant } ?? false
+    /// An item that somebody holds was marked: if we do, its result must go at once.
+    mutating func marked(partition: Int?, now: Instant) {
+        guard let partition else {
+            for index in partitions.indices { marked(partition: index, now: now) }
+            return
+        }
+        guard partitions.indices.contains(partition) else { return }
+        partitions[partition].markedAt = now
+        hurry(partition, by: now)
+    }
+
+    /// Whether something in the partition was marked since then: perhaps what was claimed at that time,
+    /// which is due again as soon as its result is recorded.
+    func isMarked(_ index: Int, since instant: Instant) -> Bool {
+        partitions[index].markedAt.map { $0 >= instant } ?? false
+    }
+
+    /// Results that wait for the tick go by then, because somebody waits for one of them.
+    mutating func hurry(_ index: Int, by instant: Instant) {
+        guard partitions[index].tickBy != nil else { return }
+        send(index, by: instant, isWaitedFor: true)
     }
 
     /// How much later than at once we claim, so that others go first; nil where we are the first.

@@ -30,9 +30,6 @@ where Instant.Duration == Duration {
     /// Whether there is none.
     var isEmpty: Bool { latestFirst.isEmpty }
 
-    /// Whether the next one waits for nothing but a place.
-    func isLate(_ now: Instant) -> Bool { latestFirst.last.map { $0.startsAt <= now } ?? false }
-
     /// When to begin the next; without a place, when to give it back.
     func nextInstant(hasPlace: Bool) -> Instant? {
         latestFirst.last.map {

@@ -101,8 +101,7 @@ for at = 1, #ARGV, 9 do
     end
     local lease = call('HGET', key(KEY.leases), id)
     if lease then
-      mark_lease(id, lease)
-      is_marked = true
+      is_marked = mark_lease(id, lease) or is_marked
     elseif number(call('ZSCORE', key(REST, lane), id)
       or call('ZSCORE', key(URGENT, lane), id) or now) > now then
       make_due(id, lane, now)
@@ -118,5 +117,6 @@ end
 if not next(places) then call('HSET', KEYS[1], META.joined, int(now)) end
 for lane, list in pairs(places) do add_to_wheel(lane, URGENT, list) end
 save_lanes(now)
-wake_if_earlier(before, is_marked)
+if is_marked then tell_holders() end
+wake_if_earlier(before)
 return replies

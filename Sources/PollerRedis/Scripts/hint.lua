@@ -27,10 +27,10 @@ end
 call('HSET', item, ITEM.hinted, int(wall))
 local lease = call('HGET', key(KEY.leases), id)
 if lease then
-  mark_lease(id, lease)
+  if mark_lease(id, lease) then tell_holders() end
 else
   make_due(id, w[3], now)
 end
 save_lanes(now)
-wake_if_earlier(before, lease)
+wake_if_earlier(before)
 return 1

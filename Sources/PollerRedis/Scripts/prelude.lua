@@ -268,20 +268,26 @@ local function save_lanes(now)
   for wheel, list in pairs(ready) do add_all(key(READY[wheel]), list) end
 end
 
--- Tells the workers that the partition has something earlier than they were told; or that it will
--- have, because an item was marked whose result may wait for company.
-local function wake_if_earlier(before, is_marked)
+-- Tells the workers that the partition has something earlier than they were told.
+local function wake_if_earlier(before)
   local after = head_of_partition()
-  if is_marked or (after and (not before or after < before)) then
+  if after and (not before or after < before) then
     call('PUBLISH', N .. CHANNEL.wake, match(P, '%d+'))
   end
 end
 
--- Makes a leased item due right after its lease, in the urgent wheel.
+-- Makes a leased item due right after its lease, in the urgent wheel; whether it was not before.
 local function mark_lease(id, lease)
   local token, owner, marks, wheel, due, lane = unpack_lease(lease)
+  if byte(marks) == MARKBYTE.hinted then return false end
   marks = MARK.hinted .. sub(marks, 2)
   call('HSET', key(KEY.leases), id, pack_lease(token, owner, marks, wheel, due, lane))
+  return true
+end
+
+-- Tells who holds leases of the partition that one was marked: its result must not wait for company.
+local function tell_holders()
+  call('PUBLISH', N .. CHANNEL.marked, match(P, '%d+'))
 end
 
 -- Makes a waiting item due now at the latest, in the urgent wheel.

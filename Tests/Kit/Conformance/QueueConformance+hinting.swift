@@ -20,13 +20,21 @@ extension QueueConformance {
             let lease = try await bench.take(key)
             try bench.equal(lease.due, lease.claimedAt + .milliseconds(-500), "due")
         },
-        ConformanceCase("a hint of a leased watch wakes who holds its result back") { bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
-            _ = try await bench.take(key)
-            let stream = bench.watches.wakes()
-            try await bench.hears(bench.partition(of: key), from: stream, "a wake") {
-                _ = try await bench.watches.hint(key)
+        ConformanceCase("a hint of a leased watch, or its request, is told to who holds it") {
+            bench in
+            for isHint in [true, false] {
+                let key = bench.key("1")
+                try await bench.enqueue(key)
+                let stream = bench.watches.marks()
+                try await bench.hears(bench.partition(of: key), from: stream, "a mark") {
+                    let lease = try await bench.take(key)
+                    if isHint {
+                        _ = try await bench.watches.hint(key)
+                    } else {
+                        try await bench.enqueue(key)
+                    }
+                    _ = try await bench.commit(lease, .next(after: .zero))
+                }
             }
         },
         ConformanceCase("a hint finds only open watches") { bench in

@@ -230,6 +230,8 @@ extension FaultyLeaseQueue {
     }
 
     package func wakes() -> AsyncStream<Int?> { base.wakes() }
+
+    package func marks() -> AsyncStream<Int?> { base.marks() }
 }
 
 /// A queue of deliveries whose operations fail by a plan.

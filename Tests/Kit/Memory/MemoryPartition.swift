@@ -22,7 +22,7 @@ struct MemoryPartition<Record: Sendable>: Sendable {
     var limit = LaneLimit.unlimited
     /// What the last claim or wake told; nil when that was "empty".
     var told: Timestamp?
-    /// Whether a leased item was marked since the last news: its result must not wait for company.
+    /// Whether a leased item was marked since somebody was told: its result must not wait for company.
     private var isMarked = false
     /// Counts the turns of lanes.
     var turns = 0
@@ -54,12 +54,15 @@ struct MemoryPartition<Record: Sendable>: Sendable {
 
     /// Whether something became ready earlier than anybody was told; says so once.
     mutating func takeNews(_ now: Timestamp) -> Bool {
-        defer { isMarked = false }
-        guard let ready = nextReady(now), told.map({ ready < $0 }) ?? true else {
-            return isMarked
-        }
+        guard let ready = nextReady(now), told.map({ ready < $0 }) ?? true else { return false }
         told = ready
         return true
+    }
+
+    /// Whether a leased item was marked; says so once.
+    mutating func takeMark() -> Bool {
+        defer { isMarked = false }
+        return isMarked
     }
 
     // MARK: Clocks
@@ -157,8 +160,8 @@ struct MemoryPartition<Record: Sendable>: Sendable {
             self[item.lane].remove(.init(due: due, id: id), isUrgent: isUrgent)
             wait(id, item, due: min(due, now), isUrgent: true)
         case .leased(var lease):
+            isMarked = isMarked || !lease.hinted
             lease.hinted = !flaws.contains(.forgetsHintsWhileLeased)
-            isMarked = true
             item.phase = .leased(lease)
             items[id] = item
         case .closed:

@@ -126,6 +126,11 @@ struct MemoryQueue<Record: Sendable>: Sendable {
         partitions.indices.filter { partitions[$0].takeNews(now) }
     }
 
+    /// The partitions in which a leased item was marked.
+    mutating func takeMarks() -> [Int] {
+        partitions.indices.filter { partitions[$0].takeMark() }
+    }
+
     /// Counts for operators, over all partitions.
     func stats(now: Timestamp) -> StoreStats {
         partitions.reduce(into: StoreStats()) { $0 += $1.stats(now: now) }

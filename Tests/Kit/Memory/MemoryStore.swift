@@ -100,6 +100,7 @@ package final class MemoryStore: WatchStore, Outbox {
     private let state: Mutex<State>
     private let saved = Mutex<State?>(nil)
     private let wakeNews = NewsStreams()
+    private let markNews = NewsStreams()
     private let arrivalNews = NewsStreams()
 
     /// An empty store; `flaws` are mistakes it is to make.
@@ -138,6 +139,7 @@ package final class MemoryStore: WatchStore, Outbox {
         guard let state = saved.withLock({ $0 }) else { return }
         self.state.withLock { $0 = state }
         wakeNews.sendLoss()
+        markNews.sendLoss()
         arrivalNews.sendLoss()
     }
 
@@ -193,6 +195,10 @@ package final class MemoryStore: WatchStore, Outbox {
 
     package func wakes() -> AsyncStream<Int?> {
         wakeNews.stream()
+    }
+
+    package func marks() -> AsyncStream<Int?> {
+        markNews.stream()
     }
 
     // MARK: Outbox
@@ -260,9 +266,13 @@ package final class MemoryStore: WatchStore, Outbox {
         let outcome = try state.withLock { state throws(StoreError) in
             let result = try operation(&state, time.now)
             defer { state.arrived = [] }
-            return (result, wakes: state.queue.takeNews(time.now), arrivals: state.arrived)
+            return (
+                result, wakes: state.queue.takeNews(time.now), marks: state.queue.takeMarks(),
+                arrivals: state.arrived
+            )
         }
         wakeNews.send(outcome.wakes)
+        markNews.send(outcome.marks)
         arrivalNews.send(outcome.arrivals)
         return outcome.0
     }
@@ -274,9 +284,13 @@ package final class MemoryStore: WatchStore, Outbox {
         let outcome = state.withLock { state in
             let result = operation(&state, time.now)
             defer { state.arrived = [] }
-            return (result, wakes: state.queue.takeNews(time.now), arrivals: state.arrived)
+            return (
+                result, wakes: state.queue.takeNews(time.now), marks: state.queue.takeMarks(),
+                arrivals: state.arrived
+            )
         }
         wakeNews.send(outcome.wakes)
+        markNews.send(outcome.marks)
         arrivalNews.send(outcome.arrivals)
         return outcome.0
     }

@@ -129,6 +129,10 @@ struct InFlightRig {
         machine.wake(partition: partition, now: now)
     }
 
+    mutating func marked(partition: Int?, now: ManualClock.Instant) {
+        machine.marked(partition: partition, now: now)
+    }
+
     mutating func own(_ partitions: Set<Int>, now: ManualClock.Instant) {
         machine.own(partitions, now: now)
     }

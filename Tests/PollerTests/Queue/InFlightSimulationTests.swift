@@ -12,7 +12,7 @@ struct InFlightSimulationTests {
     )
     func play(_ seed: UInt64) throws {
         var play = WorkerPlay(seed: seed)
-        try play.run()
+        #expect(throws: Never.self) { try play.run() }
     }
 }
 

@@ -101,15 +101,19 @@ struct TickTests {
         #expect(leave(&rig, at: 101) == [0: 0])
     }
 
-    @Test("the result of what a wake may have been for goes at once")
-    func woken() throws {
+    @Test(
+        "the result of what may have been marked goes at once, whether it waits or is still to come"
+    )
+    func marked() throws {
         var rig = rig(ready: [nil, nil])
         rig.wake(partition: 0, now: at(10))
         let claim = try exchange(&rig, at(10))
         rig.answered(claim, taken: 2, nextReady: nil, now: at(10))
         rig.finishFirst(now: at(20))
-        #expect(rig.nextInstant == at(100), "it was not claimed before the wake")
-        rig.wake(partition: 0, now: at(30))
+        #expect(rig.nextInstant == at(100))
+        rig.wake(partition: 1, now: at(25))
+        #expect(leave(&rig, at: 25) == [1: 0], "a wake is for a claim alone")
+        rig.marked(partition: 0, now: at(30))
         #expect(leave(&rig, at: 30) == [0: 1])
         rig.finishFirst(now: at(40))
         #expect(leave(&rig, at: 40) == [0: 1])
