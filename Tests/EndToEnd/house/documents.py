@@ -90,7 +90,8 @@ def decisions_are_numbered_and_listed(tree: Tree):
     listed = dict(re.findall(r"^\| (\d+ \| \d{4}-\d\d-\d\d) \| <doc:(\w+)> \|$", tree[CATALOGUE + "Decisions.md"], re.M))
     listed = {name: mark.replace(" |", ",") for mark, name in listed.items()}
     curated = set(re.findall(r"^- <doc:(\w+)>$", tree[CATALOGUE + "Decisions.md"], re.M))
-    pages = {Path(path).stem: text for path, text in tree.items() if path.startswith(CATALOGUE + "Decisions/")}
+    folder = re.compile(re.escape(CATALOGUE + "Decisions/") + r"\w+\.md")
+    pages = {Path(path).stem: text for path, text in tree.items() if folder.fullmatch(path)}
     for name, text in pages.items():
         mark = re.search(r"^Decision (\d+, \d{4}-\d\d-\d\d)\.", text, re.M)
         if not mark or listed.get(name) != mark[1]:
