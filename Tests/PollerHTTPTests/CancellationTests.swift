@@ -22,7 +22,7 @@ struct CancellationTests {
                 let client = PooledClient()
                 let request = Task { await client.get("/", server) }
                 try await eventually { server.asked.count == 1 }
-                // So that what was sent has come.
+                // So that what was sent has come, which nobody here can see; too short, it tests less.
                 try await Task.sleep(for: .milliseconds(20))
                 request.cancel()
                 let result = await request.value

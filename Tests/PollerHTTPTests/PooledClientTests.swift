@@ -332,6 +332,7 @@ extension PooledClient {
 func eventually(_ fact: () -> Bool) async throws {
     for _ in 0..<1000 {
         if fact() { return }
+        // A fact of another thread rings no bell here.
         try await Task.sleep(for: .milliseconds(10))
     }
     Issue.record("it never came true")

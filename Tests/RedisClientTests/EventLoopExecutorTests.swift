@@ -29,6 +29,7 @@ struct EventLoopExecutorTests {
                     if number % 2 == 0 {
                         await Task.yield()
                     } else {
+                        // A timer of Swift's own, which ends on another thread.
                         try? await Task.sleep(for: .milliseconds(1))
                     }
                     return before && eventLoop.inEventLoop

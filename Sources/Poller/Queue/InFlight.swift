@@ -14,7 +14,7 @@
 ///
 /// ```
 /// claimed ──▶ starts ──▶ running ──▶ results ──▶ with an exchange ──▶ recorded, or lost
-///    │       (its own ms)    ▲           ▲              │ the store is away, the lease holds
+///    │       (its own time)  ▲           ▲              │ the store is away, the lease holds
 ///    └─▶ suspects ───────────┘           └──────────────┘
 ///        (SuspectIsolation)
 /// ```

@@ -91,7 +91,7 @@ package struct ClaimRequest: Hashable, Sendable {
     package let lease: Duration
     /// The limit of lanes that have none of their own.
     package let lane: LaneLimit
-    /// Items due within this span are taken too and start at their own millisecond, from the
+    /// Items due within this span are taken too and start when they are due, from the
     /// taker's timer; 0–1 s.
     package let ahead: Duration
 
