@@ -237,4 +237,15 @@ def test_the_tally_of_ops_test_is_honest(tmp_path: Path, report, status, counts)
     done = subprocess.run(
         [sys.executable, ROOT / "ops/tally.py", path, str(status)], capture_output=True, text=True
     )
-    assert done.stdout.strip() == counts
+    first, *failures = done.stdout.splitlines()
+    assert first == counts
+    assert len(failures) == int(counts.split()[1]), "each failure is named"
+
+
+def test_the_tally_names_what_failed_and_why(tmp_path: Path):
+    path = tmp_path / "report.xml"
+    path.write_text(
+        CASE.format('<testcase classname="Tests.Clock" name="ticks()"><failure message="1 is not\n 2"/></testcase>')
+    )
+    done = subprocess.run([sys.executable, ROOT / "ops/tally.py", path, "1"], capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["0 1 0", "failed: Tests.Clock.ticks(): 1 is not 2"]
