@@ -304,6 +304,9 @@ extension RedisServerProcess {
         process.standardError = output
         try process.run()
         let data = output.fileHandleForReading.readDataToEndOfFile()
+        // Foundation keeps the process, and with it the pipe; beyond some 1,300 open descriptors
+        // it reads past the end of their list when it starts the next one.
+        try output.fileHandleForReading.close()
         let text = String(decoding: data, as: UTF8.self)
         return text.trimmingCharacters(in: .newlines)
     }
