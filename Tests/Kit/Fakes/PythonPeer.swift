@@ -70,12 +70,14 @@ package final class PythonPeer: Sendable {
         process.standardInput = input
         process.standardOutput = printed
         output = Mutex(Output())
-        printed.fileHandleForReading.readabilityHandler = { [weak self] handle in
-            let data = handle.availableData
-            if data.isEmpty { handle.readabilityHandler = nil }
-            self?.output.withLock { $0.rest.append(data) }
-        }
         try process.run()
+        // On a thread of its own: handlers of readability lose the end of what a process has said
+        // when it ends before they are called.
+        Thread.detachNewThread { [weak self] in
+            while case let data = printed.fileHandleForReading.availableData, !data.isEmpty {
+                self?.output.withLock { $0.rest.append(data) }
+            }
+        }
     }
 
     deinit {
@@ -99,12 +101,23 @@ package final class PythonPeer: Sendable {
         _ matches: (JSONLine) -> Bool
     ) async throws -> JSONLine {
         var found: JSONLine?
-        try await eventually(fact, within: limit) {
-            found = lines.first(where: matches)
-            return found != nil
+        do {
+            try await eventually(fact, within: limit) {
+                found = lines.first(where: matches)
+                return found != nil
+            }
+        } catch is NeverHappened {
+            throw NeverHappened(fact: "\(fact); the peer \(state)", limit: limit)
         }
         guard let found else { throw NeverHappened(fact: fact, limit: limit) }
         return found
+    }
+
+    /// Whether it lives, and what it has said so far.
+    private var state: String {
+        let (said, rest) = output.withLock { ($0.lines.count, $0.rest.count) }
+        let life = process.isRunning ? "runs" : "ended with \(process.terminationStatus)"
+        return "\(life), has said \(said) lines and \(rest) bytes of one more"
     }
 
     /// The port it listens on.
