@@ -39,6 +39,11 @@ struct LiveConnectionTests {
             group.addTask { await feed.run() }
             let client = try await Client(core, eventLoop)
             try await eventually("it has begun") { try await client.has("caught_up") }
+            try await eventually("it is live") {
+                try await client.perform {
+                    $0.connection?.subscriptions.allSatisfy(\.following.isLive) == true
+                }
+            }
             try await body(client)
             try await client.perform { $0.connection?.over() }
             group.cancelAll()

@@ -55,6 +55,11 @@ struct Following: Sendable {
         if case .behind = phase { true } else { false }
     }
 
+    /// Whether it is told events as they come.
+    var isLive: Bool {
+        if case .live = phase { true } else { false }
+    }
+
     /// Whether an event is to be told now.
     ///
     /// What comes during a catch-up is kept.
@@ -124,14 +129,14 @@ struct Following: Sendable {
 
     /// Gives its own place up once the feed has passed it everywhere.
     mutating func settlePlace(_ shared: [OutboxPosition]) {
-        guard let own, case .live = phase, zip(own, shared).allSatisfy({ $0 <= $1 }) else { return }
+        guard let own, isLive, zip(own, shared).allSatisfy({ $0 <= $1 }) else { return }
         self.own = nil
     }
 
     /// What it has been told up to now; `shared` is how far the feed has handed events out.
     func place(_ shared: [OutboxPosition]) -> LiveCursor {
         let mark = told.mark(subscription)
-        if case .live = phase { return LiveCursor(positions: merged(with: shared), mark: mark) }
+        if isLive { return LiveCursor(positions: merged(with: shared), mark: mark) }
         return LiveCursor(positions: own ?? shared, mark: mark)
     }
 
