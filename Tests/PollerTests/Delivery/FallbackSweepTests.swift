@@ -83,7 +83,8 @@ struct FallbackSweepTests {
             settings: LeaseWorkerSettings(
                 owner: Sample.owner,
                 concurrency: 8,
-                lease: .seconds(60),
+                // No claim lapses while its task waits for a core and virtual time goes on.
+                lease: .seconds(7200),
                 lane: .unlimited,
                 drainTimeout: .seconds(5)
             ),
