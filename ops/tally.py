@@ -26,12 +26,10 @@ def tally(path: str, status: int) -> tuple[int, int, int, list[str]]:
             skipped += 1
         else:
             passed += 1
-    if status != 0 and failed == 0:
-        failures.append(f"the runner ended with status {status}: counted as a failure")
+    if not failed and (status != 0 or not cases):
+        what = f"the runner ended with status {status}" if status != 0 else "the run had no tests"
+        failures.append(f"{what}: counted as a failure")
         failed = 1
-    if not cases:
-        failures.append("the run had no tests: counted as a failure")
-        failed = max(failed, 1)
     return passed, failed, skipped, failures
 
 

@@ -225,10 +225,11 @@ CASE = "<testsuite>{}</testsuite>"
         (CASE.format("<testcase><error/></testcase>"), 1, "0 1 0"),
         (CASE.format("<testcase/>"), 139, "1 1 0"),
         (CASE.format(""), 0, "0 1 0"),
+        (CASE.format(""), 139, "0 1 0"),
         ("<testsuite><testcase>", 0, "0 1 0"),
         (None, 0, "0 1 0"),
     ],
-    ids=["failures", "skips", "errors", "crash after", "no tests", "half a report", "no report"],
+    ids=["failures", "skips", "errors", "crash after", "no tests", "crash before", "half a report", "no report"],
 )
 def test_the_tally_of_ops_test_is_honest(tmp_path: Path, report, status, counts):
     path = tmp_path / "report.xml"

@@ -64,10 +64,7 @@ import Testing
 
     @Test("LOADING: a client waits for the data, and one that is connected is told the kind")
     func loading() async throws {
-        let server = try RedisServerProcess(
-            persistence: .appendOnly,
-            arguments: ["--loading-process-events-interval-bytes", "1024"]
-        )
+        let server = try RedisServerProcess(persistence: .appendOnly)
         var configuration = RedisConfiguration()
         configuration.refusalPatience = .seconds(30)
         try await LiveRedis.withClient(server.url, configuration: configuration) { client in

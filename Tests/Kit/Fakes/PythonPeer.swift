@@ -77,6 +77,8 @@ package final class PythonPeer: Sendable {
             while case let data = printed.fileHandleForReading.availableData, !data.isEmpty {
                 self?.output.withLock { $0.rest.append(data) }
             }
+            // Foundation keeps the process, and with it the pipe.
+            try? printed.fileHandleForReading.close()
         }
     }
 
