@@ -1,0 +1,239 @@
+/// What was seen of a payment: the object, its charge and what became of that; all that a ``Payment``
+/// rests on.
+///
+/// Adapters read it from what an upstream answers. Whatever they do not find stays nil or zero, and
+/// nothing is concluded from it.
+package struct PaymentFacts: Hashable, Sendable {
+    /// How often a source may be charged.
+    package enum Usage: String, Hashable, Sendable, CaseIterable {
+        case singleUse = "single_use"
+        case reusable
+    }
+
+    /// What sort of object was seen.
+    package let kind: SourceKind
+    /// Its own status.
+    package var status: SourceStatus?
+    /// Of a source.
+    package var usage: Usage?
+    package var method: PaymentMethod?
+    /// What is to be paid, in the currency's smallest unit.
+    package var amount: Int?
+    /// Three letters, lower case.
+    package var currency: String?
+    /// What the object itself says has arrived; nil when it does not say.
+    package var received: Int?
+    /// What it says was sent back to the payer.
+    package var returned = 0
+    /// The upstream's words for why the last try failed; nil when none has.
+    package var failure: Failure?
+    /// Why an intent was cancelled, in the upstream's word.
+    package var cancellation: String?
+    /// The customer has done what a redirect or a code asked for, whatever came of it.
+    package var isAnswered = false
+    /// The charge that matters.
+    package var charge: ChargeFacts?
+    /// A charge of ours was refused before there was one.
+    package var isRefused = false
+    /// What the object asks of the customer.
+    package var step = NextStep.none
+    /// Whether real money is meant; nil when the object does not say.
+    package var isLive: Bool?
+    /// When the object was made, by the upstream's clock.
+    package var created: Timestamp?
+    /// When this was seen, by the store's clock.
+    package var seenAt: Timestamp?
+
+    /// Why a try failed.
+    package struct Failure: Hashable, Sendable {
+        /// A stable word of the upstream's.
+        package let code: String?
+        /// The issuer's own.
+        package let decline: String?
+
+        /// Describes a failure.
+        package init(code: String?, decline: String? = nil) {
+            self.code = code
+            self.decline = decline
+        }
+    }
+
+    /// Facts of an object of which nothing is known yet.
+    package init(kind: SourceKind) {
+        self.kind = kind
+    }
+
+    /// The same with what was known of its charge before.
+    package func following(_ earlier: ChargeFacts?) -> PaymentFacts {
+        guard let earlier else { return dated }
+        var facts = self
+        facts.charge = charge.map { $0.following(earlier) } ?? earlier
+        return facts.dated
+    }
+
+    /// The same with the instant at which a charge of it was first seen to have succeeded.
+    ///
+    /// A method that settles at once was paid when it was charged. Of the others nobody tells when the
+    /// bank agreed: it was by the time we saw it.
+    private var dated: PaymentFacts {
+        guard var charge, charge.hasMoney, charge.paidAt == nil else { return self }
+        let isAtOnce = (charge.method ?? method)?.traits.settles == .zero
+        charge.paidAt = isAtOnce ? charge.created ?? seenAt : seenAt ?? charge.created
+        var facts = self
+        facts.charge = charge
+        return facts
+    }
+
+    /// What proves that money has arrived; nil when nothing does.
+    ///
+    /// The charge itself; else an intent that has succeeded; else a source that its one charge has
+    /// used up, when its method settles at once and no charge of it is known that says otherwise.
+    var evidence: ChargeFacts? {
+        if let charge, charge.hasMoney { return charge }
+        switch (kind, status?.description) {
+        case (.paymentIntent, "succeeded"):
+            let sum = received ?? charge?.amount ?? amount ?? 0
+            guard sum > 0 else { return nil }
+            var proof = charge ?? ChargeFacts(status: .succeeded)
+            // It had succeeded, or the intent would not say so.
+            proof.isReturned = charge?.status == .failed
+            proof.status = .succeeded
+            proof.captured = sum
+            proof.paidAt = proof.paidAt ?? seenAt
+            return proof
+        case (.source, "consumed"):
+            guard usage == .singleUse, let method, method.traits.isPaidOnceConsumed,
+                charge == nil, !isRefused, let amount, amount > 0
+            else { return nil }
+            var proof = ChargeFacts(status: .succeeded)
+            proof.captured = amount
+            proof.paidAt = seenAt
+            return proof
+        default: return nil
+        }
+    }
+}
+
+/// What was seen of a charge, and of its refunds and disputes.
+///
+/// *Evidence only grows*: ``following(_:)`` joins what was seen now to what was seen before, so that a
+/// late or stale answer takes nothing back.
+package struct ChargeFacts: Hashable, Sendable {
+    /// Nil when an intent or a used-up source is all that shows it.
+    package var id: ChargeID?
+    package var status: ChargeSeen.Status
+    /// What was to be charged.
+    package var amount: Int?
+    /// What was taken; 0 while it is only authorised.
+    package var captured = 0
+    /// What was given back.
+    package var refunded = 0
+    /// It was authorised and will not be taken any more.
+    package var isReleased = false
+    /// The bank, or nobody in time, has ended the authorisation.
+    package var hasLapsed = false
+    /// It had succeeded, and the bank has taken it back.
+    package var isReturned = false
+    package var dispute = DisputeState.none
+    /// What the payer's bank asks for; nil for all of it.
+    package var disputed: Int?
+    /// When the authorisation ends by itself.
+    package var captureBefore: Timestamp?
+    /// When the charge was made, by the upstream's clock.
+    package var created: Timestamp?
+    /// When it had succeeded.
+    package var paidAt: Timestamp?
+    package var method: PaymentMethod?
+    /// The upstream's words for why it failed.
+    package var failure: PaymentFacts.Failure?
+
+    /// Facts of a charge of which no more is known.
+    package init(id: ChargeID? = nil, status: ChargeSeen.Status) {
+        self.id = id
+        self.status = status
+    }
+
+    /// Whether money was taken by it, whatever became of that.
+    package var hasMoney: Bool { captured > 0 && (status == .succeeded || isReturned) }
+
+    /// The same, joined to what was known before.
+    ///
+    /// | before | now | is |
+    /// |---|---|---|
+    /// | another charge, with money | without | the one with money |
+    /// | succeeded | pending | succeeded: the answer was a stale one |
+    /// | succeeded | failed | returned by the bank, and stays so |
+    /// | failed | pending | failed |
+    /// | dispute won, lost or an inquiry | only `disputed` | what is known of it |
+    ///
+    /// Refunds are what is seen now: one can fail, and then the money is back with the shop
+    /// (<https://docs.stripe.com/refunds#failed-refunds>).
+    package func following(_ earlier: ChargeFacts) -> ChargeFacts {
+        if let id, let before = earlier.id, id != before {
+            return earlier.hasMoney && !hasMoney ? earlier : self
+        }
+        let isStale = status == .pending && earlier.status != .pending
+        var facts = isStale ? earlier : self
+        facts.id = id ?? earlier.id
+        facts.paidAt = earlier.paidAt ?? paidAt
+        facts.method = method ?? earlier.method
+        facts.amount = amount ?? earlier.amount
+        facts.created = created ?? earlier.created
+        guard !isStale else { return facts }
+        if earlier.hasMoney {
+            facts.captured = max(captured, earlier.captured)
+            facts.isReturned = earlier.isReturned || status == .failed
+        }
+        facts.isReleased = facts.captured == 0 && (isReleased || earlier.isReleased)
+        facts.hasLapsed = facts.isReleased && (hasLapsed || earlier.hasLapsed)
+        if dispute.isVague, !earlier.dispute.isVague {
+            facts.dispute = earlier.dispute
+            facts.disputed = disputed ?? earlier.disputed
+        }
+        return facts
+    }
+}
+
+/// What is known of a payer's objection to a charge.
+///
+/// | dispute's own status | state |
+/// |---|---|
+/// | `warning_needs_response`, `warning_under_review` | inquiry: nothing was taken |
+/// | `needs_response`, `under_review`, `appeal_needs_response`, `appeal_under_review` | open: the sum was taken back for now |
+/// | `won`, `warning_closed`, `prevented` | over, the money stays |
+/// | `lost` | lost |
+///
+/// A charge alone says only that it was disputed, and goes on saying so after the dispute was won.
+/// *Source*: <https://docs.stripe.com/api/disputes/object>, <https://docs.stripe.com/disputes/how-disputes-work>.
+package enum DisputeState: Character, Hashable, Sendable, CaseIterable {
+    /// The charge was not disputed.
+    case none = "-"
+    /// The charge was disputed, and no more is known.
+    case claimed = "c"
+    case inquiry = "i"
+    case open = "o"
+    case over = "w"
+    case lost = "l"
+
+    /// The state of a dispute by its own status; one we do not know is open.
+    package init(status: String) {
+        self =
+            switch status {
+            case "warning_needs_response", "warning_under_review": .inquiry
+            case "won", "warning_closed", "prevented": .over
+            case "lost": .lost
+            default: .open
+            }
+    }
+
+    /// Whether a dispute itself was never looked at.
+    var isVague: Bool { self == .none || self == .claimed }
+
+    /// The graver of two, of several disputes of one charge.
+    package func graver(_ other: DisputeState) -> DisputeState {
+        let order: [DisputeState] = [.none, .over, .inquiry, .claimed, .open, .lost]
+        let mine = order.firstIndex(of: self) ?? 0
+        let theirs = order.firstIndex(of: other) ?? 0
+        return mine < theirs ? other : self
+    }
+}

@@ -1,0 +1,87 @@
+/// How long something may still become of a payment: nobody has to choose that.
+///
+/// | word | the upstream ends it | it is looked at | the shop must act |
+/// |---|---|---|---|
+/// | `awaiting_customer`, `partially_paid` | when its source or its voucher ends | until then; else 30 days | |
+/// | `authorised` | when the source ceases to be chargeable, or the hold ends | until then; else 30 days | before that |
+/// | `processing` | | for as long as its bank may take to answer; 30 days where it answers at once | |
+/// | `failed`, `expired` of an intent that may be tried again | | 30 days | |
+/// | `paid` and what follows it | | no more: news of it makes it looked at, as long as it may come back | |
+/// | `unknown` | | 30 days | |
+/// | any other | | no more | |
+///
+/// When a source became chargeable it does not tell: at the latest when it would have ceased to be
+/// pending. *Source*: the tables of ``MethodTraits`` and ``SourceKind/life``.
+package struct PaymentLife: Hashable, Sendable {
+    /// How long a payment is looked at when nothing shorter is known.
+    static let most = Duration.seconds(30 * 86_400)
+
+    /// The latest instant at which the upstream itself ends what was seen; nil when it never does, or
+    /// nobody knows.
+    package let expiresAt: Timestamp?
+    /// Until when it is worth looking at without news; nil when it is not any more.
+    package let endsAt: Timestamp?
+    /// Until when the payer or the bank may take the money back; nil when there is none, or they may
+    /// not.
+    package let comesBackUntil: Timestamp?
+    /// When the shop is told that a window closes in which it must take the money: after half of it,
+    /// and when a tenth is left.
+    package let warnings: [Timestamp]
+
+    /// The life of a payment that was seen so; `now` is the store's clock.
+    package init(_ facts: PaymentFacts, _ payment: Payment, now: Timestamp) {
+        let begun = facts.created ?? facts.seenAt ?? now
+        let traits = payment.method?.traits ?? .unknown
+        expiresAt = Self.expiry(facts, payment, traits, now: now)
+        switch payment.state {
+        case .awaitingCustomer, .partiallyPaid, .authorised, .unknown:
+            endsAt = expiresAt ?? begun + Self.most
+        case .processing:
+            let asked = facts.charge?.created ?? facts.seenAt ?? now
+            endsAt = asked + (traits.settles > .zero ? traits.settles : Self.most)
+        case .failed, .expired:
+            let mayTryAgain = ["requires_payment_method", "requires_source"]
+                .contains(facts.status?.description)
+            endsAt = mayTryAgain ? begun + Self.most : nil
+        case .paid, .cancelled, .refunded, .partiallyRefunded, .disputed, .reversed: endsAt = nil
+        }
+        comesBackUntil =
+            payment.state.wasPaid
+            ? traits.comesBack.map { (payment.paidAt ?? begun) + $0 } : nil
+        if payment.state == .authorised, let expiresAt, expiresAt > begun {
+            let window = expiresAt - begun
+            warnings = [begun + window / 2, begun + window * 9 / 10]
+        } else {
+            warnings = []
+        }
+    }
+
+    private static func expiry(
+        _ facts: PaymentFacts,
+        _ payment: Payment,
+        _ traits: MethodTraits,
+        now: Timestamp
+    ) -> Timestamp? {
+        // A source that may be used again has no end of its own.
+        let source = facts.kind == .source && facts.usage != .reusable ? facts.created : nil
+        switch payment.state {
+        case .awaitingCustomer, .partiallyPaid:
+            guard facts.kind == .source else { return facts.step.until }
+            return source.flatMap { begun in traits.pendingLife.map { begun + $0 } }
+        case .authorised:
+            guard facts.kind == .source else { return facts.charge?.captureBefore }
+            guard let source, let life = traits.chargeableLife else { return nil }
+            let end = source + (traits.pendingLife ?? .zero) + life
+            return traits.endsWithDayInChina ? min(end, dayInChina(after: now)) : end
+        default: return nil
+        }
+    }
+
+    /// The next 23:45 in China, which is 15:45 UTC the whole year.
+    private static func dayInChina(after now: Timestamp) -> Timestamp {
+        let day: Int64 = 86_400_000
+        let close: Int64 = (15 * 60 + 45) * 60_000
+        let today = now.ms / day * day + close
+        return Timestamp(ms: today >= now.ms ? today : today + day)
+    }
+}

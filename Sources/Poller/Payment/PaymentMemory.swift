@@ -1,0 +1,142 @@
+/// What is remembered of a payment between two looks: what was told of it, and what proves its money.
+///
+/// *Shape*: nine values joined by `|`, the empty ones at the end left out, in at most 64 bytes, so that
+/// an item stays in the small encoding of a hash (`hash-max-listpack-value`):
+/// ```
+/// <object>|<payment>|<step>|<captured>|<refunded>|<dispute>|<disputed>|<paid at ms>|<marks>
+/// 9d2k1a|k3f9a2||un||||lxyz12ab
+/// ```
+/// The first three are fingerprints: of what the object showed, and of what was told last; then sums
+/// and an instant in base 36, the letter of a ``DisputeState``, and the mark `r` when the bank has
+/// taken the money back. Evidence without money is not kept: the object shows it again.
+/// *Who reads it*: releases before this one pass over it and leave it as it is.
+package struct PaymentMemory: Hashable, Sendable {
+    /// Of the object as it was looked at; equal means that nothing can have changed.
+    package var object: String
+    /// ``Payment/fingerprint`` as it was told last; empty before anything was.
+    package var payment: String
+    /// ``NextStep/fingerprint`` as it was told last.
+    package var step: String
+    /// The charge that has brought money.
+    package var money: ChargeFacts?
+
+    /// A memory; by default of a payment nobody has looked at.
+    package init(
+        object: String = "",
+        payment: String = "",
+        step: String = "",
+        money: ChargeFacts? = nil
+    ) {
+        self.object = object
+        self.payment = payment
+        self.step = step
+        self.money = money
+    }
+
+    /// Six characters (36 bits) that differ for what differs.
+    static func fingerprint(of parts: [String]) -> String {
+        String(Digest.base64url(of: parts, bytes: 5).prefix(6))
+    }
+
+    /// Reads a memory back from ``packed``; `charge` is the id the watch knows.
+    ///
+    /// Total, and empty for an empty text: what cannot be read is forgotten.
+    package init(packed: String, charge: ChargeID? = nil) {
+        let parts = packed.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
+        func part(_ at: Int) -> String { at < parts.count ? parts[at] : "" }
+        object = part(0)
+        payment = part(1)
+        step = part(2)
+        guard let captured = Int(part(3), radix: 36), captured > 0 else { return }
+        let isReturned = part(8).contains("r")
+        var facts = ChargeFacts(id: charge, status: isReturned ? .failed : .succeeded)
+        facts.captured = captured
+        facts.refunded = Int(part(4), radix: 36) ?? 0
+        facts.dispute = part(5).first.flatMap(DisputeState.init(rawValue:)) ?? DisputeState.none
+        facts.disputed = Int(part(6), radix: 36)
+        facts.paidAt = Int64(part(7), radix: 36).map(Timestamp.init(ms:))
+        facts.isReturned = isReturned
+        money = facts
+    }
+
+    /// The memory as a store keeps it.
+    package var packed: String {
+        var parts = [object, payment, step]
+        if let money {
+            func text(_ number: Int) -> String { number == 0 ? "" : String(number, radix: 36) }
+            parts += [
+                text(money.captured), text(money.refunded),
+                money.dispute == .none ? "" : String(money.dispute.rawValue),
+                money.disputed.map { String($0, radix: 36) } ?? "",
+                money.paidAt.map { String($0.ms, radix: 36) } ?? "", money.isReturned ? "r" : "",
+            ]
+        }
+        while parts.last?.isEmpty ?? false { parts.removeLast() }
+        return parts.joined(separator: "|")
+    }
+}
+
+/// What one look at a payment has shown, and which of it is news.
+package struct PaymentLook: Hashable, Sendable {
+    /// What is true now.
+    package let payment: Payment
+    /// What the customer must do now.
+    package let step: NextStep
+    /// The word, a sum or anything else of the payment differs from what was told.
+    package let isPaymentNews: Bool
+    /// The customer would have to be told anew what to do.
+    package let isStepNews: Bool
+    /// What to remember, once the news is recorded.
+    package let memory: PaymentMemory
+
+    /// Joins what was seen to what is remembered.
+    ///
+    /// - Parameters:
+    ///   - facts: what was seen now.
+    ///   - object: a fingerprint of the object that showed it.
+    ///   - memory: what is remembered; nil when a release that kept none has told of the payment.
+    ///   - told: the word such a release has told, in its way; nil when nobody was told anything.
+    package init(
+        _ facts: PaymentFacts,
+        object: String = "",
+        after memory: PaymentMemory?,
+        told: PaymentState? = nil
+    ) {
+        let facts = facts.following(memory?.money)
+        payment = Payment(facts)
+        step = NextStep(facts, payment)
+        if let memory {
+            isPaymentNews = payment.fingerprint != memory.payment
+            isStepNews = step.fingerprint != memory.step
+        } else {
+            isPaymentNews = payment.state != told
+            isStepNews = told == nil && step != .none
+        }
+        self.memory = PaymentMemory(
+            object: object,
+            payment: payment.fingerprint,
+            step: step.fingerprint,
+            money: facts.evidence
+        )
+    }
+}
+
+extension PaymentState {
+    /// What a release that knew no payments has told of a watch: by its status and charge alone.
+    ///
+    /// With it an upgrade tells nothing a second time. Nil when nothing was told.
+    package init?(inheriting kind: SourceKind, _ state: WatchState) {
+        guard let status = state.status else { return nil }
+        switch state.charge {
+        case .succeeded: self = .paid
+        case .failed: self = .failed
+        case .pending: self = .processing
+        case .none, .doubtful:
+            var facts = PaymentFacts(kind: kind)
+            facts.status = status
+            // An intent that has succeeded was paid; which sum it was is all that is not known.
+            facts.received = status.description == "succeeded" ? 1 : nil
+            self = Payment(facts).state
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import Poller
+import Testing
+
+@Suite("The life of a payment")
+struct PaymentLifeTests {
+    private static let hour: Int64 = 3_600_000
+    private static let day: Int64 = 24 * hour
+    private let begun = Timestamp(ms: 1_796_083_200_000)
+
+    private func life(
+        _ kind: SourceKind,
+        _ status: String,
+        _ method: String?,
+        _ change: (inout PaymentFacts) -> Void = { _ in }
+    ) -> PaymentLife {
+        var facts = PaymentFacts(kind: kind)
+        facts.status = SourceStatus(unchecked: status)
+        facts.usage = .singleUse
+        facts.method = PaymentMethod(method)
+        facts.amount = 1000
+        facts.created = begun
+        facts.seenAt = begun
+        change(&facts)
+        return PaymentLife(facts, Payment(facts.following(nil)), now: begun)
+    }
+
+    private func hours(_ at: Timestamp?) -> Int64? { at.map { ($0 - begun).ms / Self.hour } }
+
+    @Test("ends when the upstream ends it, and otherwise after thirty days")
+    func ends() {
+        #expect(hours(life(.source, "pending", "ideal").endsAt) == 1)
+        #expect(hours(life(.source, "chargeable", "ideal").endsAt) == 7)
+        #expect(hours(life(.source, "pending", "multibanco").endsAt) == 7 * 24)
+        #expect(hours(life(.source, "pending", "newpay").endsAt) == 30 * 24)
+        #expect(life(.source, "pending", "newpay").expiresAt == nil)
+        #expect(life(.source, "chargeable", "card") { $0.usage = .reusable }.expiresAt == nil)
+        #expect(hours(life(.paymentIntent, "requires_payment_method", nil).endsAt) == 30 * 24)
+        let voucher = life(.paymentIntent, "requires_action", "oxxo") { facts in
+            var voucher = NextStep.Voucher()
+            voucher.until = begun + .seconds(3 * 86_400)
+            facts.step = .payVoucher(voucher)
+        }
+        #expect(hours(voucher.endsAt) == 3 * 24)
+        #expect(life(.source, "failed", "ideal").endsAt == nil)
+        #expect(life(.source, "canceled", "ideal").endsAt == nil)
+        let failed = life(.paymentIntent, "requires_payment_method", "card") {
+            $0.failure = PaymentFacts.Failure(code: "card_declined")
+        }
+        #expect(hours(failed.endsAt) == 30 * 24)
+    }
+
+    @Test("a bank has as long as its method takes")
+    func processing() {
+        #expect(hours(life(.source, "consumed", "sofort").endsAt) == 14 * 24)
+        #expect(hours(life(.paymentIntent, "processing", "sepa_debit").endsAt) == 24 * 24)
+        #expect(hours(life(.paymentIntent, "processing", "card").endsAt) == 30 * 24)
+        #expect(hours(life(.paymentIntent, "processing", nil).endsAt) == 30 * 24)
+    }
+
+    @Test("what was paid is looked at no more, and may come back for as long as its method says")
+    func comesBack() {
+        let spans: [(String, Int64?)] = [
+            ("card", 150), ("sepa_debit", 400), ("us_bank_account", 70), ("ideal", nil),
+            ("newpay", 150),
+        ]
+        for (method, days) in spans {
+            let life = life(.paymentIntent, "succeeded", method) { $0.received = 1000 }
+            #expect(life.endsAt == nil && life.expiresAt == nil, "\(method)")
+            #expect(hours(life.comesBackUntil) == days.map { $0 * 24 }, "\(method)")
+        }
+        #expect(life(.paymentIntent, "processing", "card").comesBackUntil == nil)
+    }
+
+    @Test("who must take the money is warned after half of the time and when a tenth is left")
+    func warnings() {
+        let source = life(.source, "chargeable", "ideal")
+        #expect(source.warnings.map { ($0 - begun).ms / 60_000 } == [210, 378])
+        let held = life(.paymentIntent, "requires_capture", "card") { facts in
+            var charge = ChargeFacts(status: .succeeded)
+            charge.captureBefore = begun + .seconds(7 * 86_400)
+            facts.charge = charge
+        }
+        #expect(hours(held.endsAt) == 7 * 24 && held.warnings.count == 2)
+        #expect(life(.source, "pending", "ideal").warnings.isEmpty)
+        // Nothing is to be done in time where there is no end.
+        #expect(life(.source, "chargeable", "newpay").warnings.isEmpty)
+    }
+
+    @Test("what China settles by the day ends before its midnight")
+    func china() {
+        // 00:00 UTC: the books close at 15:45.
+        #expect(life(.source, "chargeable", "alipay").expiresAt == begun + .seconds(7 * 3600))
+        let late = life(.source, "chargeable", "alipay") {
+            $0.created = begun + .seconds(-2 * 3600)
+        }
+        #expect(late.expiresAt == begun + .seconds(5 * 3600))
+        var facts = PaymentFacts(kind: .source)
+        facts.status = SourceStatus(unchecked: "chargeable")
+        facts.method = PaymentMethod("wechat")
+        facts.usage = .singleUse
+        facts.created = begun + .seconds(12 * 3600)
+        let noon = begun + .seconds(13 * 3600)
+        let life = PaymentLife(facts, Payment(facts), now: noon)
+        #expect(life.expiresAt == begun + .seconds((15 * 60 + 45) * 60))
+    }
+}

@@ -1,0 +1,149 @@
+import JSONText
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+@Suite("What is remembered of a payment")
+struct PaymentMemoryTests {
+    private func money(_ change: (inout ChargeFacts) -> Void = { _ in }) -> ChargeFacts {
+        var money = ChargeFacts(id: ChargeID(unchecked: "ch_1"), status: .succeeded)
+        money.captured = 1099
+        money.paidAt = Timestamp(ms: 1_796_083_200_125)
+        change(&money)
+        return money
+    }
+
+    private func intent(
+        _ status: String,
+        _ change: (inout PaymentFacts) -> Void = { _ in }
+    )
+        -> PaymentFacts
+    {
+        var facts = PaymentFacts(kind: .paymentIntent)
+        facts.status = SourceStatus(unchecked: status)
+        facts.amount = 1099
+        change(&facts)
+        return facts
+    }
+
+    @Test("comes back from the store as it went, in at most 64 bytes")
+    func packed() {
+        let full = PaymentMemory(
+            object: "9d2k1a",
+            payment: "k3f9a2",
+            step: "A-_b3c",
+            money: money {
+                $0.captured = 99_999_999_999
+                $0.refunded = 99_999_999_999
+                $0.dispute = .lost
+                $0.disputed = 99_999_999_999
+                $0.isReturned = true
+                $0.status = .failed
+            }
+        )
+        #expect(full.packed.utf8.count <= 64, "\(full.packed)")
+        for memory in [
+            full, PaymentMemory(), PaymentMemory(payment: "k3f9a2"), PaymentMemory(step: "abcdef"),
+            PaymentMemory(payment: "k3f9a2", money: money()),
+            PaymentMemory(money: money { $0.dispute = .over }),
+        ] {
+            let read = PaymentMemory(packed: memory.packed, charge: ChargeID(unchecked: "ch_1"))
+            #expect(read == memory, "\(memory.packed)")
+        }
+        #expect(PaymentMemory().packed == "")
+    }
+
+    @Test(
+        "what cannot be read is forgotten",
+        arguments: ["|||", "a|b", "||||||||", "a|b|c|-5|x|?", "é|"]
+    )
+    func damaged(text: String) {
+        #expect(PaymentMemory(packed: text).money == nil)
+    }
+
+    @Test("what was told is told once; what changes is told again")
+    func news() {
+        let action = NextStep.followLink(NextStep.Link(url: "https://bank.example/a?sig=1"))
+        let first = PaymentLook(
+            intent("requires_action") { $0.step = action },
+            object: "aaaaaa",
+            after: PaymentMemory()
+        )
+        #expect(first.isPaymentNews && first.isStepNews)
+        #expect(first.payment.state == .awaitingCustomer && first.memory.object == "aaaaaa")
+        // Addresses are signed anew for each answer.
+        let signedAnew = NextStep.followLink(NextStep.Link(url: "https://bank.example/a?sig=2"))
+        let second = PaymentLook(
+            intent("requires_action") { $0.step = signedAnew },
+            after: first.memory
+        )
+        #expect(!second.isPaymentNews && !second.isStepNews)
+        let paid = PaymentLook(intent("succeeded") { $0.received = 1099 }, after: second.memory)
+        #expect(paid.isPaymentNews && paid.isStepNews && paid.step == .none)
+        // The intent keeps its status; its charge does not.
+        let refunded = intent("succeeded") {
+            $0.received = 1099
+            $0.charge = money { $0.refunded = 99 }
+        }
+        let third = PaymentLook(refunded, after: PaymentMemory(packed: paid.memory.packed))
+        #expect(third.isPaymentNews && third.payment.state == .partiallyRefunded)
+    }
+
+    @Test("an upgrade tells nothing a second time, and what is new once")
+    func upgrade() {
+        let states: [(WatchState, PaymentState?)] = [
+            (WatchState(), nil),
+            (WatchState(status: SourceStatus(unchecked: "pending")), .awaitingCustomer),
+            (WatchState(status: SourceStatus(unchecked: "chargeable")), .authorised),
+            (
+                WatchState(
+                    status: SourceStatus(unchecked: "chargeable"),
+                    charge: .pending(ChargeID(unchecked: "ch_1"))
+                ), .processing
+            ),
+            (
+                WatchState(
+                    status: SourceStatus(unchecked: "consumed"),
+                    charge: .succeeded(ChargeID(unchecked: "ch_1"))
+                ), .paid
+            ),
+        ]
+        for (state, expected) in states {
+            #expect(PaymentState(inheriting: .source, state) == expected, "\(state)")
+        }
+        let succeeded = WatchState(status: SourceStatus(unchecked: "succeeded"))
+        let told = PaymentState(inheriting: .paymentIntent, succeeded)
+        #expect(told == .paid)
+        let same = PaymentLook(intent("succeeded"), after: nil, told: told)
+        #expect(!same.isPaymentNews && !same.isStepNews)
+        let other = PaymentLook(
+            intent("succeeded") { $0.charge = money { $0.dispute = .open } },
+            after: nil,
+            told: told
+        )
+        #expect(other.isPaymentNews && other.payment.state == .disputed)
+    }
+
+    @Test("a stale answer takes nothing back, and a debit that came back stays so")
+    func evidence() {
+        let paid = money()
+        var stale = ChargeFacts(id: paid.id, status: .pending)
+        #expect(stale.following(paid).hasMoney)
+        stale.status = .failed
+        let returned = stale.following(paid)
+        #expect(returned.isReturned && returned.captured == 1099)
+        #expect(paid.following(returned).isReturned)
+        // A refund can fail; a dispute that was won is not opened by the charge's flag.
+        #expect(paid.following(money { $0.refunded = 99 }).refunded == 0)
+        #expect(
+            money { $0.dispute = .claimed }.following(money { $0.dispute = .over }).dispute == .over
+        )
+        #expect(
+            money { $0.dispute = .lost }.following(money { $0.dispute = .open }).dispute == .lost
+        )
+        // Another try of the same payment, without money, is not what counts.
+        let other = ChargeFacts(id: ChargeID(unchecked: "ch_2"), status: .failed)
+        #expect(other.following(paid) == paid && paid.following(other) == paid)
+    }
+}

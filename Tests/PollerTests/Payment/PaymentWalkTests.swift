@@ -1,0 +1,176 @@
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+/// Payments over whatever an upstream may show, in any order: no sequence makes `paid` without money,
+/// and no object takes it back.
+@Suite("Payments of random objects")
+struct PaymentWalkTests {
+    /// One look at a payment, made of chance; and what it proves, told from how it was made.
+    private struct Look {
+        var facts: PaymentFacts
+        var hasMoney = false
+        var hasGoneBack = false
+    }
+
+    private struct Words {
+        let methods: [String]
+        let codes: [String]
+        let cancellations: [String]
+        let statuses: [SourceKind: [String]]
+
+        init() throws {
+            methods =
+                try StripeFixtures.words("source.type")
+                + StripeFixtures.words("payment_method.type") + ["newpay"]
+            codes = try StripeFixtures.words("error.code")
+            cancellations = try StripeFixtures.words("payment_intent.cancellation_reason")
+            statuses = [
+                .source: try StripeFixtures.words("source.status") + ["levitating"],
+                .paymentIntent: try StripeFixtures.words("payment_intent.status")
+                    + ["requires_source", "requires_source_action"],
+                .setupIntent: try StripeFixtures.words("setup_intent.status"),
+                .charge: try StripeFixtures.words("charge.status"), .http: ["succeeded", "paid"],
+            ]
+        }
+    }
+
+    private func pick<Value>(_ values: [Value], _ chance: inout SeededGenerator) -> Value {
+        values[Int.random(in: 0..<values.count, using: &chance)]
+    }
+
+    private func someCharge(
+        _ chance: inout SeededGenerator
+    ) -> (ChargeFacts, money: Bool, back: Bool) {
+        let status = pick([ChargeSeen.Status.pending, .succeeded, .failed], &chance)
+        var charge = ChargeFacts(status: status)
+        if Bool.random(using: &chance) {
+            charge.id = ChargeID(unchecked: pick(["ch_1", "ch_2"], &chance))
+        }
+        charge.amount = 1000
+        // A debit that is pending shows what it is about as well; the adapter leaves that out.
+        charge.captured = status == .succeeded ? pick([0, 1, 600, 1000], &chance) : 0
+        charge.isReleased =
+            status == .succeeded && charge.captured == 0 && Bool.random(using: &chance)
+        charge.refunded = charge.captured > 0 ? pick([0, 0, 1, 600, 1000, 5000], &chance) : 0
+        charge.dispute = pick([.none, .none] + DisputeState.allCases, &chance)
+        charge.disputed = pick([nil, 1, 1000], &chance)
+        let back = charge.refunded > 0 || ![.none, .over, .inquiry].contains(charge.dispute)
+        return (charge, charge.captured > 0, back)
+    }
+
+    private func look(_ kind: SourceKind, _ words: Words, _ chance: inout SeededGenerator) -> Look {
+        var look = Look(facts: PaymentFacts(kind: kind))
+        var facts = PaymentFacts(kind: kind)
+        let status = pick(words.statuses[kind] ?? ["?"], &chance)
+        facts.status = pick(
+            [SourceStatus(unchecked: status), SourceStatus(unchecked: status), nil],
+            &chance
+        )
+        facts.usage = pick([nil, .singleUse, .reusable], &chance)
+        facts.method = pick([PaymentMethod(pick(words.methods, &chance)), nil], &chance)
+        facts.amount = pick([nil, 0, 1000], &chance)
+        facts.received = pick([nil, 0, 300, 1000], &chance)
+        facts.returned = pick([0, 0, 300], &chance)
+        facts.failure = pick(
+            [nil, PaymentFacts.Failure(code: pick(words.codes, &chance))],
+            &chance
+        )
+        facts.cancellation = pick([nil, pick(words.cancellations, &chance)], &chance)
+        facts.isAnswered = Bool.random(using: &chance)
+        facts.isRefused = Int.random(in: 0..<8, using: &chance) == 0
+        facts.seenAt = Timestamp(ms: Int64.random(in: 1...1_000_000, using: &chance))
+        if Bool.random(using: &chance) {
+            let (charge, money, back) = someCharge(&chance)
+            facts.charge = charge
+            look.hasMoney = money
+            look.hasGoneBack = back
+        }
+        // An intent that has succeeded over a sum; a source that its method settles by being used up.
+        let sum = facts.received ?? facts.charge?.amount ?? facts.amount ?? 0
+        if kind == .paymentIntent, facts.status?.description == "succeeded", sum > 0 {
+            look.hasMoney = true
+            if facts.charge?.status == .failed { look.hasGoneBack = true }
+        }
+        let atOnce: Set<String?> = [
+            "alipay", "bancontact", "eps", "giropay", "ideal", "multibanco", "p24",
+            "three_d_secure", "wechat", "wechat_pay",
+        ]
+        if kind == .source, facts.status?.description == "consumed", facts.usage == .singleUse,
+            atOnce.contains(facts.method?.name), facts.charge == nil, !facts.isRefused,
+            facts.amount == 1000
+        {
+            look.hasMoney = true
+        }
+        look.facts = facts
+        return look
+    }
+
+    /// What is wrong with a look that followed a memory.
+    private func flaws(
+        _ next: PaymentLook,
+        _ look: Look,
+        _ memory: PaymentMemory,
+        hasMoney: Bool,
+        hasGoneBack: Bool
+    ) -> [String] {
+        let payment = next.payment
+        let again = PaymentLook(look.facts, after: PaymentMemory(packed: next.memory.packed))
+        let claims: [(String, Bool)] = [
+            ("paid without money, or money forgotten", payment.state.wasPaid == hasMoney),
+            (
+                "paid was taken back for nothing",
+                payment.state == .paid || !payment.state.wasPaid || hasGoneBack
+            ),
+            ("paid nothing", !payment.state.wasPaid || payment.amountReceived > 0),
+            (
+                "more went back than came",
+                !payment.state.wasPaid || payment.amountReturned <= payment.amountReceived
+            ),
+            ("who has paid is asked for something", !payment.state.wasPaid || next.step == .none),
+            ("the same look is news", !again.isPaymentNews && !again.isStepNews),
+            ("the memory is too long", next.memory.packed.utf8.count <= 64),
+            (
+                "the memory changes in the store",
+                PaymentMemory(packed: memory.packed).packed == memory.packed
+            ),
+        ]
+        return claims.filter { !$0.1 }.map(\.0)
+    }
+
+    @Test("are paid only after money was seen, and no longer only when it went back")
+    func walks() throws {
+        let words = try Words()
+        var seen: Set<PaymentState> = []
+        for seed in UInt64(0)..<4_000 {
+            var chance = SeededGenerator(seed: seed)
+            let kinds: [SourceKind] = [
+                .source, .source, .paymentIntent, .setupIntent, .charge, .http,
+            ]
+            let kind = pick(kinds, &chance)
+            var memory = PaymentMemory()
+            var (hasMoney, hasGoneBack) = (false, false)
+            for step in 0..<30 {
+                let look = look(kind, words, &chance)
+                // Each look is another process: what is remembered went through the store.
+                let known = PaymentMemory(packed: memory.packed)
+                let next = PaymentLook(look.facts, after: known)
+                // A charge that succeeded and is failed now was taken back by the bank.
+                hasGoneBack =
+                    hasGoneBack || look.hasGoneBack
+                    || (hasMoney && look.facts.charge?.status == .failed)
+                hasMoney = hasMoney || look.hasMoney
+                seen.insert(next.payment.state)
+                let flaws = flaws(next, look, memory, hasMoney: hasMoney, hasGoneBack: hasGoneBack)
+                guard flaws.isEmpty else {
+                    Issue.record("\(chance), step \(step): \(flaws); \(next.payment); \(look)")
+                    return
+                }
+                memory = next.memory
+            }
+        }
+        // Unless every word occurs the walk tests less than it seems to.
+        #expect(seen == Set(PaymentState.allCases))
+    }
+}
