@@ -200,11 +200,13 @@ package struct ChargeFacts: Hashable, Sendable {
 /// |---|---|
 /// | `warning_needs_response`, `warning_under_review` | inquiry: nothing was taken |
 /// | `needs_response`, `under_review`, `appeal_needs_response`, `appeal_under_review` | open: the sum was taken back for now |
-/// | `won`, `warning_closed`, `prevented` | over, the money stays |
+/// | `won`, `warning_closed`, `prevented`, once also `charge_refunded` | over: what stays is the charge's to say |
 /// | `lost` | lost |
 ///
-/// A charge alone says only that it was disputed, and goes on saying so after the dispute was won.
-/// *Source*: <https://docs.stripe.com/api/disputes/object>, <https://docs.stripe.com/disputes/how-disputes-work>.
+/// A charge alone says only that it was disputed; what became of that only the list of its disputes
+/// tells, of which it can have several, one after the other.
+/// *Source*: <https://docs.stripe.com/api/disputes/list>, <https://github.com/stripe/openapi/issues/156>,
+/// <https://docs.stripe.com/disputes/how-disputes-work>.
 package enum DisputeState: Character, Hashable, Sendable, CaseIterable {
     /// The charge was not disputed.
     case none = "-"
@@ -220,7 +222,7 @@ package enum DisputeState: Character, Hashable, Sendable, CaseIterable {
         self =
             switch status {
             case "warning_needs_response", "warning_under_review": .inquiry
-            case "won", "warning_closed", "prevented": .over
+            case "won", "warning_closed", "prevented", "charge_refunded": .over
             case "lost": .lost
             default: .open
             }

@@ -68,6 +68,8 @@ struct PaymentWordsTests {
             #expect(DisputeState(status: status) == state, "\(status)")
         }
         #expect(DisputeState(status: "escalated") == .open)
+        // Of older versions of the API.
+        #expect(DisputeState(status: "charge_refunded") == .over)
         for state in DisputeState.allCases {
             var facts = facts(.paymentIntent, "succeeded")
             facts.charge = ChargeFacts(status: .succeeded)

@@ -1,0 +1,113 @@
+package import JSONText
+package import Poller
+
+// What Stripe's objects say of a payment, in the words of ours.
+//
+// | object | the method is | what has arrived | the charge is |
+// |---|---|---|---|
+// | source | `type` | `receiver.amount_received` | not in it |
+// | payment_intent | of the charge, of the last error, or the only one allowed | `amount_received`, or what is no longer missing of a bank transfer | `latest_charge` expanded, or the newest of `charges` before 2022-11-15 |
+// | setup_intent | of the last error, or the only one allowed | nothing | none |
+// | charge | `payment_method_details.type` | – | itself |
+//
+// *Source*: <https://docs.stripe.com/api/sources/object>, `/payment_intents/object`,
+// `/setup_intents/object`, `/charges/object`; <https://docs.stripe.com/upgrades#2022-11-15>.
+
+extension PaymentFacts {
+    /// Reads them from one of Stripe's objects.
+    ///
+    /// Total: what the object does not say stays unknown, also when it is no object at all.
+    /// - Parameters:
+    ///   - kind: what was asked for.
+    ///   - object: the answer.
+    ///   - charge: the charge of the object, when it was seen beside it.
+    ///   - seenAt: when it was asked, by the store's clock.
+    package init(
+        _ kind: SourceKind,
+        object: RawJSON,
+        charge: RawJSON? = nil,
+        seenAt: Timestamp? = nil
+    ) {
+        self.init(kind: kind)
+        let fields = StripeFields(object)
+        // A status we could not record is as good as none.
+        status = fields.text("status").flatMap { try? Poller.SourceStatus($0) }
+        amount = fields.sum("amount")
+        currency = fields.word("currency")
+        isLive = fields.flag("livemode")
+        created = fields.time("created")
+        self.seenAt = seenAt
+        self.charge = charge.flatMap { ChargeFacts(charge: $0) }
+        switch kind {
+        case .source: readSource(fields)
+        case .paymentIntent: readIntent(fields, error: "last_payment_error")
+        case .setupIntent: readIntent(fields, error: "last_setup_error")
+        case .charge:
+            self.charge = ChargeFacts(fields)
+            method = self.charge?.method
+        case .http, .other: break
+        }
+    }
+
+    private mutating func readSource(_ fields: StripeFields) {
+        method = PaymentMethod(fields.word("type"))
+        usage = fields.word("usage").flatMap(Usage.init(rawValue:))
+        let receiver = fields.object("receiver")
+        received = receiver.sum("amount_received")
+        returned = receiver.sum("amount_returned") ?? 0
+        let redirect = fields.object("redirect")
+        if let reason = redirect.word("failure_reason") { failure = Failure(code: reason) }
+        // A receiver has a redirect as well, to a page that only shows where to pay.
+        let answers =
+            switch fields.word("flow") {
+            case "redirect": redirect.word("status")
+            case "code_verification": fields.verification.word("status")
+            default: nil as String?
+            }
+        isAnswered = answers == "succeeded" || answers == "not_required"
+        step = NextStep(source: fields, method)
+    }
+
+    private mutating func readIntent(_ fields: StripeFields, error: String) {
+        let last = fields.object(error)
+        if !last.isEmpty {
+            failure = Failure(
+                code: last.word("code") ?? last.word("type"),
+                decline: last.word("decline_code")
+            )
+        }
+        cancellation = fields.word("cancellation_reason")
+        let expanded = fields.object("latest_charge")
+        // Lists are newest first.
+        let newest = expanded.isEmpty ? fields.list("charges").first : expanded
+        charge = charge ?? newest.flatMap { ChargeFacts($0) }
+        received = fields.sum("amount_received")
+        if let missing = fields.missing, let amount {
+            received = max(received ?? 0, amount - missing)
+        }
+        method = PaymentMethod(fields.method(failed: last)) ?? charge?.method
+        step = NextStep(intent: fields)
+    }
+}
+
+extension StripeFields {
+    /// A source's code verification, which SDKs call otherwise than the API does.
+    var verification: StripeFields {
+        let own = object("code_verification")
+        return own.isEmpty ? object("verification") : own
+    }
+
+    /// What a customer still has to transfer for an intent; nil when that is not asked for.
+    var missing: Int? {
+        object("next_action").object("display_bank_transfer_instructions").sum("amount_remaining")
+    }
+
+    /// How an intent is paid: of what was chosen, what was tried, or the only way there is.
+    fileprivate func method(failed error: StripeFields) -> String? {
+        let chosen = object("payment_method").word("type")
+        let tried = error.object("payment_method").word("type") ?? error.word("payment_method_type")
+        let types = texts("payment_method_types")
+        return chosen ?? object("processing").word("type") ?? tried
+            ?? (types.count == 1 ? types.first : nil)
+    }
+}

@@ -1,0 +1,72 @@
+import JSONText
+import Poller
+
+/// The members of one of Stripe's objects, read by name and leniently.
+///
+/// A member that is missing, null or of another type is nil, whatever stands around it: what is said of
+/// a payment must not depend on a field nobody asked for. Numbers beyond what a sum can be are none.
+struct StripeFields {
+    private let members: [String: RawJSON]
+
+    /// The members of an object; none when the value is no object.
+    init(_ json: RawJSON?) {
+        let all = json?.members ?? []
+        // The first of a name counts, as everywhere.
+        members = Dictionary(all.map { ($0.name, $0.value) }) { first, _ in first }
+    }
+
+    /// Whether there is nothing in it.
+    var isEmpty: Bool { members.isEmpty }
+
+    /// The names of the members that are objects, in order.
+    var objects: [String] {
+        members.filter { $0.value.kind == .object }.map(\.key).sorted()
+    }
+
+    /// A text that says something.
+    func text(_ name: String) -> String? {
+        members[name]?.string.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// A word, in lower case.
+    func word(_ name: String) -> String? { text(name)?.lowercased() }
+
+    /// A whole number.
+    func number(_ name: String) -> Int? { members[name]?.number.flatMap { Int($0) } }
+
+    /// A sum, in the smallest unit of a currency; nil when it is negative or beyond any.
+    func sum(_ name: String) -> Int? {
+        number(name).flatMap { (0...Self.sumMax).contains($0) ? $0 : nil }
+    }
+
+    func flag(_ name: String) -> Bool? { members[name]?.bool }
+
+    /// An instant, which Stripe writes in seconds since 1970; nil beyond the year 9999.
+    func time(_ name: String) -> Timestamp? {
+        number(name).flatMap { seconds in
+            (1...Self.secondsMax).contains(seconds) ? Timestamp(ms: Int64(seconds) * 1000) : nil
+        }
+    }
+
+    /// An object; empty when there is none.
+    func object(_ name: String) -> StripeFields { StripeFields(members[name]) }
+
+    /// The objects of an array, or of a list's `data`.
+    func list(_ name: String) -> [StripeFields] {
+        let value = members[name]
+        let elements = value?.elements ?? value?.member("data")?.elements ?? []
+        return elements.map { StripeFields($0) }
+    }
+
+    /// The texts of an array.
+    func texts(_ name: String) -> [String] {
+        (members[name]?.elements ?? []).compactMap(\.string)
+    }
+
+    /// The id of what stands there: as a text, or as an object that was expanded.
+    func id(_ name: String) -> String? { text(name) ?? object(name).text("id") }
+
+    /// The largest sum Stripe takes has eight digits; with room for currencies of small units.
+    private static let sumMax = 99_999_999_999
+    private static let secondsMax = 253_402_300_799
+}
