@@ -244,7 +244,8 @@ let package = Package(
         .testTarget(
             name: "PollerTests",
             dependencies: [
-                "JSONText", "Poller", "PollerTesting", logging, metrics, lifecycle, crypto,
+                "JSONText", "Poller", "PollerTesting", "PollerWire", logging, metrics, lifecycle,
+                crypto,
             ],
             swiftSettings: settings
         ),

@@ -1,0 +1,170 @@
+package import PollerWire
+
+extension Payment {
+    /// The payment on the wire.
+    package var wire: PollerWire.Payment {
+        var wire = PollerWire.Payment()
+        wire.state = Open(rawValue: state.rawValue)
+        wire.amount = amount
+        wire.amountReceived = amountReceived
+        wire.amountReturned = amountReturned == 0 ? nil : amountReturned
+        wire.currency = currency
+        wire.method = method?.name
+        wire.paidAt = paidAt.map { Time(ms: $0.ms) }
+        wire.reason = reason?.rawValue
+        return wire
+    }
+
+    /// Reads a payment back from what was recorded; a word of another release is unknown here.
+    package init(_ wire: PollerWire.Payment) {
+        self.init(
+            state: PaymentState(rawValue: wire.state.rawValue) ?? .unknown,
+            amount: wire.amount,
+            amountReceived: wire.amountReceived,
+            amountReturned: wire.amountReturned ?? 0,
+            currency: wire.currency,
+            method: PaymentMethod(wire.method),
+            paidAt: wire.paidAt.map { Timestamp(ms: $0.ms) },
+            reason: wire.reason.flatMap(PaymentReason.init(rawValue:))
+        )
+    }
+}
+
+extension NextStep {
+    /// The step on the wire.
+    package var wire: PollerWire.NextStep {
+        var wire = PollerWire.NextStep()
+        wire.type = Open(rawValue: name)
+        wire.until = until.map { Time(ms: $0.ms) }
+        switch self {
+        case .none, .approveInApp, .returnToShop, .chooseMethod: break
+        case .followLink(let link):
+            wire.url = link.url
+            wire.appURL = link.appURL
+        case .transfer(let transfer):
+            wire.accounts = transfer.accounts.map(\.wire)
+            wire.reference = transfer.reference
+            wire.amountMissing = transfer.amountMissing
+            wire.currency = transfer.currency
+            wire.url = transfer.url
+        case .payVoucher(let voucher):
+            wire.entity = voucher.entity
+            wire.reference = voucher.reference
+            wire.number = voucher.number
+            wire.stores = voucher.stores.isEmpty ? nil : voucher.stores.map(\.wire)
+            wire.url = voucher.url
+            wire.pdf = voucher.pdf
+        case .scanCode(let code):
+            wire.data = code.data
+            wire.imageURL = code.imageURL
+            wire.url = code.url
+            wire.appURL = code.appURL
+        case .enterCode(let left): wire.attemptsLeft = left
+        case .verifyMicrodeposits(let deposits):
+            wire.deposits = deposits.sort
+            wire.at = deposits.arrivesAt.map { Time(ms: $0.ms) }
+            wire.url = deposits.url
+        case .awaitDebit(let at, let needsApproval):
+            // The instant is not the end of a span, but what happens then.
+            wire.until = nil
+            wire.at = at.map { Time(ms: $0.ms) }
+            wire.needsApproval = needsApproval
+        }
+        return wire
+    }
+
+    /// Reads a step back from what was recorded; one of another release leads back to the shop.
+    package init(_ wire: PollerWire.NextStep) {
+        let until = wire.until.map { Timestamp(ms: $0.ms) }
+        let at = wire.at.map { Timestamp(ms: $0.ms) }
+        switch wire.type.known {
+        case .some(.none): self = .none
+        case .followLink:
+            self = .followLink(Link(url: wire.url, appURL: wire.appURL, until: until))
+        case .transfer:
+            var transfer = Transfer()
+            transfer.accounts = (wire.accounts ?? []).map(BankAccount.init)
+            transfer.reference = wire.reference
+            transfer.amountMissing = wire.amountMissing
+            transfer.currency = wire.currency
+            transfer.url = wire.url
+            self = .transfer(transfer)
+        case .payVoucher:
+            var voucher = Voucher()
+            voucher.entity = wire.entity
+            voucher.reference = wire.reference
+            voucher.number = wire.number
+            voucher.stores = (wire.stores ?? []).map(Voucher.Store.init)
+            voucher.url = wire.url
+            voucher.pdf = wire.pdf
+            voucher.until = until
+            self = .payVoucher(voucher)
+        case .scanCode:
+            var code = Code()
+            code.data = wire.data
+            code.imageURL = wire.imageURL
+            code.url = wire.url
+            code.appURL = wire.appURL
+            code.until = until
+            self = .scanCode(code)
+        case .approveInApp: self = .approveInApp(until: until)
+        case .enterCode: self = .enterCode(attemptsLeft: wire.attemptsLeft)
+        case .verifyMicrodeposits:
+            var deposits = Microdeposits()
+            deposits.sort = wire.deposits
+            deposits.arrivesAt = at
+            deposits.url = wire.url
+            self = .verifyMicrodeposits(deposits)
+        case .awaitDebit:
+            self = .awaitDebit(at: at, needsApproval: wire.needsApproval ?? false)
+        case .chooseMethod: self = .chooseMethod
+        case .returnToShop, nil: self = .returnToShop
+        }
+    }
+}
+
+extension NextStep.BankAccount {
+    /// The account on the wire.
+    fileprivate var wire: PollerWire.NextStep.Account {
+        var wire = PollerWire.NextStep.Account()
+        wire.scheme = scheme
+        wire.holder = holder
+        wire.bank = bank
+        wire.iban = iban
+        wire.bic = bic
+        wire.number = number
+        wire.bankCode = bankCode
+        wire.branchCode = branchCode
+        return wire
+    }
+
+    fileprivate init(_ wire: PollerWire.NextStep.Account) {
+        self.init(scheme: wire.scheme)
+        holder = wire.holder
+        bank = wire.bank
+        iban = wire.iban
+        bic = wire.bic
+        number = wire.number
+        bankCode = wire.bankCode
+        branchCode = wire.branchCode
+    }
+}
+
+extension NextStep.Voucher.Store {
+    /// What a shop wants, on the wire.
+    fileprivate var wire: PollerWire.NextStep.Store {
+        var wire = PollerWire.NextStep.Store()
+        wire.name = name
+        wire.paymentCode = paymentCode
+        wire.confirmationNumber = confirmationNumber
+        return wire
+    }
+
+    fileprivate init(_ wire: PollerWire.NextStep.Store) {
+        self.init(
+            name: wire.name,
+            paymentCode: wire.paymentCode,
+            confirmationNumber: wire.confirmationNumber
+        )
+    }
+}

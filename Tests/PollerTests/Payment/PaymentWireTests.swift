@@ -1,0 +1,95 @@
+import JSONText
+import Poller
+import PollerWire
+import Testing
+
+@Suite("Payments and steps on the wire")
+struct PaymentWireTests {
+    private static let at = Timestamp(ms: 1_796_083_200_125)
+
+    private static let steps: [Poller.NextStep] = {
+        var transfer = Poller.NextStep.Transfer()
+        var account = Poller.NextStep.BankAccount(scheme: "zengin")
+        account.holder = "Shop"
+        account.bank = "Bank"
+        account.iban = "DE1"
+        account.bic = "SOGEDEFF"
+        account.number = "9"
+        account.bankCode = "1"
+        account.branchCode = "2"
+        transfer.accounts = [account, Poller.NextStep.BankAccount(scheme: "iban")]
+        transfer.reference = "R1"
+        transfer.amountMissing = 400
+        transfer.currency = "eur"
+        transfer.url = "https://a"
+        var voucher = Poller.NextStep.Voucher()
+        voucher.entity = "12345"
+        voucher.reference = "999"
+        voucher.number = "7"
+        voucher.stores = [.init(name: "lawson", paymentCode: "1", confirmationNumber: "2")]
+        voucher.url = "https://a"
+        voucher.pdf = "https://b"
+        voucher.until = at
+        var code = Poller.NextStep.Code()
+        code.data = "weixin://x"
+        code.imageURL = "https://a"
+        code.url = "https://b"
+        code.appURL = "app://c"
+        code.until = at
+        var deposits = Poller.NextStep.Microdeposits()
+        deposits.sort = "amounts"
+        deposits.arrivesAt = at
+        deposits.url = "https://a"
+        return [
+            .none, .followLink(.init(url: "https://a", appURL: "app://b", until: at)),
+            .followLink(.init(url: "https://a")), .transfer(transfer), .payVoucher(voucher),
+            .payVoucher(.init()), .scanCode(code), .approveInApp(until: nil),
+            .approveInApp(until: at), .enterCode(attemptsLeft: 3), .enterCode(attemptsLeft: nil),
+            .verifyMicrodeposits(deposits), .awaitDebit(at: at, needsApproval: true),
+            .awaitDebit(at: nil, needsApproval: false), .returnToShop, .chooseMethod,
+        ]
+    }()
+
+    @Test("every step comes back as it went")
+    func steps() throws {
+        for step in Self.steps {
+            let text = try #require(RawJSON(step.wire.json))
+            let read = Poller.NextStep(try PollerWire.NextStep(reading: text))
+            #expect(read == step && read.fingerprint == step.fingerprint, "\(step.wire.json)")
+        }
+        #expect(
+            Set(Self.steps.map(\.name)) == Set(PollerWire.NextStep.Sort.allCases.map(\.rawValue))
+        )
+        // What another release adds is for the shop's own page.
+        let other = try #require(RawJSON(#"{"type":"sing_a_song","verse":2}"#))
+        #expect(Poller.NextStep(try PollerWire.NextStep(reading: other)) == .returnToShop)
+    }
+
+    @Test("a payment has the members that say something, in their order")
+    func payments() throws {
+        let paid = Poller.Payment(
+            state: .paid,
+            amount: 1099,
+            amountReceived: 1099,
+            currency: "eur",
+            method: PaymentMethod("ideal"),
+            paidAt: Self.at
+        )
+        #expect(
+            paid.wire.json
+                == #"{"state":"paid","amount":1099,"amount_received":1099,"currency":"eur","#
+                + #""method":"ideal","paid_at":"2026-12-01T00:00:00.125Z"}"#
+        )
+        let states = PaymentState.allCases.map { Poller.Payment(state: $0) }
+        let reasons = PaymentReason.allCases.map { Poller.Payment(state: .failed, reason: $0) }
+        let reversed = Poller.Payment(state: .reversed, amountReceived: 5, amountReturned: 4)
+        for payment in states + reasons + [paid, reversed] {
+            let text = try #require(RawJSON(payment.wire.json))
+            #expect(Poller.Payment(try PollerWire.Payment(reading: text)) == payment, "\(payment)")
+        }
+        #expect(
+            PaymentState.allCases.map(\.rawValue)
+                == PollerWire.Payment.State.allCases.map(\.rawValue)
+        )
+    }
+}
