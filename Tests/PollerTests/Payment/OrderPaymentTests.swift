@@ -1,0 +1,83 @@
+import Poller
+import PollerTesting
+import Testing
+
+@Suite("The payment of an order")
+struct OrderPaymentTests {
+    private func member(
+        _ source: String,
+        _ state: PaymentState,
+        received: Int = 0,
+        at ms: Int64? = nil
+    ) -> OrderPayment.Member {
+        OrderPayment.Member(
+            key: Sample.key(source),
+            payment: Payment(
+                state: state,
+                amount: 1000,
+                amountReceived: received,
+                paidAt: ms.map { Timestamp(ms: $0) }
+            )
+        )
+    }
+
+    @Test("who pays first has paid it; whoever pays as well has paid it twice")
+    func twice() {
+        let late = member("src_1", .paid, received: 1000, at: 20)
+        let early = member("src_2", .paid, received: 1000, at: 10)
+        let failed = member("src_3", .failed)
+        let order = OrderPayment([late, failed, early], amount: 1000)
+        #expect(order.payment.state == .paid && order.payment.amountReceived == 2000)
+        #expect(order.paidBy == early.key && order.alsoPaidBy == [late.key])
+        let mended = OrderPayment([
+            member("src_1", .refunded, received: 1000, at: 20), failed, early,
+        ])
+        #expect(mended.paidBy == early.key && mended.alsoPaidBy.isEmpty)
+        #expect(mended.payment.state == .paid)
+    }
+
+    @Test("any two members make a word, whichever became known first")
+    func pairs() {
+        for first in PaymentState.allCases {
+            for second in PaymentState.allCases {
+                let members = [member("src_1", first, at: 5), member("src_2", second, at: 5)]
+                let order = OrderPayment(members)
+                #expect(OrderPayment(members.reversed()) == order, "\(first) \(second)")
+                #expect([first, second].contains(order.payment.state))
+                // Never paid unless one is, and always if one is.
+                let isPaid = first.isPaid || second.isPaid
+                #expect(order.payment.state.isPaid == isPaid && (order.paidBy != nil) == isPaid)
+                #expect(order.alsoPaidBy.isEmpty == !(first.isPaid && second.isPaid))
+            }
+        }
+        #expect(OrderPayment([]).payment.state == .unknown)
+    }
+
+    @Test("a try that is not over goes before one that is, and money before all")
+    func ranks() {
+        let cases: [([PaymentState], PaymentState)] = [
+            ([.failed, .awaitingCustomer], .awaitingCustomer),
+            ([.refunded, .awaitingCustomer], .awaitingCustomer),
+            ([.awaitingCustomer, .processing, .expired], .processing),
+            ([.disputed, .authorised], .disputed), ([.failed, .cancelled, .expired], .failed),
+            ([.reversed, .refunded, .failed], .reversed), ([.unknown, .cancelled], .cancelled),
+        ]
+        for (states, expected) in cases {
+            let members = states.enumerated().map { member("src_\($0.offset)", $0.element) }
+            #expect(OrderPayment(members).payment.state == expected, "\(states)")
+        }
+    }
+
+    @Test("an order is not charged again while its money is there or on its way")
+    func charging() {
+        let asking = member("src_1", .authorised)
+        for state in PaymentState.allCases {
+            let other = member("src_2", state)
+            let expected: Set<PaymentState> = [.paid, .partiallyRefunded, .disputed, .processing]
+            let isForbidden = OrderPayment.forbidsCharging(asking.key, [asking, other])
+            #expect(isForbidden == expected.contains(state), "\(state)")
+        }
+        // What it has begun itself it may end.
+        #expect(!OrderPayment.forbidsCharging(asking.key, [member("src_1", .processing)]))
+    }
+}
