@@ -25,36 +25,37 @@ struct PaymentLifeTests {
     }
 
     private func hours(_ at: Timestamp?) -> Int64? { at.map { ($0 - begun).ms / Self.hour } }
+    private func days(_ count: Int64) -> Int64? { count * 24 }
 
     @Test("ends when the upstream ends it, and otherwise after thirty days")
     func ends() {
         #expect(hours(life(.source, "pending", "ideal").endsAt) == 1)
         #expect(hours(life(.source, "chargeable", "ideal").endsAt) == 7)
-        #expect(hours(life(.source, "pending", "multibanco").endsAt) == 7 * 24)
-        #expect(hours(life(.source, "pending", "newpay").endsAt) == 30 * 24)
+        #expect(hours(life(.source, "pending", "multibanco").endsAt) == days(7))
+        #expect(hours(life(.source, "pending", "newpay").endsAt) == days(30))
         #expect(life(.source, "pending", "newpay").expiresAt == nil)
         #expect(life(.source, "chargeable", "card") { $0.usage = .reusable }.expiresAt == nil)
-        #expect(hours(life(.paymentIntent, "requires_payment_method", nil).endsAt) == 30 * 24)
+        #expect(hours(life(.paymentIntent, "requires_payment_method", nil).endsAt) == days(30))
         let voucher = life(.paymentIntent, "requires_action", "oxxo") { facts in
             var voucher = NextStep.Voucher()
             voucher.until = begun + .seconds(3 * 86_400)
             facts.step = .payVoucher(voucher)
         }
-        #expect(hours(voucher.endsAt) == 3 * 24)
+        #expect(hours(voucher.endsAt) == days(3))
         #expect(life(.source, "failed", "ideal").endsAt == nil)
         #expect(life(.source, "canceled", "ideal").endsAt == nil)
         let failed = life(.paymentIntent, "requires_payment_method", "card") {
             $0.failure = PaymentFacts.Failure(code: "card_declined")
         }
-        #expect(hours(failed.endsAt) == 30 * 24)
+        #expect(hours(failed.endsAt) == days(30))
     }
 
     @Test("a bank has as long as its method takes")
     func processing() {
-        #expect(hours(life(.source, "consumed", "sofort").endsAt) == 14 * 24)
-        #expect(hours(life(.paymentIntent, "processing", "sepa_debit").endsAt) == 24 * 24)
-        #expect(hours(life(.paymentIntent, "processing", "card").endsAt) == 30 * 24)
-        #expect(hours(life(.paymentIntent, "processing", nil).endsAt) == 30 * 24)
+        #expect(hours(life(.source, "consumed", "sofort").endsAt) == days(14))
+        #expect(hours(life(.paymentIntent, "processing", "sepa_debit").endsAt) == days(24))
+        #expect(hours(life(.paymentIntent, "processing", "card").endsAt) == days(30))
+        #expect(hours(life(.paymentIntent, "processing", nil).endsAt) == days(30))
     }
 
     @Test("what was paid is looked at no more, and may come back for as long as its method says")
