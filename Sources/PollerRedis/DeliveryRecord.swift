@@ -34,6 +34,9 @@ enum DeliveryRecord: ItemRecord {
 
     static func error(of change: DeliveryChange) -> String? { change.lastError }
 
+    /// Deliveries have none.
+    static func payment(after change: DeliveryChange) -> String? { nil }
+
     static func entry(of change: DeliveryChange) -> ItemEntry {
         change.attempt.map { .attempt(AttemptLine.text($0)) } ?? .nothing
     }

@@ -17,6 +17,9 @@ protocol ItemRecord {
 
     /// What a change records beside it.
     static func entry(of change: Change) -> ItemEntry
+
+    /// What is to be remembered of a payment from now on, packed; nil leaves what is.
+    static func payment(after change: Change) -> String?
 }
 
 /// The fields of an item that scripts pass on without understanding them.
@@ -31,6 +34,7 @@ struct ItemFields {
     private(set) var seq = 0
     private(set) var run = 1
     private(set) var reopenedSeq: Int?
+    private(set) var payment: String?
     private(set) var began = Timestamp(ms: 0)
     private(set) var deadline = Timestamp(ms: 0)
     private(set) var hinted: Timestamp?
@@ -57,6 +61,7 @@ struct ItemFields {
             case .seq: seq = value.int ?? 0
             case .run: run = value.int ?? 1
             case .reopenedSeq: reopenedSeq = value.int
+            case .payment: payment = value.string
             case .began: began = time()
             case .deadline: deadline = time()
             case .hinted: hinted = time()
@@ -73,8 +78,8 @@ struct ItemFields {
 /// What a commit records beside an item's state.
 enum ItemEntry {
     case nothing
-    /// In the outbox and the item's own log.
-    case event(Event)
+    /// In the outbox and the item's own log, in order; at least one.
+    case events([Event])
     /// A line for the item's log of attempts.
     case attempt(String)
 }

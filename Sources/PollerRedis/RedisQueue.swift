@@ -138,15 +138,17 @@ extension RedisQueue {
         redis.news(on: redis.keys.markedChannel)
     }
 
-    /// Six values of a commit, and six more when it has anything but a new due time to tell.
+    /// Six values of a commit, seven more when it has anything but a new due time to tell, and its
+    /// events.
     private func append(_ commit: Commit<Change>, to arguments: inout [RedisArgument]) {
         let error = Record.error(of: commit.change) ?? ""
         let entry = Record.entry(of: commit.change)
+        let payment = Record.payment(after: commit.change)
         let (verdict, value) = words(of: commit.verdict)
         let hasMore =
             switch entry {
-            case .event, .attempt: true
-            case .nothing: !error.isEmpty || commit.signal != .fine
+            case .events, .attempt: true
+            case .nothing: !error.isEmpty || payment != nil || commit.signal != .fine
             }
         arguments.append(.string(commit.ref.id.description))
         arguments.append(RedisArgument(commit.ref.token))
@@ -161,10 +163,11 @@ extension RedisQueue {
         arguments.append(.string(circuit == .endpoint ? letter.uppercased() : letter))
         arguments.append(RedisArgument(max(span.ms, 0)))
         switch entry {
-        case .event(let event):
-            arguments.append(RedisArgument(event.seq))
-            arguments.append(.string(event.json))
-            arguments.append(.string(redis.keys.events(of: event.key.source.description)))
+        case .events(let events):
+            let channel = redis.keys.events(of: events[0].key.source.description)
+            arguments.append(RedisArgument(events.count))
+            arguments.append(RedisArgument(events[0].seq))
+            arguments.append(.string(channel))
         case .attempt(let line):
             arguments.append("0")
             arguments.append(.string(line))
@@ -172,8 +175,11 @@ extension RedisQueue {
         case .nothing:
             arguments.append("0")
             arguments.append("")
-            arguments.append(RedisArgument(AttemptRecord.kept.ms))
+            arguments.append("")
         }
+        arguments.append(.string(payment ?? ""))
+        guard case .events(let events) = entry else { return }
+        for event in events { arguments.append(.string(event.json)) }
     }
 
     private func words(of verdict: Verdict) -> (VerdictLetter, RedisArgument) {

@@ -82,6 +82,8 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
                 status: snapshot.watch.state.status,
                 final: true,
                 closed: .cancelled,
+                payment: snapshot.payment,
+                isLive: snapshot.lastEvent?.isLive,
                 object: nil,
                 polledAt: try await now(),
                 lag: .zero

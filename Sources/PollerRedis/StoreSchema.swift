@@ -102,6 +102,8 @@ enum ItemField: Unicode.Scalar, CaseIterable {
     case crashes = "j"
     /// The seq at which a hint opened it again.
     case reopenedSeq = "r"
+    /// What is remembered of its payment, packed (`PaymentMemory`).
+    case payment = "m"
     /// Of a release that kept leases in items: when it was due, ms.
     case formerDue = "d"
     /// Of a release that counted crashes differently.

@@ -36,6 +36,7 @@ enum WatchRecord: ItemRecord {
             omittingEmptySubsequences: false
         )
         let secret = long.first.map(String.init) ?? ""
+        let known = state(fields.state)
         return Watch(
             key: WatchKey(
                 account: account,
@@ -52,7 +53,8 @@ enum WatchRecord: ItemRecord {
             hintedAt: fields.hinted,
             clientSecret: secret.isEmpty ? nil : ClientSecret(unchecked: secret),
             charge: long.count == 2 ? ChargeOrder(json: String(long[1])) : nil,
-            state: state(fields.state)
+            state: known,
+            payment: fields.payment.map { PaymentMemory(packed: $0, charge: known.charge.charge) }
         )
     }
 
@@ -69,8 +71,10 @@ enum WatchRecord: ItemRecord {
 
     static func error(of change: WatchChange) -> String? { change.lastError }
 
+    static func payment(after change: WatchChange) -> String? { change.payment?.packed }
+
     static func entry(of change: WatchChange) -> ItemEntry {
-        change.event.map { .event($0) } ?? .nothing
+        change.events.isEmpty ? .nothing : .events(change.events)
     }
 
     private static func state(_ text: String) -> WatchState {

@@ -1,3 +1,4 @@
+package import JSONText
 package import Poller
 
 /// Every upstream of a process, each watch asked where its kind belongs.
@@ -18,6 +19,18 @@ package struct Upstreams: Upstream {
         case .http: await http.poll(watch, timeout: timeout)
         case .other(let name): .unserved("this release does not know the kind \(name)")
         }
+    }
+}
+
+extension Upstreams: PaymentReader {
+    package func facts(
+        of key: WatchKey,
+        in object: RawJSON,
+        charge: RawJSON?,
+        seenAt: Timestamp
+    ) -> PaymentFacts? {
+        guard key.kind.isOfPayments else { return nil }
+        return PaymentFacts(key.kind, object: object, charge: charge, seenAt: seenAt)
     }
 }
 

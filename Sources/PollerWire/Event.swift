@@ -6,7 +6,8 @@ package import JSONText
 /// ```
 /// {"id":"evt_…","type":"source.chargeable","account":"default","source":"src_…","kind":"source",
 ///  "seq":2,"run":1,"previous_status":"pending","status":"chargeable","final":false,
-///  "closed_reason":null,"object":{…},"observed":{"polled_at":"2026-11-20T09:30:00.125Z","lag_ms":3}}
+///  "closed_reason":null,"payment":{"state":"authorised","amount":1099,…},"livemode":true,
+///  "object":{…},"observed":{"polled_at":"2026-11-20T09:30:00.125Z","lag_ms":3}}
 /// ```
 public struct Event: WireObject, Hashable {
     /// The same on every channel: dedupe by it.
@@ -33,7 +34,14 @@ public struct Event: WireObject, Hashable {
     public var closedReason: Open<Watch.ClosedReason>?
     /// How far its charge has come; nil before somebody has tried to charge it.
     public var charge: ChargeProgress?
-    /// The upstream's object without any `client_secret`; nil when it is too large to keep.
+    /// What is true of the money; nil where nobody knows of any.
+    public var payment: Payment?
+    /// What the customer must do next; nil when there is nothing.
+    public var nextStep: NextStep?
+    /// Whether real money is meant; nil where the upstream does not say.
+    public var isLive: Bool?
+    /// The upstream's object without any `client_secret`; nil when it is too large to keep, and in
+    /// an event that was recorded together with a later one, which has it.
     package var object: RawJSON?
     /// When, and how late, the upstream was asked.
     public var observed = Observed()
@@ -91,6 +99,13 @@ public struct Event: WireObject, Hashable {
             \.charge,
             note: "How far its charge has come; only once somebody has tried to charge it."
         )
+        Field("payment", \.payment, note: "What is true of the money, where that is known.")
+        Field(
+            "next_step",
+            \.nextStep,
+            note: "What the customer must do next; left out when there is nothing."
+        )
+        Field("livemode", \.isLive, note: "Whether real money is meant.")
         Field(nullable: "object", \.object, .type("object"))
         Field("observed", \.observed)
     }
@@ -101,7 +116,7 @@ public struct Event: WireObject, Hashable {
 /// *Shape*:
 /// ```
 /// {"id":"evt_…","type":"source.chargeable","account":"default","source":"src_…","seq":2,
-///  "status":"chargeable","final":false}
+///  "status":"chargeable","final":false,"payment":"authorised"}
 /// ```
 package struct ThinEvent: WireObject, Hashable {
     package var id = ""
@@ -111,6 +126,8 @@ package struct ThinEvent: WireObject, Hashable {
     package var seq = 0
     package var status: String?
     package var isFinal = false
+    /// The word for the payment; nil where nobody knows of any.
+    package var payment: String?
 
     package init() {}
 
@@ -122,6 +139,7 @@ package struct ThinEvent: WireObject, Hashable {
         Field("seq", \.seq)
         Field(nullable: "status", \.status)
         Field("final", \.isFinal)
+        Field("payment", \.payment)
     }
 }
 
@@ -138,6 +156,8 @@ package struct PublicEvent: WireObject, Hashable {
     package var status: String?
     package var isFinal = false
     package var closedReason: Open<Watch.ClosedReason>?
+    package var payment: Payment?
+    package var nextStep: NextStep?
     package var object: RawJSON?
     package var observed = Event.Observed()
 
@@ -154,6 +174,8 @@ package struct PublicEvent: WireObject, Hashable {
         Field(nullable: "status", \.status)
         Field("final", \.isFinal)
         Field(nullable: "closed_reason", \.closedReason)
+        Field("payment", \.payment)
+        Field("next_step", \.nextStep)
         Field(nullable: "object", \.object)
         Field("observed", \.observed)
     }

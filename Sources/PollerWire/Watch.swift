@@ -69,6 +69,10 @@ public struct Watch: WireObject, Hashable {
     package var object: RawJSON?
     /// How far its charge has come; nil when it is not to be charged.
     public var charge: ChargeProgress?
+    /// What is true of the money; nil where nobody knows of any.
+    public var payment: Payment?
+    /// What the customer must do next; nil when there is nothing.
+    public var nextStep: NextStep?
     /// Only in the answer to enqueue.
     public var outcome: Open<Outcome>?
 
@@ -107,6 +111,12 @@ public struct Watch: WireObject, Hashable {
                 + "beside it."
         )
         Field("charge", \.charge, note: "Only when it is to be charged.")
+        Field("payment", \.payment, note: "What is true of the money, where that is known.")
+        Field(
+            "next_step",
+            \.nextStep,
+            note: "What the customer must do next; left out when there is nothing."
+        )
         Field("outcome", \.outcome, note: "Only in the answer to POST.")
     }
 }

@@ -2,6 +2,7 @@
 
 import requests
 from harness.cluster import LEASE_S, Cluster
+from harness.history_checker import is_beside
 from harness.sandbox import Sandbox
 from harness.waiting import wait_until
 
@@ -25,8 +26,19 @@ def posts(cluster: Cluster) -> list[dict]:
     return [request for request in seen if request["method"] == "POST"]
 
 
+def told(cluster: Cluster, source: str) -> list[dict]:
+    """What is told of the source and its charge."""
+    return [event for event in cluster.api.events(source) if not is_beside(event)]
+
+
 def types(cluster: Cluster, source: str) -> list[str]:
-    return [event["type"] for event in cluster.api.events(source)]
+    return [event["type"] for event in told(cluster, source)]
+
+
+def words(cluster: Cluster, source: str) -> list[str]:
+    """What is told of the money, in the order in which it is."""
+    events = cluster.api.events(source)
+    return [event["type"] for event in events if event["type"].startswith("payment.")]
 
 
 def create(cluster: Cluster, **form) -> str:
@@ -58,7 +70,9 @@ def test_a_chargeable_source_is_charged_once_and_followed_to_its_end(calm: Clust
     assert types(calm, source) == [
         "source.pending", "source.chargeable", "charge.succeeded", "source.consumed",
     ]
-    events = calm.api.events(source)
+    assert words(calm, source) == ["payment.authorised", "payment.paid"]
+    events = told(calm, source)
+    assert events[-1]["payment"]["amount"] == events[-1]["payment"]["amount_received"] == 999
     assert [event["final"] for event in events] == [False, False, False, True]
     (charge,) = charges_of(calm, source)
     assert charge["amount"] == 999 and charge["description"] == "Order 4711"
@@ -92,7 +106,9 @@ def test_a_bank_that_takes_its_time_is_waited_for(calm: Cluster):
         assert types(calm, source) == [
             "source.pending", "source.chargeable", "charge.pending", "source.consumed", last,
         ]
-        events = calm.api.events(source)
+        word = "payment.paid" if last == "charge.succeeded" else "payment.failed"
+        assert words(calm, source) == ["payment.authorised", "payment.processing", word]
+        events = told(calm, source)
         assert [event["final"] for event in events] == [False] * 4 + [True]
         assert events[-1]["status"] == "consumed"
         assert len(charges_of(calm, source)) == 1
@@ -112,8 +128,8 @@ def test_a_bank_that_answers_after_the_deadline_is_still_heard(calm: Cluster):
     calm.sandbox._call("POST", f"/_sandbox/charges/{charge['id']}/status", json={"status": "succeeded"})
     closed(calm, source)
     assert types(calm, source)[-2:] == ["source.consumed", "charge.succeeded"]
-    told = calm.api.events(source)[-1]
-    assert told["final"] and told["charge"] == {"state": "succeeded", "id": charge["id"]}
+    last = calm.api.events(source)[-1]
+    assert last["final"] and last["charge"] == {"state": "succeeded", "id": charge["id"]}
 
 
 def looks(cluster: Cluster, charge: str) -> list[dict]:
@@ -132,9 +148,9 @@ def test_a_decline_is_told_and_ends_the_charging_not_the_watch(calm: Cluster):
     )
     watch(calm, source)
     closed(calm, source)
-    told = types(calm, source)
-    assert told == ["source.chargeable", "charge.failed", "source.chargeable"]
-    failure = calm.api.events(source)[1]
+    assert types(calm, source) == ["source.chargeable", "charge.failed", "source.chargeable"]
+    assert words(calm, source) == ["payment.authorised", "payment.failed"]
+    failure = told(calm, source)[1]
     assert failure["object"]["code"] == "card_declined" and not failure["final"]
     assert failure["object"]["decline_code"] == "generic_decline"
     assert len(charges_of(calm, source)) == 1 and charges_of(calm, source)[0]["status"] == "failed"

@@ -76,6 +76,39 @@ def test_a_false_record_is_found(recorded, says):
         history.verdict()
 
 
+def beside(event: dict, seq: int, state: str, status: str | None) -> dict:
+    """What is told of the money beside an event's status."""
+    return event | {
+        "id": f"evt_{state}_{seq}", "seq": seq, "type": f"payment.{state}", "status": status,
+        "previous_status": status, "final": False, "closed_reason": None,
+        "payment": {"state": state, "amount_received": 0},
+    }
+
+
+def paid(status: str = "chargeable", **changes) -> list[dict]:
+    """A story in which the money is told before the end; `changes` are of that event."""
+    word = beside(WHOLE[2], 3, "paid", status) | changes
+    return [*WHOLE[:2], word, WHOLE[2] | {"seq": 4}]
+
+
+def test_what_is_told_of_the_money_repeats_the_status_and_nothing_else():
+    HistoryChecker(HAPPENED, {"src_1": paid()}).verdict()
+
+
+@pytest.mark.parametrize(
+    "recorded, says",
+    [
+        (paid("consumed"), "is beside chargeable, says consumed"),
+        (paid(type="payment.failed"), "is payment.failed of"),
+        ([*paid()[:3], beside(WHOLE[2], 4, "paid", "chargeable"), WHOLE[2] | {"seq": 5}], "repeats"),
+    ],
+    ids="early other twice".split(),
+)
+def test_a_false_word_is_found(recorded, says):
+    history = HistoryChecker(HAPPENED, {"src_1": recorded})
+    assert any(says in violation for violation in history.violations), history.violations
+
+
 @pytest.mark.parametrize(
     "got, says",
     [

@@ -5,6 +5,7 @@ import os
 import subprocess
 
 from harness.cluster import Cluster, program
+from harness.history_checker import is_beside
 from harness.waiting import wait_until
 
 
@@ -35,12 +36,17 @@ def test_a_source_settles_and_every_channel_tells_each_change_once_and_in_order(
     settle(calm, source)
 
     events = calm.api.events(source)
-    assert [event["status"] for event in events] == ["pending", "chargeable", "consumed"]
     assert [event["type"] for event in events] == [
         "source.pending",
+        "payment.authorised",
         "source.chargeable",
+        "payment.paid",
         "source.consumed",
     ]
+    assert [event["seq"] for event in events] == [1, 2, 3, 4, 5]
+    pending = [event["payment"]["state"] for event in events]
+    assert pending == ["awaiting_customer", "authorised", "authorised", "paid", "paid"]
+    assert events[0]["next_step"]["type"] == "follow_link"
     watch = calm.api.watch(source)
     assert (watch["state"], watch["closed_reason"], watch["final"]) == ("closed", "settled", True)
     calm.verify([source])
@@ -59,8 +65,10 @@ def test_a_declined_try_is_told_though_the_status_stays(calm: Cluster):
         )
         assert answer.status_code == 402, answer.text
         wait_until(lambda: len(calm.api.events(intent)) > seen, 20, "the decline is told")
-    told = calm.api.events(intent)
+    told = [event for event in calm.api.events(intent) if not is_beside(event)]
     assert [event["type"] for event in told] == ["payment_intent.requires_payment_method"] * 3
+    words = [event["payment"] for event in calm.api.events(intent) if event["type"] == "payment.failed"]
+    assert [word["reason"] for word in words] == ["declined", "expired_card"]
     assert [event["previous_status"] for event in told] == [None] + ["requires_payment_method"] * 2
     assert told[1]["object"]["last_payment_error"]["code"] == "card_declined"
     assert calm.api.watch(intent)["object"]["last_payment_error"]["code"] == "expired_card"
@@ -76,6 +84,7 @@ def test_a_payment_intent_settles_likewise(calm: Cluster):
 
     assert [event["type"] for event in calm.api.events(intent)] == [
         "payment_intent.requires_action",
+        "payment.paid",
         "payment_intent.succeeded",
     ]
     calm.verify([intent])

@@ -7,15 +7,24 @@ package import PollerWire
 /// ```
 /// {"id":"evt_…","type":"source.chargeable","account":"default","source":"src_…","kind":"source",
 ///  "seq":2,"run":1,"previous_status":"pending","status":"chargeable","final":false,
-///  "closed_reason":null,"object":{…},"observed":{"polled_at":"2026-11-20T09:30:00.125Z","lag_ms":3}}
+///  "closed_reason":null,"payment":{…},"next_step":{…},"livemode":true,"object":{…},
+///  "observed":{"polled_at":"2026-11-20T09:30:00.125Z","lag_ms":3}}
 /// ```
 /// `type` is `<kind>.<status>`; `charge.<outcome>` when the source was charged, with the charge as
-/// `object` and the source's own status repeated; or `watch.<closed reason>` when the watch ended without a final
-/// status; then `final` is false and `status` repeats the last one seen (or null). `object` is the upstream's object
+/// `object` and the source's own status repeated; `payment.<state>` when what is true of the money
+/// changed, and `next_step.changed` when the customer must do something else (``EventSubject``); or
+/// `watch.<closed reason>` when the watch ended without a final status; then `final` is false and
+/// `status` repeats the last one seen (or null). `payment`, `next_step` and `livemode` are in every
+/// event, each where it is known. `object` is the upstream's object
 /// without any `client_secret`; null when it is larger than ``objectBytesMax``. `previous_status` is the last one told
 /// before; it equals `status` when the status stayed and something else that matters changed: a try that was declined, money
 /// that arrived, another next step (``Observation/detail``). Once a source was charged, its events also
 /// have `"charge":{"state":"pending","id":"ch_…"}` beside `closed_reason`: how far that has come.
+///
+/// What one look has shown is recorded together, as up to three events: of the payment, of the next
+/// step, and of the status. The last of them has the object and says how the watch ends; the others
+/// repeat the status that was told before. That nothing is left to do is told by the payment's event
+/// alone, where there is one.
 package struct Event: Hashable, Sendable {
     /// An object beyond this is left out: it would sit in Redis once for every change.
     package static let objectBytesMax = 65_536
@@ -36,6 +45,12 @@ package struct Event: Hashable, Sendable {
     package let closed: ClosedReason?
     /// How far the charge of the source has come with this event.
     package let progress: ChargeProgress
+    /// What is true of the money; nil where nobody knows of any, and in events of earlier releases.
+    package let payment: Payment?
+    /// What the customer must do next, without links that carry a secret.
+    package let nextStep: NextStep
+    /// Whether real money is meant; nil where the upstream does not say.
+    package let isLive: Bool?
     /// When the upstream was asked; for a cancellation, when that was asked for.
     package let polledAt: Timestamp
     /// The whole event as it goes over every wire.
@@ -46,21 +61,25 @@ package struct Event: Hashable, Sendable {
     /// Records a change.
     ///
     /// `lag` is how late the poll was against its due time; `closed` is set when the watch ends
-    /// here, unless `final` tells that already; `charge` names what became of a charge, `progress`
-    /// how far that has come, when it is not as the watch knows it.
+    /// here, unless `final` tells that already; `progress` is how far its charge has come, when that
+    /// is not as the watch knows it; `place` counts the events recorded together before this one.
     package init(
         watch: Watch,
+        of subject: EventSubject = .status,
+        at place: Int = 0,
         status: SourceStatus?,
         final: Bool,
         closed: ClosedReason? = nil,
-        charge: ChargeSeen.Status? = nil,
         progress: ChargeProgress? = nil,
+        payment: Payment? = nil,
+        nextStep: NextStep = .none,
+        isLive: Bool? = nil,
         object: RawJSON?,
         polledAt: Timestamp,
         lag: Duration
     ) {
         key = watch.key
-        seq = watch.seq + 1
+        seq = watch.seq + 1 + place
         run = watch.run
         previousStatus = watch.state.status
         self.status = status
@@ -68,16 +87,24 @@ package struct Event: Hashable, Sendable {
         self.final = final && stopped == nil && closed != .reached
         self.closed = closed ?? (final ? .settled : nil)
         self.progress = progress ?? watch.state.charge
+        self.payment = payment
+        self.nextStep = nextStep.withoutSecrets
+        self.isLive = isLive
         self.polledAt = polledAt
         type =
-            stopped.map { "watch.\($0.rawValue)" }
-            ?? charge.map { "charge.\($0.rawValue)" }
-            ?? "\(watch.key.kind.rawValue).\(status?.description ?? "unknown")"
+            switch subject {
+            case .payment(let state): state.eventType
+            case .nextStep: "next_step.changed"
+            case .charge(let status) where stopped == nil: "charge.\(status.rawValue)"
+            case .status, .charge:
+                stopped.map { "watch.\($0.rawValue)" }
+                    ?? "\(watch.key.kind.rawValue).\(status?.description ?? "unknown")"
+            }
         id = EventID(
             key: watch.key,
             run: watch.run,
             began: watch.createdAt,
-            seq: watch.seq + 1,
+            seq: seq,
             type: type
         )
         let kept = object.flatMap { $0.utf8.count > Self.objectBytesMax ? nil : $0 }
@@ -94,6 +121,9 @@ package struct Event: Hashable, Sendable {
         wire.isFinal = self.final
         wire.closedReason = self.closed.map { Open(rawValue: $0.rawValue) }
         wire.charge = self.progress == .none ? nil : self.progress.wire
+        wire.payment = payment?.wire
+        wire.nextStep = self.nextStep == .none ? nil : self.nextStep.wire
+        wire.isLive = isLive
         wire.object = kept?.withoutClientSecrets()
         wire.observed.polledAt = Time(ms: polledAt.ms)
         wire.observed.lagMs = Int(lag.ms)
@@ -125,9 +155,24 @@ package struct Event: Hashable, Sendable {
             name: wire.charge?.state.rawValue ?? "none",
             charge: wire.charge?.id.map(ChargeID.init(unchecked:))
         )
+        payment = wire.payment.map(Payment.init)
+        nextStep = wire.nextStep.map(NextStep.init) ?? .none
+        isLive = wire.isLive
         polledAt = Timestamp(ms: wire.observed.polledAt.ms)
         self.json = json
     }
+}
+
+/// What an event tells.
+package enum EventSubject: Hashable, Sendable {
+    /// The status, something that matters beside it, or how the watch ends.
+    case status
+    /// What became of a charge.
+    case charge(ChargeSeen.Status)
+    /// What is true of the money.
+    case payment(PaymentState)
+    /// What the customer must do next.
+    case nextStep
 }
 
 extension ChargeProgress {
@@ -219,6 +264,7 @@ extension Event {
         thin.seq = seq
         thin.status = status?.description
         thin.isFinal = final
+        thin.payment = payment?.state.rawValue
         return thin.json
     }
 

@@ -177,6 +177,47 @@ extension NextStep {
         }
     }
 
+    /// The step without addresses that carry the payment's own client secret: what is recorded, and told
+    /// to everybody who may see the event.
+    package var withoutSecrets: NextStep {
+        func open(_ url: String?) -> String? {
+            url.flatMap { $0.contains("client_secret=") ? nil : $0 }
+        }
+        switch self {
+        case .followLink(var link):
+            link.url = open(link.url)
+            link.appURL = open(link.appURL)
+            return .followLink(link)
+        case .transfer(var transfer):
+            transfer.url = open(transfer.url)
+            return .transfer(transfer)
+        case .payVoucher(var voucher):
+            voucher.url = open(voucher.url)
+            voucher.pdf = open(voucher.pdf)
+            return .payVoucher(voucher)
+        case .scanCode(var code):
+            code.url = open(code.url)
+            code.appURL = open(code.appURL)
+            code.imageURL = open(code.imageURL)
+            return .scanCode(code)
+        case .verifyMicrodeposits(var deposits):
+            deposits.url = open(deposits.url)
+            return .verifyMicrodeposits(deposits)
+        case .none, .approveInApp, .enterCode, .awaitDebit, .returnToShop, .chooseMethod:
+            return self
+        }
+    }
+
+    /// Whether the shop's own page has sent the customer on its way, so that nobody needs to be told.
+    package var isBegunByShop: Bool {
+        switch self {
+        case .none, .followLink, .returnToShop, .chooseMethod: true
+        case .transfer, .payVoucher, .scanCode, .approveInApp, .enterCode, .verifyMicrodeposits,
+            .awaitDebit:
+            false
+        }
+    }
+
     /// Until when it can be done; nil when nobody says.
     package var until: Timestamp? {
         switch self {

@@ -35,7 +35,7 @@ extension Payment {
             amountReceived: facts.received ?? 0,
             amountReturned: facts.returned,
             currency: facts.currency,
-            method: facts.charge?.method ?? facts.method,
+            method: facts.paidBy,
             reason: word.reason
         )
     }
@@ -71,7 +71,7 @@ extension Payment {
             amountReceived: captured,
             amountReturned: returned,
             currency: facts.currency,
-            method: charge.method ?? facts.method,
+            method: facts.paidBy,
             paidAt: charge.paidAt,
             reason: word.reason
         )

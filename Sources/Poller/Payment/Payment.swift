@@ -54,11 +54,13 @@ package struct Payment: Hashable, Sendable {
         self.reason = reason
     }
 
-    /// Six characters that change when anything about the payment does.
+    /// Six characters that change when there is news of the payment: another word, sum or reason.
+    ///
+    /// How and when it is paid is told with these, and is no news by itself: it may become known later
+    /// than the money, from another object.
     package var fingerprint: String {
         PaymentMemory.fingerprint(of: [
             state.rawValue, amount.map { "\($0)" } ?? "", "\(amountReceived)", "\(amountReturned)",
-            currency ?? "", method?.name ?? "", paidAt.map { "\($0.ms)" } ?? "",
             reason?.rawValue ?? "",
         ])
     }

@@ -35,6 +35,8 @@ package struct PaymentFacts: Hashable, Sendable {
     package var charge: ChargeFacts?
     /// A charge of ours was refused before there was one.
     package var isRefused = false
+    /// That was not now: it is remembered, and why it was is not.
+    package var isRefusedBefore = false
     /// What the object asks of the customer.
     package var step = NextStep.none
     /// Whether real money is meant; nil when the object does not say.
@@ -82,6 +84,11 @@ package struct PaymentFacts: Hashable, Sendable {
         var facts = self
         facts.charge = charge
         return facts
+    }
+
+    /// How it is paid: a source is of one method for good, an intent of its charge's.
+    var paidBy: PaymentMethod? {
+        kind == .source ? method ?? charge?.method : charge?.method ?? method
     }
 
     /// What proves that money has arrived; nil when nothing does.

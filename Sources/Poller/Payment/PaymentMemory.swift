@@ -84,13 +84,20 @@ package struct PaymentLook: Hashable, Sendable {
     package let step: NextStep
     /// The word, a sum or anything else of the payment differs from what was told.
     package let isPaymentNews: Bool
-    /// The customer would have to be told anew what to do.
+    /// The customer would have to be told anew what to do; not when a new word says that it is nothing.
     package let isStepNews: Bool
+    /// Whether real money is meant; nil when the object does not say.
+    package let isLive: Bool?
     /// What to remember, once the news is recorded.
     package let memory: PaymentMemory
 
+    /// Whether anything is to be told.
+    package var isNews: Bool { isPaymentNews || isStepNews }
+
     /// Joins what was seen to what is remembered.
     ///
+    /// A payment nobody has looked at awaits its customer, whom the shop's page has sent on the way:
+    /// whoever asked to watch it knows that, and it is no news.
     /// - Parameters:
     ///   - facts: what was seen now.
     ///   - object: a fingerprint of the object that showed it.
@@ -105,16 +112,27 @@ package struct PaymentLook: Hashable, Sendable {
         let facts = facts.following(memory?.money)
         payment = Payment(facts)
         step = NextStep(facts, payment)
+        isLive = facts.isLive
+        var word = payment.fingerprint
+        if let memory, facts.isRefusedBefore, payment.state == .failed, facts.charge == nil {
+            // What was refused, and why, was told when it was; only that it was is remembered.
+            word = memory.payment
+        }
         if let memory {
-            isPaymentNews = payment.fingerprint != memory.payment
-            isStepNews = step.fingerprint != memory.step
-        } else {
+            isPaymentNews = word != memory.payment
+            // That nothing is left to do goes with the word that says why.
+            let isImplied = step == .none && isPaymentNews
+            isStepNews = step.fingerprint != memory.step && !isImplied
+        } else if let told {
             isPaymentNews = payment.state != told
-            isStepNews = told == nil && step != .none
+            isStepNews = false
+        } else {
+            isPaymentNews = payment.state != .awaitingCustomer && payment.state != .unknown
+            isStepNews = !step.isBegunByShop
         }
         self.memory = PaymentMemory(
             object: object,
-            payment: payment.fingerprint,
+            payment: word,
             step: step.fingerprint,
             money: facts.evidence
         )

@@ -38,9 +38,11 @@ extension PollDecider {
         var state = turn.polledState
         state.malformed = 0
         switch result {
-        case .made(let charge): return answered(turn, charge, state)
+        case .made(let charge):
+            return answered(turn, charge, turn.look(observation, charge: charge), state)
         case .declined(let code, let reason):
-            return declined(turn, state, code: code, reason: reason)
+            let failure = PaymentFacts.Failure(code: code, decline: reason)
+            return declined(turn, failure, turn.look(observation, refused: failure), state)
         case .incomplete(let received, let wanted):
             state.failures = 0
             let outlook = PollOutlook(turn.watch, observation)
@@ -78,7 +80,8 @@ extension PollDecider {
         let status = ChargeSeen.Status(rawValue: seen.status.description) ?? .pending
         guard status == .pending else {
             let found = ChargeSeen(id: charge, status: status, object: seen.object)
-            return answered(turn, found, turn.polledState)
+            let look = turn.look(following: charge, seen)
+            return answered(turn, found, look, turn.polledState)
         }
         // Nothing new: the watch goes on as if it had seen its own status again.
         let unchanged = Observation(
@@ -86,6 +89,7 @@ extension PollDecider {
             final: false,
             object: nil,
             detail: turn.watch.state.detail,
+            digest: turn.watch.payment?.object ?? "",
             stretch: seen.stretch
         )
         return decide(turn, .observed(unchanged), using: &chance)
@@ -94,9 +98,9 @@ extension PollDecider {
     /// The bank's refusal, recorded; the watch goes on as one without a charge.
     private func declined(
         _ turn: PollTurn,
-        _ before: WatchState,
-        code: String,
-        reason: String?
+        _ failure: PaymentFacts.Failure,
+        _ look: PaymentLook?,
+        _ before: WatchState
     ) -> Decision<WatchChange> {
         var state = before
         state.failures = 0
@@ -104,20 +108,23 @@ extension PollDecider {
         state.step = 0
         let object = """
             {"object":"charge_failure","source":\(JSONWriter.literal("\(turn.watch.key.source)")),\
-            "code":\(JSONWriter.literal(code)),\
-            "decline_code":\(reason.map(JSONWriter.literal) ?? "null")}
+            "code":\(JSONWriter.literal(failure.code ?? "declined")),\
+            "decline_code":\(failure.decline.map(JSONWriter.literal) ?? "null")}
             """
-        let event = turn.event(
+        let events = turn.events(
+            look,
+            .charge(.failed),
             status: state.status,
             final: false,
-            charge: .failed,
             progress: state.charge,
             object: RawJSON(unchecked: object)
         )
         let change = WatchChange(
             state: state,
-            event: event,
-            lastError: "the charge was refused: \(code); it is not tried again"
+            payment: look?.memory,
+            events: events,
+            lastError:
+                "the charge was refused: \(failure.code ?? "declined"); it is not tried again"
         )
         return Decision(verdict: .next(after: .seconds(1)), change: change)
     }
@@ -126,6 +133,7 @@ extension PollDecider {
     private func answered(
         _ turn: PollTurn,
         _ charge: ChargeSeen,
+        _ look: PaymentLook?,
         _ before: WatchState
     ) -> Decision<WatchChange> {
         var state = before
@@ -138,17 +146,18 @@ extension PollDecider {
             case .failed: .failed
             }
         let isEnd = state.charge.isSettled && state.status == .consumed
-        let event = turn.event(
+        let events = turn.events(
+            look,
+            .charge(charge.status),
             status: state.status,
             final: isEnd,
-            charge: charge.status,
             progress: state.charge,
             object: charge.object
         )
         // What is left to see is whether the charge has consumed the source.
         return Decision(
             verdict: isEnd ? .close(.settled) : .next(after: .zero),
-            change: WatchChange(state: state, event: event),
+            change: WatchChange(state: state, payment: look?.memory, events: events),
             isUrgent: !isEnd
         )
     }

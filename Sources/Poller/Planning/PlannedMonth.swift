@@ -174,7 +174,7 @@ package struct PlannedMonth {
             using: &chance
         )
         sources[turn.item].state = decision.change.state
-        if decision.change.event != nil { sources[turn.item].seq += 1 }
+        sources[turn.item].seq += decision.change.events.count
         if isChanged { sources[turn.item].known = now.ms }
         switch decision.verdict {
         case .next(let wait): place(turn.item, due: now.ms + wait.ms, isUrgent: decision.isUrgent)

@@ -65,15 +65,17 @@ package struct PollDecider: Sendable {
         case .observed(let observation):
             state.failures = 0
             let isNews = observation.status != state.status || observation.detail != state.detail
-            if isNews || end(of: turn.watch, observation) != nil {
-                return recorded(turn, observation, state, &chance)
+            let look = turn.isSame(observation) ? nil : turn.look(observation)
+            let isEnd = end(of: turn.watch, observation) != nil
+            if isNews || isEnd || look?.isNews == true {
+                return recorded(turn, observation, look, state, &chance)
             }
             let outlook = PollOutlook(turn.watch, observation)
             if outlook.isOver(at: turn.polledAt) {
-                return closed(turn, .expired, state, error: nil)
+                return closed(turn, .expired, state, look, error: nil)
             }
             state.step += 1
-            return again(turn, outlook, state, error: nil, &chance)
+            return again(turn, outlook, state, look, error: nil, &chance)
 
         case .gone:
             let error = "the upstream does not know this source (404): check id, account and mode"
@@ -135,12 +137,18 @@ package struct PollDecider: Sendable {
     private func recorded(
         _ turn: PollTurn,
         _ observation: Observation,
+        _ seen: PaymentLook?,
         _ before: WatchState,
         _ chance: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         let watch = turn.watch
         let end = end(of: watch, observation)
-        let event = turn.event(
+        let isStatusNews =
+            observation.status != before.status || observation.detail != before.detail
+        let look = seen ?? turn.look(observation)
+        let events = turn.events(
+            look,
+            isStatusNews || end != nil ? .status : nil,
             status: observation.status,
             final: end == .settled,
             closed: end,
@@ -150,7 +158,7 @@ package struct PollDecider: Sendable {
         state.status = observation.status
         state.detail = observation.detail
         state.step = 0
-        let change = WatchChange(state: state, event: event)
+        let change = WatchChange(state: state, payment: look?.memory, events: events)
         if let end { return Decision(verdict: .close(end), change: change) }
         // A change at the deadline leaves one more look, at once, which then closes the watch.
         let outlook = PollOutlook(watch, observation)
@@ -178,17 +186,25 @@ package struct PollDecider: Sendable {
         _ turn: PollTurn,
         _ reason: ClosedReason,
         _ state: WatchState,
+        _ look: PaymentLook? = nil,
         error: String?,
         signal: LaneSignal = .fine
     ) -> Decision<WatchChange> {
-        let event = turn.event(
+        let isTold = turn.watch.isOnlyLooking && reason.opensOnHint
+        let events = turn.events(
+            look,
+            isTold ? nil : .status,
             status: state.status,
             final: true,
             closed: reason,
             progress: state.charge
         )
-        let isTold = turn.watch.isOnlyLooking && reason.opensOnHint
-        let change = WatchChange(state: state, event: isTold ? nil : event, lastError: error)
+        let change = WatchChange(
+            state: state,
+            payment: look?.memory,
+            events: events,
+            lastError: error
+        )
         // A lane that slows down must know before its next claim.
         let isNews = !isTold || signal != .fine
         return Decision(verdict: .close(reason), change: change, signal: signal, isNews: isNews)
@@ -199,13 +215,14 @@ package struct PollDecider: Sendable {
         _ turn: PollTurn,
         _ outlook: PollOutlook,
         _ state: WatchState,
+        _ look: PaymentLook? = nil,
         error: String?,
         _ chance: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         let wait = waitUntilNext(turn, outlook, state, &chance)
         return Decision(
             verdict: .next(after: wait),
-            change: WatchChange(state: state, lastError: error),
+            change: WatchChange(state: state, payment: look?.memory, lastError: error),
             isUrgent: turn.isUrgent(after: wait, deadline: outlook.deadline),
             isNews: false
         )

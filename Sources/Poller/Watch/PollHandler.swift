@@ -19,6 +19,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
 
     private let upstream: Provider
     private let charger: (any Charger)?
+    private let payments: (any PaymentReader)?
     private let timeout: Duration
     private let decider = PollDecider()
     private let metrics = PollMetrics()
@@ -26,15 +27,18 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
 
     /// A handler whose polls take at most `timeout`, from the connection to the last byte.
     ///
-    /// Without a charger nothing is charged, whatever a watch asks for.
+    /// Without a charger nothing is charged, whatever a watch asks for; without a reader of payments
+    /// only statuses are told.
     package init(
         upstream: Provider,
         charger: (any Charger)? = nil,
+        payments: (any PaymentReader)? = nil,
         timeout: Duration,
         logger: Logger
     ) {
         self.upstream = upstream
         self.charger = charger
+        self.payments = payments
         self.timeout = timeout
         self.logger = logger
     }
@@ -57,7 +61,13 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         // The same holds for a charge: the idempotency key gives another worker the same answer.
         if Task.isCancelled { return nil }
 
-        let turn = PollTurn(watch, due: leased.lease.due, polledAt: polledAt, now: leased.now)
+        let turn = PollTurn(
+            watch,
+            due: leased.lease.due,
+            polledAt: polledAt,
+            now: leased.now,
+            payments: payments
+        )
         let decision = decide(turn, result, step, charged)
         report(turn, result, decision)
         return decision

@@ -11,13 +11,22 @@ package struct PollTurn: Sendable {
     package let polledAt: Timestamp
     /// When the answer had come.
     package let now: Timestamp
+    /// Reads payments from answers; nil where nobody asks for them.
+    private let payments: (any PaymentReader)?
 
     /// Describes a poll.
-    package init(_ watch: Watch, due: Timestamp, polledAt: Timestamp, now: Timestamp) {
+    package init(
+        _ watch: Watch,
+        due: Timestamp,
+        polledAt: Timestamp,
+        now: Timestamp,
+        payments: (any PaymentReader)? = nil
+    ) {
         self.watch = watch
         self.due = due
         self.polledAt = polledAt
         self.now = now
+        self.payments = payments
     }
 
     /// What the watch remembers, with this poll counted.
@@ -28,27 +37,15 @@ package struct PollTurn: Sendable {
         return state
     }
 
-    /// The event that tells what this poll has seen or come to.
-    func event(
-        status: SourceStatus?,
-        final: Bool,
-        closed: ClosedReason? = nil,
-        charge: ChargeSeen.Status? = nil,
-        progress: ChargeProgress? = nil,
-        object: RawJSON? = nil
-    ) -> Event {
-        Event(
-            watch: watch,
-            status: status,
-            final: final,
-            closed: closed,
-            charge: charge,
-            progress: progress,
-            object: object,
-            polledAt: polledAt,
-            lag: max(polledAt - due, .zero)
-        )
+    /// What an answer says of the payment; nil when nobody can tell.
+    func facts(_ key: WatchKey, _ object: RawJSON?, charge: RawJSON? = nil) -> PaymentFacts? {
+        object.flatMap {
+            payments?.facts(of: key, in: $0, charge: charge, seenAt: polledAt)
+        }
     }
+
+    /// How late the poll was.
+    var lag: Duration { max(polledAt - due, .zero) }
 
     /// Whether somebody waits for the next look, which comes after `wait`: a customer in front of a
     /// page, one who has just come back, or the deadline.

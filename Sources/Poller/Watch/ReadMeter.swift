@@ -1,3 +1,4 @@
+package import JSONText
 package import Logging
 import Metrics
 import ServiceLifecycle
@@ -158,5 +159,16 @@ package struct MeteredUpstream<Base: Upstream, C: Clock>: Upstream where C.Durat
         guard case .observed(var observation) = result else { return result }
         observation.stretch = meter.stretch(watch.key.account)
         return .observed(observation)
+    }
+}
+
+extension MeteredUpstream: PaymentReader where Base: PaymentReader {
+    package func facts(
+        of key: WatchKey,
+        in object: RawJSON,
+        charge: RawJSON?,
+        seenAt: Timestamp
+    ) -> PaymentFacts? {
+        base.facts(of: key, in: object, charge: charge, seenAt: seenAt)
     }
 }

@@ -68,6 +68,14 @@ package enum SourceKind: Hashable, Sendable, CaseIterable, RawRepresentable {
         }
     }
 
+    /// Whether its objects are payments of which we know what their statuses mean.
+    package var isOfPayments: Bool {
+        switch self {
+        case .source, .paymentIntent, .setupIntent, .charge: true
+        case .http, .other: false
+        }
+    }
+
     /// How ids of this kind begin; empty when they may be anything.
     package var prefixes: [String] {
         switch self {

@@ -9,6 +9,23 @@ package protocol Upstream: Sendable {
     func poll(_ watch: Watch, timeout: Duration) async -> PollResult
 }
 
+/// Reads from what an upstream has answered what it says of a payment.
+package protocol PaymentReader: Sendable {
+    /// What an object says; nil when it is none of a payment.
+    ///
+    /// - Parameters:
+    ///   - key: what was asked for.
+    ///   - object: the answer.
+    ///   - charge: the charge of the object, when it was seen beside it.
+    ///   - seenAt: when it was asked, by the store's clock.
+    func facts(
+        of key: WatchKey,
+        in object: RawJSON,
+        charge: RawJSON?,
+        seenAt: Timestamp
+    ) -> PaymentFacts?
+}
+
 /// What came of asking the upstream once.
 package enum PollResult: Hashable, Sendable {
     /// It told the source's status.
@@ -42,6 +59,10 @@ package struct Observation: Hashable, Sendable {
     ///
     /// Empty when there is nothing of the kind.
     package let detail: String
+    /// A fingerprint of all of ``object``: six characters; empty when there is none.
+    ///
+    /// Where it is the one that is remembered (``PaymentMemory/object``) nothing can be new.
+    package let digest: String
     /// When the upstream itself ends an object that keeps this status; nil when it never does, or
     /// nobody knows.
     package private(set) var expiresAt: Timestamp?
@@ -58,6 +79,7 @@ package struct Observation: Hashable, Sendable {
         rank: StatusRank,
         object: RawJSON?,
         detail: String = "",
+        digest: String = "",
         expiresAt: Timestamp? = nil,
         toldAt: Timestamp? = nil,
         stretch: Double = 1
@@ -66,6 +88,7 @@ package struct Observation: Hashable, Sendable {
         self.rank = rank
         self.object = object
         self.detail = detail
+        self.digest = digest
         self.expiresAt = expiresAt
         self.toldAt = toldAt
         self.stretch = stretch
@@ -86,6 +109,7 @@ package struct Observation: Hashable, Sendable {
         final: Bool,
         object: RawJSON?,
         detail: String = "",
+        digest: String = "",
         expiresAt: Timestamp? = nil,
         toldAt: Timestamp? = nil,
         stretch: Double = 1
@@ -95,6 +119,7 @@ package struct Observation: Hashable, Sendable {
             rank: final ? .final : .pending,
             object: object,
             detail: detail,
+            digest: digest,
             expiresAt: expiresAt,
             toldAt: toldAt,
             stretch: stretch

@@ -21,6 +21,8 @@ package struct Watch: Hashable, Sendable {
     /// What to charge once the source is chargeable; nil: what the account says, or nothing.
     package var charge: ChargeOrder?
     package let state: WatchState
+    /// What is remembered of its payment; nil before anybody has looked at that.
+    package let payment: PaymentMemory?
 
     /// Puts a watch together, as a store does.
     package init(
@@ -35,7 +37,8 @@ package struct Watch: Hashable, Sendable {
         hintedAt: Timestamp? = nil,
         clientSecret: ClientSecret? = nil,
         charge: ChargeOrder? = nil,
-        state: WatchState = WatchState()
+        state: WatchState = WatchState(),
+        payment: PaymentMemory? = nil
     ) {
         self.key = key
         self.policy = policy
@@ -49,6 +52,7 @@ package struct Watch: Hashable, Sendable {
         self.clientSecret = clientSecret
         self.charge = charge
         self.state = state
+        self.payment = payment
     }
 }
 

@@ -50,17 +50,35 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
 /// What a poll changes in a watch.
 package struct WatchChange: Hashable, Sendable {
     package let state: WatchState
-    /// Set when something is to be recorded and told; its `seq` must be the watch's next.
-    package let event: Event?
+    /// What is to be remembered of the payment from now on; nil leaves what is.
+    package let payment: PaymentMemory?
+    /// What is to be recorded and told, in order; their numbers follow the watch's last one.
+    ///
+    /// All of them or none is recorded, with the state they tell of.
+    package let events: [Event]
     /// Why the poll failed, for operators; nil clears it.
     package let lastError: String?
 
     /// Describes a change.
-    package init(state: WatchState, event: Event? = nil, lastError: String? = nil) {
+    package init(
+        state: WatchState,
+        payment: PaymentMemory? = nil,
+        events: [Event] = [],
+        lastError: String? = nil
+    ) {
         self.state = state
-        self.event = event
+        self.payment = payment
+        self.events = events
         self.lastError = lastError
     }
+
+    /// Describes a change that tells one thing or nothing.
+    package init(state: WatchState, event: Event?, lastError: String? = nil) {
+        self.init(state: state, events: event.map { [$0] } ?? [], lastError: lastError)
+    }
+
+    /// The last of its events, which tells the status and how the watch ends; nil when there is none.
+    package var event: Event? { events.last }
 }
 
 /// What became of one enqueued watch.
@@ -121,6 +139,17 @@ package struct WatchSnapshot: Hashable, Sendable {
         self.notify = notify
         self.metadata = metadata
         self.lastEvent = lastEvent
+    }
+}
+
+extension WatchSnapshot {
+    /// What is true of the payment, as far as is known; nil where nobody knows of any.
+    ///
+    /// What a release has told that knew no payments is told by the status and the charge alone.
+    package var payment: Payment? {
+        if let payment = lastEvent?.payment { return payment }
+        guard watch.key.kind.isOfPayments else { return nil }
+        return PaymentState(inheriting: watch.key.kind, watch.state).map { Payment(state: $0) }
     }
 }
 

@@ -160,6 +160,9 @@ extension PollerWire.Watch {
         let last = snapshot.lastEvent.flatMap { RawJSON(unchecked: $0.json).member("object") }
         object = last.flatMap { $0.isNull ? nil : $0 }
         if watch.charge?.isNothing == false || state.charge != .none { charge = state.charge.wire }
+        payment = snapshot.payment?.wire
+        let step = snapshot.lastEvent?.nextStep ?? .none
+        nextStep = step == .none ? nil : step.wire
         self.outcome = outcome.map { Open(rawValue: $0.rawValue) }
     }
 }

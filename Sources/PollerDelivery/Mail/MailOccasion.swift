@@ -31,6 +31,8 @@ enum MailOccasion: String, CaseIterable, Sendable {
     /// statuses we have no words for, that a charge was made (its end is), and what changes beside
     /// a status that stays, unless it is a try that was declined.
     init?(_ event: Event) {
+        // What is told of the money and of the next step comes beside the status, which is mailed.
+        if event.type.hasPrefix("payment.") || event.type == "next_step.changed" { return nil }
         if event.closed != nil, case .succeeded = event.progress {
             // A debit that was paid and came back is neither of the words we have.
             let isLost = ["failed", "canceled"].contains(event.status?.description)

@@ -62,8 +62,8 @@ package struct Principal: Hashable, Sendable {
 /// What the customer of a source may know of an event: how the payment stands, not whose account
 /// it is in nor what the merchant has written into the object.
 ///
-/// *Shape*: `{id, type, source, kind, seq, run, previous_status, status, final, closed_reason,
-/// object: {id, object, type, status, flow, amount, currency, livemode, created}, observed}`; of the
+/// *Shape*: `{id, type, source, kind, seq, run, previous_status, status, final, closed_reason, payment,
+/// next_step, object: {id, object, type, status, flow, amount, currency, livemode, created}, observed}`; of the
 /// object the members that are there and are no objects themselves.
 enum PublicView {
     private static let shown = [
@@ -83,6 +83,8 @@ enum PublicView {
             $0.status = event.status?.description
             $0.isFinal = event.final
             $0.closedReason = event.closed.map { Open(rawValue: $0.rawValue) }
+            $0.payment = event.payment?.wire
+            $0.nextStep = event.nextStep == .none ? nil : event.nextStep.wire
             $0.object = RawJSON(unchecked: object(event.object))
             $0.observed.polledAt = Time(ms: event.polledAt.ms)
         }.json

@@ -17,7 +17,7 @@ if tonumber(ARGV[2]) ~= tonumber(w[4] or 0) + 1 then
 end
 local lease = call('HGET', key(KEY.leases), id)
 local token = tonumber(lease and unpack_lease(lease) or w[5] or 0)
-record(id, ARGV[2], ARGV[3], ARGV[4])
+record(id, ARGV[2], ARGV[4], ARGV, 3, 3)
 call('HSET', item, ITEM.token, int(token + 1), ITEM.closed, CLOSED.cancelled)
 call('ZADD', key(KEY.closed), int(wall), id)
 if lease then

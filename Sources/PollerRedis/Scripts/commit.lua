@@ -4,21 +4,22 @@
 -- KEYS[1]  meta key of the partition all of them belong to
 -- ARGV     the seven values of claim.lua, most items 0 to take none; then for each lease six:
 --          id, token, verdict (n next, c close, r rest), wait ms or reason ('' settled), wheel of the next turn
---          (u|z), state (packed). A verdict in capitals is followed by six more: error or '',
+--          (u|z), state (packed). A verdict in capitals is followed by seven more: error or '',
 --          signal ('' fine, h hold, s slow, f failing, d denied, k still failing, r refused; in capitals of an
---          endpoint), its ms, event seq or 0, event JSON or '', and the channel to publish it on or ''. Without
---          an event the last two are a line for the item's log of attempts, and its ms to live
+--          endpoint), its ms, how many events there are, the seq of the first, the channel to publish them on,
+--          and what is to be remembered of the payment or '' to leave it; and then by the events, JSON. Without
+--          events seq and channel are a line for the item's log of attempts or '', and its ms to live
 -- RETURNS  {results, claim}: for each lease 1 (recorded, now or before) or 0 (LEASELOST: nothing
 --          written); and claim.lua's answer, or an empty list
 -- USES     claiming
--- ERRORS   BADSEQ: an event does not follow the last one; nothing of the batch is written then
+-- ERRORS   BADSEQ: events do not follow the last one; nothing of the batch is written then
 -- COST     one HSET for an unchanged item; all else once for the batch or a lane of it
 --
 -- All commits are checked before the first is written, so an error leaves nothing half done. A commit is
 -- proven by token and owner, which stand at the front of the lease: a holder whose lease has ended,
 -- or was taken over, changes nothing (0). A commit repeated because its answer got lost finds no
--- lease, and its own token in the item: done before (1). The event goes to the outbox, the item's
--- log and its listeners in this script, together with the state it tells of; of an item's writes the
+-- lease, and its own token in the item: done before (1). The events go to the outbox, the item's
+-- log and its listeners in this script, together with the state they tell of; of an item's writes the
 -- stream comes first, as it is the one that can fail. Marks set during the lease win over the verdict:
 -- what was hinted is due now, whatever the holder saw before.
 local owner, items = ARGV[1], key(KEY.item)
@@ -33,7 +34,7 @@ while at <= last do
   count = count + 1
   starts[count], ids[count] = at, ARGV[at]
   isLong[count] = byte(ARGV[at + 2]) < 97
-  at = at + (isLong[count] and 12 or 6)
+  at = at + (isLong[count] and 13 + number(ARGV[at + 9]) or 6)
 end
 
 local results, held, marks, lane_names = {}, {}, {}, {}
@@ -55,7 +56,7 @@ for index = 1, count do
         seen[id] = true
         if isLong[index] and ARGV[at + 9] ~= '0' then
           local seq = number(call('HGET', items .. id, ITEM.seq) or 0)
-          if number(ARGV[at + 9]) ~= seq + 1 then
+          if number(ARGV[at + 10]) ~= seq + 1 then
             return redis.error_reply(ERROR.outOfOrder .. ' ' .. id .. ' has ' .. seq .. ' events')
           end
         end
@@ -150,11 +151,14 @@ for _, index in ipairs(held) do
     and not find(call('HGET', items .. id, ITEM.facts) or '', '|' .. GOAL.leftPending .. '$')
   if isProlonged or isOutrun then
     verdict, wait = VERDICT.next, 0
-  elseif isLong[index] and ARGV[at + 9] ~= '0' then
-    record(id, ARGV[at + 9], ARGV[at + 10], ARGV[at + 11])
-    told = true
-  elseif isLong[index] and ARGV[at + 10] ~= '' then
-    note(id, ARGV[at + 10], ARGV[at + 11])
+  elseif isLong[index] then
+    if ARGV[at + 9] ~= '0' then
+      record(id, ARGV[at + 10], ARGV[at + 11], ARGV, at + 13, at + 12 + ARGV[at + 9])
+      told = true
+    elseif ARGV[at + 10] ~= '' then
+      note(id, ARGV[at + 10], ARGV[at + 11])
+    end
+    if ARGV[at + 12] ~= '' then call('HSET', items .. id, ITEM.payment, ARGV[at + 12]) end
   end
   if signal ~= '' then
     hear(lane, signal, number(ARGV[at + 8]))

@@ -304,15 +304,19 @@ local function make_due(id, name, now)
   end
 end
 
--- Records an event: in the outbox, in the item's own log, and to those who listen right now.
+-- Records events, the JSON from `events[first]` to `events[last]`, of which the first has number `seq`:
+-- in the outbox, in the item's own log, and to those who listen right now.
 -- The stream comes first: it is the write that can fail.
-local function record(id, seq, json, channel)
+local function record(id, seq, channel, events, first, last)
   local notify = call('HGET', key(KEY.long, id), LONG.notify) or ''
-  call('XADD', key(KEY.outbox), '*', ENTRY.item, id, ENTRY.event, json, ENTRY.notify, notify)
-  call('RPUSH', key(KEY.log, id), json)
+  for at = first, last do
+    local json = events[at]
+    call('XADD', key(KEY.outbox), '*', ENTRY.item, id, ENTRY.event, json, ENTRY.notify, notify)
+    call('RPUSH', key(KEY.log, id), json)
+    call('PUBLISH', channel, json)
+  end
   call('LTRIM', key(KEY.log, id), -100, -1)
-  call('HSET', key(KEY.item, id), ITEM.seq, seq)
-  call('PUBLISH', channel, json)
+  call('HSET', key(KEY.item, id), ITEM.seq, last > first and text(seq + last - first) or seq)
 end
 
 -- Adds a line to the item's log of attempts, which outlives its newest line by some ms.

@@ -58,6 +58,9 @@ package struct StripeUpstream: Upstream {
                     )
                 }
                 path += "?" + StripeClient.query([("client_secret", secret.reveal)])
+            } else if watch.key.kind == .paymentIntent {
+                // Refunds and disputes change no field of an intent, only of its charge.
+                path += "?expand%5B%5D=latest_charge"
             }
             return result(of: try await polls.get(path, head, timeout: timeout), for: watch)
         } catch {
@@ -124,6 +127,7 @@ package struct StripeUpstream: Upstream {
                 rank: StripeStatuses.rank(status, of: watch.key.kind, usage: facts.usage),
                 object: RawJSON(unchecked: text),
                 detail: facts.detail.text,
+                digest: BodyDigest.text(of: bytes),
                 expiresAt: expiry.expiresAt(facts, of: watch.key.kind, now: now),
                 toldAt: now
             )

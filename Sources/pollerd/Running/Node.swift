@@ -100,6 +100,7 @@ struct Node: Sendable {
         let handler = PollHandler(
             upstream: upstream,
             charger: charger,
+            payments: upstream,
             timeout: settings.pollTimeout,
             logger: log("worker")
         )

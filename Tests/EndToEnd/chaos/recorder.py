@@ -68,7 +68,7 @@ class Recorder:
     def _take(self, event: dict, at_ms: int) -> None:
         kept = {
             name: sys.intern(value) if isinstance(value := event[name], str) else value
-            for name in ("type", "previous_status", "status", "final", "closed_reason", "seq")
+            for name in ("type", "previous_status", "status", "final", "closed_reason", "seq", "payment")
         }
         kept |= {"id": event["id"], "observed": event["observed"], "at_ms": at_ms}
         self.events.setdefault(event["source"], []).append(kept)

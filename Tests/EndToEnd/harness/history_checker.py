@@ -11,8 +11,15 @@ from datetime import datetime
 from .receipts import Receipts
 
 
+def is_beside(event: dict) -> bool:
+    """Whether it tells of the money or of the next step, and repeats the status that was told."""
+    return event["type"].startswith("payment.") or event["type"] == "next_step.changed"
+
+
 def is_mailed(event: dict) -> bool:
     """Whether a customer is told by mail: what is final, authorised, or to be tried again."""
+    if is_beside(event):
+        return False
     status, previous, is_end = event["status"], event["previous_status"], bool(event["closed_reason"])
     charge = (event.get("charge") or {}).get("state")
     if event["type"].startswith("watch.") or (is_end and charge == "succeeded"):
@@ -116,11 +123,22 @@ class HistoryChecker:
         for event_id, count in Counter(event["id"] for event in events).items():
             if count > 1:
                 self._say(source, f"{event_id} recorded {count} times", "doubled", count - 1)
-        previous, place = None, -1
+        previous, place, word = None, -1, None
         for event in events:
             said = event["previous_status"]
             if said != previous:
                 self._say(source, f"seq {event['seq']} follows {previous}, says {said}")
+            if is_beside(event):
+                if event["status"] != previous:
+                    self._say(source, f"seq {event['seq']} is beside {previous}, says {event['status']}")
+                if event["type"] == "payment." + event["payment"]["state"]:
+                    if event["payment"] == word:
+                        self._say(source, f"seq {event['seq']} repeats {word}", "doubled")
+                    word = event["payment"]
+                elif event["type"].startswith("payment."):
+                    text = f"seq {event['seq']} is {event['type']} of {event['payment']}"
+                    self._say(source, text)
+                continue
             if event["type"].startswith("watch."):
                 continue
             found = self._place(event, changes, place)

@@ -18,9 +18,9 @@ package enum Samples {
         )
         return Event(
             watch: watch,
+            of: .charge(status),
             status: final ? .consumed : .chargeable,
             final: final,
-            charge: status,
             object: nil,
             polledAt: start,
             lag: .zero

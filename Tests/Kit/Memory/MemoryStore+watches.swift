@@ -71,13 +71,16 @@ extension MemoryStore {
         changing { state, now in
             let partition = state.queue.partition(of: key.lane)
             guard state.queue[partition].isOpen(key.id),
-                let record = state.queue[partition].items[key.id]?.record
+                let item = state.queue[partition].items[key.id]
             else { return false }
+            let (record, snapshot) = (item.record, item.snapshot)
             let event = Event(
                 watch: record.watch,
                 status: record.state.status,
                 final: true,
                 closed: .cancelled,
+                payment: snapshot.payment,
+                isLive: snapshot.lastEvent?.isLive,
                 object: nil,
                 polledAt: now,
                 lag: .zero

@@ -25,16 +25,20 @@ package final class MemoryStore: WatchStore, Outbox {
         ) throws(StoreError) -> [CommitResult] {
             let partition = commits.first?.ref.partition ?? 0
             var recorded: [(Event, [NotifyURL])] = []
+            let flaws = flaws
             let results = try queue.commit(
                 commits.map { prolonged(outlivingGap($0), now: now) },
                 now: now,
                 check: { record, change throws(StoreError) in
-                    guard let event = change.event, event.seq != record.seq + 1 else { return }
-                    throw .outOfOrder("event \(event.seq) follows \(record.seq) of \(record.key)")
+                    for (event, due) in zip(change.events, (record.seq + 1)...)
+                    where event.seq != due {
+                        throw .outOfOrder("event \(event.seq) instead of \(due) of \(record.key)")
+                    }
                 },
                 apply: { record, change in
-                    record.apply(change)
-                    if let event = change.event { recorded.append((event, record.notify)) }
+                    record.apply(change, forgets: flaws.contains(.forgetsPayments))
+                    let told = change.events.suffix(flaws.contains(.tellsOnlyTheLast) ? 1 : .max)
+                    recorded += told.map { ($0, record.notify) }
                 }
             )
             for (event, notify) in recorded {

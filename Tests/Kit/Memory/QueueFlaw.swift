@@ -76,6 +76,10 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     case neverForgivesTrouble
     /// A process that left is still listed.
     case keepsDepartedMembers
+    /// Of the events of a commit only the last goes to the outbox.
+    case tellsOnlyTheLast
+    /// A commit that says nothing of the payment makes the store forget it.
+    case forgetsPayments
 
     /// Only deliveries show it, who tells them, or a clock that is set; the simulation, which is of
     /// watches under a clock that runs, cannot.
@@ -83,7 +87,7 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
         switch self {
         case .losesAttempts, .settlesWhatIsSetAside, .revisesBlindly, .losesNamedEvents,
             .neverForgivesTrouble, .notesForAnyHistory, .forgetsWhoIsAtWork,
-            .freezesWithTheClock, .endsThingsInGaps:
+            .freezesWithTheClock, .endsThingsInGaps, .forgetsPayments:
             true
         default: false
         }

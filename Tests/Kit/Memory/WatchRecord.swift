@@ -17,6 +17,7 @@ struct WatchRecord: Sendable {
     private(set) var clientSecret: ClientSecret?
     private(set) var charge: ChargeOrder?
     private(set) var state = WatchState()
+    private(set) var payment: PaymentMemory?
     private(set) var notify: [NotifyURL]
     private(set) var metadata: String
     private(set) var lastError: String?
@@ -51,7 +52,9 @@ struct WatchRecord: Sendable {
             hintedAt: hintedAt,
             clientSecret: clientSecret,
             charge: charge,
-            state: state
+            state: state,
+            // As it comes back from a store that keeps it packed.
+            payment: payment.map { PaymentMemory(packed: $0.packed, charge: state.charge.charge) }
         )
     }
 
@@ -80,6 +83,7 @@ struct WatchRecord: Sendable {
         createdAt = now
         run += 1
         state = WatchState()
+        payment = nil
         hintedAt = nil
         lastError = nil
         reopenedSeq = nil
@@ -107,10 +111,13 @@ struct WatchRecord: Sendable {
     }
 
     /// Takes over what a poll has changed.
-    mutating func apply(_ change: WatchChange) {
+    ///
+    /// `forgets` is a flaw: what the change does not say is forgotten.
+    mutating func apply(_ change: WatchChange, forgets: Bool = false) {
         state = change.state
         lastError = change.lastError
-        if let event = change.event { record(event) }
+        if forgets || change.payment != nil { payment = change.payment }
+        for event in change.events { record(event) }
     }
 
     /// Records an event, which must be the next.

@@ -104,23 +104,30 @@ package struct QueueSimulation {
     ) -> Commit<WatchChange> {
         var state = lease.item.state
         state.attempts += 1
-        var event: Event?
+        var events: [Event] = []
         if let number = outcome.status {
             let status = SourceStatus(unchecked: "s\(number)")
             state.status = status
-            event = Event(
-                watch: lease.item,
-                status: status,
-                final: false,
-                object: nil,
-                polledAt: lease.claimedAt,
-                lag: .zero
-            )
+            // Every other look has something to tell of the payment too.
+            let subjects: [EventSubject] =
+                number.isMultiple(of: 2) ? [.status] : [.payment(.processing), .status]
+            events = subjects.enumerated().map { place, subject in
+                Event(
+                    watch: lease.item,
+                    of: subject,
+                    at: place,
+                    status: status,
+                    final: false,
+                    object: nil,
+                    polledAt: lease.claimedAt,
+                    lag: .zero
+                )
+            }
         }
         return Commit(
             ref: lease.ref,
             verdict: outcome.verdict,
-            change: WatchChange(state: state, event: event),
+            change: WatchChange(state: state, events: events),
             signal: outcome.signal,
             isUrgent: outcome.isUrgent
         )

@@ -209,7 +209,7 @@ struct SimulationModel {
         return commits.contains { commit in
             guard let item = keys[commit.ref.id].flatMap({ items[$0] }),
                 item.lease?.ref == commit.ref, seen.insert(commit.ref).inserted,
-                let event = commit.change.event
+                let event = commit.change.events.first
             else { return false }
             return event.seq != item.seq + 1
         }
@@ -252,9 +252,11 @@ struct SimulationModel {
         // Joined or hinted during the lease: an old deadline closes nothing.
         let isProlonged = verdict == .close(.expired) && held.isHinted && item.deadline > now
         if isProlonged { verdict = .next(after: .zero) }
-        if commit.change.event != nil, !isProlonged {
-            item.seq += 1
-            outbox[item.partition, default: []].append(Recorded(key: key, seq: item.seq))
+        if !isProlonged {
+            for _ in commit.change.events {
+                item.seq += 1
+                outbox[item.partition, default: []].append(Recorded(key: key, seq: item.seq))
+            }
         }
         switch verdict {
         case .next(let after):

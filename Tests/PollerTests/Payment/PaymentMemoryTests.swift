@@ -80,7 +80,8 @@ struct PaymentMemoryTests {
         )
         #expect(!second.isPaymentNews && !second.isStepNews)
         let paid = PaymentLook(intent("succeeded") { $0.received = 1099 }, after: second.memory)
-        #expect(paid.isPaymentNews && paid.isStepNews && paid.step == .none)
+        // That nothing is left to do is told by the word.
+        #expect(paid.isPaymentNews && !paid.isStepNews && paid.step == .none)
         // The intent keeps its status; its charge does not.
         let refunded = intent("succeeded") {
             $0.received = 1099

@@ -1,0 +1,126 @@
+import JSONText
+
+// What a look tells of the payment, beside the status.
+//
+// ```
+// the answer is as it was, byte for byte  ─▶ nothing of the payment can be new: it is not even read
+// the word, a sum or the reason changed   ─▶ payment.<state>
+// the customer must do something else     ─▶ next_step.changed
+// the status changed, a charge was made   ─▶ <kind>.<status>, charge.<outcome>
+// ```
+//
+// All of it is one commit, in this order, so that nobody hears of the status before the truth. What is
+// remembered of the payment (``PaymentMemory``) changes in the same commit: what was told is known to be
+// told, whatever crashes.
+
+extension PollTurn {
+    /// What an answer has shown of the payment; nil when nobody can tell.
+    ///
+    /// `charge` is the one that was made or found after it.
+    func look(_ seen: Observation, charge: ChargeSeen? = nil) -> PaymentLook? {
+        guard var facts = facts(watch.key, seen.object, charge: charge?.object) else { return nil }
+        // An upstream's charge that cannot be read is known by what we were told of it.
+        if let charge, facts.charge == nil {
+            facts.charge = ChargeFacts(id: charge.id, status: charge.status)
+        }
+        return look(facts, digest: seen.digest)
+    }
+
+    /// What a refused charge has shown of the payment.
+    func look(_ seen: Observation, refused failure: PaymentFacts.Failure) -> PaymentLook? {
+        guard var facts = facts(watch.key, seen.object) else { return nil }
+        facts.isRefused = true
+        facts.failure = failure
+        return look(facts, digest: seen.digest)
+    }
+
+    /// What the charge alone has shown, looked at in the place of its source.
+    func look(following charge: ChargeID, _ seen: Observation) -> PaymentLook? {
+        let key = WatchKey(account: watch.key.account, source: charge, kind: .charge)
+        guard let facts = facts(key, seen.object) else { return nil }
+        return look(facts, digest: watch.payment?.object ?? "")
+    }
+
+    /// Whether an answer is the one that was looked at last.
+    func isSame(_ seen: Observation) -> Bool {
+        !seen.digest.isEmpty && watch.payment?.object == seen.digest
+    }
+
+    private func look(_ seen: PaymentFacts, digest: String) -> PaymentLook {
+        var facts = seen
+        if facts.kind == .source, let amount = watch.charge?.amount { facts.amount = amount }
+        if facts.charge == nil, !facts.isRefused { facts.recall(watch.state.charge) }
+        return PaymentLook(
+            facts,
+            object: digest,
+            after: watch.payment,
+            told: PaymentState(inheriting: watch.key.kind, watch.state)
+        )
+    }
+
+    /// The payment as it is remembered, where this turn has not seen it.
+    private var remembered: Payment? {
+        guard let memory = watch.payment else { return nil }
+        var facts = PaymentFacts(kind: watch.key.kind)
+        facts.status = watch.state.status
+        facts.recall(watch.state.charge)
+        return Payment(facts.following(memory.money))
+    }
+
+    /// The events of a turn, in order: of the payment and the next step, where they are news, and of
+    /// `subject`, where there is one.
+    ///
+    /// What is told of the watch itself is told by the last one; the others repeat what was.
+    func events(
+        _ look: PaymentLook?,
+        _ subject: EventSubject?,
+        status: SourceStatus?,
+        final: Bool,
+        closed: ClosedReason? = nil,
+        progress: ChargeProgress? = nil,
+        object: RawJSON? = nil
+    ) -> [Event] {
+        var subjects: [EventSubject] = []
+        if let look, look.isPaymentNews { subjects.append(.payment(look.payment.state)) }
+        if let look, look.isStepNews { subjects.append(.nextStep) }
+        if let subject { subjects.append(subject) }
+        return subjects.enumerated().map { place, subject in
+            let isLast = place == subjects.count - 1
+            return Event(
+                watch: watch,
+                of: subject,
+                at: place,
+                status: isLast ? status : watch.state.status,
+                final: isLast && final,
+                closed: isLast ? closed : nil,
+                progress: progress,
+                payment: look?.payment ?? remembered,
+                nextStep: look?.step ?? .none,
+                isLive: look?.isLive,
+                object: isLast ? object : nil,
+                polledAt: polledAt,
+                lag: lag
+            )
+        }
+    }
+}
+
+extension PaymentFacts {
+    /// Adds what a watch remembers of the charge it has made.
+    ///
+    /// Whether it has brought money is known of its evidence; a release that kept none knew only that it
+    /// had, and it was for the whole sum.
+    fileprivate mutating func recall(_ progress: ChargeProgress) {
+        switch progress {
+        case .none, .doubtful: break
+        case .failed:
+            isRefused = true
+            isRefusedBefore = true
+        case .pending(let id): charge = ChargeFacts(id: id, status: .pending)
+        case .succeeded(let id):
+            var facts = ChargeFacts(id: id, status: .succeeded)
+            facts.captured = amount ?? 0
+            charge = facts
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import Poller
+
+extension QueueConformance {
+    /// What a look tells and remembers of a payment, beside the status.
+    static let payments: [ConformanceCase] = [
+        ConformanceCase("all events of a commit are told, in order, and once") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key, notify: ["https://a.example/"])
+            let lease = try await bench.take(key)
+            let commit = bench.news(lease, [.payment(.paid), .nextStep, .status])
+            let told = commit.change.events
+            try bench.equal(told.map(\.seq), [1, 2, 3], "seq")
+            _ = try await bench.watches.commit([commit])
+            // An answer that got lost: the same once more.
+            try bench.equal(try await bench.watches.commit([commit]), [.done], "repeated")
+            let log = try await bench.watches.events(of: key, after: 0, limit: 10)
+            try bench.equal(log.map(\.json), told.map(\.json), "log")
+            let entries = try await bench.watches.entries(
+                partition: bench.partition(of: key),
+                after: "0",
+                limit: 10
+            )
+            try bench.equal(entries.map(\.event.json), told.map(\.json), "outbox")
+            try bench.equal(entries.map(\.notify.count), [1, 1, 1], "where to tell them")
+            try bench.equal(try await bench.snapshot(key).lastEvent?.id, told.last?.id, "last")
+            let next = bench.poll(try await bench.take(key), .next(after: .zero), status: "b")
+            try bench.equal(next.change.event?.seq, 4, "the next one")
+            try bench.equal(try await bench.watches.commit([next]), [.done], "the next commit")
+        },
+        ConformanceCase("of events that do not follow none is told") { bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            let lease = try await bench.take(key)
+            let commit = bench.news(lease, [.payment(.paid), .status])
+            _ = try await bench.commit(lease, .next(after: .zero), status: "a")
+            let again = try await bench.take(key)
+            let late = Commit(ref: again.ref, verdict: .next(after: .zero), change: commit.change)
+            try await bench.outOfOrder("event 1 after 1") {
+                _ = try await bench.watches.commit([late])
+            }
+            let log = try await bench.watches.events(of: key, after: 0, limit: 10)
+            try bench.equal(log.map(\.seq), [1], "log")
+            try bench.equal(try await bench.snapshot(key).watch.payment, nil, "remembered")
+        },
+        ConformanceCase("what is remembered of a payment stays until another look says otherwise") {
+            bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            try bench.equal(try await bench.snapshot(key).watch.payment, nil, "at first")
+            var money = ChargeFacts(status: .succeeded)
+            money.captured = 1099
+            money.paidAt = Timestamp(ms: 1_795_165_200_125)
+            let memory = PaymentMemory(object: "abc-_1", payment: "k3f9a2", money: money)
+            let lease = try await bench.take(key)
+            _ = try await bench.watches.commit([bench.news(lease, [.status], remembering: memory)])
+            let again = try await bench.take(key)
+            try bench.equal(again.item.payment, memory, "with the lease")
+            // Without events, with an error, and without anything to say.
+            var other = memory
+            other.object = "def"
+            _ = try await bench.watches.commit([bench.news(again, [], remembering: other)])
+            _ = try await bench.commit(
+                try await bench.take(key),
+                .next(after: .zero),
+                error: "no answer"
+            )
+            _ = try await bench.commit(try await bench.take(key), .close(.expired))
+            try bench.equal(try await bench.snapshot(key).watch.payment, other, "as it is read")
+            _ = try await bench.watches.hint(key)
+            let hinted = try await bench.take(key)
+            try bench.equal(hinted.item.payment, other, "after a hint")
+            _ = try await bench.commit(hinted, .close(.settled))
+            try await bench.enqueue(key)
+            try bench.equal(try await bench.snapshot(key).watch.payment, nil, "in a new run")
+        },
+    ]
+}
+
+extension ConformanceBench {
+    /// The commit of a look that tells so many things and goes on at once.
+    func news(
+        _ lease: Lease<Watch>,
+        _ subjects: [EventSubject],
+        remembering memory: PaymentMemory? = nil
+    ) -> Commit<WatchChange> {
+        var state = lease.item.state
+        state.attempts += 1
+        let events = subjects.enumerated().map { place, subject in
+            Event(
+                watch: lease.item,
+                of: subject,
+                at: place,
+                status: SourceStatus(unchecked: "a"),
+                final: false,
+                payment: Payment(state: .paid, amount: 1099, amountReceived: 1099, currency: "eur"),
+                object: nil,
+                polledAt: lease.claimedAt,
+                lag: .zero
+            )
+        }
+        return Commit(
+            ref: lease.ref,
+            verdict: .next(after: .zero),
+            change: WatchChange(state: state, payment: memory, events: events)
+        )
+    }
+}
