@@ -186,6 +186,7 @@ class StripeLab:
             "setup_intent": self.v1.setup_intents,
             "charge": self.v1.charges,
             "refund": self.v1.refunds,
+            "dispute": self.v1.disputes,
         }[thing.object]
         return family.retrieve(thing.id)
 

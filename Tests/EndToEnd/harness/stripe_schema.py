@@ -19,6 +19,7 @@ NEWER_FIELDS = {
     "billing_details": {"tax_id"},
     "payment_method_details": {"sepa_credit_transfer", "card_present"},
     "source_type_wechat": {"ios_native_url"},
+    "payment_method_details_card": {"capture_before"},
 }
 NEWER_TYPES = ["sepa_credit_transfer"]
 OBJECTS = [
@@ -31,6 +32,7 @@ OBJECTS = [
     "source_transaction",
     "source_mandate_notification",
     "refund",
+    "dispute",
     "error",
 ]
 

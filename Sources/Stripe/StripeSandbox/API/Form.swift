@@ -109,6 +109,27 @@ struct Form: Sendable {
         return number
     }
 
+    /// `created=…` or `created[gt|gte|lt|lte]=…`, in seconds.
+    func range(_ name: String) throws(APIError) -> ClosedRange<Int> {
+        func bound(_ end: String) throws(APIError) -> Int? {
+            guard let text = self[name, end] else { return nil }
+            guard let seconds = Int(text), (0...Int(Int32.max) * 2).contains(seconds) else {
+                throw APIError.invalid("Invalid timestamp: \(text)", param: "\(name)[\(end)]")
+            }
+            return seconds
+        }
+        if let text = self[name] {
+            guard let seconds = Int(text) else {
+                throw APIError.invalid("Invalid timestamp: \(text)", param: name)
+            }
+            return seconds...seconds
+        }
+        let lowest = max(try bound("gte") ?? 0, (try bound("gt") ?? -1) + 1)
+        let highest = min(try bound("lte") ?? .max, (try bound("lt") ?? .max) - 1)
+        guard lowest <= highest else { return -1...(-1) }
+        return lowest...highest
+    }
+
     /// `true` or `false`; anything else is refused, so that a client which sends `1` is noticed.
     func flag(_ name: String) throws(APIError) -> Bool? {
         switch self[name] {

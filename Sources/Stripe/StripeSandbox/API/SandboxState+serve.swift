@@ -193,6 +193,8 @@ extension SandboxState {
             case "payment_methods": return try routeMethods(call)
             case "charges": return try routeCharges(call)
             case "refunds": return try routeRefunds(call)
+            case "disputes": return try routeDisputes(call)
+            case "balance_transactions": return try routeLedger(call)
             case "customers": return try routeCustomers(call)
             case "events": return try routeEvents(call)
             case "webhook_endpoints": return try routeWebhooks(call)

@@ -22,11 +22,20 @@ struct SandboxCharge: RenderedObject {
     var metadata: [String: String] = [:]
     var status: String
     var failure: PaymentFailure?
+    /// What becomes of it later.
+    var outcome = ChargeOutcome.succeeds
     /// Whether the money was taken, or is only reserved.
     var isCaptured = true
     /// What was captured; meaningless while nothing is.
     var capturedAmount: Int
+    /// When reserved money is let go, seconds since 1970; nil of what was never only reserved.
+    var captureBefore: Int?
+    /// What went back, or was let go: what an authorisation was too large by counts as refunded.
     var refundedAmount = 0
+    /// Its refunds, oldest first.
+    var refunds: [String] = []
+    /// Whether there is, or was, a dispute.
+    var isDisputed = false
     var rendered: ByteBuffer?
 
     init(
@@ -50,7 +59,33 @@ struct SandboxCharge: RenderedObject {
 
     var isRefunded: Bool { refundedAmount >= amount && amount > 0 }
 
-    func render() -> [UInt8] { JSONWriter.object { render(into: &$0) } }
+    /// Whether the money is ours.
+    var isTaken: Bool { status == "succeeded" && isCaptured }
+
+    /// The line of the balance that it made.
+    var balanceTransaction: String { "txn_\(id.dropFirst(3))" }
+
+    func render() -> [UInt8] { render(refunds: nil) }
+
+    /// With its refunds where they were asked for (`expand[]=refunds`).
+    func render(refunds: [SandboxRefund]?) -> [UInt8] {
+        JSONWriter.object { writer in
+            render(into: &writer)
+            guard let refunds else { return }
+            writer.key("refunds")
+            writer.object { writer in
+                writer.field("object", "list")
+                writer.key("data")
+                writer.array { writer in
+                    for refund in refunds.reversed() {
+                        writer.raw(refund.json().readableBytesView)
+                    }
+                }
+                writer.field("has_more", false)
+                writer.field("url", "/v1/charges/\(id)/refunds")
+            }
+        }
+    }
 
     private func render(into writer: inout JSONWriter) {
         let isPaid = status == "succeeded"
@@ -60,7 +95,7 @@ struct SandboxCharge: RenderedObject {
         writer.field("amount_captured", isPaid && isCaptured ? capturedAmount : 0)
         writer.field("amount_refunded", refundedAmount)
         writer.nulls("application", "application_fee", "application_fee_amount")
-        writer.field("balance_transaction", isPaid && isCaptured ? "txn_\(id.dropFirst(3))" : nil)
+        writer.field("balance_transaction", isTaken ? balanceTransaction : nil)
         writer.key("billing_details")
         writer.object { writer in
             writer.key("address")
@@ -75,7 +110,7 @@ struct SandboxCharge: RenderedObject {
         writer.field("currency", currency)
         writer.field("customer", customer)
         writer.field("description", description)
-        writer.field("disputed", false)
+        writer.field("disputed", isDisputed)
         writer.nulls("failure_balance_transaction")
         writer.field("failure_code", failure?.code)
         writer.field("failure_message", failure?.message)
@@ -127,6 +162,7 @@ struct SandboxCharge: RenderedObject {
                 guard type == "card" else { return }
                 let card = card ?? SandboxCard(number: "4242424242424242")
                 writer.field("brand", card.brand.lowercased())
+                if let captureBefore { writer.field("capture_before", captureBefore) }
                 writer.field("country", "US")
                 writer.field("exp_month", card.expiryMonth)
                 writer.field("exp_year", card.expiryYear)
@@ -146,131 +182,4 @@ struct SandboxCharge: RenderedObject {
             writer.field("type", type)
         }
     }
-}
-
-/// What becomes of a charge in test mode, decided by what the customer gave.
-///
-/// Owner names come before card numbers, and those before IBANs: a name can be given with every method.
-///
-/// | given | outcome |
-/// |---|---|
-/// | card …0002, …9995, …0069, …0127, …0119 and kin | declined, with the code that Stripe documents |
-/// | IBAN …3202, …3205, DE62…3001 | pending, then failed |
-/// | IBAN …343434 | pending for good |
-/// | owner `failing_charge`, `pending_charge`, `charge_exceeds_source_limit` | the same for any source |
-///
-/// *Source*: <https://docs.stripe.com/testing>, <https://docs.stripe.com/sources/sepa-debit>.
-enum ChargeOutcome {
-    case succeeds
-    /// Fails at once, with 402 and a failed charge.
-    case declined(PaymentFailure)
-    /// Is refused with 400 before there is a charge; the same request may work later.
-    case refused(PaymentFailure)
-    /// Is pending for a while and then fails.
-    case failsLater(PaymentFailure)
-    /// Is pending and stays so until a test settles it.
-    case staysPending
-
-    /// Stripe's test cards.
-    init(cardNumber number: String) {
-        switch number.suffix(4) {
-        // 0341 can be stored, and fails when charged.
-        case "0002", "0341": self = .declined(.cardDeclined)
-        case "9995": self = .declined(.insufficientFunds)
-        case "9987": self = .decline("lost_card", "Your card was declined.")
-        case "9979": self = .decline("stolen_card", "Your card was declined.")
-        case "6975": self = .decline("card_velocity_exceeded", "Your card was declined.")
-        case "0069":
-            self = .declined(
-                PaymentFailure(code: "expired_card", message: "Your card has expired.")
-            )
-        case "0127":
-            self = .declined(
-                PaymentFailure(
-                    code: "incorrect_cvc",
-                    message: "Your card's security code is incorrect."
-                )
-            )
-        case "0119":
-            self = .declined(
-                PaymentFailure(
-                    code: "processing_error",
-                    message:
-                        "An error occurred while processing your card. Try again in a little bit."
-                )
-            )
-        default: self = .succeeds
-        }
-    }
-
-    /// Stripe's test IBANs, by the digits that tell them apart; any other succeeds.
-    init(iban: String) {
-        let plain = iban.filter { $0 != " " }
-        if plain.hasPrefix("DE62"), plain.hasSuffix("3001") {
-            self = .failsLater(.debitRefused)
-        } else if plain.hasSuffix("00234573202") || plain.hasSuffix("00235473202")
-            || plain.hasSuffix("00235473205")
-        {
-            self = .failsLater(.debitRefused)
-        } else if plain.hasSuffix("0000343434") {
-            self = .staysPending
-        } else if plain.hasSuffix("0000121212") || plain.hasSuffix("0000121213") {
-            self = .refused(.sourceLimit)
-        } else if plain.hasSuffix("0000989898") {
-            self = .failsLater(
-                PaymentFailure(
-                    code: "insufficient_funds",
-                    message: "The customer's account has insufficient funds to cover this payment."
-                )
-            )
-        } else {
-            self = .succeeds
-        }
-    }
-
-    /// Test-mode owner names; nil for ordinary people.
-    init?(ownerName name: String?) {
-        switch name {
-        case "succeeding_charge": self = .succeeds
-        case "failing_charge": self = .failsLater(.bankDeclined)
-        case "pending_charge": self = .staysPending
-        case "charge_exceeds_source_limit": self = .refused(.sourceLimit)
-        default: return nil
-        }
-    }
-
-    private static func decline(_ code: String, _ message: String) -> ChargeOutcome {
-        .declined(PaymentFailure(code: "card_declined", declineCode: code, message: message))
-    }
-}
-
-/// Why a payment failed, in Stripe's words.
-struct PaymentFailure {
-    let code: String
-    var declineCode: String?
-    let message: String
-
-    static let cardDeclined = PaymentFailure(
-        code: "card_declined",
-        declineCode: "generic_decline",
-        message: "Your card was declined."
-    )
-    static let bankDeclined = PaymentFailure(
-        code: "payment_method_provider_decline",
-        message: "The payment was declined by the bank."
-    )
-    static let debitRefused = PaymentFailure(
-        code: "debit_not_authorized",
-        message: "The customer has notified their bank that this payment was unauthorised."
-    )
-    static let insufficientFunds = PaymentFailure(
-        code: "card_declined",
-        declineCode: "insufficient_funds",
-        message: "Your card has insufficient funds."
-    )
-    static let sourceLimit = PaymentFailure(
-        code: "charge_exceeds_source_limit",
-        message: "This payment would exceed your account's processing limit for this source type. "
-            + "Retry later."
-    )
 }

@@ -1,7 +1,20 @@
 import HTTPTypes
 import NIOCore
 
+/// What becomes of a refund that was asked for.
+enum RefundOutcome {
+    case succeeds
+    /// Is pending at first.
+    case succeedsLater
+    /// Succeeds, and comes back: the account is closed.
+    case failsLater
+}
+
 /// A Refund as the sandbox keeps it.
+///
+/// `pending ──▶ succeeded ──▶ failed`, and `canceled` from `pending`. A refund that failed or was canceled has given
+/// the money back to the shop: the charge's `amount_refunded` shrinks again.
+/// *Source*: <https://docs.stripe.com/refunds#failed-refunds>.
 struct SandboxRefund {
     let id: String
     let account: String?
@@ -14,8 +27,12 @@ struct SandboxRefund {
     /// The receiver source whose refund data is awaited; nil when the money can go at once.
     let waitsForSource: String?
     var metadata: [String: String]
-    /// `pending`, `succeeded`, `failed` or `canceled`.
+    /// `pending`, `requires_action`, `succeeded`, `failed` or `canceled`.
     var status: String
+    /// The line of the balance it made; nil of money that was only reserved.
+    var balanceTransaction: String?
+    /// Why it failed, and the line that brought the money back.
+    var failure: (reason: String, line: String?)?
 
     func json() -> ByteBuffer {
         ByteBuffer(
@@ -23,13 +40,16 @@ struct SandboxRefund {
                 writer.field("id", id)
                 writer.field("object", "refund")
                 writer.field("amount", amount)
-                writer.field(
-                    "balance_transaction",
-                    status == "succeeded" ? "txn_\(id.dropFirst(3))" : nil
-                )
+                writer.field("balance_transaction", balanceTransaction)
                 writer.field("charge", charge)
                 writer.field("created", created)
                 writer.field("currency", currency)
+                if let failure {
+                    if let line = failure.line {
+                        writer.field("failure_balance_transaction", line)
+                    }
+                    writer.field("failure_reason", failure.reason)
+                }
                 writer.field("metadata", metadata)
                 writer.field("payment_intent", paymentIntent)
                 writer.field("reason", reason)
@@ -75,12 +95,8 @@ extension SandboxState {
             guard refund.status == "pending" else {
                 throw APIError.invalid("Refund \(id) is \(refund.status): it cannot be canceled.")
             }
-            refund.status = "canceled"
-            refunds[id] = refund
-            charges[refund.charge]?.refundedAmount -= refund.amount
-            charges[refund.charge]?.changed()
-            emit("charge.refund.updated", refund.json(), account: refund.account)
-            return APIReply(body: refund.json())
+            endRefund(id, as: "canceled")
+            return APIReply(body: refunds[id]?.json() ?? ByteBuffer())
         default: throw Self.unrecognized(call)
         }
     }
@@ -88,10 +104,12 @@ extension SandboxState {
     /// Those of one charge or intent, if that is asked for.
     func listRefunds(_ call: APICall, charge: String?) throws(APIError) -> APIReply {
         let intent = call.form["payment_intent"]
+        let created = try call.form.range("created")
         return try ListPage(call, kind: "refund") { refunds.number(of: $0) }
             .reply(refunds.all) { number in
                 let refund = refunds[number]
-                return refund.account == call.account && (charge == nil || refund.charge == charge)
+                return refund.account == call.account && created.contains(refund.created)
+                    && (charge == nil || refund.charge == charge)
                     && (intent == nil || refund.paymentIntent == intent)
             } json: {
                 refunds[$0].json()
@@ -115,6 +133,16 @@ extension SandboxState {
                 code: "charge_not_refundable"
             )
         }
+        let isFought = disputes.all.contains { number in
+            let dispute = disputes[number]
+            return dispute.charge == found.id && !dispute.isInquiry && dispute.status != "won"
+        }
+        guard !charge.isDisputed || !isFought else {
+            throw APIError.invalid(
+                "Charge \(charge.id) has been charged back; cannot issue a refund.",
+                code: "charge_disputed"
+            )
+        }
         let left = charge.amount - charge.refundedAmount
         let amount = try form.positive("amount") ?? left
         guard left > 0 else {
@@ -135,7 +163,10 @@ extension SandboxState {
             source.receiver.map { $0.refundStatus == "available" ? nil : source.id }
         }
         let waitsFor = receiver ?? nil
-        let refund = SandboxRefund(
+        let isLater: Bool = if case .succeedsLater = charge.card?.refund { true } else { false }
+        let isSent = waitsFor == nil && !isLater
+        let isTaken = charge.isTaken
+        var refund = SandboxRefund(
             id: ids.make("re_"),
             account: charge.account,
             charge: charge.id,
@@ -146,22 +177,93 @@ extension SandboxState {
             reason: reason,
             waitsForSource: waitsFor,
             metadata: metadata,
-            status: waitsFor == nil ? "succeeded" : "pending"
+            status: isSent ? "succeeded" : "pending"
         )
+        if isSent, isTaken {
+            refund.balanceTransaction = book(
+                .refund,
+                amount,
+                about: refund.id,
+                of: charge,
+                id: "txn_\(refund.id.dropFirst(3))"
+            )
+        }
         refunds[refund.id] = refund
         charge.refundedAmount += amount
+        charge.refunds.append(refund.id)
         charge.changed()
         charges[charge.id] = charge
         emit("refund.created", refund.json(), account: charge.account)
         emit("charge.refunded", chargeJSON(charge.id), account: charge.account)
         if let waitsFor { requestRefundAttributes(waitsFor) }
+        if case .failsLater = charge.card?.refund { soon(.failRefund(refund.id)) }
+        if isLater { soon(.settleRefund(refund.id)) }
+        closeInquiries(of: charge.id)
         return refund
+    }
+
+    /// Who has the money back has nothing to inquire about.
+    private mutating func closeInquiries(of charge: String) {
+        guard charges[charge]?.isRefunded == true, charges[charge]?.isDisputed == true else {
+            return
+        }
+        for number in disputes.all where disputes[number].charge == charge {
+            let dispute = disputes[number]
+            if dispute.isInquiry, !dispute.isClosed {
+                moveDispute(dispute.id, to: "warning_closed")
+            }
+        }
+    }
+
+    /// Lets reserved money go: all that was not taken, which Stripe shows as a refund.
+    ///
+    /// - Returns: Whether there was any.
+    @discardableResult
+    mutating func release(_ id: String, reason: String? = nil) -> Bool {
+        guard var charge = charges[id] else { return false }
+        let left =
+            charge.amount - (charge.isCaptured ? charge.capturedAmount : 0) - charge.refundedAmount
+        guard left > 0 else { return false }
+        let refund = SandboxRefund(
+            id: ids.make("re_"),
+            account: charge.account,
+            charge: id,
+            paymentIntent: charge.paymentIntent,
+            amount: left,
+            currency: charge.currency,
+            created: nowSeconds,
+            reason: reason,
+            waitsForSource: nil,
+            metadata: [:],
+            status: "succeeded"
+        )
+        refunds[refund.id] = refund
+        charge.refundedAmount += left
+        charge.refunds.append(refund.id)
+        charge.changed()
+        charges[id] = charge
+        return true
     }
 
     /// A refund that waited arrives.
     mutating func settleRefund(_ id: String) {
-        guard var refund = refunds[id], refund.status == "pending" else { return }
+        guard var refund = refunds[id], refund.status != "succeeded",
+            let charge = charges[refund.charge]
+        else { return }
+        // What had failed has to be taken from the charge again.
+        if !["pending", "requires_action"].contains(refund.status) {
+            charges[charge.id]?.refundedAmount += refund.amount
+            charges[charge.id]?.changed()
+        }
         refund.status = "succeeded"
+        refund.failure = nil
+        refund.balanceTransaction = book(
+            .refund,
+            refund.amount,
+            about: id,
+            of: charge,
+            id: ledger["txn_\(id.dropFirst(3))"] == nil ? "txn_\(id.dropFirst(3))" : nil
+        )
         refunds[id] = refund
         if let source = refund.waitsForSource, var receiver = sources[source]?.receiver {
             receiver.charged -= min(refund.amount, receiver.charged)
@@ -169,6 +271,37 @@ extension SandboxState {
             sources[source]?.receiver = receiver
             sources[source]?.changed()
         }
+        announceRefund(id)
+    }
+
+    /// A refund comes back, before or after it had succeeded: the money is the shop's again.
+    mutating func failRefund(_ id: String, reason: String) {
+        guard var refund = refunds[id], !["failed", "canceled"].contains(refund.status),
+            let charge = charges[refund.charge]
+        else { return }
+        var line: String?
+        if refund.balanceTransaction != nil {
+            line = book(.refundFailure, refund.amount, about: id, of: charge)
+        }
+        refund.failure = (reason, line)
+        refunds[id] = refund
+        endRefund(id, as: "failed")
+        emit("refund.failed", refunds[id]?.json() ?? ByteBuffer(), account: refund.account)
+    }
+
+    /// A refund ends without the money having gone.
+    private mutating func endRefund(_ id: String, as status: String) {
+        guard let refund = refunds[id] else { return }
+        refunds[id]?.status = status
+        charges[refund.charge]?.refundedAmount -= refund.amount
+        charges[refund.charge]?.changed()
+        announceRefund(id)
+    }
+
+    /// Stripe tells the same twice, by the old name and the new.
+    private mutating func announceRefund(_ id: String) {
+        guard let refund = refunds[id] else { return }
+        emit("refund.updated", refund.json(), account: refund.account)
         emit("charge.refund.updated", refund.json(), account: refund.account)
     }
 }

@@ -17,7 +17,9 @@ extension SandboxState {
         guard call.segments.count > 1, let charge = charges[id], charge.account == call.account
         else { throw APIError.noSuch("charge", id) }
         switch (call.method, call.segments.count, call.segment(2)) {
-        case (.get, 2, _): return APIReply(body: chargeJSON(id))
+        case (.get, 2, _):
+            let isExpanded = call.form.list("expand").contains("refunds")
+            return APIReply(body: chargeJSON(id, withRefunds: isExpanded))
         case (.post, 2, _): return try updateCharge(call, charge)
         case (.post, 3, "capture"): return try captureCharge(call, charge)
         case (.post, 3, "refund"), (.post, 3, "refunds"):
@@ -32,13 +34,20 @@ extension SandboxState {
         charges[id]?.json() ?? ByteBuffer()
     }
 
+    /// The object, with its refunds where they were asked for.
+    mutating func chargeJSON(_ id: String, withRefunds: Bool) -> ByteBuffer {
+        guard withRefunds, let charge = charges[id] else { return chargeJSON(id) }
+        return ByteBuffer(bytes: charge.render(refunds: charge.refunds.compactMap { refunds[$0] }))
+    }
+
     private mutating func listCharges(_ call: APICall) throws(APIError) -> APIReply {
         let (intent, customer) = (call.form["payment_intent"], call.form["customer"])
+        let created = try call.form.range("created")
         let table = charges
         return try ListPage(call, kind: "charge") { table.number(of: $0) }
             .reply(table.all) { number in
                 let charge = table[number]
-                return charge.account == call.account
+                return charge.account == call.account && created.contains(charge.created)
                     && (intent == nil || charge.paymentIntent == intent)
                     && (customer == nil || charge.customer == customer)
             } json: { number in
@@ -108,21 +117,45 @@ extension SandboxState {
         }
         charge.isCaptured = true
         charge.capturedAmount = captured
-        charge.refundedAmount = charge.amount - captured
         charge.changed()
         charges[id] = charge
+        release(id)
+        moneyTaken(by: id)
         emit("charge.captured", chargeJSON(id), account: charge.account)
     }
 
-    /// Releases reserved money that nobody captured in time.
+    /// Releases reserved money that nobody captured in time, and ends the intent it was reserved for.
     mutating func expireCharge(_ id: String) {
-        guard var charge = charges[id], charge.status == "succeeded", !charge.isCaptured,
-            !charge.isRefunded
+        guard let charge = charges[id], charge.status == "succeeded", !charge.isCaptured,
+            release(id, reason: "expired_uncaptured_charge")
         else { return }
-        charge.refundedAmount = charge.amount
-        charge.changed()
-        charges[id] = charge
         emit("charge.expired", chargeJSON(id), account: charge.account)
+        guard let intent = charge.paymentIntent, intents[intent]?.status == "requires_capture"
+        else { return }
+        intents[intent]?.cancellationReason = "automatic"
+        settleIntent(intent, to: "canceled")
+    }
+
+    /// Sets when reserved money is let go.
+    mutating func setCaptureEnd(of charge: inout SandboxCharge) {
+        guard charge.status == "succeeded", !charge.isCaptured else { return }
+        let endMs = nowMs + Self.captureLifeMs
+        charge.captureBefore = Int(endMs / 1000)
+        timers.set(.expireCharge(charge.id), atMs: endMs)
+    }
+
+    /// The bank answers for a charge, and so for the intent it belongs to.
+    mutating func decideCharge(_ id: String, succeeds: Bool) {
+        guard let charge = charges[id] else { return }
+        if charge.status == "succeeded", !succeeds { return bounceCharge(id) }
+        guard let intent = charge.paymentIntent, intents[intent]?.status == "processing",
+            intents[intent]?.latestCharge == id
+        else { return settleCharge(id, succeeds: succeeds) }
+        if succeeds {
+            settleIntent(intent, to: "succeeded")
+        } else {
+            failIntent(intent, .bankDeclined)
+        }
     }
 
     /// Ends a pending charge.
@@ -132,13 +165,12 @@ extension SandboxState {
         let sourceID = charge.source?.id
         if !succeeds {
             charge.failure = .bankDeclined
-            if let sourceID, case .failsLater(let failure) = sources[sourceID]?.outcome {
-                charge.failure = failure
-            }
+            if case .failsLater(let failure) = charge.outcome { charge.failure = failure }
         }
         charge.changed()
         charges[id] = charge
         note(id, from: "pending", to: charge.status)
+        moneyTaken(by: id)
         emit("charge.\(charge.status)", chargeJSON(id), account: charge.account)
         // A debit that bounced ends its mandate.
         if !succeeds, let sourceID, sources[sourceID]?.type == "sepa_debit",

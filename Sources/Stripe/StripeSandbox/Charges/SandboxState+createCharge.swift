@@ -42,18 +42,24 @@ extension SandboxState {
         charge.ownerName = source.owner.name
         charge.ownerEmail = source.owner.email
         charge.metadata = metadata
+        charge.outcome = source.outcome
         if case .declined(let failure) = source.outcome {
             return try decline(charge, source.id, failure)
+        }
+        // Such a card is charged through a source of 3D Secure made from it.
+        if source.type == "card", source.card?.security == "required" {
+            return try decline(charge, source.id, .authenticationRequired)
         }
         let isAsynchronous = SourceKind.all[source.type]?.isAsynchronous == true
         if isAsynchronous { charge.status = "pending" }
         consume(source, amount: amount)
         charge.source = (source.id, sourceJSON(source.id))
+        setCaptureEnd(of: &charge)
         charges[charge.id] = charge
         note(charge.id, from: nil, to: charge.status)
+        moneyTaken(by: charge.id)
         emit("charge.\(charge.status)", chargeJSON(charge.id), account: call.account)
         if isAsynchronous { awaitBank(charge.id, source.outcome) }
-        if !isCaptured { later(Self.captureLifeMs, .expireCharge(charge.id)) }
         if source.notifiesManually { notifyMandate(source.id, amount: amount) }
         return APIReply(body: chargeJSON(charge.id))
     }
@@ -79,7 +85,8 @@ extension SandboxState {
         switch outcome {
         case .staysPending: break
         case .failsLater: soon(.settleCharge(charge, succeeds: false))
-        case .succeeds, .declined, .refused: soon(.settleCharge(charge, succeeds: true))
+        case .succeeds, .declined, .refused, .isDisputed:
+            soon(.settleCharge(charge, succeeds: true))
         }
     }
 

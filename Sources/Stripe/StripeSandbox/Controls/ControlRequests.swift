@@ -27,9 +27,34 @@ struct ChargeStatusRequest: Decodable {
     let status: String
 }
 
-/// The body of `POST /_sandbox/{sources,payment_intents}/{id}/payments`: money sent to a receiver.
+/// The body of `POST /_sandbox/charges/{id}/disputes`, all of it optional.
+struct DisputeRequest: Decodable {
+    /// All that was taken unless given.
+    let amount: Int?
+    /// Stripe's word, such as `product_not_received`.
+    let reason: String?
+    /// What it begins with; `lost` for a direct debit that was sent back, else `needs_response`, unless given.
+    let status: String?
+}
+
+/// The body of `POST /_sandbox/refunds/{id}/status`.
+struct RefundStatusRequest: Decodable {
+    /// `succeeded` or `failed`.
+    let status: String
+    /// `unknown` unless given.
+    let failureReason: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case status
+        case failureReason = "failure_reason"
+    }
+}
+
+/// The body of `POST /_sandbox/{sources,payment_intents,customers}/{id}/payments`: money sent to a receiver.
 struct PaymentRequest: Decodable {
     let amount: Int
+    /// Of a customer's: only an intent in this currency takes it.
+    let currency: String?
     /// Whether it is announced first and arrives after the automatic delay.
     let pending: Bool?
 }

@@ -23,9 +23,12 @@ extension SandboxResponder {
             }
             return try change(id, "charge") { state in
                 guard state.charges[id] != nil else { return nil }
-                state.settleCharge(id, succeeds: wanted.status == "succeeded")
+                state.decideCharge(id, succeeds: wanted.status == "succeeded")
                 return state.chargeJSON(id)
             }
+        case ("charges", "disputes"), ("charges", "expire"), ("disputes", "status"),
+            ("refunds", "status"):
+            return try await controlMoney(id, segments, request)
         case ("sources", "payments"):
             let wanted = try await decode(PaymentRequest.self, request)
             try Self.requireAmount(wanted)
@@ -42,6 +45,13 @@ extension SandboxResponder {
                 state.fundIntent(id, amount: wanted.amount)
                 return state.intentJSON(id)
             }
+        case ("customers", "payments"):
+            let wanted = try await decode(PaymentRequest.self, request)
+            try Self.requireAmount(wanted)
+            return try change(id, "intent of a customer that waits for a bank transfer") { state in
+                state.fundCustomer(id, amount: wanted.amount, currency: wanted.currency)
+                    .map { state.intentJSON($0) }
+            }
         case ("sources", "refund_attributes"):
             return try change(id, "receiver source") { state in
                 guard state.sources[id]?.receiver != nil else { return nil }
@@ -49,6 +59,58 @@ extension SandboxResponder {
                 return state.sourceJSON(id)
             }
         default: return nil
+        }
+    }
+
+    /// What happens to money that was there already.
+    private func controlMoney(
+        _ id: String,
+        _ segments: [String],
+        _ request: Request
+    ) async throws -> Response {
+        switch (segments[0], segments[2]) {
+        case ("charges", "disputes"):
+            let wanted = try await decode(DisputeRequest.self, request)
+            guard SandboxDispute.statuses.contains(wanted.status ?? "lost"), wanted.amount ?? 1 > 0
+            else { throw APIError.invalid("A dispute has an amount, and a status of Stripe's.") }
+            return try change(id, "charge that took as much") { state in
+                state.dispute(
+                    id,
+                    amount: wanted.amount,
+                    reason: wanted.reason,
+                    status: wanted.status
+                ).map { state.disputeJSON($0) }
+            }
+        case ("charges", _):
+            return try change(id, "charge") { state in
+                guard state.charges[id] != nil else { return nil }
+                state.expireCharge(id)
+                return state.chargeJSON(id)
+            }
+        case ("disputes", _):
+            let wanted = try await decode(StatusRequest.self, request)
+            guard SandboxDispute.statuses.contains(wanted.status) else {
+                throw APIError.invalid("A dispute cannot be \(wanted.status).", param: "status")
+            }
+            return try change(id, "dispute") { state in
+                guard state.disputes[id] != nil else { return nil }
+                state.moveDispute(id, to: wanted.status)
+                return state.disputeJSON(id)
+            }
+        default:
+            let wanted = try await decode(RefundStatusRequest.self, request)
+            guard ["succeeded", "failed"].contains(wanted.status) else {
+                throw APIError.invalid("A refund ends succeeded or failed.", param: "status")
+            }
+            return try change(id, "refund") { state in
+                guard state.refunds[id] != nil else { return nil }
+                if wanted.status == "succeeded" {
+                    state.settleRefund(id)
+                } else {
+                    state.failRefund(id, reason: wanted.failureReason ?? "unknown")
+                }
+                return state.refunds[id]?.json()
+            }
         }
     }
 

@@ -13,7 +13,11 @@ extension SandboxResponder {
     ///
     /// - `POST sources/{id}/status`, `payment_intents/{id}/status`, `setup_intents/{id}/status`,
     ///   `charges/{id}/status`: `{"status": …}`
-    /// - `POST sources/{id}/payments`, `payment_intents/{id}/payments`: `{"amount": 500}`, money for a receiver
+    /// - `POST charges/{id}/disputes`: see ``DisputeRequest``; `disputes/{id}/status`, `refunds/{id}/status`:
+    ///   `{"status": …}`
+    /// - `POST charges/{id}/expire`: reserved money is let go now
+    /// - `POST sources/{id}/payments`, `payment_intents/{id}/payments`: `{"amount": 500}`, money for a receiver;
+    ///   `customers/{id}/payments` for the oldest intent of theirs that waits
     /// - `POST sources/{id}/refund_attributes`: the customer tells where money can be sent back to
     /// - `POST bulk`: `{"count": 1000, "type": "ideal"}` answers `{"ids": […]}`
     /// - `GET clock`, `POST clock/advance`: `{"seconds": 21600}` lets six hours pass at once
@@ -29,7 +33,9 @@ extension SandboxResponder {
         do {
             let answer =
                 switch segments.first {
-                case "sources", "payment_intents", "setup_intents", "charges":
+                case "sources", "payment_intents", "setup_intents", "charges", "disputes",
+                    "refunds",
+                    "customers":
                     try await controlObject(request, segments)
                 case "webhooks": try await controlWebhooks(request, segments)
                 default: try await controlServer(request, segments)
@@ -49,8 +55,10 @@ extension SandboxResponder {
         _ request: Request
     ) async throws -> Value {
         let body = try await collect(request)
+        // Nothing is an object without members.
+        let json = body.readableBytes == 0 ? Data("{}".utf8) : Data(body.readableBytesView)
         do {
-            return try JSONDecoder().decode(type, from: Data(body.readableBytesView))
+            return try JSONDecoder().decode(type, from: json)
         } catch {
             throw APIError.invalid("The body does not fit: \(error)")
         }

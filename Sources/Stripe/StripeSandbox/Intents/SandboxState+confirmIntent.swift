@@ -162,9 +162,7 @@ extension SandboxState {
             intents[id]?.changed()
         case "canceled":
             // Reserved money is released.
-            if previous == "requires_capture", let charge = intent.latestCharge {
-                charges[charge]?.refundedAmount = intent.amount
-                charges[charge]?.changed()
+            if previous == "requires_capture", let charge = intent.latestCharge, release(charge) {
                 emit("charge.refunded", chargeJSON(charge), account: intent.account)
             }
         default: break
@@ -221,6 +219,21 @@ extension SandboxState {
         }
     }
 
+    /// Money arrives for a customer: for the oldest intent of theirs that waits for a bank transfer.
+    ///
+    /// - Returns: The intent; nil when none waits.
+    mutating func fundCustomer(_ customer: String, amount: Int, currency: String?) -> String? {
+        let waiting = intents.all.first { number in
+            let intent = intents[number]
+            guard case .bankTransfer = intent.nextAction else { return false }
+            return intent.customer == customer && intent.status == "requires_action"
+                && (currency == nil || intent.currency == currency)
+        }
+        guard let id = waiting.map({ intents[$0].id }) else { return nil }
+        fundIntent(id, amount: amount)
+        return id
+    }
+
     /// A try failed: back to `requires_payment_method`, with the reason.
     mutating func failIntent(_ id: String, _ failure: PaymentFailure) {
         guard let intent = intents[id] else { return }
@@ -272,9 +285,12 @@ extension SandboxState {
         charge.ownerEmail = intent.method?.email
         charge.metadata = intent.metadata
         charge.failure = failure
+        charge.outcome = intent.method?.outcome ?? .succeeds
+        setCaptureEnd(of: &charge)
         charges[charge.id] = charge
         intents[id]?.latestCharge = charge.id
         intents[id]?.changed()
+        moneyTaken(by: charge.id)
         emit("charge.\(status)", chargeJSON(charge.id), account: intent.account)
     }
 

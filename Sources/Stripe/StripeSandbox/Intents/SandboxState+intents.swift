@@ -46,9 +46,13 @@ extension SandboxState {
     }
 
     private mutating func intentReply(_ call: APICall, _ id: String) -> APIReply {
-        let expanded = call.form.list("expand").contains("latest_charge")
+        let paths = call.form.list("expand")
+        let withRefunds = paths.contains("latest_charge.refunds")
+        let expanded = withRefunds || paths.contains("latest_charge")
         if call.key.isPublishable || expanded, let intent = intents[id] {
-            let charge = expanded ? intent.latestCharge.map { chargeJSON($0) } : nil
+            let charge =
+                expanded
+                ? intent.latestCharge.map { chargeJSON($0, withRefunds: withRefunds) } : nil
             return APIReply(
                 body: intent.render(withMetadata: !call.key.isPublishable, charge: charge)
             )
@@ -165,7 +169,7 @@ extension SandboxState {
         note(id, from: nil, to: intent.status)
         emit("payment_intent.created", intentJSON(id), account: intent.account)
         if mayConfirm { try confirmIntent(call, id) }
-        return APIReply(body: intentJSON(id))
+        return intentReply(call, id)
     }
 
     /// `POST /v1/payment_intents/{id}`.
@@ -234,6 +238,8 @@ protocol ConfirmableObject: RenderedObject {
     static var parameter: String { get }
 
     var id: String { get }
+    /// Seconds since 1970.
+    var created: Int { get }
     var clientSecret: String { get }
     var method: SandboxMethod? { get }
     var account: String? { get }
@@ -277,9 +283,11 @@ extension SandboxState {
     ) throws(APIError) -> APIReply {
         try Self.requireSecretKey(call)
         let customer = call.form["customer"]
+        let created = try call.form.range("created")
         return try ListPage(call, kind: Object.kind) { table.number(of: $0) }
             .reply(table.all) { number in
                 table[number].account == call.account
+                    && created.contains(table[number].created)
                     && (customer == nil || table[number].customer == customer)
             } json: { number in
                 var object = table[number]

@@ -59,6 +59,17 @@ struct SandboxCard {
         }
     }
 
+    /// What becomes of refunds to it.
+    ///
+    /// *Source*: <https://docs.stripe.com/testing#refunds>.
+    var refund: RefundOutcome {
+        switch last4 {
+        case "7726": .succeedsLater
+        case "5126": .failsLater
+        default: .succeeds
+        }
+    }
+
     /// The fields of a card source beyond those it shares with 3D Secure.
     func renderDetails(into writer: inout JSONWriter) {
         renderFace(into: &writer)

@@ -215,7 +215,13 @@ extension SourceKind {
             flows: ["receiver"],
             usage: "reusable",
             currencies: ["eur"],
-            details: ["refund_account_holder_name", "refund_iban"],
+            details: [
+                "refund_account_holder_address_city", "refund_account_holder_address_country",
+                "refund_account_holder_address_line1", "refund_account_holder_address_line2",
+                "refund_account_holder_address_postal_code",
+                "refund_account_holder_address_state", "refund_account_holder_name",
+                "refund_iban",
+            ],
             fixed: [
                 ("bank_name", "\"TEST BANK\""), ("bic", "\"SOGEDEFF\""),
                 ("iban", "\"DE89370400440532013000\""),

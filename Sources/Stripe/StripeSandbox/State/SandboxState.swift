@@ -44,6 +44,9 @@ struct SandboxState {
     var customers = ObjectTable<SandboxCustomer>()
     var charges = ObjectTable<SandboxCharge>()
     var refunds = ObjectTable<SandboxRefund>()
+    var disputes = ObjectTable<SandboxDispute>()
+    /// Every movement of money, oldest first.
+    var ledger = ObjectTable<SandboxBalanceTransaction>()
     var intents = ObjectTable<SandboxIntent>()
     var setups = ObjectTable<SandboxSetup>()
     /// Methods made by `payment_method_data` or `POST /v1/payment_methods`, by id.

@@ -20,6 +20,12 @@ enum SandboxTimer: Sendable {
     case expireCharge(String)
     /// A refund arrives.
     case settleRefund(String)
+    /// A refund that was sent comes back.
+    case failRefund(String)
+    /// A test number objects to its charge.
+    case dispute(String)
+    /// Nobody answered a dispute in time.
+    case endDispute(String)
     /// The bank answers a processing intent.
     case settleIntent(String)
     /// The customer never did what an intent asked for.
@@ -135,6 +141,9 @@ extension SandboxState {
         case .settleCharge(let id, let succeeds): settleCharge(id, succeeds: succeeds)
         case .expireCharge(let id): expireCharge(id)
         case .settleRefund(let id): settleRefund(id)
+        case .failRefund(let id): failRefund(id, reason: "unknown")
+        case .dispute(let charge): disputeByItself(charge)
+        case .endDispute(let id): endDispute(id)
         case .settleIntent(let id): settleProcessingIntent(id)
         case .expireIntent(let id): expireIntent(id)
         case .settleSetup(let id): settleProcessingSetup(id)

@@ -113,7 +113,7 @@ extension SandboxState {
                 code: "parameters_exclusive"
             )
         }
-        let created = try Self.createdRange(form)
+        let created = try form.range("created")
         let isDelivered = try form.flag("delivery_success")
         return try ListPage(call, kind: "event") { events.number(of: $0) }
             .reply(events.all) { number in
@@ -131,26 +131,5 @@ extension SandboxState {
     /// A type or a family such as `source.*`.
     static func matches(_ type: String, _ pattern: String) -> Bool {
         pattern.hasSuffix("*") ? type.hasPrefix(pattern.dropLast()) : type == pattern
-    }
-
-    /// `created=…` or `created[gt|gte|lt|lte]=…`, in seconds.
-    private static func createdRange(_ form: Form) throws(APIError) -> ClosedRange<Int> {
-        func bound(_ name: String) throws(APIError) -> Int? {
-            guard let text = form["created", name] else { return nil }
-            guard let seconds = Int(text), (0...Int(Int32.max) * 2).contains(seconds) else {
-                throw APIError.invalid("Invalid timestamp: \(text)", param: "created[\(name)]")
-            }
-            return seconds
-        }
-        if let text = form["created"] {
-            guard let seconds = Int(text) else {
-                throw APIError.invalid("Invalid timestamp: \(text)", param: "created")
-            }
-            return seconds...seconds
-        }
-        let lowest = max(try bound("gte") ?? 0, (try bound("gt") ?? -1) + 1)
-        let highest = min(try bound("lte") ?? .max, (try bound("lt") ?? .max) - 1)
-        guard lowest <= highest else { return -1...(-1) }
-        return lowest...highest
     }
 }

@@ -1,0 +1,141 @@
+import NIOCore
+
+extension SandboxState {
+    /// Debits that their payer's bank simply takes back: no evidence helps.
+    ///
+    /// *Source*: <https://docs.stripe.com/payments/sepa-debit#disputed-payments>.
+    private static let finalTypes: Set<String> = [
+        "sepa_debit", "bacs_debit", "au_becs_debit", "acss_debit", "us_bank_account", "ach_debit",
+    ]
+
+    /// Somebody objects to a charge.
+    ///
+    /// - Parameters:
+    ///   - id: A charge whose money was taken.
+    ///   - amount: All that was taken unless given.
+    ///   - reason: Stripe's word; by the method unless given.
+    ///   - status: What it begins with; by the method unless given.
+    /// - Returns: The dispute's id; nil when there was no money to object to, or not as much.
+    mutating func dispute(
+        _ id: String,
+        amount: Int? = nil,
+        reason: String? = nil,
+        status: String? = nil
+    ) -> String? {
+        guard let charge = charges[id], charge.isTaken,
+            amount ?? 0 <= charge.capturedAmount
+        else { return nil }
+        let isFinal = Self.finalTypes.contains(charge.methodType)
+        let isCard = charge.id.hasPrefix("ch_")
+        let first = status ?? (isFinal ? "lost" : "needs_response")
+        var dispute = SandboxDispute(
+            id: ids.make("dp_"),
+            account: charge.account,
+            charge: id,
+            paymentIntent: charge.paymentIntent,
+            amount: amount ?? charge.capturedAmount,
+            currency: charge.currency,
+            created: nowSeconds,
+            reason: reason
+                ?? (isFinal ? "debit_not_authorized" : isCard ? "fraudulent" : "general"),
+            brand: isCard ? (charge.card?.brand ?? "Visa").lowercased() : nil,
+            status: first,
+            due: SandboxDispute.due(from: nowSeconds, isInquiry: first.hasPrefix("warning_"))
+        )
+        let hasTaken = !dispute.isInquiry
+        if hasTaken {
+            dispute.transactions = [book(.dispute, dispute.amount, about: dispute.id, of: charge)]
+        }
+        disputes[dispute.id] = dispute
+        charges[id]?.isDisputed = true
+        charges[id]?.changed()
+        note(dispute.id, from: nil, to: dispute.status)
+        announce(dispute.id, "created")
+        if hasTaken { announce(dispute.id, "funds_withdrawn") }
+        if dispute.status == "won" { giveBack(dispute.id) }
+        if dispute.isClosed { announce(dispute.id, "closed") }
+        setEnd(of: dispute)
+        return dispute.id
+    }
+
+    /// A test number objects to what was taken from it.
+    mutating func disputeByItself(_ id: String) {
+        guard case .isDisputed(let reason, let isInquiry) = charges[id]?.outcome else { return }
+        _ = dispute(id, reason: reason, status: isInquiry ? "warning_needs_response" : nil)
+    }
+
+    /// Moves a dispute from any status to any other, as tests need it, with the money that belongs to it.
+    mutating func moveDispute(_ id: String, to status: String) {
+        guard var dispute = disputes[id], dispute.status != status,
+            let charge = charges[dispute.charge]
+        else { return }
+        let previous = dispute.status
+        let wasInquiry = dispute.isInquiry
+        let wasWon = previous == "won"
+        dispute.status = status
+        // The money goes when an inquiry becomes a dispute, and again when a won one is lost after all.
+        let isTaken = !dispute.isInquiry && status != "won" && (wasInquiry || wasWon)
+        if isTaken {
+            dispute.transactions.append(book(.dispute, dispute.amount, about: id, of: charge))
+        }
+        if wasInquiry, !dispute.isInquiry {
+            dispute.due = SandboxDispute.due(from: nowSeconds, isInquiry: false)
+        }
+        disputes[id] = dispute
+        note(id, from: previous, to: status)
+        if isTaken { announce(id, "funds_withdrawn") }
+        if status == "won", !wasInquiry { giveBack(id) }
+        let before = JSONWriter.object { $0.field("status", previous) }
+        announce(id, dispute.isClosed ? "closed" : "updated", previous: before)
+        if wasInquiry, !dispute.isInquiry { setEnd(of: dispute) }
+    }
+
+    /// Nobody answered in time: a dispute is lost, an inquiry is over.
+    mutating func endDispute(_ id: String) {
+        guard let dispute = disputes[id], !dispute.isClosed,
+            nowSeconds >= dispute.due.end
+        else { return }
+        if dispute.isInquiry { return moveDispute(id, to: "warning_closed") }
+        // What was answered is the network's to decide, or the test's.
+        guard dispute.status == "needs_response" else { return }
+        disputes[id]?.isPastDue = true
+        moveDispute(id, to: "lost")
+    }
+
+    /// A charge that had succeeded fails after all, as a debit may: the money goes back without a dispute.
+    mutating func bounceCharge(_ id: String) {
+        guard var charge = charges[id], charge.status == "succeeded" else { return }
+        if charge.isTaken {
+            let left = max(0, charge.capturedAmount - charge.refundedAmount)
+            if left > 0 { book(.chargeFailure, left, about: id, of: charge) }
+        }
+        charge.status = "failed"
+        charge.failure = .bankDeclined
+        charge.changed()
+        charges[id] = charge
+        note(id, from: "succeeded", to: "failed")
+        emit("charge.failed", chargeJSON(id), account: charge.account)
+    }
+
+    private mutating func setEnd(of dispute: SandboxDispute) {
+        guard !dispute.isClosed else { return }
+        timers.set(.endDispute(dispute.id), atMs: Int64(dispute.due.end) * 1000)
+    }
+
+    /// The network gives the money of a dispute that was won back.
+    private mutating func giveBack(_ id: String) {
+        guard let dispute = disputes[id], let charge = charges[dispute.charge] else { return }
+        let line = book(.disputeReversal, dispute.amount, about: id, of: charge)
+        disputes[id]?.transactions.append(line)
+        announce(id, "funds_reinstated")
+    }
+
+    private mutating func announce(_ id: String, _ what: String, previous: [UInt8]? = nil) {
+        emit(
+            "charge.dispute.\(what)",
+            disputeJSON(id),
+            account: disputes[id]?.account,
+            previous: what == "updated" ? previous : nil
+        )
+    }
+}
