@@ -242,6 +242,41 @@ import Testing
         )
     }
 
+    @Test("mandate, receiver, customer and original source have their fields")
+    func consent() {
+        var params = SourceParams.sepaDebit(name: "Jenny Rosen", iban: "DE89370400440532013000")
+        params.customer = "cus_1"
+        params.originalSource = "src_0"
+        params.mandate = SourceMandate(
+            acceptance: .online(date: 7, ip: "192.0.2.1", userAgent: "M"),
+            interval: .variable,
+            notificationMethod: .manual
+        )
+        #expect(
+            Dictionary(uniqueKeysWithValues: params.form) == [
+                "type": "sepa_debit", "currency": "eur", "owner[name]": "Jenny Rosen",
+                "sepa_debit[iban]": "DE89370400440532013000", "customer": "cus_1",
+                "original_source": "src_0", "mandate[acceptance][status]": "accepted",
+                "mandate[acceptance][type]": "online", "mandate[acceptance][date]": "7",
+                "mandate[acceptance][ip]": "192.0.2.1", "mandate[acceptance][user_agent]": "M",
+                "mandate[interval]": "variable", "mandate[notification_method]": "manual",
+            ]
+        )
+        params = .achCreditTransfer(email: "a@example.com", refundAttributesMethod: .manual)
+        params.mandate = SourceMandate(
+            acceptance: .offline(date: 7, contactEmail: "b@example.com")
+        )
+        #expect(
+            Dictionary(uniqueKeysWithValues: params.form) == [
+                "type": "ach_credit_transfer", "currency": "usd", "owner[email]": "a@example.com",
+                "receiver[refund_attributes_method]": "manual",
+                "mandate[acceptance][status]": "accepted",
+                "mandate[acceptance][type]": "offline", "mandate[acceptance][date]": "7",
+                "mandate[acceptance][offline][contact_email]": "b@example.com",
+            ]
+        )
+    }
+
     @Test("the merchant's name goes into a return URL that has none")
     func merchantName() {
         let params = SourceParams.ideal(amount: 1, returnURL: Self.back + "?order=6")

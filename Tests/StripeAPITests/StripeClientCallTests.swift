@@ -113,6 +113,39 @@ import Testing
             _ = try await $0.refundCharge("ch_1", amount: 3, reason: .duplicate)
         },
         Row("GET /v1/refunds/re_1", reply: object) { _ = try await $0.retrieveRefund("re_1") },
+        Row("GET /v1/refunds?charge=ch_1&limit=100", reply: list) {
+            _ = try await $0.listRefunds(charge: "ch_1")
+        },
+        Row("POST /v1/refunds/re_1/cancel", reply: object) {
+            _ = try await $0.cancelRefund("re_1")
+        },
+        Row("GET /v1/disputes/dp_1", reply: object) { _ = try await $0.retrieveDispute("dp_1") },
+        Row("GET /v1/disputes?created[gte]=10&charge=ch_1&limit=100", reply: list) {
+            _ = try await $0.listDisputes(charge: "ch_1", created: TimeBounds(from: 10))
+        },
+        Row(
+            "POST /v1/disputes/dp_1",
+            "evidence[customer_name]=Jenny&submit=false",
+            reply: object
+        ) {
+            _ = try await $0.answerDispute(
+                "dp_1",
+                evidence: ["customer_name": "Jenny"],
+                submit: false
+            )
+        },
+        Row("POST /v1/disputes/dp_1/close", reply: object) {
+            _ = try await $0.closeDispute("dp_1")
+        },
+        Row("GET /v1/balance_transactions?source=ch_1&type=charge&limit=100", reply: list) {
+            _ = try await $0.listBalanceTransactions(source: "ch_1", type: .charge)
+        },
+        Row(
+            "GET /v1/balance_transactions/txn_1",
+            reply: #"{"id":"txn_1","amount":5,"type":"charge"}"#
+        ) {
+            _ = try await $0.retrieveBalanceTransaction("txn_1")
+        },
     ]
 
     static let intents = [

@@ -106,6 +106,19 @@ public struct Charge: StripeObject {
     }
 }
 
+extension Charge {
+    /// The method used, as `ideal`.
+    public var methodType: String? { paymentMethodDetails?["type"]?.string }
+
+    /// Until when reserved money must be captured, seconds since 1970; of cards alone.
+    public var captureBefore: Int? {
+        methodType.flatMap { paymentMethodDetails?[$0]?["capture_before"]?.integer }
+    }
+
+    /// What the network said, as `insufficient_funds`; of a declined charge alone.
+    public var declineReason: String? { outcome?["reason"]?.string }
+}
+
 /// The state of a Charge.
 public struct ChargeStatus: OpenValue {
     /// The bank has not answered yet.

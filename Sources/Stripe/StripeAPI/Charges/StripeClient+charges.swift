@@ -87,6 +87,13 @@ extension StripeClient {
         return try await list("/v1/charges", filters, cursor, limit)
     }
 
+    /// All charges, page after page, newest first.
+    public func charges(created: TimeBounds = TimeBounds()) -> StripePages<Charge> {
+        StripePages(from: nil) { cursor throws(StripeError) in
+            try await listCharges(created: created, cursor: cursor)
+        }
+    }
+
     /// Sends money of a charge back.
     ///
     /// - Parameters:
@@ -124,5 +131,36 @@ extension StripeClient {
         timeout: Duration? = nil
     ) async throws(StripeError) -> Refund {
         try await retrieve("/v1/refunds", id, nil, timeout)
+    }
+
+    /// Reads one page of refunds, newest first.
+    ///
+    /// - Parameters:
+    ///   - charge: Those of this charge alone.
+    ///   - paymentIntent: Those of this intent alone.
+    ///   - created: When they were made.
+    ///   - cursor: Where the page begins; the newest when nil.
+    ///   - limit: 1 to 100.
+    /// - Returns: The page.
+    /// - Throws: Any ``StripeError``.
+    public func listRefunds(
+        charge: String? = nil,
+        paymentIntent: String? = nil,
+        created: TimeBounds = TimeBounds(),
+        cursor: PageCursor? = nil,
+        limit: Int = 100
+    ) async throws(StripeError) -> StripeList<Refund> {
+        var filters = created.parameters
+        if let charge { filters.append(("charge", charge)) }
+        if let paymentIntent { filters.append(("payment_intent", paymentIntent)) }
+        return try await list("/v1/refunds", filters, cursor, limit)
+    }
+
+    /// Gives a refund up that is `requires_action`: the money is yours again.
+    public func cancelRefund(
+        _ id: String,
+        idempotencyKey: String? = nil
+    ) async throws(StripeError) -> Refund {
+        try await command("/v1/refunds", id, "cancel", form: [], idempotencyKey: idempotencyKey)
     }
 }

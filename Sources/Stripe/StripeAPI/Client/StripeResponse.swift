@@ -77,6 +77,9 @@ public struct StripeHeaders: Sendable, Hashable {
     /// `Idempotent-Replayed`: the stored answer of an earlier request with the same key.
     public let idempotentReplayed: Bool
 
+    /// `Date`: Stripe's clock, to the second.
+    public let date: String?
+
     /// Describes the headers of a response.
     public init(
         requestID: String? = nil,
@@ -84,7 +87,8 @@ public struct StripeHeaders: Sendable, Hashable {
         retryAfter: String? = nil,
         shouldRetry: Bool? = nil,
         rateLimitedReason: String? = nil,
-        idempotentReplayed: Bool = false
+        idempotentReplayed: Bool = false,
+        date: String? = nil
     ) {
         self.requestID = requestID
         self.contentType = contentType
@@ -92,6 +96,7 @@ public struct StripeHeaders: Sendable, Hashable {
         self.shouldRetry = shouldRetry
         self.rateLimitedReason = rateLimitedReason
         self.idempotentReplayed = idempotentReplayed
+        self.date = date
     }
 
     /// Picks the headers of interest.
@@ -102,7 +107,8 @@ public struct StripeHeaders: Sendable, Hashable {
             retryAfter: headers.first(name: "retry-after"),
             shouldRetry: headers.first(name: "stripe-should-retry").flatMap(Bool.init),
             rateLimitedReason: headers.first(name: "stripe-rate-limited-reason"),
-            idempotentReplayed: headers.first(name: "idempotent-replayed") == "true"
+            idempotentReplayed: headers.first(name: "idempotent-replayed") == "true",
+            date: headers.first(name: "date")
         )
     }
 

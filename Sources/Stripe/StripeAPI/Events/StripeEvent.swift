@@ -114,6 +114,25 @@ public enum EventTypes {
         "setup_intent.setup_failed", "setup_intent.canceled",
     ]
 
+    /// What happens to refunds; each is told by an old name as well, `charge.refund.updated`.
+    public static let refunds = ["refund.created", "refund.updated", "refund.failed"]
+
+    /// What happens to disputes, direct debits that are sent back among them.
+    public static let disputes = [
+        "charge.dispute.created", "charge.dispute.updated", "charge.dispute.closed",
+        "charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated",
+    ]
+
+    /// Everything that moves a payment, from its first step until its money can no longer go back.
+    ///
+    /// What a webhook endpoint should be subscribed to; more than ``listMax``, so a list asks for it in parts.
+    public static let payments =
+        (sources + paymentIntents + setupIntents + charges + refunds
+        + disputes).filter { type in
+            // An object that was made, or whose description changed, has not moved.
+            !["payment_intent.created", "setup_intent.created", "charge.updated"].contains(type)
+        }
+
     /// What happens to Charges, disputes aside.
     public static let charges = [
         "charge.pending", "charge.succeeded", "charge.failed", "charge.captured",

@@ -99,6 +99,24 @@ extension Source {
         return details
     }
 
+    /// The account to pay to, for type `sepa_credit_transfer`.
+    public var sepaCreditTransferDetails: SourceSEPACreditTransferDetails? {
+        guard case .sepaCreditTransfer(let details) = details else { return nil }
+        return details
+    }
+
+    /// The account to pay to, for type `ach_credit_transfer`.
+    public var achCreditTransferDetails: SourceACHCreditTransferDetails? {
+        guard case .achCreditTransfer(let details) = details else { return nil }
+        return details
+    }
+
+    /// Entity and reference to pay with, for type `multibanco`.
+    public var multibancoDetails: SourceMultibancoDetails? {
+        guard case .multibanco(let details) = details else { return nil }
+        return details
+    }
+
     /// The QR code and the app's link, for type `wechat`.
     public var weChatPayDetails: SourceWeChatDetails? {
         guard case .weChat(let details) = details else { return nil }

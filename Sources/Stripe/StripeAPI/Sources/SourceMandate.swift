@@ -8,10 +8,10 @@ public struct SourceMandate: Codable, Hashable, Sendable, RedactedValue {
     public var amount: Int?
     /// Three letters, lower case.
     public var currency: String?
-    /// `one_time`, `scheduled` or `variable`.
-    public var interval: String?
-    /// Who tells the customer before a debit: `email`, `manual`, `none`, `stripe_email`, `deprecated_none`.
-    public var notificationMethod: String?
+    /// How often is debited.
+    public var interval: MandateInterval?
+    /// Who tells the customer before a debit.
+    public var notificationMethod: MandateNotificationMethod?
     /// The mandate's reference; only in answers.
     public var reference: String?
     /// A page with the mandate; only in answers.
@@ -29,6 +29,8 @@ public struct SourceMandate: Codable, Hashable, Sendable, RedactedValue {
         public var userAgent: String?
         /// `online` or `offline`.
         public var type: String?
+        /// For type `offline`: where the copy on paper can be asked for, `offline[contact_email]`.
+        public var contactEmail: String?
 
         /// Describes how a customer agreed.
         public init(
@@ -36,15 +38,44 @@ public struct SourceMandate: Codable, Hashable, Sendable, RedactedValue {
             date: Int? = nil,
             ip: String? = nil,
             userAgent: String? = nil,
-            type: String? = nil
+            type: String? = nil,
+            contactEmail: String? = nil
         ) {
             self.status = status
             self.date = date
             self.ip = ip
             self.userAgent = userAgent
             self.type = type
+            self.contactEmail = contactEmail
         }
 
+        /// Agreed on a page: when, from which address and with which browser must be kept as proof.
+        ///
+        /// - Parameters:
+        ///   - date: Seconds since 1970.
+        ///   - ip: The customer's address.
+        ///   - userAgent: The customer's browser.
+        /// - Returns: The acceptance.
+        public static func online(date: Int, ip: String, userAgent: String? = nil) -> Acceptance {
+            Acceptance(status: .accepted, date: date, ip: ip, userAgent: userAgent, type: "online")
+        }
+
+        /// Agreed on paper or by telephone.
+        ///
+        /// - Parameters:
+        ///   - date: Seconds since 1970.
+        ///   - contactEmail: Where the copy can be asked for.
+        /// - Returns: The acceptance.
+        public static func offline(date: Int, contactEmail: String) -> Acceptance {
+            Acceptance(
+                status: .accepted,
+                date: date,
+                type: "offline",
+                contactEmail: contactEmail
+            )
+        }
+
+        /// Stripe sends no proof back: what is in `online` and `offline` is only ever sent.
         private enum CodingKeys: String, CodingKey {
             case status, date, ip, type
             case userAgent = "user_agent"
@@ -56,8 +87,8 @@ public struct SourceMandate: Codable, Hashable, Sendable, RedactedValue {
         acceptance: Acceptance? = nil,
         amount: Int? = nil,
         currency: String? = nil,
-        interval: String? = nil,
-        notificationMethod: String? = nil
+        interval: MandateInterval? = nil,
+        notificationMethod: MandateNotificationMethod? = nil
     ) {
         self.acceptance = acceptance
         self.amount = amount
@@ -81,6 +112,7 @@ extension SourceMandate {
                     "status": .string($0.status.rawValue), "date": .optional($0.date),
                     "ip": .optional($0.ip), "user_agent": .optional($0.userAgent),
                     "type": .optional($0.type),
+                    "offline": $0.contactEmail.map { ["contact_email": .string($0)] },
                 ])
             },
             "amount": .optional(amount), "currency": .optional(currency),
@@ -117,45 +149,53 @@ public struct MandateStatus: OpenValue {
     }
 }
 
-/// The notice a customer must get before a debit, when the mandate's notification method is `manual`.
-///
-/// It arrives with the event `source.mandate_notification`; the sender of the notice is you.
-/// *Units*: the amount in the currency's smallest unit, times in seconds since 1970.
-/// *Source*: <https://docs.stripe.com/api/sources>, `source_mandate_notification`.
-public struct MandateNotification: StripeObject {
-    /// `srcmn_…`.
-    public let id: String
-    /// `pending`, `submitted` and so on.
-    public let status: String?
-    /// Why: `mandate_confirmed` or `debit_initiated`.
-    public let reason: String?
-    /// The payment method; the hash of the same name has what the notice must say.
-    public let type: String?
-    /// What will be debited, in the currency's smallest unit.
-    public let amount: Int?
-    /// Seconds since 1970.
-    public let created: Int?
-    /// Whether real money is meant.
-    public let livemode: Bool
-    /// The Source that will be debited.
-    public let source: Source?
-    /// The hash named after the type, as `sepa_debit` with the creditor's identifier.
-    public let details: JSONValue?
-    /// The object as the API sent it, unknown fields included.
-    public let allResponseFields: JSONValue
+/// How often a mandate is debited.
+public struct MandateInterval: OpenValue {
+    /// Once.
+    public static let oneTime = Self(rawValue: "one_time")
 
-    /// Decodes the API's object; `id` and `livemode` are required.
-    public init(from decoder: any Decoder) throws {
-        let fields = try decoder.container(keyedBy: AnyKey.self)
-        id = try fields.required("id")
-        status = try fields.optional("status")
-        reason = try fields.optional("reason")
-        type = try fields.optional("type")
-        amount = try fields.optional("amount")
-        created = try fields.optional("created")
-        livemode = try fields.required("livemode")
-        source = try fields.optional("source")
-        details = try type.flatMap { try fields.optional($0) }
-        allResponseFields = try JSONValue(from: decoder)
+    /// At fixed times.
+    public static let scheduled = Self(rawValue: "scheduled")
+
+    /// Whenever it is due.
+    public static let variable = Self(rawValue: "variable")
+
+    /// The words known when this library was written.
+    public static let known: Set<String> = ["one_time", "scheduled", "variable"]
+
+    /// The word, folded to lower case when known.
+    public let rawValue: String
+
+    /// Wraps a word; see ``OpenValue``.
+    public init(rawValue: String) {
+        self.rawValue = Self.folded(rawValue)
+    }
+}
+
+/// Who tells the customer before a debit.
+public struct MandateNotificationMethod: OpenValue {
+    /// Stripe writes to the owner's address, as the account's settings have it.
+    public static let email = Self(rawValue: "email")
+
+    /// You do: `source.mandate_notification` says when, see ``MandateNotification``.
+    public static let manual = Self(rawValue: "manual")
+
+    /// Nobody.
+    public static let none = Self(rawValue: "none")
+
+    /// Stripe writes to the owner's address.
+    public static let stripeEmail = Self(rawValue: "stripe_email")
+
+    /// The words known when this library was written.
+    public static let known: Set<String> = [
+        "email", "manual", "none", "stripe_email", "deprecated_none",
+    ]
+
+    /// The word, folded to lower case when known.
+    public let rawValue: String
+
+    /// Wraps a word; see ``OpenValue``.
+    public init(rawValue: String) {
+        self.rawValue = Self.folded(rawValue)
     }
 }

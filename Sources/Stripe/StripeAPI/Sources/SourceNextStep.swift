@@ -38,7 +38,13 @@ extension SourceNextStep: CustomStringConvertible, CustomReflectable {
 }
 
 extension Source {
-    /// What has to happen next.
+    /// Whether a charge of this card is declined unless 3D Secure comes first, by a Source of type `three_d_secure` made
+    /// from it.
+    ///
+    /// *Source*: <https://docs.stripe.com/sources/three-d-secure>.
+    public var needsAuthentication: Bool { cardDetails?.threeDSecure == .required }
+
+    /// What has to happen next; a card that is to be charged may need 3D Secure before, see ``needsAuthentication``.
     public var nextStep: SourceNextStep {
         if status.isFinal { return .nothing }
         if status == .chargeable { return .charge }

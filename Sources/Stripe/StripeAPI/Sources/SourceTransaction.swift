@@ -40,6 +40,33 @@ public struct SourceTransaction: StripeObject {
     }
 }
 
+extension SourceTransaction {
+    /// Who sent the money, as far as the bank tells; which members are there depends on the type.
+    public var sender: Sender {
+        Sender(
+            name: details?["sender_name"]?.string,
+            iban: details?["sender_iban"]?.string,
+            routingNumber: details?["routing_number"]?.string,
+            last4: details?["last4"]?.string,
+            reference: details?["reference"]?.string ?? details?["customer_data"]?.string
+        )
+    }
+
+    /// Who sent money to a receiver Source.
+    public struct Sender: Hashable, Sendable, RedactedValue {
+        /// Of a SEPA credit transfer.
+        public let name: String?
+        /// Of a SEPA credit transfer.
+        public let iban: String?
+        /// Of an ACH credit transfer.
+        public let routingNumber: String?
+        /// The end of the account number, of an ACH credit transfer.
+        public let last4: String?
+        /// What the customer wrote.
+        public let reference: String?
+    }
+}
+
 /// The state of one payment to a receiver Source.
 public struct SourceTransactionStatus: OpenValue {
     /// On its way.
@@ -68,8 +95,8 @@ public struct SourceTransactionStatus: OpenValue {
 /// Where the refund of a receiver Source goes.
 ///
 /// *Shape*: fields of the hash named after the type, as `multibanco[refund_iban]`.
-/// *Source*: <https://docs.stripe.com/sources/multibanco> and
-/// <https://docs.stripe.com/sources/ach-credit-transfer>.
+/// *Source*: <https://docs.stripe.com/sources/multibanco>, <https://docs.stripe.com/sources/ach-credit-transfer> and
+/// <https://docs.stripe.com/sources/sepa-credit-transfer>.
 public enum SourceRefundAttributes: Hashable, Sendable {
     /// To an American account; `holderType` is `individual` or `company`.
     case achCreditTransfer(
@@ -78,8 +105,10 @@ public enum SourceRefundAttributes: Hashable, Sendable {
         routingNumber: String,
         accountNumber: String
     )
-    /// To a European account.
+    /// To a European account, of a Portuguese payment.
     case multibanco(holderName: String, iban: String, address: StripeAddress? = nil)
+    /// To a European account, of a transfer.
+    case sepaCreditTransfer(holderName: String, iban: String, address: StripeAddress? = nil)
     /// Of another type: the fields of the hash of that name.
     case other(SourceType, [String: JSONValue])
 
@@ -96,15 +125,25 @@ public enum SourceRefundAttributes: Hashable, Sendable {
                 ]
             ]
         case .multibanco(let name, let iban, let address):
-            var fields: [String: JSONValue] = [
-                "refund_account_holder_name": .string(name), "refund_iban": .string(iban),
-            ]
-            for (part, value) in address?.parameters.object ?? [:] {
-                fields["refund_account_holder_address_" + part] = value
-            }
-            return ["multibanco": .object(fields)]
+            return ["multibanco": Self.european(name, iban, address)]
+        case .sepaCreditTransfer(let name, let iban, let address):
+            return ["sepa_credit_transfer": Self.european(name, iban, address)]
         case .other(let type, let fields): return [type.rawValue: .object(fields)]
         }
+    }
+
+    private static func european(
+        _ name: String,
+        _ iban: String,
+        _ address: StripeAddress?
+    ) -> JSONValue {
+        var fields: [String: JSONValue] = [
+            "refund_account_holder_name": .string(name), "refund_iban": .string(iban),
+        ]
+        for (part, value) in address?.parameters.object ?? [:] {
+            fields["refund_account_holder_address_" + part] = value
+        }
+        return .object(fields)
     }
 }
 

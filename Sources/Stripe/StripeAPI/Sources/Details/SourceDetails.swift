@@ -32,6 +32,8 @@ public enum SourceDetails: Hashable, Sendable {
     case multibanco(SourceMultibancoDetails)
     /// Of a Source with type `p24`.
     case p24(SourceP24Details)
+    /// Of a Source with type `sepa_credit_transfer`.
+    case sepaCreditTransfer(SourceSEPACreditTransferDetails)
     /// Of a Source with type `sepa_debit`.
     case sepaDebit(SourceSEPADebitDetails)
     /// Of a Source with type `sofort`.
@@ -66,6 +68,7 @@ extension SourceDetails {
             case .klarna: try hash(SourceDetails.klarna)
             case .multibanco: try hash(SourceDetails.multibanco)
             case .p24: try hash(SourceDetails.p24)
+            case .sepaCreditTransfer: try hash(SourceDetails.sepaCreditTransfer)
             case .sepaDebit: try hash(SourceDetails.sepaDebit)
             case .sofort: try hash(SourceDetails.sofort)
             case .threeDSecure: try hash(SourceDetails.threeDSecure)

@@ -67,3 +67,44 @@ public struct SourceMultibancoDetails: Codable, Hashable, Sendable, RedactedValu
         case refundIBAN = "refund_iban"
     }
 }
+
+/// Where a customer sends a SEPA credit transfer, and where a refund goes.
+///
+/// In answers though not in the specification. *Source*: <https://docs.stripe.com/sources/sepa-credit-transfer>.
+public struct SourceSEPACreditTransferDetails: Codable, Hashable, Sendable, RedactedValue {
+    /// The bank's name.
+    public let bankName: String?
+    /// The bank to pay to.
+    public let bic: String?
+    /// The account to pay to.
+    public let iban: String?
+    /// The city of whoever gets a refund; one of the refund attributes.
+    public let refundAccountHolderAddressCity: String?
+    /// The country, two letters, of whoever gets a refund; one of the refund attributes.
+    public let refundAccountHolderAddressCountry: String?
+    /// Street and number of whoever gets a refund; one of the refund attributes.
+    public let refundAccountHolderAddressLine1: String?
+    /// More of the address of whoever gets a refund; one of the refund attributes.
+    public let refundAccountHolderAddressLine2: String?
+    /// The postal code of whoever gets a refund; one of the refund attributes.
+    public let refundAccountHolderAddressPostalCode: String?
+    /// The state or region of whoever gets a refund; one of the refund attributes.
+    public let refundAccountHolderAddressState: String?
+    /// Who gets a refund; one of the refund attributes.
+    public let refundAccountHolderName: String?
+    /// The account a refund goes to; one of the refund attributes.
+    public let refundIBAN: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case bic, iban
+        case bankName = "bank_name"
+        case refundAccountHolderAddressCity = "refund_account_holder_address_city"
+        case refundAccountHolderAddressCountry = "refund_account_holder_address_country"
+        case refundAccountHolderAddressLine1 = "refund_account_holder_address_line1"
+        case refundAccountHolderAddressLine2 = "refund_account_holder_address_line2"
+        case refundAccountHolderAddressPostalCode = "refund_account_holder_address_postal_code"
+        case refundAccountHolderAddressState = "refund_account_holder_address_state"
+        case refundAccountHolderName = "refund_account_holder_name"
+        case refundIBAN = "refund_iban"
+    }
+}

@@ -78,6 +78,37 @@ extension SourceParams {
         )
     }
 
+    /// An American credit transfer the customer sends, in dollars; reusable, no amount.
+    ///
+    /// *Source*: <https://docs.stripe.com/sources/ach-credit-transfer>.
+    public static func achCreditTransfer(
+        email: String,
+        refundAttributesMethod: RefundAttributesMethod? = nil
+    ) -> SourceParams {
+        SourceParams(
+            type: .achCreditTransfer,
+            currency: "usd",
+            owner: SourceOwner(email: email),
+            refundAttributesMethod: refundAttributesMethod
+        )
+    }
+
+    /// A European credit transfer the customer sends, in euros; reusable, no amount.
+    ///
+    /// *Source*: <https://docs.stripe.com/sources/sepa-credit-transfer>.
+    public static func sepaCreditTransfer(
+        name: String? = nil,
+        email: String? = nil,
+        refundAttributesMethod: RefundAttributesMethod? = nil
+    ) -> SourceParams {
+        SourceParams(
+            type: .sepaCreditTransfer,
+            currency: "eur",
+            owner: SourceOwner(name: name, email: email),
+            refundAttributesMethod: refundAttributesMethod
+        )
+    }
+
     /// WeChat Pay; the customer scans a code or opens the app with the given id.
     ///
     /// *Source*: <https://docs.stripe.com/sources/wechat-pay>.

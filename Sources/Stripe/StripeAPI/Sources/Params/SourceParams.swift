@@ -30,6 +30,14 @@ public struct SourceParams: Hashable, Sendable {
     public var returnURL: String?
     /// A token of Stripe.js or an SDK, `tok_…`, instead of the method's own data.
     public var token: String?
+    /// Whose it will be at once, `cus_…`; for reusable sources.
+    public var customer: String?
+    /// The Source this one is made from, `src_…`: of the platform's (Connect).
+    public var originalSource: String?
+    /// The customer's consent to be debited, for direct debits.
+    public var mandate: SourceMandate?
+    /// `receiver[refund_attributes_method]`: who asks a receiver's customer where a refund goes; Stripe by mail when nil.
+    public var refundAttributesMethod: RefundAttributesMethod?
     /// The text on the customer's statement: at most 35 characters, 32 for WeChat; sofort takes none of `/(){}`.
     public var statementDescriptor: String?
     /// Free key-value pairs.
@@ -49,6 +57,10 @@ public struct SourceParams: Hashable, Sendable {
         owner: SourceOwner? = nil,
         returnURL: String? = nil,
         token: String? = nil,
+        customer: String? = nil,
+        originalSource: String? = nil,
+        mandate: SourceMandate? = nil,
+        refundAttributesMethod: RefundAttributesMethod? = nil,
         statementDescriptor: String? = nil,
         metadata: [String: String] = [:],
         details: [String: JSONValue] = [:],
@@ -62,6 +74,10 @@ public struct SourceParams: Hashable, Sendable {
         self.owner = owner
         self.returnURL = returnURL
         self.token = token
+        self.customer = customer
+        self.originalSource = originalSource
+        self.mandate = mandate
+        self.refundAttributesMethod = refundAttributesMethod
         self.statementDescriptor = statementDescriptor
         self.metadata = metadata
         self.details = details
@@ -75,6 +91,11 @@ public struct SourceParams: Hashable, Sendable {
             "flow": .optional(flow), "usage": .optional(usage),
             "owner": owner?.parameters.unlessEmpty,
             "redirect": returnURL.map { ["return_url": .string($0)] }, "token": .optional(token),
+            "customer": .optional(customer), "original_source": .optional(originalSource),
+            "mandate": mandate?.parameters.unlessEmpty,
+            "receiver": refundAttributesMethod.map {
+                ["refund_attributes_method": .string($0.rawValue)]
+            },
             "statement_descriptor": .optional(statementDescriptor),
             "metadata": .texts(metadata),
         ])
