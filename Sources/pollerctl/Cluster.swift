@@ -29,7 +29,8 @@ struct Doctor: AsyncParsableCommand {
         }
     }
 
-    private static func line(_ status: String, _ name: String, _ message: String) -> String {
+    /// A check as people read it.
+    static func line(_ status: String, _ name: String, _ message: String) -> String {
         let colour: Terminal.Colour =
             switch status {
             case "ok": .good

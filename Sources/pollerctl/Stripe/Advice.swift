@@ -3,15 +3,50 @@ import PollerWire
 import StripeAPI
 
 /// An object of Stripe's with what has to happen next, as `--json` prints it.
-private struct Advised<Object: Encodable>: Encodable {
+struct Advised<Object: Encodable>: Encodable {
     let object: Object
     let next: Advice
+    /// What takes the place of its type; of a Source.
+    var deprecated: Deprecation?
+}
+
+/// What takes the place of a Source's type, as `--json` prints it.
+struct Deprecation: Encodable {
+    /// The type of the PaymentMethod; `none` when the method has ended.
+    let replacement: String
+    let urgency: SourceMigration.Urgency
+    let advice: String
+
+    enum CodingKeys: String, CodingKey {
+        case urgency, advice
+        case replacement = "payment_method"
+    }
+
+    init(_ migration: SourceMigration) {
+        replacement = migration.paymentMethod
+        urgency = migration.urgency
+        advice = migration.advice
+    }
+
+    /// The same for people.
+    var text: String {
+        switch urgency {
+        case .ended: "nobody can pay by this method any more; \(advice)"
+        case .turnedOff:
+            "use PaymentMethod \(replacement); this type is to be turned off. \(advice)"
+        case .stays:
+            "PaymentMethod \(replacement) takes its place; this type stays for now. \(advice)"
+        }
+    }
 }
 
 extension Source {
     /// Prints the source and what has to happen next.
     func show(json: Bool) throws {
-        guard !json else { return try Advised(object: self, next: advice).showJSON() }
+        let deprecated = type.migration.map(Deprecation.init)
+        guard !json else {
+            return try Advised(object: self, next: advice, deprecated: deprecated).showJSON()
+        }
         var facts = Facts()
         facts.add("source", id, .strong)
         facts.add("type", type.rawValue)
@@ -19,8 +54,10 @@ extension Source {
         facts.add("amount", amount.map { "\($0) \(currency ?? "")" })
         facts.add("flow", flow?.rawValue)
         facts.add("usage", usage?.rawValue)
+        facts.add("customer", customer)
         if let receiver {
             facts.add("pay to", receiver.address)
+            for (name, value) in transfer { facts.add(name, value) }
             facts.add("received", receiver.amountReceived.map(String.init))
             facts.add("charged", receiver.amountCharged.map(String.init))
             facts.add("returned", receiver.amountReturned.map(String.init))
@@ -30,6 +67,10 @@ extension Source {
         facts.add("declined", redirect?.failureReason?.rawValue, .bad)
         facts.add("verification", verification?.status.rawValue)
         facts.add("attempts left", verification?.attemptsRemaining.map(String.init))
+        facts.add("mandate", sepaDebitDetails?.mandateReference)
+        facts.add("mandate page", sepaDebitDetails?.mandateURL)
+        facts.add("3D Secure", cardDetails?.threeDSecure?.rawValue)
+        facts.add("deprecated", deprecated?.text, .faint)
         facts.add("next", advice.text, .careful)
         facts.print()
     }
@@ -68,8 +109,8 @@ extension Charge {
 
 /// What has to happen next to an object, for people and for programs.
 struct Advice: Encodable {
-    /// One word: `charge`, `redirect`, `pay`, `verify`, `scan`, `wait`, `confirm`, `capture`,
-    /// `choose_method` or `nothing`.
+    /// One word: `charge`, `authenticate`, `redirect`, `pay`, `verify`, `scan`, `wait`, `confirm`,
+    /// `capture`, `choose_method`, `refund_account` or `nothing`.
     let step: String
     /// The sentence for people.
     let text: String
@@ -77,22 +118,56 @@ struct Advice: Encodable {
     var url: String?
     /// Where the customer pays to.
     var address: String?
+    /// The same in parts, by Stripe's names: `iban`, `bic`, `entity`, `reference`, ….
+    var transfer: [String: String]?
     /// What is still missing, in the smallest unit.
     var amountMissing: Int?
     /// How often the customer may still try.
     var attemptsRemaining: Int?
 
     enum CodingKeys: String, CodingKey {
-        case step, text, url, address
+        case step, text, url, address, transfer
         case amountMissing = "amount_missing"
         case attemptsRemaining = "attempts_remaining"
     }
 }
 
 extension Source {
+    /// Where the customer of a receiver sends the money, by Stripe's names, in the order people need them.
+    var transfer: [(String, String)] {
+        let parts: [(String, String?)] =
+            switch details {
+            case .multibanco(let details):
+                [("entity", details.entity), ("reference", details.reference)]
+            case .achCreditTransfer(let details):
+                [
+                    ("bank_name", details.bankName), ("account_number", details.accountNumber),
+                    ("routing_number", details.routingNumber), ("swift_code", details.swiftCode),
+                ]
+            case .sepaCreditTransfer(let details):
+                [("bank_name", details.bankName), ("iban", details.iban), ("bic", details.bic)]
+            default: []
+            }
+        return parts.compactMap { name, value in value.map { (name, $0) } }
+    }
+
     /// What has to happen next.
     var advice: Advice {
+        // Money that waits to go back can, whatever becomes of the source.
+        if receiver?.refundAttributesStatus == .requested, nextStep == .nothing {
+            return Advice(
+                step: "refund_account",
+                text: "money waits to go back: ask the customer where to, and "
+                    + "pollerctl source refund-account \(id)"
+            )
+        }
         switch nextStep {
+        case .charge where needsAuthentication:
+            return Advice(
+                step: "authenticate",
+                text: "this card is declined unless 3D Secure comes first: pollerctl source create "
+                    + "three_d_secure --card \(id) --amount … --currency … --return-url …"
+            )
         case .charge:
             return Advice(step: "charge", text: "charge it now: pollerctl source charge \(id)")
         case .redirect(let url):
@@ -104,6 +179,7 @@ extension Source {
                 step: "pay",
                 text: "tell the customer to pay \(sum)to \(address)",
                 address: address,
+                transfer: Dictionary(transfer) { first, _ in first },
                 amountMissing: amount == nil ? nil : missing
             )
         case .verify(let left):

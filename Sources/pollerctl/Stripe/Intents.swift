@@ -238,6 +238,13 @@ struct IntentMethod: ParsableArguments {
     }
 
     /// Sets what was given.
+    func apply(to params: inout SetupIntentParams) {
+        params.paymentMethod = paymentMethod
+        if let method { params.paymentMethodData = ["type": .string(method)] }
+        params.returnURL = returnURL
+    }
+
+    /// Sets what was given.
     func apply(to params: inout PaymentIntentParams) {
         params.paymentMethod = paymentMethod
         if let method { params.paymentMethodData = ["type": .string(method)] }

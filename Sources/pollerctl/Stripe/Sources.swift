@@ -12,6 +12,8 @@ struct SourceCommand: AsyncParsableCommand {
             """,
         subcommands: [
             SourceCreate.self, SourceGet.self, SourceVerify.self, SourceCharge.self,
+            SourceAttach.self, SourceDetach.self, SourceRefundAccount.self,
+            SourceTransactions.self,
         ]
     )
 }
@@ -39,6 +41,7 @@ struct SourceCreate: AsyncParsableCommand {
     var param: [NameValue] = []
 
     @OptionGroup var fields: SourceFields
+    @OptionGroup var consent: SourceConsent
     @OptionGroup var stripe: StripeOptions
     @OptionGroup var watching: WatchOptions
 
@@ -71,6 +74,7 @@ struct SourceCreate: AsyncParsableCommand {
             }
             params = try fields.params(type: type)
         }
+        consent.apply(to: &params)
         params.metadata = metadata.dictionary
         return params
     }

@@ -1,0 +1,235 @@
+"""`pollerctl source|setup|refund|dispute|stripe doctor`: money after success, and the account as a whole, from the command line."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from harness.cluster import program
+from harness.stripe_lab import DAY, RETURN_URL, SECRET_KEY, StripeLab
+
+CLUSTER = "https://pay.example.com/v1/stripe/webhook"
+PINNED = "2026-10-28.endive"
+
+
+@pytest.fixture()
+def lab():
+    with StripeLab() as lab:
+        yield lab
+
+
+def ctl(lab, *arguments: str, status: int = 0, **env: str):
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("POLLER_URL", "STRIPE_"))}
+    done = subprocess.run(
+        [program("pollerctl"), *arguments],
+        env=inherited | {"STRIPE_API_KEY": SECRET_KEY, "POLLER_STRIPE_API_BASE": lab.url} | env,
+        capture_output=True, text=True, timeout=60,
+    )
+    assert done.returncode == status, f"{done.returncode} {done.stdout} {done.stderr}"
+    return done
+
+
+def read(lab, *arguments: str, status: int = 0, **env: str) -> dict:
+    return json.loads(ctl(lab, *arguments, "--json", status=status, **env).stdout.splitlines()[0])
+
+
+def lines(lab, *arguments: str) -> list[dict]:
+    return [json.loads(line) for line in ctl(lab, *arguments, "--json").stdout.splitlines()]
+
+
+# Sources.
+
+
+def test_a_source_is_attached_and_detached(lab):
+    card = lab.v1.sources.create({"type": "card"})
+    customer = lab.v1.customers.create({"name": "Zoë"}).id
+    assert read(lab, "source", "attach", card.id, "--customer", customer)["object"]["customer"] == customer
+    detached = read(lab, "source", "detach", card.id)
+    assert detached["object"]["status"] == "consumed" and detached["next"]["step"] == "nothing"
+    done = ctl(lab, "source", "detach", card.id, status=1)
+    assert "attached to nobody" in done.stderr
+
+
+def test_consent_customer_and_refund_method_are_sent_with_the_source(lab):
+    customer = lab.v1.customers.create({"name": "Zoë"}).id
+    made = read(lab, "source", "create", "sepa_debit", "--name", "Jenny Rosen", "--iban",
+                "DE89370400440532013000", "--customer", customer, "--mandate-notification", "manual",
+                "--mandate-ip", "192.0.2.1", "--mandate-user-agent", "M")["object"]
+    assert made["customer"] == customer
+    lab.v1.charges.create({"amount": 5, "currency": "eur", "source": made["id"], "customer": customer})
+    assert lab.v1.events.list({"type": "source.mandate_notification"}).data, "the mandate is manual"
+    receiver = read(lab, "source", "create", "ach_credit_transfer", "--currency", "usd", "--email",
+                    "zoe@example.com", "--refund-attributes", "manual")["object"]["receiver"]
+    assert receiver["refund_attributes_method"] == "manual"
+    for wrong in (["--flow", "up"], ["--mandate-ip", "a", "--mandate-contact", "b"], ["--mandate-user-agent", "x"]):
+        ctl(lab, "source", "create", "sepa_debit", "--name", "Jenny", "--iban", "DE89370400440532013000",
+            *wrong, status=64)
+
+
+def test_a_transfer_is_shown_in_its_parts_and_its_payments_are_listed(lab):
+    made = read(lab, "source", "create", "sepa_credit_transfer", "--currency", "eur", "--email", "zoe@example.com")
+    assert made["next"]["transfer"] == {
+        "bank_name": "TEST BANK", "iban": "DE89370400440532013000", "bic": "SOGEDEFF"}
+    source = lab.v1.sources.retrieve(made["object"]["id"])
+    lab.pay(source, 400)
+    lab.pay(source, 300)
+    listed = lines(lab, "source", "transactions", source.id)
+    assert [payment["amount"] for payment in listed] == [300, 400]
+    table = ctl(lab, "source", "transactions", source.id).stdout
+    assert "Jenny Rosen" in table and "300 eur" in table
+
+
+def test_money_that_waits_gets_an_account_to_go_back_to(lab):
+    source = lab.source("multibanco")
+    lab.pay(source, 1500)
+    charge = lab.charge(source)
+    refund = lab.v1.refunds.create({"charge": charge.id})
+    shown = read(lab, "source", "get", source.id)
+    assert shown["next"]["step"] == "refund_account"
+    ctl(lab, "source", "refund-account", source.id, "--name", "Zoë", status=64)
+    ctl(lab, "source", "refund-account", source.id, "--name", "Zoë", "--holder-type", "individual",
+        "--routing-number", "1", "--account-number", "2", status=1)
+    given = read(lab, "source", "refund-account", source.id, "--name", "Zoë", "--iban", "PT50000201231234567890154")
+    assert given["object"]["receiver"]["refund_attributes_status"] == "available"
+    lab.until(refund, "succeeded")
+
+
+def test_a_card_that_needs_3d_secure_says_so_before_it_is_declined(lab):
+    card = lab.v1.sources.create({"type": "card", "card": {"number": "4000000000003063"}})
+    shown = read(lab, "source", "get", card.id)
+    assert shown["next"]["step"] == "authenticate"
+    declined = ctl(lab, "source", "charge", card.id, "--amount", "1099", "--currency", "eur", status=1)
+    assert "authentication_required" in declined.stderr
+
+
+@pytest.mark.parametrize("type, replacement, urgency", [
+    ("ideal", "ideal", "turned_off"), ("giropay", "none", "ended"), ("multibanco", "multibanco", "turned_off"),
+])
+def test_a_source_says_what_takes_the_place_of_its_type(lab, type, replacement, urgency):
+    shown = read(lab, "source", "get", lab.source(type).id)["deprecated"]
+    assert (shown["payment_method"], shown["urgency"]) == (replacement, urgency)
+
+
+# Setup intents, refunds, disputes.
+
+
+def test_a_method_is_saved_by_a_setup_intent(lab):
+    made = read(lab, "setup", "create", "--allow", "card")
+    setup = made["object"]["id"]
+    assert made["next"]["step"] == "choose_method"
+    done = read(lab, "setup", "confirm", setup, "--payment-method", "pm_card_visa")
+    assert done["object"]["status"] == "succeeded" and "saved" in done["next"]["text"]
+    ctl(lab, "setup", "cancel", setup, status=1)
+    other = read(lab, "setup", "create", "--method", "us_bank_account", "--confirm")
+    assert other["next"]["step"] == "verify"
+    verified = read(lab, "setup", "verify", other["object"]["id"], "32", "45")
+    assert verified["object"]["status"] == "succeeded"
+    ctl(lab, "setup", "verify", setup, "1", "2", "3", status=64)
+
+
+def test_refunds_are_made_listed_and_may_fail(lab):
+    charge = lab.charge(lab.v1.sources.create({"type": "card"}))
+    refund = read(lab, "refund", "create", charge.id, "--amount", "99", "--reason", "duplicate")
+    assert (refund["status"], refund["amount"]) == ("succeeded", 99)
+    lab.control(f"refunds/{refund['id']}/status", {"status": "failed"})
+    assert "the money is yours again" in ctl(lab, "refund", "get", refund["id"]).stdout
+    made = lab.v1.payment_intents.create(
+        {"amount": 1099, "currency": "eur", "payment_method": "pm_card_visa", "confirm": True})
+    whole = read(lab, "refund", "create", made.id)
+    assert [found["id"] for found in lines(lab, "refund", "list", "--intent", made.id)] == [whole["id"]]
+    ctl(lab, "refund", "create", made.id, status=1)
+    ctl(lab, "refund", "create", charge.id, "--reason", "bored", status=64)
+
+
+def test_a_dispute_is_seen_and_answered(lab):
+    charge = lab.charge(lab.v1.sources.create({"type": "card"}))
+    fight = lab.control(f"charges/{charge.id}/disputes", {"reason": "product_not_received"})["id"]
+    assert [found["id"] for found in lines(lab, "dispute", "list", "--open")] == [fight]
+    shown = ctl(lab, "dispute", "get", fight).stdout
+    assert "answer until" in shown and "pollerctl dispute answer" in shown
+    draft = read(lab, "dispute", "answer", fight, "--evidence", "customer_name=Zoë", "--draft")
+    assert draft["status"] == "needs_response"
+    won = read(lab, "dispute", "answer", fight, "--evidence", "uncategorized_text=winning_evidence")
+    assert won["status"] == "won" and lines(lab, "dispute", "list", "--open") == []
+    ctl(lab, "dispute", "close", fight, status=1)
+
+
+# The doctor.
+
+
+def checkup(lab, *arguments: str, status: int = 0, **env: str) -> dict[str, list[dict]]:
+    """The doctor's findings by name."""
+    found: dict[str, list[dict]] = {}
+    for check in read(lab, "stripe", "doctor", *arguments, status=status, **env)["checks"]:
+        found.setdefault(check["name"], []).append(check)
+    return found
+
+
+def endpoint(lab, url: str = CLUSTER, types=("*",), version: str | None = PINNED):
+    params = {"url": url, "enabled_events": list(types)} | ({"api_version": version} if version else {})
+    return lab.v1.webhook_endpoints.create(params)
+
+
+def test_a_healthy_account_is_all_well(lab):
+    endpoint(lab)
+    found = checkup(lab)
+    assert {name: [check["status"] for check in checks] for name, checks in found.items()} == {
+        "key": ["ok"], "permissions": ["ok"], "clock": ["ok"], "rate": ["ok"], "webhooks": ["ok"],
+        "deliveries": ["ok"], "sources": ["ok"]}
+    shown = ctl(lab, "stripe", "doctor").stdout
+    assert "test mode" in shown and SECRET_KEY not in shown
+
+
+def test_webhook_endpoints_are_looked_through(lab):
+    assert "none of 0 endpoints" in checkup(lab)["webhooks"][0]["message"]
+    made = endpoint(lab, types=["charge.succeeded"], version="2024-06-20")
+    endpoint(lab, url=CLUSTER.replace("pay.example.com", "PAY.example.com") + "/")
+    said = [check["message"] for check in checkup(lab)["webhooks"]]
+    assert any("lacks" in text and "charge.dispute.created" in text and made.id in text for text in said)
+    assert any("2024-06-20" in text for text in said)
+    assert any("have the same address" in text for text in said)
+    lab.v1.webhook_endpoints.update(made.id, {"disabled": True})
+    disabled = [check for check in checkup(lab, status=1)["webhooks"] if check["status"] == "failed"]
+    assert "disabled" in disabled[0]["message"] and disabled[0]["action"]
+    # An address of another shape is ours when it is named.
+    endpoint(lab, url="https://other.example.com/hooks")
+    named = checkup(lab, "--url", "https://other.example.com/hooks")["webhooks"]
+    assert named[0]["status"] == "ok"
+
+
+def test_what_a_key_may_not_read_is_named(lab):
+    lab.control("keys", {"key": "rk_test_narrow", "permissions": {"*": "read", "charges": "none", "disputes": "none"}})
+    found = checkup(lab, status=1, STRIPE_API_KEY="rk_test_narrow")
+    refused = {check["message"].split()[5].rstrip(":"): check["status"] for check in found["permissions"]}
+    assert refused == {"charges": "failed", "refunds": "warning", "disputes": "warning"}
+    assert "sources" in found, "the rest is looked at all the same"
+    ctl(lab, "stripe", "doctor", status=1, STRIPE_API_KEY="pk_test_0123456789abcdef")
+    ctl(lab, "stripe", "doctor", status=77, STRIPE_API_KEY="sk_bad_0123456789abcdef")
+    ctl(lab, "stripe", "doctor", status=64, STRIPE_API_KEY="")
+    ctl(lab, "stripe", "doctor", status=69, POLLER_STRIPE_API_BASE="http://127.0.0.1:1")
+
+
+def test_limits_that_are_met_are_told(lab):
+    lab.fault("status", "/v1/refunds", status=429, times=1)
+    said = checkup(lab)["rate"][0]
+    assert said["status"] == "warning" and "1 of 9 requests" in said["message"]
+
+
+def test_sources_in_use_are_counted_by_type(lab):
+    for _ in range(2):
+        lab.press(lab.source("ideal"), "authorize")
+    lab.press(lab.source("sofort"), "authorize")
+    lab.charge(lab.v1.sources.create({"type": "card"}))
+    report = read(lab, "stripe", "doctor")
+    assert report["sources"] == {"ideal": 2, "sofort": 1, "card": 1} and report["healthy"]
+    said = {check["message"].split()[3]: check for check in report["checks"] if check["name"] == "sources"}
+    assert {word: said[word]["status"] for word in said} == {"ideal": "warning", "sofort": "warning", "card": "ok"}
+    assert "klarna" in said["sofort"]["action"] and "PaymentMethod ideal" in said["ideal"]["action"]
+
+
+def test_events_that_nobody_takes_are_told(lab):
+    endpoint(lab, url="http://127.0.0.1:9/v1/stripe/webhook")
+    lab.press(lab.source("ideal"), "authorize")
+    said = checkup(lab)["deliveries"][0]
+    assert said["status"] == "warning" and "source.chargeable" in said["message"]
