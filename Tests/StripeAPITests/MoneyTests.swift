@@ -101,6 +101,18 @@ import Testing
         #expect(SourceType(rawValue: "bitcoin").migration == nil)
     }
 
+    @Test("an intent of an old API version says what its customer must do")
+    func oldIntent() throws {
+        let intent: PaymentIntent = try decode(
+            #"""
+            {"id":"pi_1","status":"requires_source_action","livemode":false,"next_source_action":
+             {"type":"redirect_to_url","redirect_to_url":{"url":"https://bank.example/1"}}}
+            """#
+        )
+        #expect(intent.status == .requiresSourceAction)
+        #expect(intent.nextAction?.redirectToURL?.url == "https://bank.example/1")
+    }
+
     @Test("what a payment is moved by is named once, disputes and refunds among it")
     func types() {
         #expect(Set(EventTypes.payments).count == EventTypes.payments.count)

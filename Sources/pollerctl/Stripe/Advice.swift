@@ -210,7 +210,7 @@ extension PaymentIntent {
     /// What has to happen next.
     var advice: Advice {
         switch status {
-        case .requiresPaymentMethod:
+        case .requiresPaymentMethod, .requiresSource:
             let why = lastPaymentError.map { "the last try failed (\($0)); " } ?? ""
             return Advice(
                 step: "choose_method",
@@ -220,7 +220,7 @@ extension PaymentIntent {
             return Advice(step: "confirm", text: "confirm it: pollerctl intent confirm \(id)")
         case .requiresCapture:
             return Advice(step: "capture", text: "capture it: pollerctl intent capture \(id)")
-        case .requiresAction:
+        case .requiresAction, .requiresSourceAction:
             guard let url = nextAction?.redirectToURL?.url ?? nextAction?.hostedURL else {
                 let kind = nextAction?.type.rawValue ?? "its next action"
                 return Advice(step: "act", text: "the customer must act: \(kind)")

@@ -87,7 +87,8 @@ public struct PaymentIntent: StripeObject {
         customer = try fields.reference("customer")
         note = try fields.optional("description")
         livemode = try fields.required("livemode")
-        nextAction = try fields.optional("next_action")
+        // Versions before 2019-02-11 call it so.
+        nextAction = try fields.optional("next_action") ?? fields.optional("next_source_action")
         lastPaymentError = try fields.optional("last_payment_error")
         latestCharge = try fields.reference("latest_charge")
         paymentMethod = try fields.reference("payment_method")
@@ -127,6 +128,12 @@ public struct PaymentIntentStatus: OpenValue {
 
     /// Given up; final.
     public static let canceled = Self(rawValue: "canceled")
+
+    /// ``requiresPaymentMethod`` as API versions before 2019-02-11 say it.
+    public static let requiresSource = Self(rawValue: "requires_source")
+
+    /// ``requiresAction`` as API versions before 2019-02-11 say it.
+    public static let requiresSourceAction = Self(rawValue: "requires_source_action")
 
     /// The words known when this library was written.
     public static let known: Set<String> = [

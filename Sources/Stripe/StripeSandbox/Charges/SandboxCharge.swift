@@ -22,6 +22,8 @@ struct SandboxCharge: RenderedObject {
     var metadata: [String: String] = [:]
     var status: String
     var failure: PaymentFailure?
+    /// What of it goes to whom.
+    var sharing = SandboxSharing()
     /// What becomes of it later.
     var outcome = ChargeOutcome.succeeds
     /// Whether the money was taken, or is only reserved.
@@ -94,7 +96,10 @@ struct SandboxCharge: RenderedObject {
         writer.field("amount", amount)
         writer.field("amount_captured", isPaid && isCaptured ? capturedAmount : 0)
         writer.field("amount_refunded", refundedAmount)
-        writer.nulls("application", "application_fee", "application_fee_amount")
+        writer.nulls("application")
+        let hasFee = isPaid && sharing.feeAmount != nil
+        writer.field("application_fee", hasFee ? "fee_\(id.dropFirst(3))" : nil)
+        sharing.render(into: &writer)
         writer.field("balance_transaction", isTaken ? balanceTransaction : nil)
         writer.key("billing_details")
         writer.object { writer in
@@ -117,7 +122,6 @@ struct SandboxCharge: RenderedObject {
         writer.field("fraud_details", [:])
         writer.field("livemode", false)
         writer.field("metadata", metadata)
-        writer.nulls("on_behalf_of")
         renderOutcome(into: &writer)
         writer.field("paid", isPaid)
         writer.field("payment_intent", paymentIntent)
@@ -131,7 +135,6 @@ struct SandboxCharge: RenderedObject {
         writer.field("statement_descriptor", statementDescriptor)
         writer.nulls("statement_descriptor_suffix")
         writer.field("status", status)
-        writer.nulls("transfer_data", "transfer_group")
     }
 
     /// What the network is said to have answered; declines carry their code here too.

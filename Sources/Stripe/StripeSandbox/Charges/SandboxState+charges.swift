@@ -42,7 +42,7 @@ extension SandboxState {
 
     private mutating func listCharges(_ call: APICall) throws(APIError) -> APIReply {
         let (intent, customer) = (call.form["payment_intent"], call.form["customer"])
-        let created = try call.form.range("created")
+        let (group, created) = (call.form["transfer_group"], try call.form.range("created"))
         let table = charges
         return try ListPage(call, kind: "charge") { table.number(of: $0) }
             .reply(table.all) { number in
@@ -50,6 +50,7 @@ extension SandboxState {
                 return charge.account == call.account && created.contains(charge.created)
                     && (intent == nil || charge.paymentIntent == intent)
                     && (customer == nil || charge.customer == customer)
+                    && (group == nil || charge.sharing.group == group)
             } json: { number in
                 var charge = table[number]
                 return charge.json()

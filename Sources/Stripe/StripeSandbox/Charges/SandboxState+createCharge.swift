@@ -19,6 +19,8 @@ extension SandboxState {
         let currency = try form.required("currency").lowercased()
         let isCaptured = try form.flag("capture") ?? true
         let metadata = try form.updated(metadata: [:])
+        var sharing = SandboxSharing()
+        try sharing.update(from: call, amount: amount)
         let source = try chargedSource(call)
         try Self.requireChargeable(source, amount: amount, currency: currency)
         if case .refused(let failure) = source.outcome {
@@ -43,6 +45,7 @@ extension SandboxState {
         charge.ownerEmail = source.owner.email
         charge.metadata = metadata
         charge.outcome = source.outcome
+        charge.sharing = sharing
         if case .declined(let failure) = source.outcome {
             return try decline(charge, source.id, failure)
         }

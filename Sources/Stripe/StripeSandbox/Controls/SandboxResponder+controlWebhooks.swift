@@ -93,6 +93,27 @@ extension SandboxResponder {
         )
     }
 
+    /// What was announced, with the millisecond it happened and the object of that moment.
+    ///
+    /// Stripe's own list knows seconds alone, and nobody can say what was true between two of them.
+    func listAnnounced(_ form: Form) throws(APIError) -> Response {
+        let pattern = form["type"] ?? "*"
+        // Objects are a few kilobytes.
+        let (since, limit) = try Self.window(form, most: 2000)
+        return Self.json(
+            store.step { state in
+                Self.list(state.events.ring, since: since, limit: limit) { event in
+                    SandboxState.matches(event.type, pattern)
+                } render: { event, writer in
+                    writer.field("id", event.id)
+                    writer.field("type", event.type)
+                    writer.field("at_ms", Int(event.atMs))
+                    writer.field("object", raw: event.object.readableBytesView)
+                }
+            }
+        )
+    }
+
     /// Every status that ever held, which is what a checker of histories compares with.
     func listHistory(_ form: Form) throws(APIError) -> Response {
         let source = form["source"]

@@ -27,7 +27,8 @@ extension SandboxResponder {
     /// - `POST locks`, `DELETE locks/{id}`: see ``LockRequest``
     /// - `POST webhooks/faults`, `DELETE webhooks/faults[/{id}]`: see ``WebhookFault``
     /// - `POST webhooks/resend`, `POST webhooks/roll`: see ``ResendRequest`` and ``RollRequest``
-    /// - `GET requests?path=`, `GET history?source=`, `GET webhooks/attempts?event=`, each with `since=` and `limit=`
+    /// - `GET requests?path=`, `GET history?source=`, `GET events?type=charge.*`, `GET webhooks/attempts?event=`, each with
+    ///   `since=` and `limit=`
     func respondControl(_ request: Request, _ path: String) async throws -> Response {
         let segments = path.split(separator: "/").dropFirst().map(String.init)
         do {
@@ -99,6 +100,8 @@ extension SandboxResponder {
             return try makeBulk(try await decode(BulkRequest.self, request), request)
         case (.get, "requests", 1):
             return try listRequests(try Form(parsing: (request.uri.query ?? "").utf8))
+        case (.get, "events", 1):
+            return try listAnnounced(try Form(parsing: (request.uri.query ?? "").utf8))
         case (.get, "history", 1):
             return try listHistory(try Form(parsing: (request.uri.query ?? "").utf8))
         default: return nil

@@ -39,6 +39,8 @@ struct SandboxIntent: ConfirmableObject {
     var statementDescriptor: String?
     var setupFutureUsage: String?
     var metadata: [String: String] = [:]
+    /// What of it goes to whom.
+    var sharing = SandboxSharing()
     var status = "requires_payment_method"
     var method: SandboxMethod?
     var nextAction: SandboxNextAction?
@@ -93,7 +95,8 @@ struct SandboxIntent: ConfirmableObject {
                 writer.object { _ in }
             }
             writer.field("amount_received", receivedAmount)
-            writer.nulls("application", "application_fee_amount")
+            writer.nulls("application")
+            sharing.render(into: &writer)
             writer.key("automatic_payment_methods")
             if isAutomatic {
                 writer.object { writer in
@@ -129,7 +132,6 @@ struct SandboxIntent: ConfirmableObject {
                     reference: String(id.suffix(12))
                 )
             }
-            writer.nulls("on_behalf_of")
             writer.field("payment_method", method?.id)
             writer.field("payment_method_options", [:])
             writer.field("payment_method_types", methodTypes)
@@ -141,7 +143,6 @@ struct SandboxIntent: ConfirmableObject {
             writer.field("statement_descriptor", statementDescriptor)
             writer.nulls("statement_descriptor_suffix")
             writer.field("status", status)
-            writer.nulls("transfer_data", "transfer_group")
         }
     }
 }

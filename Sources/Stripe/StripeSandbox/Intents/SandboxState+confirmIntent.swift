@@ -285,6 +285,7 @@ extension SandboxState {
         charge.ownerEmail = intent.method?.email
         charge.metadata = intent.metadata
         charge.failure = failure
+        charge.sharing = intent.sharing
         charge.outcome = intent.method?.outcome ?? .succeeds
         setCaptureEnd(of: &charge)
         charges[charge.id] = charge

@@ -222,6 +222,7 @@ extension SandboxState {
         let usage = try form.choice("setup_future_usage", ["off_session", "on_session"])
         if let usage { intent.setupFutureUsage = usage }
         intent.metadata = try form.updated(metadata: intent.metadata)
+        try intent.sharing.update(from: call, amount: intent.amount)
         if let method = try method(in: call) { intent.method = method }
     }
 }

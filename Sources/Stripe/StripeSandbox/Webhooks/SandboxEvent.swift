@@ -11,6 +11,8 @@ struct SandboxEvent {
     let id: String
     let type: String
     let created: Int
+    /// The machine's time, for a checker: `created` has whole seconds.
+    let atMs: Int64
     /// The connected account it happened in; nil is the platform's own.
     let account: String?
     let object: ByteBuffer
@@ -53,7 +55,7 @@ struct EventLog {
     /// How long Stripe lists an event, in seconds.
     static let lifeSeconds = 30 * 24 * 3600
 
-    private var ring = RingBuffer<SandboxEvent>(capacity: EventLog.eventsMax)
+    private(set) var ring = RingBuffer<SandboxEvent>(capacity: EventLog.eventsMax)
     private var numbers: [String: Int] = [:]
 
     /// The numbers in use, oldest first.

@@ -27,6 +27,7 @@ extension SandboxState {
                 id: ids.make("evt_"),
                 type: type,
                 created: nowSeconds,
+                atMs: machineMs,
                 account: account,
                 object: object,
                 previous: previous,

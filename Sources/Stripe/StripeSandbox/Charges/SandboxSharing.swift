@@ -1,0 +1,69 @@
+/// What of a payment goes to whom, where a platform collects for others (Connect): kept and shown as it was asked for.
+///
+/// A fee is the platform's share of a payment that somebody else gets: of a connected account acted for, or of the
+/// destination of a transfer.
+/// *Source*: <https://docs.stripe.com/connect/charges>.
+struct SandboxSharing {
+    var feeAmount: Int?
+    var onBehalfOf: String?
+    var destination: String?
+    var destinationAmount: Int?
+    var group: String?
+
+    /// Takes over what a request says of it.
+    ///
+    /// - Parameters:
+    ///   - call: The request.
+    ///   - amount: What is charged: no share is larger.
+    mutating func update(from call: APICall, amount: Int) throws(APIError) {
+        let form = call.form
+        if let text = form["on_behalf_of"] { onBehalfOf = try Self.account(text, "on_behalf_of") }
+        if let text = form["transfer_group"] { group = text.isEmpty ? nil : text }
+        if let text = form["transfer_data", "destination"] {
+            destination = try Self.account(text, "transfer_data[destination]")
+        }
+        destinationAmount = form["transfer_data", "amount"].flatMap(Int.init) ?? destinationAmount
+        if let fee = try form.positive("application_fee_amount") {
+            guard call.account != nil || destination != nil else {
+                throw APIError.invalid(
+                    "You can only apply an application_fee_amount when the request is made on "
+                        + "behalf of another account (using the Stripe-Account header or "
+                        + "transfer_data[destination]).",
+                    param: "application_fee_amount"
+                )
+            }
+            feeAmount = fee
+        }
+        guard max(feeAmount ?? 0, destinationAmount ?? 0) <= amount else {
+            throw APIError.invalid(
+                "Neither a fee nor a transfer can be larger than the amount.",
+                code: "amount_too_large",
+                param: "application_fee_amount"
+            )
+        }
+    }
+
+    private static func account(_ text: String, _ param: String) throws(APIError) -> String {
+        guard text.hasPrefix("acct_") else {
+            throw APIError.invalid(
+                "No such destination: '\(text)'",
+                code: "resource_missing",
+                param: param
+            )
+        }
+        return text
+    }
+
+    /// The fields that a charge and an intent have in common.
+    func render(into writer: inout JSONWriter) {
+        writer.field("application_fee_amount", feeAmount)
+        writer.field("on_behalf_of", onBehalfOf)
+        writer.field("transfer_data", destination) { destination, writer in
+            writer.object { writer in
+                if let destinationAmount { writer.field("amount", destinationAmount) }
+                writer.field("destination", destination)
+            }
+        }
+        writer.field("transfer_group", group)
+    }
+}

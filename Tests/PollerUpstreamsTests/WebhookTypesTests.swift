@@ -1,0 +1,12 @@
+import StripeAPI
+import Testing
+
+@testable import PollerUpstreams
+
+/// What is listened to, and what operators are told to subscribe their endpoints to.
+@Suite struct WebhookTypesTests {
+    @Test("the sweep asks for nothing that an endpoint need not have")
+    func sweep() {
+        #expect(Set(StripeEvents.types).subtracting(EventTypes.payments).isEmpty)
+    }
+}
