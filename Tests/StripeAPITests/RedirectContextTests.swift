@@ -215,6 +215,64 @@ import Testing
         #expect(ends.count == 0)
     }
 
+    @Test("letting go of a redirect that is under way takes its page away and tells nobody")
+    func letGo() async throws {
+        let (idle, ended, left, ends) = (Browser(), Browser(), Browser(), Ends())
+        do { _ = try context(idle, ends) }
+        do {
+            let context = try context(ended, ends)
+            await context.start(in: .inApp)
+            await context.browserDidClose()
+        }
+        do {
+            let context = try context(left, ends)
+            await context.start(in: .inApp)
+        }
+        #expect(await eventually { left.heard.last == "dismiss" })
+        #expect(ends.count == 1)
+        #expect(idle.heard.isEmpty)
+        #expect(ended.heard.filter { $0 == "dismiss" }.count == 1)
+    }
+
+    @Test("those that are under way are kept until they have ended")
+    func kept() async throws {
+        let (browser, ends, contexts) = (Browser(), Ends(), RedirectContexts())
+        do {
+            let context = try context(browser, ends)
+            await context.start(in: .inApp)
+            contexts.add(context)
+        }
+        #expect(browser.heard.count == 1)
+        #expect(await contexts.handle(returnURL: "shop://back?a=1"))
+        #expect(ends.count == 1)
+    }
+
+    @Test("where no app opens, the page is shown in the browser that was asked for")
+    func chosenBrowser() async throws {
+        let (browser, ends) = (Browser(), Ends())
+        let context = try context(browser, ends)
+        await context.startRedirectFlow(pageIn: .system)
+        #expect(browser.heard == ["system https://pay.stripe.com/x"])
+        await context.appDidBecomeActive()
+        #expect(context.state == .completed)
+        #expect(ends.count == 1)
+    }
+
+    @Test("a payment app that has opened ends with the app's coming back to the front")
+    func backFromApp() async throws {
+        let alipay = Source.test(
+            "pending",
+            type: "alipay",
+            Self.redirect + #","alipay":{"native_url":"alipay://x"}"#
+        )
+        let ends = Ends()
+        let context = try context(Browser(hasApp: true), ends, alipay)
+        await context.startRedirectFlow()
+        await context.appDidBecomeActive()
+        #expect(context.state == .completed)
+        #expect(ends.last == nil)
+    }
+
     @Test("an address is handed to every redirect it may belong to")
     func contexts() async throws {
         let ends = Ends()

@@ -66,6 +66,20 @@ import Testing
         #expect(result.error?.status == 404)
     }
 
+    @Test("a refused connection is tried five times")
+    func refused() async throws {
+        // A port that was just free and is closed again.
+        let address = try await ScriptedServer.withRunning(.close) { $0.address }
+        let clock = TestClock()
+        let key = StripeKey("sk_test_0123456789abcdef")
+        let configuration = StripeClientConfiguration(key: key, baseURL: address)
+        let reader = StripeSourceReader(client: StripeClient(configuration: configuration))
+        let result = await SourcePoller(reader: reader, clock: clock)
+            .startPollingSource(withId: "src_1", timeout: .seconds(300))
+        #expect(result.end == .failed)
+        #expect(clock.slept == Array(repeating: .seconds(1.5), count: 4))
+    }
+
     @Test("a callback is called once, with a source or an error")
     func callback() async {
         let heard = Heard()

@@ -9,10 +9,15 @@
 /// | pending | next look after 1.5 s; all counters and the interval start anew |
 /// | any other status | end |
 /// | 5xx, 3xx | interval doubled up to 24 s; the fifth in a row ends it: 3 + 6 + 12 + 24 s |
-/// | connection refused or lost | same interval; counted with those above |
+/// | no connection, or it was lost | same interval; counted with those above |
 /// | 429 | after 1, 4, 9 s and up to half a second; the fourth in a row ends it |
 /// | other 4xx | end at once, 404 and 401 among them |
 /// | no answer in time, not JSON, not HTTP | end at once |
+///
+/// *No connection* is a refusal, an unknown host or a failed handshake. The SDK ends at those and goes on when
+/// the phone is offline, which its system tells apart. A server is told nothing of the kind: its own network or a
+/// resolver that is away looks like an unknown host, a deploy on the other side like a refusal. Five looks in six
+/// seconds bound what a lasting mistake costs.
 ///
 /// *Limits*: the caller's timeout, at most 300 s, counted from the start and through pauses; at least one look is
 /// made. The SDK looks once more up to an interval after that; here the last pause is cut so that the last look

@@ -10,10 +10,15 @@ import Synchronization
 /// ```
 ///
 /// A class, because the app and the browser share it. The first of these ends it, all later ones
-/// do nothing: the return URL, the app becoming active again, the customer closing the browser,
-/// the page failing to load. The completion is called at most once and says nothing about the
-/// payment. ``cancel()`` does not call it.
-/// *Source*: `STPRedirectContext` of stripe-ios.
+/// do nothing: the return URL, the app becoming active again (``RedirectBrowser``), the customer
+/// closing the browser, the page failing to load. The completion is called at most once and says
+/// nothing about the payment. ``cancel()`` does not call it.
+///
+/// *Life*: keep it until it has ended, or add it to ``RedirectContexts``, which does. When the last
+/// reference goes while it is under way, the page is taken away and nobody is told, as after
+/// ``cancel()``: a page whose return nobody hears would stay for ever.
+///
+/// *Source*: `STPRedirectContext` of stripe-ios and its header.
 public final class RedirectContext: Sendable {
     /// Gets the object's id and client secret to look with, and what went wrong on the way.
     public typealias Completion = @Sendable (String, ClientSecret?, RedirectError?) -> Void
@@ -90,6 +95,12 @@ public final class RedirectContext: Sendable {
         self.completion = completion
     }
 
+    deinit {
+        guard progress.withLock({ $0.state }) == .inProgress else { return }
+        // A deinit cannot wait, and nobody is left who could: the opener ends the page by itself.
+        Task { [opener] in await opener.dismiss() }
+    }
+
     /// How far it got.
     public var state: RedirectState { progress.withLock { $0.state } }
 
@@ -97,14 +108,18 @@ public final class RedirectContext: Sendable {
     ///
     /// Does nothing unless the state is `notStarted`. WeChat has no page: without its app it completes with
     /// ``RedirectError/appRedirectFailed``.
-    public func startRedirectFlow() async {
+    ///
+    /// - Parameter browser: Where to show the page; inside the app as in the SDK. For payments that are approved
+    ///   in a bank's app choose ``RedirectBrowser/system`` unless the opener shows the system's own browser view:
+    ///   see ``RedirectBrowser/inApp``.
+    public func startRedirectFlow(pageIn browser: RedirectBrowser = .inApp) async {
         guard begin(.system) else { return }
         if let nativeURL = plan.nativeURL, await opener.openApp(nativeURL) { return }
         guard let webURL = plan.webURL, !plan.needsApp else {
             await complete(with: .appRedirectFailed)
             return
         }
-        await show(webURL, in: .inApp)
+        await show(webURL, in: browser)
     }
 
     /// Shows the page in a browser of the given kind, without trying an app.
@@ -145,7 +160,7 @@ public final class RedirectContext: Sendable {
         return true
     }
 
-    /// Takes note that the app is in front again; in ``RedirectBrowser/inApp`` it never left.
+    /// Takes note that the app is in front again; this ends no ``RedirectBrowser/inApp``, which says why.
     ///
     /// Waits a moment first, so that a return URL that comes with it wins.
     public func appDidBecomeActive() async {
@@ -208,7 +223,8 @@ public final class RedirectContext: Sendable {
 
 /// The redirects of an app that are under way, to hand each received address to.
 ///
-/// A class, because the app's parts share it. Contexts that have ended are let go with the next address.
+/// A class, because the app's parts share it. It keeps each context until it has ended, and lets those that have
+/// go with the next address.
 public final class RedirectContexts: Sendable {
     /// More redirects than this are not under way in one app: the oldest is let go.
     private static let contextsMax = 1024

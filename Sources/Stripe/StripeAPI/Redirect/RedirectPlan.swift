@@ -61,10 +61,19 @@ extension RedirectPlan: RedactedValue {}
 
 /// Where a payment page is shown.
 public enum RedirectBrowser: Hashable, Sendable {
-    /// Inside the app, as `SFSafariViewController`: the app stays active, so only a return URL, the customer's
-    /// closing it or a failed load ends the redirect.
+    /// Inside the app, as the SDK does by default: only a return URL, the customer's closing it or a failed load
+    /// ends the redirect.
+    ///
+    /// It must be the system's own view (`SFSafariViewController`, Custom Tabs), never a web view of the app's:
+    /// web views do not open banks' apps, banks refuse them, and iDEAL's rules forbid them, since the app could
+    /// read what is typed and the customer cannot check the address. Where there is only a web view, use ``system``.
+    ///
+    /// The app coming to the front ends nothing here. The SDK's header says that it does; its code listens for
+    /// the return URL alone, rightly: the customer who comes back from the bank's app to approve comes back to the
+    /// page, which still has to send the return URL, and an end would take that page away.
+    /// *Source*: Currence, "iDEAL in mobile app: using in-app web browser for Issuer redirect".
     case inApp
-    /// In the system's browser: the app coming back to the front ends it too.
+    /// In the system's browser, from which links open banks' apps: the app coming back to the front ends it too.
     case system
 }
 
