@@ -1,0 +1,288 @@
+"""What really became of the money: Stripe's own record as a row of words for each payment.
+
+Independent of the system under test: it knows Stripe's objects and the thirteen words a payment may
+have (`Sources/Poller/Payment/Payment.swift`), and restates from the documents what makes each true.
+Money alone makes `paid`: a charge that has succeeded and was captured. No status of a source does.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from math import inf
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Something that became so at Stripe.
+
+    payment: the source or intent it is about.
+    kind: `object`, `charge`, `dispute` or `transfer` (a payment into a receiver).
+    facts: the members that were true from then on; of an object those that changed will do.
+    at_ms: when, at the earliest; `within_ms` later at the latest, as events have whole seconds.
+    """
+
+    payment: str
+    kind: str
+    facts: dict
+    at_ms: float
+    within_ms: float = 0
+
+    @property
+    def latest_ms(self) -> float:
+        return self.at_ms + self.within_ms
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A word and the sums that belong to it; `received` is gross, `returned` what went back of it."""
+
+    word: str
+    received: int = 0
+    returned: int = 0
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of time and what was true of a payment in it; of several charges each counts."""
+
+    begin_ms: float
+    end_ms: float
+    truths: frozenset[Truth]
+
+    def meets(self, begin_ms: float, end_ms: float) -> bool:
+        return self.begin_ms <= end_ms and begin_ms <= self.end_ms
+
+
+@dataclass(frozen=True)
+class Holding:
+    """All that is known of one payment at one moment."""
+
+    object: dict = field(default_factory=dict)
+    charges: dict[str, dict] = field(default_factory=dict)
+    disputes: dict[str, dict] = field(default_factory=dict)
+    transferred: int = 0
+    # What each charge had taken at the most: one that fails after it was money was taken back.
+    taken: dict[str, int] = field(default_factory=dict)
+
+    def after(self, entry: Entry) -> "Holding":
+        facts = entry.facts
+        match entry.kind:
+            case "object":
+                return replace(self, object=self.object | facts)
+            case "charge":
+                charges = self.charges | {facts["id"]: self.charges.get(facts["id"], {}) | facts}
+                taken = max(self.taken.get(facts["id"], 0), captured(charges[facts["id"]]))
+                return replace(self, charges=charges, taken=self.taken | {facts["id"]: taken})
+            case "dispute":
+                return replace(self, disputes=self.disputes | {facts["id"]: facts})
+            case "transfer":
+                return replace(self, transferred=self.transferred + facts["amount"])
+        raise ValueError(f"no such kind of entry: {entry.kind}")
+
+    def truths(self) -> frozenset[Truth]:
+        """What may be said now without a lie."""
+        charges = list(self.charges.values())
+        if self.is_intent:
+            # The newest try is the one that counts.
+            charges = charges[-1:]
+        found = {self._of_charge(charge) for charge in charges} - {None}
+        # Refused tries beside one that was not are no news of the payment.
+        if any(truth.word != "failed" for truth in found):
+            found = {truth for truth in found if truth.word != "failed"}
+        return frozenset(found or {self._of_object()})
+
+    @property
+    def is_intent(self) -> bool:
+        return self.object.get("object") in ("payment_intent", "setup_intent")
+
+    def _of_charge(self, charge: dict) -> Truth | None:
+        status, taken = charge["status"], self.taken[charge["id"]]
+        if taken:
+            refunded = charge.get("amount_refunded", 0)
+            # What was authorised beyond what was captured goes back as a refund, and was never taken.
+            beyond = charge.get("amount", taken) - taken
+            if refunded >= beyond:
+                refunded -= beyond
+            return Truth(*self._of_money(charge["id"], status, taken, min(refunded, taken)))
+        if status == "succeeded":
+            if charge.get("refunded") or charge.get("amount_refunded"):
+                return None if self.is_intent else Truth("expired" if charge.get("expired") else "cancelled")
+            return None if self.object.get("status") == "canceled" else Truth("authorised")
+        if status == "pending":
+            return Truth("processing")
+        is_tried_again = self.is_intent and self.object.get("status") != "requires_payment_method"
+        return None if is_tried_again else Truth("failed")
+
+    def _of_money(self, charge: str, status: str, taken: int, refunded: int) -> tuple[str, int, int]:
+        disputes = [dispute for dispute in self.disputes.values() if dispute["charge"] == charge]
+        lost = sum(dispute.get("amount", taken) for dispute in disputes if dispute["status"] == "lost")
+        if lost:
+            return "reversed", taken, min(taken, refunded + lost)
+        if status == "failed":
+            return "reversed", taken, taken
+        if refunded == taken:
+            return "refunded", taken, refunded
+        if any(dispute["status"] in ("needs_response", "under_review") for dispute in disputes):
+            return "disputed", taken, refunded
+        return "partially_refunded" if refunded else "paid", taken, refunded
+
+    def _of_object(self) -> Truth:
+        status, amount = self.object.get("status"), self.object.get("amount")
+        came = self.transferred
+        part = came > 0 and amount is not None and came < amount
+        match status:
+            case "pending":
+                if part:
+                    return Truth("partially_paid", came)
+                return Truth("processing", came) if came else Truth("awaiting_customer")
+            case "chargeable":
+                return Truth("partially_paid" if part else "authorised", came)
+            case "consumed":
+                # Used up without a charge: by whatever it was, no money came of it.
+                return Truth("unknown" if self.object.get("usage") == "reusable" else "processing")
+            case "failed":
+                return Truth("failed")
+            case "canceled":
+                return Truth(self._of_cancellation())
+            case "requires_payment_method" | "requires_source":
+                failed = self.object.get("last_payment_error") or self.object.get("last_setup_error")
+                return Truth("failed" if failed else "awaiting_customer")
+            case "requires_confirmation" | "requires_action" | "requires_source_action":
+                return Truth("partially_paid", came) if part else Truth("awaiting_customer")
+            case "processing":
+                return Truth("processing")
+            case "requires_capture":
+                return Truth("authorised")
+            case "succeeded":
+                return Truth("authorised" if self.object.get("object") == "setup_intent" else "unknown")
+        return Truth("unknown")
+
+    def _of_cancellation(self) -> str:
+        if not self.is_intent:
+            return "expired"
+        by_itself = self.object.get("cancellation_reason") in ("automatic", "expired", "abandoned")
+        return "expired" if by_itself else "cancelled"
+
+
+def captured(charge: dict) -> int:
+    """What a charge has taken."""
+    if charge["status"] != "succeeded" or not charge.get("captured", True):
+        return 0
+    return charge.get("amount_captured", charge.get("amount", 0))
+
+
+class Ledger:
+    """Every payment's spans, and the charges that were made."""
+
+    def __init__(self, entries: Iterable[Entry]):
+        self._rows: dict[str, list[Entry]] = {}
+        for entry in entries:
+            self._rows.setdefault(entry.payment, []).append(entry)
+        self._spans = {payment: self._walk(rows) for payment, rows in self._rows.items()}
+        self._ends = {payment: self._end(rows) for payment, rows in self._rows.items()}
+
+    @staticmethod
+    def _walk(rows: list[Entry]) -> list[Span]:
+        # In the order of the latest times: what is known to a second only must not end a span early.
+        rows.sort(key=lambda entry: entry.latest_ms)
+        spans, holding = [], Holding()
+        for entry, following in zip(rows, [*rows[1:], None]):
+            holding = holding.after(entry)
+            end_ms = following.latest_ms if following else inf
+            spans.append(Span(entry.at_ms, end_ms, holding.truths()))
+        return spans
+
+    @staticmethod
+    def _end(rows: list[Entry]) -> Holding:
+        holding = Holding()
+        for entry in rows:
+            holding = holding.after(entry)
+        return holding
+
+    @property
+    def payments(self) -> set[str]:
+        return set(self._spans)
+
+    def spans(self, payment: str) -> list[Span]:
+        """What was true of it, oldest first; empty when Stripe never had it."""
+        return self._spans.get(payment, [])
+
+    def last(self, payment: str) -> frozenset[Truth]:
+        """What is true of it in the end."""
+        return self._spans[payment][-1].truths
+
+    def money_by_order(self, order_of=None) -> dict[str, list[str]]:
+        """The charges of each order whose money is still with the shop, wholly or in part.
+
+        order_of: the order of a payment and a charge; the `order` in the charge's metadata unless
+            given, else the payment itself.
+        """
+        order_of = order_of or (lambda payment, charge: charge.get("metadata", {}).get("order", payment))
+        found: dict[str, list[str]] = {}
+        for payment, holding in self._ends.items():
+            for charge in holding.charges.values():
+                if captured(charge) > charge.get("amount_refunded", 0):
+                    found.setdefault(order_of(payment, charge), []).append(charge["id"])
+        return found
+
+
+# Events whose object is a charge, a dispute, or an object that is paid with.
+KINDS = {
+    "charge": "charge", "dispute": "dispute", "source": "object", "payment_intent": "object",
+    "setup_intent": "object", "source_transaction": "transfer",
+}
+SECOND_MS = 1000
+
+
+def entries(events: list[dict], changes: list[dict], objects: list[dict]) -> list[Entry]:
+    """Stripe's own record as entries.
+
+    events: `GET /v1/events`, oldest first: whatever became of charges, disputes and objects.
+    changes: the sandbox's history, which has each status of an object to the millisecond.
+    objects: each object as it is now, for what never changes of it.
+    """
+    lasting = ("object", "type", "usage", "amount", "flow")
+    fixed = {it["id"]: {name: it[name] for name in lasting if name in it} for it in objects}
+    found = [
+        Entry(change["source"], "object", fixed.get(change["source"], {}) | {"status": change["status"]}, change["at_ms"])
+        for change in changes
+    ]
+    payers: dict[str, str] = {}
+    for event in events:
+        facts = event["data"]["object"]
+        kind = KINDS.get(facts["object"])
+        if not kind or event["type"].startswith("customer."):
+            continue
+        match kind:
+            case "charge":
+                source = facts.get("source")
+                source = source["id"] if isinstance(source, dict) else source
+                payer = payers[facts["id"]] = facts.get("payment_intent") or source
+                if event["type"] == "charge.expired":
+                    facts = facts | {"expired": True}
+            case "dispute":
+                payer = payers.get(facts["charge"])
+            case "transfer":
+                payer = facts["source"] if event["type"].endswith(".created") else None
+            case _:
+                payer = facts["id"]
+                # Its status has a finer time in the history.
+                facts = {name: value for name, value in facts.items() if name != "status"}
+        if payer:
+            found.append(Entry(payer, kind, facts, event["created"] * 1000, SECOND_MS))
+    return found
+
+
+def read(sandbox) -> Ledger:
+    """The ledger of a sandbox, whole, as it is now."""
+    events, after = [], ""
+    while True:
+        page = sandbox._stripe("GET", f"/v1/events?limit=100{after}")
+        events += page["data"]
+        if not page["has_more"]:
+            break
+        after = f"&starting_after={page['data'][-1]['id']}"
+    happened = sandbox.history()
+    families = {"src": "sources", "pi": "payment_intents", "seti": "setup_intents"}
+    ids = [it for it in happened if it.split("_")[0] in families]
+    objects = [sandbox._stripe("GET", f"/v1/{families[it.split('_')[0]]}/{it}") for it in ids]
+    return Ledger(entries(events[::-1], [change for it in ids for change in happened[it]], objects))

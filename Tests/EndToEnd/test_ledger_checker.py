@@ -1,0 +1,276 @@
+"""The checker of words against money must see every kind of lie; otherwise its silence means nothing."""
+
+import pytest
+
+from harness.ledger import Entry, Ledger, Truth, entries
+from harness.ledger_checker import LedgerChecker, Statement, of_event, of_text, of_watch
+
+PAID = {"id": "ch_1", "status": "succeeded", "amount": 1099, "amount_captured": 1099, "captured": True}
+SOURCE = {"object": "source", "type": "ideal", "usage": "single_use", "amount": 1099}
+
+
+def story(*steps: tuple[float, str, dict]) -> Ledger:
+    return Ledger(Entry("src_1", kind, facts, at_ms) for at_ms, kind, facts in steps)
+
+
+def source(status: str, **more) -> dict:
+    return SOURCE | {"status": status} | more
+
+
+# A payment as most are: asked at 1,000, agreed at 2,000, charged at 3,000.
+BOUGHT = (
+    (1000, "object", source("pending")),
+    (2000, "object", source("chargeable")),
+    (3000, "charge", PAID),
+    (3001, "object", {"status": "consumed"}),
+)
+
+
+def pushed(word: str, seen_ms: float, number: int = 1, channel: str = "webhook", **sums) -> Statement:
+    """Heard five seconds after the look."""
+    return Statement(channel, "src_1", frozenset({word}), seen_ms + 5000, seen_ms, f"evt_{number}", **sums)
+
+
+def shown(word: str, told_ms: float) -> Statement:
+    return Statement("page", "src_1", frozenset({word}), told_ms)
+
+
+def checked(ledger: Ledger, *statements: Statement, **options) -> LedgerChecker:
+    checker = LedgerChecker(ledger, look_ms=500, stale_ms=500, **options)
+    checker.hear(statements)
+    return checker
+
+
+HONEST = (
+    pushed("awaiting_customer", 1100, 1),
+    pushed("authorised", 2100, 2),
+    pushed("paid", 3100, 3, received=1099, returned=0),
+)
+
+
+def test_an_honest_story_passes():
+    checker = checked(story(*BOUGHT), *HONEST)
+    checker.ended(["webhook"])
+    checker.verdict()
+    # Each word was true when it was looked at, and not when it arrived.
+    assert checked(story(*BOUGHT), pushed("awaiting_customer", 1400)).counts == {}
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        # The money came later than it was told, though it had come when the webhook arrived.
+        pushed("paid", 2000),
+        # A source that agreed, and a source that is used up, are no money.
+        pushed("paid", 2200),
+        # Once it was paid it is not merely authorised.
+        pushed("authorised", 3600),
+        pushed("failed", 2100),
+        pushed("paid", 3100, received=1000, returned=0),
+        pushed("paid", 3100, received=1099, returned=1099),
+        shown("awaiting_customer", 2600),
+        shown("paid", 2900),
+        Statement("webhook", "src_2", frozenset({"paid"}), 9000, 3100, "evt_1"),
+    ],
+    ids=str,
+)
+def test_a_lie_is_seen(lie: Statement):
+    checker = checked(story(*BOUGHT), lie)
+    assert checker.counts == {"false": 1}
+    with pytest.raises(AssertionError, match="1 violations"):
+        checker.verdict()
+
+
+def test_a_page_may_lag_as_far_as_it_is_allowed_to():
+    assert checked(story(*BOUGHT), shown("awaiting_customer", 2400)).counts == {}
+    assert checked(story(*BOUGHT), shown("authorised", 3700)).counts == {"false": 1}
+
+
+def test_what_says_nothing_is_never_false():
+    nothing = of_text("page", "src_1", "confirming", 9000)
+    assert nothing.claims == frozenset() and checked(story(*BOUGHT), nothing).counts == {}
+    with pytest.raises(AssertionError, match="nobody has judged"):
+        of_text("page", "src_1", "All is well", 9000)
+
+
+@pytest.mark.parametrize(
+    "more, truth",
+    [
+        ([("charge", PAID | {"amount_refunded": 99})], Truth("partially_refunded", 1099, 99)),
+        ([("charge", PAID | {"amount_refunded": 1099})], Truth("refunded", 1099, 1099)),
+        # A refund that fails brings the money back.
+        (
+            [("charge", PAID | {"amount_refunded": 1099}), ("charge", PAID | {"amount_refunded": 0})],
+            Truth("paid", 1099),
+        ),
+        ([("dispute", {"id": "dp_1", "charge": "ch_1", "status": "needs_response"})], Truth("disputed", 1099)),
+        ([("dispute", {"id": "dp_1", "charge": "ch_1", "status": "warning_needs_response"})], Truth("paid", 1099)),
+        (
+            [("dispute", {"id": "dp_1", "charge": "ch_1", "status": "lost", "amount": 500})],
+            Truth("reversed", 1099, 500),
+        ),
+        (
+            [
+                ("dispute", {"id": "dp_1", "charge": "ch_1", "status": "needs_response"}),
+                ("dispute", {"id": "dp_1", "charge": "ch_1", "status": "won"}),
+            ],
+            Truth("paid", 1099),
+        ),
+        # The bank took it back: the charge fails after it had succeeded.
+        ([("charge", {"id": "ch_1", "status": "failed"})], Truth("reversed", 1099, 1099)),
+        # Whatever becomes of the object afterwards.
+        ([("object", {"status": "failed"})], Truth("paid", 1099)),
+        # A refused try beside a charge that took the money is no news.
+        ([("charge", {"id": "ch_2", "status": "failed"})], Truth("paid", 1099)),
+    ],
+    ids=lambda value: value.word if isinstance(value, Truth) else "",
+)
+def test_life_after_success(more: list, truth: Truth):
+    ledger = story(*BOUGHT, *((4000 + n, kind, facts) for n, (kind, facts) in enumerate(more)))
+    assert ledger.last("src_1") == {truth}
+    checker = checked(ledger, pushed(truth.word, 5000, received=truth.received, returned=truth.returned))
+    checker.ended(["webhook"])
+    checker.verdict()
+
+
+INTENT = {"object": "payment_intent", "amount": 2000}
+
+
+@pytest.mark.parametrize(
+    "steps, word",
+    [
+        ([("object", source("pending"))], "awaiting_customer"),
+        ([("object", source("pending")), ("transfer", {"amount": 400})], "partially_paid"),
+        ([("object", source("pending")), ("transfer", {"amount": 1099})], "processing"),
+        ([("object", source("chargeable")), ("transfer", {"amount": 400})], "partially_paid"),
+        ([("object", source("chargeable"))], "authorised"),
+        # Used up, and nothing was charged: not paid.
+        ([("object", source("consumed"))], "processing"),
+        ([("object", source("consumed", usage="reusable"))], "unknown"),
+        ([("object", source("failed"))], "failed"),
+        ([("object", source("canceled"))], "expired"),
+        ([("object", source("consumed")), ("charge", {"id": "ch_1", "status": "pending", "amount": 9})], "processing"),
+        ([("object", source("consumed")), ("charge", {"id": "ch_1", "status": "failed"})], "failed"),
+        ([("charge", PAID | {"captured": False, "amount_captured": 0})], "authorised"),
+        ([("charge", PAID | {"captured": False, "amount_captured": 0, "refunded": True})], "cancelled"),
+        (
+            [("charge", PAID | {"captured": False, "amount_captured": 0, "refunded": True, "expired": True})],
+            "expired",
+        ),
+        ([("object", INTENT | {"status": "requires_payment_method"})], "awaiting_customer"),
+        ([("object", INTENT | {"status": "requires_payment_method", "last_payment_error": {}})], "awaiting_customer"),
+        ([("object", INTENT | {"status": "requires_payment_method", "last_payment_error": {"code": "x"}})], "failed"),
+        # A failed charge does not count once the customer tries again.
+        ([("object", INTENT | {"status": "requires_action"}), ("charge", {"id": "ch_1", "status": "failed"})], "awaiting_customer"),
+        ([("object", INTENT | {"status": "succeeded"})], "unknown"),
+        ([("object", {"object": "setup_intent", "status": "succeeded"})], "authorised"),
+        ([("object", INTENT | {"status": "canceled", "cancellation_reason": "duplicate"})], "cancelled"),
+        ([("object", INTENT | {"status": "canceled", "cancellation_reason": "abandoned"})], "expired"),
+    ],
+)
+def test_before_any_money_came(steps: list, word: str):
+    ledger = story(*((1000 * n, kind, facts) for n, (kind, facts) in enumerate(steps, 1)))
+    assert {truth.word for truth in ledger.last("src_1")} == {word}
+
+
+def test_what_was_reserved_beyond_what_was_captured_was_never_paid():
+    part = PAID | {"amount_captured": 700, "amount_refunded": 399}
+    assert story((1, "charge", part)).last("src_1") == {Truth("paid", 700)}
+    assert story((1, "charge", part | {"amount_refunded": 1099})).last("src_1") == {Truth("refunded", 700, 700)}
+
+
+def test_a_final_word_that_nobody_was_told_is_missed():
+    refunded = (9000, "charge", PAID | {"amount_refunded": 1099, "refunded": True})
+    checker = checked(story(*BOUGHT, refunded), *HONEST)
+    checker.ended(["webhook", "mail"])
+    assert checker.counts == {"untold": 2}
+    assert "last truth is refunded" in checker.violations[0]
+
+
+def test_a_word_told_twice_is_seen():
+    assert checked(story(*BOUGHT), HONEST[2], HONEST[2]).counts == {"doubled": 1}
+    twice = [pushed("paid", 3100 + n, n, "mail") for n in (1, 2)]
+    assert checked(story(*BOUGHT), *twice).counts == {"doubled": 1}
+    # After a crash in mid-attempt the same event may come again, and another mail may not.
+    checker = LedgerChecker(story(*BOUGHT))
+    checker.hear([HONEST[2], HONEST[2]], doubles=True)
+    assert checker.counts == {}
+
+
+def test_an_order_charged_twice_is_seen():
+    other = PAID | {"id": "ch_2", "metadata": {"order": "7"}}
+    ledger = story(*BOUGHT[:2], (3000, "charge", PAID | {"metadata": {"order": "7"}}), (3100, "charge", other))
+    checker = checked(ledger, pushed("paid", 4000))
+    checker.ended(["webhook"])
+    assert checker.counts == {"charged_twice": 1} and "7: charged 2 times" in checker.violations[0]
+    # Two orders on one source are no mistake, and neither is a charge that was given back.
+    for harmless in (other | {"metadata": {"order": "8"}}, other | {"amount_refunded": 1099}):
+        ledger = story(*BOUGHT[:2], (3000, "charge", PAID | {"metadata": {"order": "7"}}), (3100, "charge", harmless))
+        assert all(len(charges) == 1 for charges in ledger.money_by_order().values())
+
+
+def test_where_the_clock_was_moved_the_order_is_held_against_it():
+    honest = [pushed(word, 50, n) for n, word in enumerate(("awaiting_customer", "authorised", "paid"))]
+    assert checked(story(*BOUGHT), *honest, by_time=False).counts == {}
+    assert checked(story(*BOUGHT), *honest[::2], by_time=False).counts == {}
+    assert checked(story(*BOUGHT), honest[2], honest[1], by_time=False).counts == {"false": 1}
+    assert checked(story(*BOUGHT), pushed("refunded", 50), by_time=False).counts == {"false": 1}
+
+
+def recorded(number: int, type: str, word: str, received: int = 0) -> dict:
+    return {
+        "id": f"evt_{number}", "type": type, "source": "src_1",
+        "payment": {"state": word, "amount_received": received},
+        "observed": {"polled_at": "1970-01-01T00:00:03.100Z"},
+    }
+
+
+def test_each_change_of_a_payment_is_one_event():
+    told = [
+        recorded(1, "payment.authorised", "authorised"), recorded(2, "source.chargeable", "authorised"),
+        recorded(3, "payment.paid", "paid", 1099), recorded(4, "source.consumed", "paid", 1099),
+    ]
+
+    def counts(events: list[dict]) -> dict:
+        checker = LedgerChecker(story(*BOUGHT))
+        checker.told_once({"src_1": events})
+        return checker.counts
+
+    assert counts(told) == {}
+    assert counts([*told, recorded(5, "payment.paid", "paid", 1099)]) == {"doubled": 1}
+    assert counts([told[0], told[3]]) == {"untold": 1}
+    assert counts([*told, recorded(5, "payment.paid", "refunded", 1099)]) == {"false": 1}
+
+
+def test_events_and_answers_are_read_as_statements():
+    said = of_event(recorded(3, "payment.paid", "paid", 1099), told_ms=9000)
+    assert (said.seen_ms, said.claims, said.received, said.returned) == (3100, {"paid"}, 1099, 0)
+    assert checked(story(*BOUGHT), said).counts == {}
+    assert of_event({"id": "evt_1", "source": "src_1"}, 9000) is None
+    answer = of_watch({"source": "src_1", "payment": {"state": "paid", "amount_received": 1}}, 3200)
+    assert checked(story(*BOUGHT), answer).counts == {"false": 1}
+
+
+def test_stripe_s_record_becomes_a_ledger():
+    changes = [
+        {"source": "src_1", "status": status, "at_ms": at_ms}
+        for status, at_ms in (("pending", 10_500), ("chargeable", 10_700), ("consumed", 10_901))
+    ]
+    charge = PAID | {"object": "charge", "source": {"id": "src_1"}, "amount_refunded": 0}
+    events = [
+        {"type": "source.chargeable", "created": 10, "data": {"object": {"id": "src_1"} | SOURCE}},
+        {"type": "charge.succeeded", "created": 10, "data": {"object": charge}},
+        {"type": "customer.updated", "created": 10, "data": {"object": {"object": "customer"}}},
+        {"type": "charge.refunded", "created": 20, "data": {"object": charge | {"amount_refunded": 1099}}},
+        {
+            "type": "charge.dispute.created", "created": 30,
+            "data": {"object": {"id": "dp_1", "object": "dispute", "charge": "ch_1", "status": "lost"}},
+        },
+    ]
+    ledger = Ledger(entries(events, changes, [{"id": "src_1"} | SOURCE]))
+    # Events know the second: within it both words pass, and beyond it one alone.
+    for word, seen_ms, lies in (
+        ("authorised", 10_750, 0), ("paid", 10_750, 0), ("paid", 11_500, 0), ("authorised", 12_100, 1),
+        ("paid", 21_500, 1), ("refunded", 21_500, 0), ("refunded", 31_500, 1), ("reversed", 31_500, 0),
+    ):
+        assert checked(ledger, pushed(word, seen_ms)).counts.total() == lies, (word, seen_ms)
