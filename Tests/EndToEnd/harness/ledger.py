@@ -272,8 +272,8 @@ def entries(events: list[dict], changes: list[dict], objects: list[dict]) -> lis
     return found
 
 
-def read(sandbox) -> Ledger:
-    """The ledger of a sandbox, whole, as it is now."""
+def read(sandbox, among: set[str] | None = None) -> Ledger:
+    """The ledger of a sandbox as it is now, of these payments or of all."""
     events, after = [], ""
     while True:
         page = sandbox._stripe("GET", f"/v1/events?limit=100{after}")
@@ -283,6 +283,7 @@ def read(sandbox) -> Ledger:
         after = f"&starting_after={page['data'][-1]['id']}"
     happened = sandbox.history()
     families = {"src": "sources", "pi": "payment_intents", "seti": "setup_intents"}
-    ids = [it for it in happened if it.split("_")[0] in families]
+    ids = [it for it in happened if it.split("_")[0] in families and (among is None or it in among)]
     objects = [sandbox._stripe("GET", f"/v1/{families[it.split('_')[0]]}/{it}") for it in ids]
-    return Ledger(entries(events[::-1], [change for it in ids for change in happened[it]], objects))
+    found = entries(events[::-1], [change for it in ids for change in happened[it]], objects)
+    return Ledger(entry for entry in found if among is None or entry.payment in among)

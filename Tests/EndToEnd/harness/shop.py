@@ -1,0 +1,121 @@
+"""A shop with everything switched on: webhooks from Stripe, a return page, mails, and its own endpoint."""
+
+import re
+import time
+
+import requests
+
+from .cluster import Cluster
+from .ledger import read
+from .ledger_checker import LedgerChecker, of_event
+from .redis_server import free_port
+from .waiting import wait_until
+
+HOUR_S = 3600
+# Events about the money and the next step stand beside those of statuses and charges.
+BESIDE = ("payment.", "next_step.", "order.")
+
+
+def with_webhooks(cluster: Cluster) -> Cluster:
+    """Adds an API that takes the sandbox's webhooks, as `cluster.taker`."""
+    bind = f"127.0.0.1:{free_port()}"
+    form = {"url": f"http://{bind}/v1/stripe/webhook", "enabled_events[]": "*"}
+    secret = cluster.sandbox._stripe("POST", "/v1/webhook_endpoints", form)["secret"]
+    more = {"POLLER_API_BIND": bind, "STRIPE_WEBHOOK_SECRET": secret}
+    cluster.taker = cluster.role("taker", "api", more).start().wait_ready()
+    return cluster
+
+
+class Sale:
+    """One payment, from the shop's order to what everybody was told of it.
+
+    form: further fields of the source, none of which is None. is_kept: a customer has the source.
+    """
+
+    def __init__(
+        self, cluster: Cluster, type: str = "ideal", charge=None, form: dict | None = None,
+        is_kept: bool = False, **fields,
+    ):
+        self.cluster = cluster
+        fields = {"policy": "interactive"} | fields
+        form = {
+            "type": type, "amount": 1099, "currency": "eur", "redirect[return_url]": f"{cluster.api.url}/r",
+        } | (form or {})
+        form = {name: value for name, value in form.items() if value is not None}
+        self.source = cluster.sandbox._stripe("POST", "/v1/sources", form)
+        self.id = self.source["id"]
+        if is_kept:
+            cluster.sandbox._stripe("POST", "/v1/customers", {"source": self.id})
+        if charge:
+            fields["charge"] = charge
+        answer = cluster.enqueue(self.id, client_secret=self.source["client_secret"], **fields)
+        assert answer["source"] == self.id
+
+    def pending(self) -> "Sale":
+        self.cluster.wait_status(self.id, "pending")
+        return self
+
+    def closed(self, timeout_s: float = 40, run: int = 1) -> dict:
+        """The watch once it has ended, in this run or a later one."""
+
+        def look() -> dict | None:
+            watch = self.cluster.api.watch(self.id)
+            return watch if watch["state"] == "closed" and watch["run"] >= run else None
+
+        return wait_until(look, timeout_s, f"{self.id} is closed")
+
+    def events(self) -> list[dict]:
+        events = self.cluster.api.events(self.id)
+        assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+        return events
+
+    def told(self) -> list[str]:
+        """The types of its events about statuses and charges."""
+        return [event["type"] for event in self.events() if not event["type"].startswith(BESIDE)]
+
+    def mails(self) -> list:
+        """Its mails, found by the events that they are about."""
+        ids = {event["id"] for event in self.events()}
+        receipts = [receipt.event for receipt in self.cluster.mail.receipts.all()]
+        messages = zip(receipts, self.cluster.mail.messages)
+        return [message for event, message in messages if event in ids]
+
+    def charges(self) -> list[dict]:
+        listed = self.cluster.sandbox._stripe("GET", "/v1/charges?limit=100")["data"]
+        return [charge for charge in listed if (charge.get("source") or {}).get("id") == self.id]
+
+    def come_back(self, status: str = "succeeded") -> str:
+        """The customer's return, with a browser of its own; the state of the page that is shown."""
+        with requests.Session() as browser:
+            browser.trust_env = False
+            page = browser.get(
+                f"{self.cluster.api.url}/r", timeout=10,
+                params={
+                    "source": self.id, "client_secret": self.source["client_secret"], "livemode": "false",
+                    "redirect_status": status,
+                },
+            )
+        assert page.status_code == 200, page.text
+        return re.search(r'<body[^>]* data-state="(\w+)"', page.text)[1]
+
+    def check_deliveries(self) -> None:
+        """Waits until webhook and mail have the last event each is told, and finds each told once."""
+        self.cluster.wait_delivered([self.id])
+        # A second delivery would follow at once, from another notifier or another attempt.
+        time.sleep(0.5)
+        hooked = self.cluster.webhook.receipts.events(self.id)
+        assert hooked == [event["id"] for event in self.events()], "each event once and in order"
+        assert not self.cluster.webhook.receipts.problems
+        titles = [mail["Subject"] for mail in self.mails()]
+        assert len(titles) == len(set(titles)), f"told twice: {titles}"
+
+
+def check_words(cluster: Cluster, sales: list[Sale], by_time: bool = True) -> None:
+    """Holds every event's word of the money, where it has one, against the sandbox's ledger."""
+    checker = LedgerChecker(read(cluster.sandbox, {sale.id for sale in sales}), by_time=by_time)
+    checker.hear(
+        of_event(event, told_ms=time.time() * 1000, channel="record") for sale in sales for event in sale.events()
+    )
+    # No channel has to have ended here; no order may have been charged twice.
+    checker.ended([])
+    checker.verdict()

@@ -1,0 +1,247 @@
+"""What goes wrong in others' systems between a customer's click and the money, each as a test of ours.
+
+|  # | what happened to others                                       | our test |
+|----|---------------------------------------------------------------|----------|
+|  1 | webhooks in the wrong order leave an old status on top         | here; test_stripe_hints |
+|  2 | two events of one second: the newest is lost                  | here |
+|  3 | return, webhook and poll race: two mails, two charges         | here |
+|  4 | webhooks are lost: paid, and stuck as pending                  | test_stripe_hints |
+|  5 | the window to charge is missed, or slept through               | test_payment_windows |
+|  6 | the same event twice, or at the same time                      | test_stripe_hints |
+|  7 | 429 is neither waited out nor avoided                          | StripeUpstreamTests; SourcePollStateTests |
+|  8 | `lock_timeout` of one object is shown as a failed payment      | here |
+|  9 | the webhook is there before the local record                   | test_stripe_hints |
+| 10 | nobody paid, and the page says "processing" for ever           | test_payment_windows |
+| 11 | an error on the way is taken for a refusal                     | here |
+| 12 | nothing reconciles what was missed                             | test_stripe_hints |
+| 13 | payloads are believed instead of asked for                     | test_stripe_hints |
+| 14 | signatures of bodies that were written anew, replays           | WebhookSignatureTests |
+| 15 | one idempotency key for two orders, or two for one             | here; test_charging |
+
+*Sources*: laravel/cashier-stripe#1201, stripe/sync-engine#268, woocommerce-gateway-stripe#542 and #1302,
+exercism/website#2518, stripe-ios#629, stripe-java#389 and others like them.
+"""
+
+import threading
+
+import pytest
+from harness.cluster import Cluster
+from harness.poller_api import PollerAPI
+from harness.sandbox import Sandbox
+from harness.shop import Sale, check_words, with_webhooks
+from harness.waiting import wait_until
+
+WHOLE = ["source.pending", "source.chargeable", "charge.succeeded", "source.consumed"]
+
+
+@pytest.fixture(scope="module")
+def shop():
+    """Webhooks are the only hint: nothing sweeps."""
+    with Cluster(workers=2, notifiers=2, listen=False, env={"POLLER_STRIPE_SWEEP": "off"}) as cluster:
+        yield with_webhooks(cluster)
+
+
+def taken(shop: Cluster, name: str | None = None) -> float:
+    """The webhooks of Stripe's that were answered, all or with one outcome."""
+    total = 0.0
+    for line in shop.taker.admin("/metrics").text.splitlines():
+        if line.startswith("poller_stripe_webhooks_total{") and (not name or f'outcome="{name}"' in line):
+            total += float(line.rsplit(" ", 1)[1])
+    return total
+
+
+def about(shop: Cluster, sale: Sale) -> list[dict]:
+    """Stripe's events about a source and its charges, newest first."""
+    listed = shop.sandbox._stripe("GET", "/v1/events?limit=100")["data"]
+
+    def concerns(thing: dict) -> bool:
+        return thing["id"] == sale.id or (thing.get("source") or {}).get("id") == sale.id
+
+    return [event for event in listed if concerns(event["data"]["object"])]
+
+
+# Polled once and not due for half a minute: what is known before that, a hint has told.
+PATIENT_S = 27
+
+
+def test_webhooks_in_the_wrong_order_end_on_the_truth(shop: Cluster):
+    """1: the last to happen is the first to come; asserted after the last of them has come."""
+    sale = Sale(shop, policy="patient", notify=shop.notify).pending()
+    held = shop.sandbox._call("POST", "/_sandbox/webhooks/faults", json={"mode": "hold"})["id"]
+    before = taken(shop)
+    shop.sandbox.authorise(sale.id)
+    charge = shop.sandbox.charge(sale.id)
+    shop.sandbox._stripe("POST", "/v1/refunds", {"charge": charge["id"], "amount": 99})
+    told = about(shop, sale)
+    assert {event["type"] for event in told} >= {"source.chargeable", "charge.succeeded", "charge.refunded"}
+    shop.sandbox._call("DELETE", f"/_sandbox/webhooks/faults/{held}")
+    wait_until(lambda: taken(shop) >= before + len(told), 15, "the last held event was taken")
+    assert sale.closed(timeout_s=PATIENT_S / 2)["status"] == "consumed"
+    assert sale.told() == ["source.pending", "source.consumed"]
+    assert len(shop.sandbox.polls(sale.id)) < 2 + len(told), "each event made us look at most once"
+    sale.check_deliveries()
+    check_words(shop, [sale])
+
+
+def test_two_changes_of_one_second_are_both_told(shop: Cluster):
+    """2: the second event bears the time of the first, which was looked into before it came."""
+    for _ in range(10):
+        before = taken(shop, "accepted")
+        sale = Sale(shop, policy="patient", notify=shop.notify).pending()
+        shop.sandbox.authorise(sale.id)
+        shop.wait_status(sale.id, "chargeable", timeout_s=PATIENT_S / 2)
+        shop.sandbox.charge(sale.id)
+        sale.closed(timeout_s=PATIENT_S / 2)
+        assert sale.told() == ["source.pending", "source.chargeable", "source.consumed"]
+        if len({event["created"] for event in about(shop, sale)}) == 1:
+            break
+    else:
+        raise AssertionError("the sandbox never did both within one second")
+    # After a change we look more often, and would have found the second without being told.
+    count = len(about(shop, sale))
+    wait_until(lambda: taken(shop, "accepted") == before + count, 10, f"{count} events of one second")
+    sale.check_deliveries()
+    check_words(shop, [sale])
+
+
+def test_return_webhook_and_poll_race_and_each_thing_is_told_once(shop: Cluster):
+    """3: the customer's return, Stripe's webhook and our own poll come at the same moment."""
+    sales = [Sale(shop, charge={"metadata": {"order": str(n)}}, notify=shop.notify) for n in range(12)]
+    for sale in sales:
+        sale.pending()
+    gate = threading.Barrier(5 * len(sales))
+    failures: list[BaseException] = []
+
+    def at_once(act, *arguments) -> threading.Thread:
+        def run() -> None:
+            try:
+                gate.wait(30)
+                act(*arguments)
+            except BaseException as failure:
+                failures.append(failure)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        return thread
+
+    def poll(sale: Sale) -> None:
+        asked = PollerAPI(shop.api.url).request("POST", f"/v1/watches/{sale.id}/poll")
+        # 409: it is over already.
+        assert asked.status_code in (202, 409), asked.text
+
+    def authorise(sale: Sale) -> None:
+        # The bank's page: it sends the webhook too.
+        Sandbox(shop.sandbox.url).authorise(sale.id)
+
+    threads = [
+        at_once(act, sale)
+        for sale in sales
+        for act in (authorise, Sale.come_back, Sale.come_back, poll, poll)
+    ]
+    for thread in threads:
+        thread.join(60)
+    assert not failures, failures[:3]
+    for sale in sales:
+        # The second half of the race: everybody asks while it is being charged.
+        sale.come_back()
+    for sale in sales:
+        sale.closed()
+        assert sale.told() == WHOLE
+        (charge,) = sale.charges()
+        assert charge["metadata"]["poller_source"] == sale.id
+        assert sale.come_back() == "confirmed"
+        sale.check_deliveries()
+        # Authorised, and confirmed.
+        assert len(sale.mails()) == 2, [mail["Subject"] for mail in sale.mails()]
+    check_words(shop, sales)
+
+
+LOCK = {
+    "mode": "status", "status": 429, "headers": {"Stripe-Should-Retry": "true"},
+    "body": {"error": {"type": "invalid_request_error", "code": "lock_timeout", "message": "Locked."}},
+}
+
+
+def test_a_locked_object_waits_alone_and_nobody_hears_of_a_failure(shop: Cluster):
+    """8: another request works on the object; that is nobody's failure, and no other payment's business."""
+    locked, free = (Sale(shop, charge=True, notify=shop.notify).pending() for _ in range(2))
+    lock = shop.sandbox._call("POST", "/_sandbox/locks", json={"id": locked.id, "reads": True})
+    assert lock is not None
+    for sale in (locked, free):
+        shop.sandbox.authorise(sale.id)
+    free.closed(timeout_s=15)
+    answered = wait_until(
+        lambda: [it for it in shop.sandbox.polls(locked.id) if it["status"] == 429], 15, "asked and refused"
+    )
+    assert answered and shop.api.watch(locked.id)["state"] == "open"
+    assert locked.told() == ["source.pending"] and locked.come_back() in ("confirming", "waiting")
+    # Its charge meets the lock as well.
+    fault = shop.sandbox.fault(**LOCK, match="/v1/charges", method="POST", times=3)
+    shop.sandbox._call("DELETE", f"/_sandbox/locks/{locked.id}")
+    locked.closed()
+    assert fault and locked.told() == WHOLE and len(locked.charges()) == 1
+    for sale in (locked, free):
+        sale.check_deliveries()
+        assert len(sale.mails()) == 2
+    check_words(shop, [locked, free])
+
+
+# What may happen to a request that charges, none of which is the bank's answer.
+ERRORS = {
+    "500": {"mode": "status", "status": 500, "body": {"error": {"type": "api_error", "message": "Oops."}}},
+    "503": {"mode": "status", "status": 503, "body": "<html>busy</html>"},
+    "429": {"mode": "status", "status": 429, "body": {"error": {"type": "invalid_request_error", "code": "rate_limit"}}},
+    "409": {"mode": "status", "status": 409, "body": {"error": {"type": "idempotency_error", "code": "idempotency_key_in_use"}}},
+    "reset": {"mode": "reset"},
+    "lost answer": {"mode": "reset", "after": True},
+    "half an answer": {"mode": "truncated", "after": True},
+    "no JSON": {"mode": "html", "after": True},
+    "another type": {"mode": "wrong_type", "after": True},
+    "402 without a word": {"mode": "status", "status": 402, "body": "<html>Payment required</html>"},
+}
+
+
+@pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS)
+def test_an_error_while_charging_is_never_told_as_a_refusal(shop: Cluster, error: dict):
+    """11: only the bank refuses; whatever else goes wrong, nobody is asked to pay again."""
+    sale = Sale(shop, charge=True, notify=shop.notify).pending()
+    fault = shop.sandbox.fault(**error, match="/v1/charges", method="POST", times=2)
+    shop.sandbox.authorise(sale.id)
+    sale.closed()
+    assert fault and sale.told() == WHOLE
+    assert len(sale.charges()) == 1
+    sale.check_deliveries()
+    text = "\n".join(f"{mail['Subject']} {mail.get_body(('plain',)).get_content()}" for mail in sale.mails())
+    assert "pay again" not in text.replace("do not pay again", "") and "could not" not in text
+    check_words(shop, [sale])
+
+
+CARD = {
+    "redirect[return_url]": None, "amount": None, "currency": None, "card[number]": "4242424242424242",
+    "card[exp_month]": 12, "card[exp_year]": 2034, "card[cvc]": 123,
+}
+
+
+def test_two_orders_on_one_source_are_two_charges(shop: Cluster):
+    """15: same source, same sum, another order; each answer is lost once, and each order is charged once."""
+    sale, runs = None, 0
+    for count, name in enumerate(("A77", "A78"), 1):
+        order = {"amount": 700, "currency": "eur", "metadata": {"order": name}}
+        shop.sandbox.fault("reset", match="/v1/charges", method="POST", times=1, after=True)
+        # And once more, by a shop that did not hear our answer.
+        for _ in range(2):
+            runs += 1
+            if sale is None:
+                sale = Sale(shop, "card", form=CARD, charge=order, is_kept=True, notify=shop.notify)
+            else:
+                assert shop.api.enqueue(sale.id, charge=order, policy="interactive").status_code == 201
+            sale.closed(run=runs)
+            named = [charge["metadata"]["order"] for charge in sale.charges()]
+            assert named == ["A77", "A78"][:count][::-1], f"run {runs}: {named}"
+    assert {charge["amount"] for charge in sale.charges()} == {700}
+    # Another customer's source has an order of its own, of the same sum.
+    order = order | {"metadata": {"order": "A79"}}
+    other = Sale(shop, "card", form=CARD, charge=order, is_kept=True, notify=shop.notify)
+    other.closed()
+    assert len(other.charges()) == 1 and len(sale.charges()) == 2
+    check_words(shop, [sale, other])

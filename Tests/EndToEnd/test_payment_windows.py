@@ -1,0 +1,150 @@
+"""The times that Stripe sets: an hour to pay, six to charge, two days to finish; and nobody is left in doubt."""
+
+import pytest
+import requests
+from harness.cluster import Cluster
+from harness.faked_clock import IS_HERE, FakedClock
+from harness.shop import HOUR_S, Sale, check_words
+from harness.waiting import wait_until
+
+# What a page shows while nothing is known to have gone wrong or right.
+OPEN = ("confirming", "waiting")
+
+
+@pytest.fixture(scope="module")
+def shop():
+    """The sweep tells what Stripe did by itself, as in a shop that has no webhooks."""
+    with Cluster(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": "1s"}) as cluster:
+        yield cluster
+
+
+def advance(shop: Cluster, seconds: float) -> None:
+    """Lets time pass at Stripe."""
+    shop.sandbox._call("POST", "/_sandbox/clock/advance", json={"seconds": seconds})
+
+
+def wording(sale: Sale) -> str:
+    return "\n".join(f"{mail['Subject']}\n{mail.get_body(('plain',)).get_content()}" for mail in sale.mails())
+
+
+def looked_again(sale: Sale) -> None:
+    """Waits for a look that began after now."""
+    before = len(sale.cluster.sandbox.polls(sale.id))
+    sale.cluster.api.request("POST", f"/v1/watches/{sale.id}/poll")
+    wait_until(lambda: len(sale.cluster.sandbox.polls(sale.id)) > before + 1, 20, "looked at again")
+
+
+def test_nobody_pays_for_an_hour_and_every_channel_says_so(shop: Cluster):
+    """10: the customer went to the bank and closed the page; in between "order received", and no more."""
+    sale = Sale(shop, charge=True, policy="standard", notify=shop.notify).pending()
+    # Comes back without having paid, by an address that lies about it.
+    assert sale.come_back("succeeded") in OPEN
+    advance(shop, HOUR_S - 30)
+    looked_again(sale)
+    assert sale.told() == ["source.pending"] and sale.mails() == []
+    assert sale.come_back("succeeded") in OPEN
+    advance(shop, 31)
+    end = sale.closed()
+    assert (end["status"], end["closed_reason"]) == ("canceled", "settled")
+    assert sale.told() == ["source.pending", "source.canceled"]
+    assert sale.charges() == [] and sale.come_back("succeeded") == "expired"
+    sale.check_deliveries()
+    assert len(sale.mails()) == 1
+    said = wording(sale).lower()
+    assert "confirmed" not in said and "processed" not in said and "thank you" not in said
+    check_words(shop, [sale], by_time=False)
+
+
+def test_an_intent_that_nobody_finishes_is_told_after_48_hours(shop: Cluster):
+    """10: requires_action for two days, then requires_payment_method, in which nothing was paid."""
+    form = {
+        "amount": 2000, "currency": "eur", "payment_method_types[]": "ideal",
+        "payment_method_data[type]": "ideal", "confirm": "true", "return_url": f"{shop.api.url}/r",
+    }
+    intent = shop.sandbox._stripe("POST", "/v1/payment_intents", form)
+    shop.enqueue(intent["id"], client_secret=intent["client_secret"], policy="standard")
+    shop.wait_status(intent["id"], "requires_action")
+
+    def page() -> str:
+        query = {
+            "payment_intent": intent["id"], "payment_intent_client_secret": intent["client_secret"],
+            "redirect_status": "succeeded",
+        }
+        with requests.Session() as browser:
+            browser.trust_env = False
+            return browser.get(f"{shop.api.url}/r", params=query, timeout=10).text
+
+    advance(shop, 48 * HOUR_S - 30)
+    assert 'data-state="confirmed"' not in page().partition("<body")[2]
+    assert shop.api.watch(intent["id"])["status"] == "requires_action"
+    advance(shop, 31)
+    shop.wait_status(intent["id"], "requires_payment_method", timeout_s=40)
+    events = [event for event in shop.api.events(intent["id"]) if event["type"].startswith("payment_intent.")]
+    assert [event["status"] for event in events] == ["requires_action", "requires_payment_method"]
+    failure = events[-1]["object"]["last_payment_error"]
+    assert failure["code"] == "payment_intent_payment_attempt_expired"
+    body = page().partition("<body")[2]
+    assert not any(f'data-state="{state}"' in body for state in ("confirmed", "authorised", "processing"))
+    shop.wait_delivered([intent["id"]])
+    told = [mail["Subject"].lower() for mail in shop.mail.messages if intent["id"] in str(mail)]
+    assert told and not any("confirmed" in subject or "processed" in subject for subject in told)
+
+
+def test_a_window_that_was_missed_is_told_as_missed(shop: Cluster):
+    """5: nobody charges it in six hours; the customer, who had agreed, hears that it came to nothing."""
+    sale = Sale(shop, policy="standard", notify=shop.notify).pending()
+    shop.sandbox.authorise(sale.id)
+    shop.wait_status(sale.id, "chargeable")
+    assert sale.come_back() == "authorised"
+    advance(shop, 6 * HOUR_S - 30)
+    looked_again(sale)
+    assert sale.told() == ["source.pending", "source.chargeable"]
+    advance(shop, 31)
+    assert sale.closed()["status"] == "canceled"
+    assert sale.told() == ["source.pending", "source.chargeable", "source.canceled"]
+    assert sale.come_back() == "expired"
+    sale.check_deliveries()
+    assert len(sale.mails()) == 2, "authorised, and then that it was not charged"
+    assert "confirmed" not in wording(sale).lower()
+    check_words(shop, [sale], by_time=False)
+
+
+@pytest.mark.skipif(not IS_HERE, reason="needs a C compiler on Linux")
+def test_a_downtime_across_the_window_is_told_and_the_rest_is_charged(chaos, tmp_path):
+    """5: everybody is down for seven hours; what can still be charged is, once, and the rest is told."""
+    clock = FakedClock(tmp_path / "clock")
+    shop: Cluster = chaos(workers=2, listen=False, redis_env=clock.env, env={"POLLER_STRIPE_SWEEP": "off"})
+    multibanco = {"owner[email]": "jenny@example.com"}
+    fields = {"charge": True, "policy": "standard", "notify": shop.notify}
+    missed = [Sale(shop, **fields).pending() for _ in range(3)]
+    unpaid = Sale(shop, **fields).pending()
+    saved = [Sale(shop, "multibanco", form=multibanco, **fields).pending() for _ in range(3)]
+    everybody = [*shop.workers, *shop.notifiers]
+    for role in everybody:
+        role.kill9()
+    # The customers go on without us.
+    for sale in missed:
+        shop.sandbox.authorise(sale.id)
+    advance(shop, 4 * HOUR_S)
+    for sale in saved:
+        shop.sandbox._call("POST", f"/_sandbox/sources/{sale.id}/payments", json={"amount": 1099})
+    advance(shop, 3 * HOUR_S)
+    clock.set(7 * HOUR_S)
+    assert [shop.sandbox.source(sale.id)["status"] for sale in missed] == ["canceled"] * 3
+    assert [shop.sandbox.source(sale.id)["status"] for sale in saved] == ["chargeable"] * 3
+    for role in everybody:
+        role.start()
+    for role in everybody:
+        role.wait_ready()
+    for sale in saved:
+        sale.closed(timeout_s=60)
+        assert sale.told() == ["source.pending", "source.chargeable", "charge.succeeded", "source.consumed"]
+        assert len(sale.charges()) == 1 and sale.come_back() == "confirmed"
+    for sale in [*missed, unpaid]:
+        assert sale.closed(timeout_s=60)["status"] == "canceled"
+        assert sale.told() == ["source.pending", "source.canceled"]
+        assert sale.charges() == [] and sale.come_back() == "expired"
+    for sale in [*missed, *saved, unpaid]:
+        sale.check_deliveries()
+    check_words(shop, [*missed, *saved, unpaid], by_time=False)
+    assert shop.fsck().returncode == 0
