@@ -107,6 +107,43 @@ def decisions_are_numbered_and_listed(tree: Tree):
         yield f"numbers are not consecutive: {numbers}"
 
 
+CONFORMANCE = "Sources/Stripe/StripeAPI/StripeAPI.docc/Conformance/"
+# The statements of the guides: a row is dropped only together with its number.
+STATEMENTS = 153
+VERDICTS = ("yes", "otherwise", "not yet")
+
+
+@rule({CONFORMANCE + "ConformanceBreach.md": "| 154 | it works | yes | `SourcePollStateTests/nothing` |\n"})
+def each_statement_of_the_guides_has_a_test_that_is_there(tree: Tree):
+    suites: dict[str, str] = {}
+    for text in swift(tree, "Tests").values():
+        for name in re.findall(r"(?:struct|class|enum|extension) (\w+Tests)\b", text):
+            suites[name] = suites.get(name, "") + text
+    rows, told = [], {}
+    for path, text in tree.items():
+        if not (path.startswith(CONFORMANCE) and path.endswith(".md")):
+            continue
+        told |= {verdict: int(count) for verdict, count in re.findall(r"^\| `([\w ]+)` \| [^|]+ \| (\d+) \|$", text, re.M)}
+        for number, here, tests in re.findall(r"^\| (\d+) \| [^|]+ \| ([^|]+) \| ([^|]+) \|$", text, re.M):
+            verdict, _, reason = here.partition(": ")
+            rows.append((int(number), verdict))
+            if verdict not in VERDICTS or (verdict != "yes" and not reason):
+                yield f"{path}: {number} is {here!r}"
+            names = re.findall(r"`([^`]+)`", tests)
+            if not names and verdict != "not yet":
+                yield f"{path}: {number} has no test"
+            for name in names:
+                place, _, test = name.partition("/" if "::" not in name else "::")
+                found = tree.get(f"Tests/EndToEnd/{place}", "") if "::" in name else suites.get(place, "")
+                if not re.search(rf"\b(?:def|func) {re.escape(test)}\b", found):
+                    yield f"{path}: {number} names {name}, which is not there"
+    if sorted(number for number, _ in rows) != list(range(1, STATEMENTS + 1)):
+        yield f"not each statement from 1 to {STATEMENTS} once: {len(rows)} rows"
+    for verdict in VERDICTS:
+        if (count := sum(it == verdict for _, it in rows)) != told.get(verdict):
+            yield f"{count} statements are {verdict!r}, and {told.get(verdict)} are said to be"
+
+
 # MARK: - Commits
 
 
