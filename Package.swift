@@ -133,13 +133,21 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // What payers are told, in their language: by pages and mails alike.
+        .target(
+            name: "PollerWords",
+            dependencies: ["JSONText", "Poller"],
+            resources: [.embedInCode("Locales")],
+            swiftSettings: settings
+        ),
         // How customers are told wherever they are: webhook and mail.
         .systemLibrary(name: "CCurl"),
         .target(
             name: "PollerDelivery",
             dependencies: [
-                "Poller", "PollerNet", "CCurl", nioCore, nioPosix, nioHTTP1, nioSSL, lifecycle,
-                mustache,
+                "JSONText", "Poller", "PollerNet", "PollerWords", "CCurl", nioCore, nioPosix,
+                nioHTTP1, nioSSL,
+                lifecycle, mustache,
             ],
             resources: [.embedInCode("MailTemplates")],
             swiftSettings: settings
@@ -157,7 +165,8 @@ let package = Package(
         .target(
             name: "PollerAPI",
             dependencies: [
-                "JSONText", "PollerWire", "Poller", "PollerNet", hummingbird, hummingbirdCore,
+                "JSONText", "PollerWire", "Poller", "PollerNet", "PollerWords", hummingbird,
+                hummingbirdCore,
                 nioCore, nioHTTP1, logging,
                 metrics, lifecycle, crypto,
             ],
@@ -295,9 +304,15 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "PollerWordsTests",
+            dependencies: ["Poller", "PollerTesting", "PollerWords"],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "PollerDeliveryTests",
             dependencies: [
-                "Poller", "PollerDelivery", "PollerNet", "PollerTesting", nioCore, nioSSL,
+                "Poller", "PollerDelivery", "PollerNet", "PollerTesting", "PollerWords", nioCore,
+                nioSSL,
             ],
             swiftSettings: settings
         ),
@@ -315,7 +330,8 @@ let package = Package(
             dependencies: [
                 "JSONText", "PollerWire", "Poller", "PollerAPI", "PollerGateway", "PollerClient",
                 "PollerNet",
-                "PollerTesting", "pollerctl", httpClient, nioCore, nioPosix, nioHTTP1, lifecycle,
+                "PollerTesting", "PollerWords", "pollerctl", httpClient, nioCore, nioPosix,
+                nioHTTP1, lifecycle,
                 metrics, logging,
                 crypto,
             ],

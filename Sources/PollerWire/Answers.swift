@@ -271,13 +271,17 @@ package struct WebhookResult: WireObject, Hashable {
 package struct ReturnNews: WireObject, Hashable {
     /// How their payment stands.
     package enum State: String, Word {
-        case confirming, waiting, authorised, processing, confirmed, failed, expired, unknown
+        case confirming, waiting, action, authorised, processing, confirmed, failed, expired
+        case refunded, disputed, reversed, unknown
     }
 
     package var state = Open(State.unknown)
     package var seq = 0
     package var title = ""
     package var text = ""
+    package var payment: Payment?
+    package var nextStep: NextStep?
+    package var view = ""
     package var isDone = false
 
     package init() {}
@@ -287,6 +291,9 @@ package struct ReturnNews: WireObject, Hashable {
         Field("seq", \.seq)
         Field("title", \.title)
         Field("text", \.text)
+        Field("payment", \.payment)
+        Field("next_step", \.nextStep, note: "Left out when there is nothing to do.")
+        Field("view", \.view, note: "Changes when the page shows more than other words.")
         Field("done", \.isDone)
     }
 }

@@ -1,13 +1,28 @@
 import Poller
 import PollerTesting
+import PollerWords
 import Testing
 
 @testable import PollerDelivery
 
 @Suite("The words of a mail")
 struct MailTemplatesTests {
-    @Test("each occasion has a text and a page that say the same", arguments: MailOccasion.allCases)
-    func complete(occasion: MailOccasion) throws {
+    /// What the event of an older release is told as, with the template's values.
+    func content(
+        _ event: Event,
+        branding: Branding? = nil,
+        unsubscribe: String? = nil,
+        templates: MailTemplates = .standard
+    ) throws -> MailContent {
+        templates.content(
+            try #require(MailNews(event)),
+            branding: branding,
+            unsubscribe: unsubscribe
+        )
+    }
+
+    @Test("a text and a page say the same, and neither an id nor a status")
+    func complete() throws {
         let shop = try Branding(
             name: "Shop GmbH",
             homeURL: "https://shop.example/",
@@ -15,41 +30,82 @@ struct MailTemplatesTests {
         )
         let link = "https://pay.example/u/abc"
         for (branding, unsubscribe) in [(shop, link), (nil, nil)] as [(Branding?, String?)] {
-            let content = MailTemplates.standard.content(
-                occasion,
-                for: Samples.event(object: #"{"amount":5,"currency":"eur","livemode":false}"#),
-                branding: branding,
-                unsubscribe: unsubscribe
-            )
-            let headline = try #require(content.text.split(separator: "\n").first)
-            #expect(content.subject == "\(headline) (src_1)")
-            #expect(content.html.contains("<h1") && content.html.contains(">\(headline)</h1>"))
-            for part in [content.text, content.html] {
-                #expect(!part.contains("{{") && !part.contains("}}"))
-                #expect(part.contains("src_1") && part.contains("0.05 EUR"))
-                #expect(part.contains("Test mode: no money moves"))
-                #expect(part.contains("Shop GmbH") == (branding != nil))
-                #expect(part.contains(link) == (unsubscribe != nil))
+            for status in ["chargeable", "consumed", "failed", "canceled", "shipped"] {
+                let event = Samples.event(
+                    "src_1",
+                    status,
+                    final: status != "chargeable",
+                    object: #"{"type":"ideal","amount":5,"currency":"eur","livemode":false}"#
+                )
+                let content = try content(event, branding: branding, unsubscribe: unsubscribe)
+                let headline = try #require(content.text.split(separator: "\n").first)
+                #expect(content.subject.contains(headline) && content.subject.contains("(iDEAL)"))
+                #expect(content.html.contains("<h1") && content.html.contains(">\(headline)</h1>"))
+                for part in [content.text, content.html] {
+                    #expect(!part.contains("{{") && !part.contains("}}"))
+                    #expect(part.contains("€0.05") && part.contains("iDEAL"))
+                    #expect(!part.contains("src_"))
+                    // The one status that is a word of ours, too.
+                    #expect(status == "failed" || !part.contains(status))
+                    #expect(part.contains("Test mode: no money moves"))
+                    #expect(part.contains("Shop GmbH") == (branding != nil))
+                    #expect(part.contains(link) == (unsubscribe != nil))
+                    #expect(part.contains("help@shop.example") == (branding != nil))
+                }
+                #expect(!content.text.contains("<") && !content.text.contains("&"))
+                #expect(!content.text.contains("\n\n\n"), "\(content.text)")
+                #expect(content.html.hasPrefix("<!doctype html>"))
             }
-            #expect(!content.text.contains("<") && !content.text.contains("&"))
-            #expect(!content.text.contains("\n\n\n"), "\(content.text)")
-            #expect(content.html.hasPrefix("<!doctype html>"))
+        }
+    }
+
+    @Test("a customer is written to in the language they have told, else in the shop's")
+    func languages() throws {
+        let object =
+            #"{"type":"sofort","amount":5,"currency":"eur","sofort":{"preferred_language":"fr"}}"#
+        let shop = try Branding(name: "Shop", languageTag: "de-AT")
+        let told = try content(Samples.event("src_1", "failed", object: object), branding: shop)
+        #expect(told.subject == "Shop : Échec du paiement – 0,05\u{A0}€ (Sofort)")
+        #expect(told.html.contains(#"<html lang="fr">"#))
+        let untold = try content(Samples.event("src_1", "failed", object: "{}"), branding: shop)
+        #expect(untold.subject == "Shop: Zahlung fehlgeschlagen")
+        #expect(throws: InvalidInput.self) { try Branding(name: "Shop", languageTag: "") }
+    }
+
+    @Test("an operator's own template and words are used, and broken ones found out at once")
+    func replaced() throws {
+        let own = try MailTemplates(replacing: [
+            "mail.txt": "{{%CONTENT_TYPE:TEXT}}\n* {{title}} *",
+            "en.txt": "page.failed.title = Oh no",
+            "README.md": "not ours",
+        ])
+        let failed = Samples.event("src_1", "failed", final: true, object: "{}")
+        let content = try content(failed, templates: own)
+        #expect(content.text == "* Oh no *" && content.subject == "Oh no")
+        #expect(content.html.contains(">Oh no</h1>"))
+        for wrong in [["mail.html": "{{#open}}"], ["de.txt": "page.failed.titel = x"]] {
+            #expect(throws: InvalidInput.self) { try MailTemplates(replacing: wrong) }
         }
     }
 
     @Test("nothing that an upstream or a shop writes becomes markup, a header or a template")
     func hostile() throws {
-        let evil = "<script>\"'&{{source}}\r\nBcc: a@b\u{2028}x"
-        let content = MailTemplates.standard.content(
-            .update,
-            for: Samples.event("src_1", evil, object: #"{"amount":1,"currency":"<b>"}"#),
-            branding: try Branding(name: "<script>\"'&{{source}}</td>"),
-            unsubscribe: nil
+        let evil = #"<script>\"'&{{title}}\r\nBcc: a@b\u2028x"#
+        let content = try content(
+            Samples.event(
+                "src_1",
+                "failed",
+                final: true,
+                object: #"{"amount":1,"currency":"<b>","type":"<i>","description":"\#(evil)"}"#
+            ),
+            branding: try Branding(name: "<script>\"'&{{title}}</td>")
         )
         #expect(!content.html.contains("<script>") && !content.html.contains("<b>"))
-        #expect(content.html.contains("&lt;script&gt;&quot;&#39;&amp;{{source}}"))
+        #expect(!content.html.contains("<i>"))
+        #expect(content.html.contains("&lt;script&gt;&quot;&#39;&amp;{{title}}"))
         #expect(!content.text.contains("\nBcc") && !content.text.contains("\r"))
         #expect(!content.subject.contains { $0.isNewline })
+        #expect(content.subject.contains("Bcc: a@bx"), "in one line, as text")
     }
 
     @Test("what could leave its place in a mail is no branding")
@@ -152,34 +208,21 @@ struct MailTemplatesTests {
         }
     }
 
-    @Test("who waited in vain is asked to begin anew only where no money can be on its way")
-    func expired() {
-        func content(_ status: String) -> MailContent {
-            MailTemplates.standard.content(
-                .expired,
-                for: Samples.event("src_1", status, previous: status, closed: .expired),
-                branding: nil,
-                unsubscribe: nil
-            )
+    @Test("who waited in vain is asked to go on only where no money can be on its way")
+    func expired() throws {
+        func text(_ status: String) throws -> String {
+            let event = Samples.event("src_1", status, previous: status, closed: .expired)
+            return try content(event).text
         }
-        let unpaid = content("requires_payment_method")
-        #expect(unpaid.text.contains("start it again") && unpaid.html.contains("start it again"))
+        #expect(try text("requires_payment_method").contains("Go back to the shop to pay"))
         for status in ["pending", "chargeable", "consumed", "processing", "requires_action"] {
-            let waiting = content(status)
-            for part in [waiting.text, waiting.html] {
-                #expect(!part.contains("again") && part.contains("on its way"), "\(status)")
-            }
+            #expect(try text(status).contains("Do not pay again"), "\(status)")
         }
     }
 
-    @Test("an amount is written as its currency is counted")
-    func amounts() {
-        #expect(MailPayment.text(1099, "eur") == "10.99 EUR")
-        #expect(MailPayment.text(5, "usd") == "0.05 USD")
-        #expect(MailPayment.text(1099, "jpy") == "1099 JPY")
-        #expect(MailPayment.text(1099, "kwd") == "1.099 KWD")
-        #expect(MailPayment.text(1, "<b>") == nil && MailPayment.text(-1, "eur") == nil)
-        #expect(MailPayment.ink(on: "#ffffff") == "#000000")
-        #expect(MailPayment.ink(on: "#1a73e8") == "#ffffff")
+    @Test("a colour is written on so that it can be read")
+    func inks() {
+        #expect(PayerColour.ink(on: "#ffffff") == "#000000")
+        #expect(PayerColour.ink(on: "#1a73e8") == "#ffffff")
     }
 }

@@ -8,6 +8,7 @@
 ///   support: help@shop.example
 ///   colour: "#1a73e8"
 ///   logo: https://shop.example/logo.png
+///   language: de
 /// ```
 /// Each value is checked for where it ends: in a mail's header, in an attribute of a tag, in a
 /// style. So none can leave its place, whoever writes the file.
@@ -22,6 +23,8 @@ package struct Branding: Hashable, Sendable {
     package let colour: String?
     /// A picture that mail programs load from the shop.
     package let logoURL: String?
+    /// What its customers are spoken to in when nobody says otherwise: a tag such as `de`.
+    package let languageTag: String?
 
     /// Checks a shop.
     ///
@@ -31,7 +34,8 @@ package struct Branding: Hashable, Sendable {
         homeURL: String? = nil,
         support: String? = nil,
         colour: String? = nil,
-        logoURL: String? = nil
+        logoURL: String? = nil,
+        languageTag: String? = nil
     ) throws(InvalidInput) {
         guard (1...80).contains(name.count), name.unicodeScalars.allSatisfy(Self.isShown) else {
             throw InvalidInput(
@@ -50,6 +54,14 @@ package struct Branding: Hashable, Sendable {
                 )
             }
         }
+        let isTag =
+            languageTag.map { (2...35).contains($0.utf8.count) && !$0.contains(" ") } ?? true
+        guard isTag else {
+            throw InvalidInput(
+                field: "branding.language",
+                message: "must be the tag of a language, such as de"
+            )
+        }
         try Self.check(homeURL, field: "branding.url")
         try Self.check(logoURL, field: "branding.logo")
         self.name = name
@@ -59,6 +71,7 @@ package struct Branding: Hashable, Sendable {
         }
         self.colour = colour?.lowercased()
         self.logoURL = logoURL
+        self.languageTag = languageTag
     }
 
     /// An https address, or an http one of this machine.

@@ -1,8 +1,10 @@
 import HTTPTypes
 import Hummingbird
 import Poller
+import PollerWords
 
-/// The page a customer comes back to, made of the files in `ReturnPage`.
+/// The page a customer comes back to, made of the files in `ReturnPage`; one for each shop, because the
+/// shop's colour and logo are part of what its policy allows.
 ///
 /// Complete without its script, which only keeps it up to date: until a final state the page asks
 /// to be loaded again. Whatever the page shows goes in as escaped text.
@@ -11,12 +13,38 @@ struct ReturnPage {
     private static let refreshSeconds = 4
     private static let refreshesMax = 150
 
-    private let page = HTMLPage(
-        PackageResources.return_html,
-        style: PackageResources.return_css,
-        script: PackageResources.return_js,
-        policy: "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    )
+    private let page: HTMLPage
+    private let branding: Branding?
+    /// What the page may do beside its own style and script.
+    let policy: String
+
+    /// The page of a shop; nil for one that has not said who it is.
+    init(_ branding: Branding? = nil) {
+        self.branding = branding
+        var style = PackageResources.return_css
+        if let colour = branding?.colour {
+            let ink = PayerColour.ink(on: colour)
+            style += Array("body { --brand: \(colour); --brand-ink: \(ink); }\n".utf8)
+        }
+        let logo = branding?.logoURL.flatMap(Self.place)
+        policy =
+            (logo.map { "img-src \($0); " } ?? "")
+            + "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        page = HTMLPage(
+            PackageResources.return_html,
+            style: style,
+            script: PackageResources.return_js,
+            policy: policy
+        )
+    }
+
+    /// Where a logo is, as a policy names it: without a query; nil for what would end the directive.
+    ///
+    /// *Source*: CSP level 3, §2.3.1: `;` and `,` end a source, and a path has no query.
+    private static func place(_ url: String) -> String? {
+        let place = String(url.prefix { $0 != "?" && $0 != "#" })
+        return place.contains { ";,*".contains($0) } ? nil : place
+    }
 
     /// The page of a payment.
     ///
@@ -24,12 +52,27 @@ struct ReturnPage {
     /// script.
     func response(
         _ news: ReturnNews,
+        in words: PayerWords,
         seq: Int,
         isLive: Bool?,
-        branding: Branding?,
         path: (state: String, page: String),
         loads: Int
     ) -> Response {
+        page.response(
+            text(news, in: words, seq: seq, isLive: isLive, path: path, loads: loads),
+            status: .ok
+        )
+    }
+
+    /// The page of a payment, as text.
+    func text(
+        _ news: ReturnNews,
+        in words: PayerWords,
+        seq: Int,
+        isLive: Bool?,
+        path: (state: String, page: String),
+        loads: Int
+    ) -> String {
         var refresh = ""
         if !news.state.isFinal, loads < Self.refreshesMax {
             let next = path.page + (path.page.contains("?") ? "&" : "?") + "n=\(loads + 1)"
@@ -37,76 +80,151 @@ struct ReturnPage {
                 "<noscript><meta http-equiv=\"refresh\" "
                 + "content=\"\(Self.refreshSeconds);url=\(HTMLPage.escaped(next))\"></noscript>"
         }
-        return response(
+        let rows = ReturnRows(words)
+        let code = news.step.codeText.flatMap { news.said.details.isEmpty ? nil : QRCode($0) }
+        return text(
             [
                 "refresh": refresh,
                 "state": news.state.rawValue,
-                "title": HTMLPage.escaped(news.title),
-                "text": HTMLPage.escaped(news.text),
+                "title": HTMLPage.escaped(news.said.title),
+                "text": HTMLPage.escaped(news.said.text),
                 "seq": String(seq),
                 "watch": news.state.isFinal ? "" : HTMLPage.escaped(path.state),
-                "test": isLive == false ? "<div id=\"test\">Test mode: no money moves</div>" : "",
-                "footer": Self.footer(branding),
+                "view": news.view,
+                "late": news.leadsOn ? "load" : "words",
+                "test": isLive == false ? "<div id=\"test\">\(escaped(words, "test"))</div>" : "",
+                "code": code?.svg(label: words("label.code")) ?? "",
+                "details": rows.details(news.said.details),
+                "links": rows.links(news.said.links),
+                "facts": rows.facts(news.said.facts),
             ],
-            status: .ok
+            in: words
         )
     }
 
     /// What everybody sees who has not shown a payment's secret, whether there is one or not.
-    func neutral() -> Response {
-        response(
+    func neutral(in words: PayerWords) -> Response {
+        let html = text(
             [
                 "state": ReturnState.unknown.rawValue,
-                "title": "Nothing to show here",
-                "text": "If you have just paid, do not pay again: the shop will tell you what "
-                    + "became of it.",
+                "title": escaped(words, "page.nothing.title"),
+                "text": escaped(words, "page.nothing.text"),
             ],
-            status: .notFound
+            in: words
         )
+        return page.response(html, status: .notFound)
     }
 
     /// What a customer sees while we cannot know.
-    func unavailable() -> Response {
-        var page = response(
+    func unavailable(in words: PayerWords) -> Response {
+        let html = text(
             [
                 "refresh": "<meta http-equiv=\"refresh\" content=\"5\">",
                 "state": ReturnState.waiting.rawValue,
-                "title": ReturnNews.late.title,
-                "text": ReturnNews.late.text,
+                "title": escaped(words, "page.late.title"),
+                "text": escaped(words, "page.late.text"),
             ],
-            status: .serviceUnavailable
+            in: words
         )
-        page.headers[.retryAfter] = "5"
-        return page
+        var answer = page.response(html, status: .serviceUnavailable)
+        answer.headers[.retryAfter] = "5"
+        return answer
     }
 
-    private func response(
-        _ values: [String: String],
-        status: HTTPResponse.Status
-    ) -> Response {
+    private func text(_ values: [String: String], in words: PayerWords) -> String {
+        let ofAll = [
+            "language": words.language.rawValue, "seq": "0",
+            "lateTitle": escaped(words, "page.late.title"),
+            "lateText": escaped(words, "page.late.text"),
+            "logo": logo, "footer": footer(words),
+        ]
         var html = ""
         // In one pass, so that no value is taken for a place of another.
         var rest = page.text[...]
         while let open = rest.firstRange(of: "{{"), let close = rest.firstRange(of: "}}") {
             html += rest[..<open.lowerBound]
             let name = String(rest[open.upperBound..<close.lowerBound])
-            html += values[name] ?? Self.fallback[name] ?? ""
+            html += values[name] ?? ofAll[name] ?? ""
             rest = rest[close.upperBound...]
         }
-        html += rest
-        return page.response(html, status: status)
+        return html + rest
     }
 
-    private static let fallback = [
-        "lateTitle": HTMLPage.escaped(ReturnNews.late.title),
-        "lateText": HTMLPage.escaped(ReturnNews.late.text),
-        "seq": "0",
-    ]
+    private func escaped(_ words: PayerWords, _ key: String) -> String {
+        HTMLPage.escaped(words(key))
+    }
 
-    private static func footer(_ branding: Branding?) -> String {
+    private var logo: String {
         guard let branding else { return "" }
         let name = HTMLPage.escaped(branding.name)
-        guard let url = branding.homeURL else { return name }
-        return "<a href=\"\(HTMLPage.escaped(url))\" rel=\"noreferrer\">Back to \(name)</a>"
+        guard let url = branding.logoURL, Self.place(url) != nil else {
+            return "<p id=\"shop\">\(name)</p>"
+        }
+        return "<p id=\"shop\"><img src=\"\(HTMLPage.escaped(url))\" alt=\"\(name)\"></p>"
+    }
+
+    private func footer(_ words: PayerWords) -> String {
+        guard let branding else { return "" }
+        let name = HTMLPage.escaped(branding.name)
+        let back = HTMLPage.escaped(words("action.back", ["shop": branding.name]))
+        var lines = [
+            branding.homeURL.map {
+                "<a href=\"\(HTMLPage.escaped($0))\" rel=\"noreferrer\">\(back)</a>"
+            } ?? name
+        ]
+        if let support = branding.support?.description {
+            let address = HTMLPage.escaped(support)
+            let question = HTMLPage.escaped(words("action.support", ["support": support]))
+            lines.append(
+                question.replacing(address, with: "<a href=\"mailto:\(address)\">\(address)</a>")
+            )
+        }
+        return lines.joined(separator: "<br>")
+    }
+}
+
+/// Tables and buttons of the page; every value is escaped here.
+struct ReturnRows {
+    private let copy: String
+    private let copied: String
+
+    init(_ words: PayerWords) {
+        copy = HTMLPage.escaped(words("action.copy"))
+        copied = HTMLPage.escaped(words("action.copied"))
+    }
+
+    /// What the customer needs, each with a button to copy it, which the script brings to life.
+    func details(_ facts: [PayerFact]) -> String {
+        table("details", facts) { fact in
+            guard let text = fact.copied else { return "" }
+            return "<button type=\"button\" hidden data-copy=\"\(HTMLPage.escaped(text))\" "
+                + "data-copied=\"\(copied)\">\(copy)</button>"
+        }
+    }
+
+    /// What is paid, and for what.
+    func facts(_ facts: [PayerFact]) -> String { table("facts", facts) { _ in "" } }
+
+    /// Where the customer goes on; the first is what to press.
+    func links(_ links: [PayerLink]) -> String {
+        guard !links.isEmpty else { return "" }
+        let list = links.map { link in
+            "<a href=\"\(HTMLPage.escaped(link.url))\" rel=\"noreferrer\">"
+                + "\(HTMLPage.escaped(link.label))</a>"
+        }
+        return "<p id=\"links\">\(list.joined())</p>"
+    }
+
+    private func table(
+        _ name: String,
+        _ facts: [PayerFact],
+        after: (PayerFact) -> String
+    ) -> String {
+        guard !facts.isEmpty else { return "" }
+        let rows = facts.map { fact in
+            "<div><dt>\(HTMLPage.escaped(fact.label))</dt>"
+                + "<dd><span>\(HTMLPage.escaped(fact.value))</span>\(after(fact))</dd></div>"
+        }
+        return "<dl id=\"\(name)\">\(rows.joined())</dl>"
     }
 }

@@ -1,8 +1,10 @@
 import HTTPTypes
 import Hummingbird
+import JSONText
 import Logging
 import Poller
 import PollerWire
+import PollerWords
 
 /// Where customers come back to from their bank, and see what really became of their payment.
 ///
@@ -72,6 +74,8 @@ struct ReturnPageRoutes {
     let polls: LongPolls
     let branding: [AccountID: Branding]
     private let page = ReturnPage()
+    private let pages: [AccountID: ReturnPage]
+    private let lexicon: PayerLexicon
     private let limits = ReturnLimits()
     private let clock: any Clock<Duration>
     private let hinted: HintThrottle
@@ -80,11 +84,14 @@ struct ReturnPageRoutes {
         watches: any WatchStore,
         polls: LongPolls,
         branding: [AccountID: Branding],
+        words: PayerLexicon = .standard,
         clock: any Clock<Duration>
     ) {
         self.watches = watches
         self.polls = polls
         self.branding = branding
+        pages = branding.mapValues { ReturnPage($0) }
+        lexicon = words
         self.clock = clock
         hinted = HintThrottle(elapsed: clock.stopwatch())
     }
@@ -102,12 +109,15 @@ struct ReturnPageRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        guard let key = Self.key(visit.payment, visit["account"]) else { return page.neutral() }
+        let words = spoken(to: request)
+        guard let key = Self.key(visit.payment, visit["account"]) else {
+            return page.neutral(in: words)
+        }
         do throws(StoreError) {
             return try await show(key, visit, request)
         } catch {
             context.logger.warning("return page without a store", metadata: ["error": "\(error)"])
-            return page.unavailable()
+            return page.unavailable(in: words)
         }
     }
 
@@ -124,7 +134,7 @@ struct ReturnPageRoutes {
         if let secret {
             guard ReturnCookie.isSecret(secret, of: snapshot?.watch), let snapshot,
                 Self.isSameMode(visit["livemode"], snapshot)
-            else { return page.neutral() }
+            else { return page.neutral(in: spoken(to: request)) }
             // The return is a hint: the bank has an answer by now.
             let opens = snapshot.closed?.opensOnHint ?? true
             if opens, hinted.isDue(key.id, after: ReturnLimits.hintPause) {
@@ -139,14 +149,20 @@ struct ReturnPageRoutes {
             )
         }
         guard proof.isProven(by: request.headers[.cookie], of: snapshot?.watch), let snapshot
-        else { return page.neutral() }
+        else { return page.neutral(in: spoken(to: request)) }
         let loads = visit["n"].flatMap(Int.init) ?? 0
-        return page.response(
+        let words = spoken(to: request, about: snapshot)
+        return (pages[key.account] ?? page).response(
             // Three loads without a script are ten seconds and more.
-            ReturnNews(snapshot, isFirst: loads < 3),
+            ReturnNews(
+                snapshot,
+                isFirst: loads < 3,
+                shop: branding[key.account]?.name,
+                in: words
+            ),
+            in: words,
             seq: snapshot.watch.seq,
-            isLive: ReturnNews.isLive(snapshot),
-            branding: branding[key.account],
+            isLive: SeenObject(snapshot.lastEvent).isLive,
             path: (Self.path(key, "/state"), Self.path(key)),
             loads: max(0, loads)
         )
@@ -181,14 +197,38 @@ struct ReturnPageRoutes {
             return snapshot.watch.seq > afterSeq ? snapshot : nil
         }
         guard let found else { return Response(status: .notModified) }
-        let news = ReturnNews(found, isFirst: true)
+        let news = ReturnNews(
+            found,
+            isFirst: true,
+            shop: branding[key.account]?.name,
+            in: spoken(to: request, about: found)
+        )
         var answer = PollerWire.ReturnNews()
         answer.state = Open(rawValue: news.state.rawValue)
         answer.seq = found.watch.seq
-        answer.title = news.title
-        answer.text = news.text
+        answer.title = news.said.title
+        answer.text = news.said.text
+        answer.view = news.view
+        answer.payment = news.payment.wire
+        answer.nextStep = news.step == .none ? nil : news.step.wire
         answer.isDone = news.state.isFinal
         return Response(answer)
+    }
+
+    /// The words for somebody: what the shop said of its customer, what their browser asks for, what the
+    /// shop speaks.
+    ///
+    /// Before they have shown the secret of a payment, nothing of it may show, and so not its language.
+    private func spoken(to request: Request, about snapshot: WatchSnapshot? = nil) -> PayerWords {
+        let told = snapshot.flatMap { snapshot in
+            Purchase.language(
+                metadata: snapshot.metadata.isEmpty ? nil : RawJSON(snapshot.metadata),
+                object: SeenObject(snapshot.lastEvent)
+            )
+        }
+        let asked = PayerLanguage(acceptLanguage: request.headers[.acceptLanguage])
+        let shop = snapshot.flatMap { branding[$0.watch.key.account]?.language }
+        return lexicon[told ?? asked ?? shop ?? .en]
     }
 
     private static let notFound = Problem(.notFound, "Nothing to show here.")
@@ -212,7 +252,7 @@ struct ReturnPageRoutes {
 
     /// Whether an address's `livemode` agrees with the object seen; it must when both are known.
     private static func isSameMode(_ livemode: String?, _ snapshot: WatchSnapshot) -> Bool {
-        guard let livemode, let isLive = ReturnNews.isLive(snapshot) else { return true }
+        guard let livemode, let isLive = SeenObject(snapshot.lastEvent).isLive else { return true }
         return livemode == String(isLive)
     }
 

@@ -1,7 +1,9 @@
+import Crypto
 import JSONText
 import Poller
+import PollerWords
 
-/// What a customer who comes back is told: only what was really seen.
+/// How a payment stands, as the return page draws it: a colour, a sign, and whether more will come.
 ///
 /// *Source*: shared wording of <https://docs.stripe.com/sources/best-practices>: a chargeable or
 /// pending source means "received, awaiting payment", never "paid".
@@ -10,6 +12,8 @@ enum ReturnState: String, CaseIterable {
     case confirming
     /// Nothing final yet.
     case waiting
+    /// The customer has something to do.
+    case action
     /// The customer has done their part; the money is not taken yet.
     case authorised
     /// The bank carries it out and may still refuse it.
@@ -19,150 +23,144 @@ enum ReturnState: String, CaseIterable {
     case failed
     /// Time ran out, or it was given up.
     case expired
+    /// The money, or part of it, went back.
+    case refunded
+    /// The payer's bank has asked for it back.
+    case disputed
+    /// The payer's bank has taken it back.
+    case reversed
     /// We stopped looking without an answer.
     case unknown
 
-    /// Whether nothing more will change.
+    /// How a payment is drawn.
+    init(_ payment: Payment, _ step: NextStep, isSetup: Bool, isFirst: Bool) {
+        switch payment.state {
+        case .awaitingCustomer:
+            let isLink = if case .followLink = step { true } else { false }
+            let isToDo = PayerNews.asks(payment, step) && !(isLink && isFirst)
+            self = isToDo ? .action : isFirst ? .confirming : .waiting
+        case .partiallyPaid: self = .action
+        case .processing: self = .processing
+        // Where no money is meant, a kept way to pay is all there was to come.
+        case .authorised: self = isSetup && payment.reason == .saved ? .confirmed : .authorised
+        case .paid: self = .confirmed
+        case .failed: self = .failed
+        case .expired, .cancelled: self = .expired
+        case .refunded, .partiallyRefunded: self = .refunded
+        case .disputed: self = .disputed
+        case .reversed: self = .reversed
+        case .unknown: self = .unknown
+        }
+    }
+
+    /// Whether the page need not ask for more: what follows is told by mail.
     var isFinal: Bool {
         switch self {
-        case .confirming, .waiting, .authorised, .processing: false
-        case .confirmed, .failed, .expired, .unknown: true
+        case .confirming, .waiting, .action, .authorised, .processing: false
+        case .confirmed, .failed, .expired, .refunded, .disputed, .reversed, .unknown: true
         }
     }
 }
 
-/// A state with the words for it.
+/// What a customer who comes back is told: only what was really seen, in their language.
 struct ReturnNews: Hashable {
     let state: ReturnState
-    let title: String
-    let text: String
+    let payment: Payment
+    let step: NextStep
+    let said: PayerNews
+    /// Changes when the page shows other rows, links or codes, and so must be loaded anew.
+    let view: String
+    /// Whether the customer is to go on where they come from, if nothing has come after some seconds.
+    let leadsOn: Bool
 
-    /// What is told of a watch.
+    /// What is told of a payment.
     ///
     /// `isFirst`: the customer has just come, so the bank may still be at work.
-    init(_ snapshot: WatchSnapshot, isFirst: Bool) {
-        let seen = Self.seen(snapshot)
-        let state = seen == .waiting && isFirst ? ReturnState.confirming : seen
-        self.state = state
-        (title, text) = Self.words(state, snapshot)
+    init(
+        _ payment: Payment,
+        _ step: NextStep,
+        of purchase: Purchase,
+        isFirst: Bool,
+        in words: PayerWords
+    ) {
+        func news(isFirst: Bool) -> PayerNews {
+            PayerNews(payment, step, of: purchase, for: .page, in: words, isFirst: isFirst)
+        }
+        (self.payment, self.step) = (payment, step)
+        state = ReturnState(payment, step, isSetup: purchase.isSetup, isFirst: isFirst)
+        said = news(isFirst: isFirst)
+        let later = isFirst ? news(isFirst: false) : said
+        let shown =
+            (later.facts + later.details).flatMap { [$0.label, $0.value] } + later.links.map(\.url)
+        // No text has a line break in it, so none can be taken for two.
+        let digest = SHA256.hash(data: Array(shown.joined(separator: "\n").utf8))
+        view = Base64URL.encode(Array(digest.prefix(6)))
+        leadsOn = said.links != later.links
     }
 
-    /// What is told when it takes longer.
-    static let late = (
-        title: "Order received",
-        text: "We are waiting for your bank to confirm the payment. You can close this page: "
-            + "the shop will tell you."
-    )
+    /// What is told of a watch.
+    init(_ snapshot: WatchSnapshot, isFirst: Bool, shop: String? = nil, in words: PayerWords) {
+        let object = SeenObject(snapshot.lastEvent)
+        let (payment, step) = Self.payment(of: snapshot, object)
+        let purchase = Purchase(
+            metadata: snapshot.metadata.isEmpty ? nil : RawJSON(snapshot.metadata),
+            object: object,
+            shop: shop,
+            kind: snapshot.watch.key.kind
+        )
+        self.init(payment, step, of: purchase, isFirst: isFirst, in: words)
+    }
 
-    private static func seen(_ snapshot: WatchSnapshot) -> ReturnState {
+    /// The payment of a watch and its step, by its last status where nothing better was recorded.
+    private static func payment(
+        of snapshot: WatchSnapshot,
+        _ object: SeenObject
+    ) -> (Payment, NextStep) {
+        let (state, reason) = inherited(snapshot, object)
+        let payment = Payment(
+            state: state,
+            amount: object.amount,
+            amountReceived: state == .paid ? object.amount ?? 0 : 0,
+            currency: object.currency,
+            method: object.method,
+            reason: reason
+        )
+        return (payment, .none)
+    }
+
+    /// What the last status says of the payment.
+    private static func inherited(
+        _ snapshot: WatchSnapshot,
+        _ object: SeenObject
+    ) -> (PaymentState, PaymentReason?) {
         let watch = snapshot.watch
         let status = watch.state.status?.description
         let isPaid = if case .succeeded = watch.state.charge { true } else { false }
         if let closed = snapshot.closed, closed != .settled, closed != .reached, !isPaid {
-            return .unknown
+            return (.unknown, nil)
         }
+        let failure = object.failure.map { PaymentReason(code: $0) }
         switch (watch.key.kind, status) {
         case (.source, "chargeable"), (.source, "consumed"):
             switch watch.state.charge {
-            case .failed: return .failed
-            case .succeeded: return .confirmed
-            case .pending: return .processing
+            case .failed: return (.failed, nil)
+            case .succeeded: return (.paid, nil)
+            case .pending: return (.processing, nil)
             case .none, .doubtful:
-                guard status == "consumed" else { return .authorised }
+                guard status == "consumed" else { return (.authorised, nil) }
                 // Charged by somebody else: what became of that, most methods tell only later.
-                return Settlement(of: snapshot.lastEvent) == .atOnce ? .confirmed : .processing
+                let isAtOnce = Settlement(of: snapshot.lastEvent) == .atOnce
+                return (isAtOnce ? .paid : .processing, nil)
             }
-        case (_, "succeeded"): return .confirmed
-        case (_, "failed"): return .failed
-        case (_, "canceled"): return .expired
-        case (_, "requires_capture"): return .authorised
+        case (.setupIntent, "succeeded"): return (.authorised, .saved)
+        case (_, "succeeded"): return (.paid, nil)
+        case (_, "failed"): return (.failed, failure)
+        case (_, "canceled"): return (.cancelled, nil)
+        case (_, "requires_capture"): return (.authorised, nil)
         case (_, "requires_payment_method"):
             // Both "new" and "the last try failed", told apart by the error.
-            return hasError(snapshot) ? .failed : .waiting
-        default: return .waiting
+            return object.hasFailed ? (.failed, failure) : (.awaitingCustomer, nil)
+        default: return (.awaitingCustomer, nil)
         }
-    }
-
-    private static func words(
-        _ state: ReturnState,
-        _ snapshot: WatchSnapshot
-    ) -> (String, String) {
-        if snapshot.watch.key.kind == .setupIntent, let words = wordsOfSetup(state) { return words }
-        switch state {
-        case .confirming:
-            return ("Confirming your payment", "One moment: we are asking your bank.")
-        case .waiting: return (late.title, late.text)
-        case .authorised:
-            return (
-                "Payment authorised",
-                "Thank you. Your bank has agreed; the shop takes the payment now."
-            )
-        case .processing:
-            return (
-                "Payment being processed",
-                "Thank you. Your bank is carrying out this payment, which can take some days. Do "
-                    + "not pay again: the shop will tell you what became of it."
-            )
-        case .confirmed:
-            return ("Payment confirmed", "Thank you. The payment has arrived.")
-        case .failed: return ("Payment failed", reason(snapshot))
-        case .expired:
-            return (
-                "Payment cancelled",
-                "Time ran out or it was cancelled. Nothing was charged; money that had left your "
-                    + "account comes back."
-            )
-        case .unknown:
-            return (
-                "Payment not confirmed yet",
-                "We do not know yet what became of it. Do not pay again: the shop will tell you."
-            )
-        }
-    }
-
-    /// Where no money is meant, other words; nil where they are the same.
-    private static func wordsOfSetup(_ state: ReturnState) -> (String, String)? {
-        switch state {
-        case .confirming: ("Confirming your payment method", "One moment: we are asking your bank.")
-        case .confirmed: ("Payment method saved", "Thank you. Nothing was charged.")
-        case .failed:
-            (
-                "Payment method not saved",
-                "Your bank did not agree, and nothing was charged. You can try again at the shop."
-            )
-        case .expired:
-            (
-                "Payment method not saved",
-                "Time ran out or it was cancelled. Nothing was charged."
-            )
-        case .waiting, .authorised, .processing, .unknown: nil
-        }
-    }
-
-    private static func reason(_ snapshot: WatchSnapshot) -> String {
-        let again = "You can try again at the shop, with this method or another."
-        switch object(snapshot)?.member("redirect")?.member("failure_reason")?.description {
-        case "\"user_abort\"": return "You cancelled it at your bank. No money was taken. " + again
-        case "\"declined\"": return "Your bank declined it. No money was taken. " + again
-        case "\"processing_error\"":
-            return "Your bank could not process it. No money was taken. " + again
-        default: return "The payment did not go through. " + again
-        }
-    }
-
-    private static func hasError(_ snapshot: WatchSnapshot) -> Bool {
-        ["last_payment_error", "last_setup_error"].contains { name in
-            object(snapshot)?.member(name).map { $0.description != "null" } ?? false
-        }
-    }
-
-    /// The last object seen.
-    private static func object(_ snapshot: WatchSnapshot) -> RawJSON? {
-        snapshot.lastEvent.flatMap { RawJSON(unchecked: $0.json).member("object") }
-    }
-
-    /// Whether real money is meant; nil while no object has been seen.
-    static func isLive(_ snapshot: WatchSnapshot) -> Bool? {
-        object(snapshot)?.member("livemode").flatMap { Bool($0.description) }
     }
 }

@@ -3,9 +3,38 @@
 (() => {
   const body = document.body;
   const watch = body.dataset.watch;
-  if (!watch) return;
   const late = 10_000;
   let failures = 0;
+
+  // How often it was loaded is of use to the server alone.
+  const address = new URL(location.href);
+  const wasLoaded = address.searchParams.has("n");
+  address.searchParams.delete("n");
+  if (wasLoaded) history.replaceState(null, "", address);
+
+  // The server draws what there is to do; a load beyond the third shows it at once.
+  const load = () => {
+    address.searchParams.set("n", "3");
+    location.replace(address);
+  };
+
+  const copy = async (button) => {
+    try {
+      await navigator.clipboard.writeText(button.dataset.copy);
+    } catch {
+      // Without TLS, or without leave: what is selected can be copied all the same.
+      getSelection().selectAllChildren(button.previousElementSibling);
+      if (!document.execCommand("copy")) return;
+    }
+    const label = button.textContent;
+    button.textContent = button.dataset.copied;
+    setTimeout(() => { button.textContent = label; }, 2_000);
+  };
+  for (const button of document.querySelectorAll("button[data-copy]")) {
+    button.hidden = false;
+    button.addEventListener("click", () => copy(button));
+  }
+  if (!watch) return;
 
   const show = (found) => {
     body.dataset.state = found.state;
@@ -18,6 +47,7 @@
   // A customer is not left with a spinner: the order is with the shop, the bank may take its time.
   setTimeout(() => {
     if (body.dataset.state !== "confirming") return;
+    if (body.dataset.late === "load") return load();
     show({ state: "waiting", seq: body.dataset.seq, title: body.dataset.lateTitle,
       text: body.dataset.lateText });
   }, late);
@@ -34,7 +64,9 @@
         );
         if (answer.status === 200) {
           const found = await answer.json();
-          const isWorse = found.state === "confirming" && body.dataset.state === "waiting";
+          const isWorse =
+            found.state === "confirming" && ["waiting", "action"].includes(body.dataset.state);
+          if (found.view !== body.dataset.view) return load();
           if (isWorse) body.dataset.seq = found.seq; else show(found);
           failures = 0;
           if (found.done) return;

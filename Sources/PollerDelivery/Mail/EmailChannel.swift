@@ -5,7 +5,7 @@ import ServiceLifecycle
 
 /// Tells a customer by mail, handed to a relay over SMTP.
 ///
-/// *Who is told what*: what ``MailOccasion`` has words for, unless the ``SuppressionList`` names the
+/// *Who is told what*: what ``MailNews`` finds in an event, unless the ``SuppressionList`` names the
 /// recipient; then the delivery ends as if it had been made, with the reason in its log. A relay
 /// that knows no such mailbox puts the recipient on that list.
 /// *Order*: the address is checked, then the list is asked, then words are found, then a thread is
@@ -30,6 +30,7 @@ package struct EmailChannel: DeliveryChannel, Service {
     private let sender: MailSender
     private let branding: [AccountID: Branding]
     private let unsubscribeLinks: UnsubscribeLinks?
+    private let templates: MailTemplates
     private let suppressions: (any SuppressionList)?
     private let pool: NIOThreadPool
     private let limiter = RelayLimiter(threads: Self.threads)
@@ -42,6 +43,7 @@ package struct EmailChannel: DeliveryChannel, Service {
     ///   - sender: who it comes from; an account with a name of its own goes before.
     ///   - branding: whose payments they are, by account.
     ///   - unsubscribeLinks: where customers stop our mails; nil when there is no such address.
+    ///   - templates: what a mail looks like, and its words.
     ///   - suppressions: who must not be sent mail; nil for nobody.
     ///   - schedule: the waits between attempts.
     package init(
@@ -49,6 +51,7 @@ package struct EmailChannel: DeliveryChannel, Service {
         sender: MailSender,
         branding: [AccountID: Branding] = [:],
         unsubscribeLinks: UnsubscribeLinks? = nil,
+        templates: MailTemplates = .standard,
         suppressions: (any SuppressionList)? = nil,
         schedule: RetrySchedule = .email
     ) {
@@ -56,6 +59,7 @@ package struct EmailChannel: DeliveryChannel, Service {
         self.sender = sender
         self.branding = branding
         self.unsubscribeLinks = unsubscribeLinks
+        self.templates = templates
         self.suppressions = suppressions
         self.schedule = schedule
         pool = NIOThreadPool(numberOfThreads: Self.threads)
@@ -75,7 +79,7 @@ package struct EmailChannel: DeliveryChannel, Service {
         try? await pool.shutdownGracefully()
     }
 
-    package func wants(_ event: Event) -> Bool { MailOccasion(event) != nil }
+    package func wants(_ event: Event) -> Bool { MailNews(event) != nil }
 
     package func deliver(
         _ event: Event,
@@ -96,7 +100,11 @@ package struct EmailChannel: DeliveryChannel, Service {
         } catch {
             return .failed("the suppression list cannot be read: \(error)", .local)
         }
-        let message = message(event, to: recipient, endpoint: target.id(account: account))
+        // Recorded before it was decided that such events are not mailed.
+        guard let news = MailNews(event) else {
+            return .skipped("there is nothing to tell a payer")
+        }
+        let message = message(event, news, to: recipient, endpoint: target.id(account: account))
         let limit = min(target.endpoint?.timeout ?? timeout, timeout)
         let (result, isHardBounce) = await hand(over: message, within: limit)
         if isHardBounce {
@@ -111,6 +119,7 @@ package struct EmailChannel: DeliveryChannel, Service {
 
     private func message(
         _ event: Event,
+        _ news: MailNews,
         to recipient: MailAddress,
         endpoint: EndpointID
     ) -> MailMessage {
@@ -119,13 +128,7 @@ package struct EmailChannel: DeliveryChannel, Service {
         let unsubscribe = unsubscribeLinks?.url(for: recipient, of: account)
         return MailMessage(
             event,
-            MailTemplates.standard.content(
-                // The status of what is told by a retry or a replay may be one we have no words for.
-                MailOccasion(event) ?? .update,
-                for: event,
-                branding: shop,
-                unsubscribe: unsubscribe
-            ),
+            templates.content(news, branding: shop, unsubscribe: unsubscribe),
             to: recipient,
             from: shop.map { MailSender(name: $0.name, address: sender.address) } ?? sender,
             endpoint: endpoint,

@@ -1,6 +1,8 @@
 import Poller
+import PollerWords
 
-/// What a mail tells a customer, each with templates of its own: `<name>.txt` and `<name>.html`.
+/// What an event without a payment tells a customer, by its status: one of an older release, or of an
+/// upstream whose objects are no payments.
 ///
 /// ``confirmed`` is the one word that must never be taken back. It needs what nobody takes back: a
 /// charge or an intent that has succeeded, or a source that is consumed and settles at once
@@ -71,7 +73,7 @@ enum MailOccasion: String, CaseIterable, Sendable {
         case (_, "requires_payment_method"):
             let before = event.previousStatus
             let hasFallenBack = before.map { $0 != event.status } ?? (event.closed != nil)
-            return hasFallenBack || MailPayment(event).hasFailed ? .failed : nil
+            return hasFallenBack || SeenObject(event).hasFailed ? .failed : nil
         default: return event.closed == nil ? nil : .update
         }
     }

@@ -145,11 +145,11 @@ struct FileSections: Sendable {
 extension YAMLNode {
     /// What customers of an account see; see ``Branding`` for an example.
     func branding() throws(ConfigurationError) -> Branding {
-        _ = try members(allowed: ["name", "url", "support", "colour", "logo"])
+        _ = try members(allowed: ["name", "url", "support", "colour", "logo", "language"])
         let name = try required("name").text()
         let texts = try (
             url: optional("url"), support: optional("support"), colour: optional("colour"),
-            logo: optional("logo")
+            logo: optional("logo"), language: optional("language")
         )
         return try checked { () throws(InvalidInput) in
             try Branding(
@@ -157,7 +157,8 @@ extension YAMLNode {
                 homeURL: texts.url,
                 support: texts.support,
                 colour: texts.colour,
-                logoURL: texts.logo
+                logoURL: texts.logo,
+                languageTag: texts.language
             )
         }
     }

@@ -13,7 +13,7 @@ LAYERS = [
     {"CHiredis", "CCurl", "JSONText", "SecretFiles", "ChildPrograms", "BenchPlan"},
     {"RedisClient", "StripeAPI", "PollerWire", "StripeJSON", "PollerHTTP"},
     {"Poller", "PollerClient", "StripeSandbox"},
-    {"PollerRedis", "PollerNet", "PollerTesting"},
+    {"PollerRedis", "PollerNet", "PollerWords", "PollerTesting"},
     {"PollerUpstreams", "PollerDelivery", "PollerGateway", "PollerAPI"},
     {"pollerd", "pollerctl", "stripe-sandbox", "pollerd-bench"},
 ]

@@ -5,6 +5,7 @@ import NIOCore
 import NIOHTTP1
 import Poller
 import PollerTesting
+import PollerWords
 import Testing
 
 @testable import PollerAPI
@@ -237,8 +238,9 @@ struct ReturnPageTests {
         for _ in 0..<50 {
             var payment = PaymentWalk(using: &chance)
             while payment.next(using: &chance) != nil {
-                let news = ReturnNews(payment.snapshot, isFirst: false)
-                let isConfirmed = news.title == "Payment confirmed" || news.text.contains("arrived")
+                let news = ReturnNews(payment.snapshot, isFirst: false, in: .in(.en))
+                let isConfirmed =
+                    news.said.title == "Payment confirmed" || news.said.text.contains("arrived")
                 #expect(payment.isPaid || !isConfirmed, "\(chance): \(payment.snapshot)")
             }
         }

@@ -1,0 +1,53 @@
+import Poller
+
+extension NextStep {
+    /// What a code for this step says, which a phone can read off the page; nil where there is none.
+    var codeText: String? {
+        switch self {
+        case .transfer(let transfer): transfer.creditTransferText
+        case .scanCode(let code): code.data
+        default: nil
+        }
+    }
+}
+
+extension NextStep.Transfer {
+    /// A SEPA transfer as apps of banks read it from a QR code; nil unless it is one in euro to a named
+    /// payee.
+    ///
+    /// *Shape*: lines, of which the last ones that are empty are left out:
+    /// ```
+    /// BCD
+    /// 002
+    /// 1
+    /// SCT
+    /// COBADEFFXXX
+    /// Shop GmbH
+    /// DE89370400440532013000
+    /// EUR10.99
+    /// (purpose)
+    /// (structured reference)
+    /// F-7
+    /// ```
+    /// *Source*: EPC069-12, "Quick Response Code: guidelines to enable data capture for the initiation of
+    /// a SEPA credit transfer", version 2.1: name at most 70 characters, text 140, UTF-8 as `1`.
+    var creditTransferText: String? {
+        let account = accounts.first { $0.iban != nil && $0.holder?.isEmpty == false }
+        guard let account, let iban = account.iban, let holder = account.holder,
+            currency?.lowercased() == "eur"
+        else { return nil }
+        let isInRange = amountMissing.map { (1...99_999_999_999).contains($0) } ?? true
+        let lines = [holder, reference ?? "", account.bic ?? ""]
+        guard isInRange, lines.allSatisfy({ !$0.contains(where: \.isNewline) }) else { return nil }
+        let sum = amountMissing.map { amount in
+            let cents = amount % 100
+            return "EUR\(amount / 100).\(cents < 10 ? "0" : "")\(cents)"
+        }
+        let said = [
+            "BCD", "002", "1", "SCT", account.bic ?? "", String(holder.prefix(70)),
+            iban.filter { $0 != " " }, sum ?? "", "", "", String((reference ?? "").prefix(140)),
+        ]
+        let last = said.lastIndex { !$0.isEmpty } ?? 0
+        return said[...last].joined(separator: "\n")
+    }
+}

@@ -1,0 +1,158 @@
+/// A QR code of a text: the dark and the light squares.
+///
+/// *Approach*: one mode (bytes, as UTF-8) and one level of correction (M, a seventh of the code may be
+/// lost), in the smallest of the versions that holds the text. That is what banks ask for in codes for
+/// transfers, and every reader reads it; other modes would save a few squares for digits alone.
+/// ``QRCanvas`` places the bits, ``ReedSolomon`` makes the correction.
+/// *Source*: ISO/IEC 18004:2015, by the number of each table or section below.
+struct QRCode: Hashable, Sendable {
+    /// The longest that is drawn: version 20, 97 squares wide, which a phone still reads from a phone.
+    static let bytesMax = capacity(20)
+
+    /// Squares on a side, without the quiet zone around.
+    let size: Int
+    private let dark: [Bool]
+
+    /// Draws a text; nil when it is too long.
+    ///
+    /// `mask`: one of the eight patterns that break up large areas; nil for the one that reads best.
+    init?(_ text: String, mask: Int? = nil) {
+        let bytes = Array(text.utf8)
+        guard let version = (1...20).first(where: { bytes.count <= Self.capacity($0) }) else {
+            return nil
+        }
+        let plain = QRCanvas(version: version, codewords: Self.codewords(bytes, version: version))
+        let masks = mask.map { $0...$0 } ?? 0...7
+        let drawn = masks.map { plain.masked($0) }
+        guard let best = drawn.min(by: { $0.penalty < $1.penalty }) else { return nil }
+        size = best.size
+        dark = best.dark
+    }
+
+    /// Whether the square of a column and a row is dark.
+    subscript(_ x: Int, _ y: Int) -> Bool { dark[y * size + x] }
+
+    /// The code as a picture in a page, with the four squares of quiet around it that §5.3.8 asks for;
+    /// always dark on light, which is what readers look for.
+    func svg(label: String) -> String {
+        var path = ""
+        for y in 0..<size {
+            var x = 0
+            while x < size {
+                guard self[x, y] else {
+                    x += 1
+                    continue
+                }
+                let start = x
+                while x < size, self[x, y] { x += 1 }
+                path += "M\(start + 4) \(y + 4)h\(x - start)v1h-\(x - start)z"
+            }
+        }
+        let side = size + 8
+        return "<svg id=\"code\" role=\"img\" aria-label=\"\(HTMLPage.escaped(label))\" "
+            + "viewBox=\"0 0 \(side) \(side)\" shape-rendering=\"crispEdges\">"
+            + "<path fill=\"#fff\" d=\"M0 0h\(side)v\(side)h-\(side)z\"/>"
+            + "<path fill=\"#000\" d=\"\(path)\"/></svg>"
+    }
+
+    // MARK: - Bits
+
+    /// Codewords of correction in each block, and blocks, of level M by version (table 9).
+    private static let correction = [
+        10, 16, 26, 18, 24, 16, 18, 22, 22, 26, 30, 22, 22, 24, 24, 28, 28, 26, 26, 26,
+    ]
+    private static let blocks = [1, 1, 1, 2, 2, 4, 4, 4, 5, 5, 5, 8, 9, 9, 10, 10, 11, 13, 14, 16]
+
+    /// Bytes of text that a version holds: its data less the mode and the count (§7.4.1).
+    private static func capacity(_ version: Int) -> Int {
+        dataCount(version) - (version < 10 ? 2 : 3)
+    }
+
+    private static func dataCount(_ version: Int) -> Int {
+        QRCanvas.codewordCount(version) - correction[version - 1] * blocks[version - 1]
+    }
+
+    /// The text with what corrects it, in the order it is placed in (§7.4 to §7.6).
+    private static func codewords(_ bytes: [UInt8], version: Int) -> [UInt8] {
+        // Mode 0100, then how many bytes follow: half bytes throughout, so nibbles are enough.
+        var nibbles: [UInt8] = [4]
+        let count = version < 10 ? [bytes.count] : [bytes.count >> 8, bytes.count & 255]
+        for byte in count.map({ UInt8($0) }) + bytes { nibbles += [byte >> 4, byte & 15] }
+        nibbles.append(0)
+        var data = stride(from: 0, to: nibbles.count, by: 2).map {
+            nibbles[$0] << 4 | nibbles[$0 + 1]
+        }
+        let wanted = dataCount(version)
+        var pad: UInt8 = 0xEC
+        while data.count < wanted {
+            data.append(pad)
+            pad ^= 0xEC ^ 0x11
+        }
+
+        let blockCount = blocks[version - 1]
+        let code = ReedSolomon(degree: correction[version - 1])
+        let short = wanted / blockCount
+        let shortBlocks = blockCount - wanted % blockCount
+        var parts: [(data: [UInt8], correction: [UInt8])] = []
+        var start = 0
+        for block in 0..<blockCount {
+            let end = start + short + (block < shortBlocks ? 0 : 1)
+            let part = Array(data[start..<end])
+            parts.append((part, code.remainder(of: part)))
+            start = end
+        }
+        // The first of each block, then the second of each; long blocks have one more.
+        var placed: [UInt8] = []
+        for index in 0...short {
+            for part in parts where index < part.data.count { placed.append(part.data[index]) }
+        }
+        for index in 0..<correction[version - 1] {
+            for part in parts { placed.append(part.correction[index]) }
+        }
+        return placed
+    }
+}
+
+/// Makes the codewords that let a reader mend a code of which part is lost.
+///
+/// *Source*: ISO/IEC 18004:2015, §7.5.2 and annex A: the field GF(2⁸) modulo x⁸+x⁴+x³+x²+1.
+struct ReedSolomon {
+    /// Coefficients of (x−α⁰)(x−α¹)…, from the highest power but the leading 1.
+    private let divisor: [UInt8]
+
+    /// A code with so many codewords of correction.
+    init(degree: Int) {
+        var divisor = [UInt8](repeating: 0, count: degree)
+        divisor[degree - 1] = 1
+        var root: UInt8 = 1
+        for _ in 0..<degree {
+            for index in 0..<degree {
+                let next = index + 1 < degree ? divisor[index + 1] : 0
+                divisor[index] = Self.product(divisor[index], root) ^ next
+            }
+            root = Self.product(root, 2)
+        }
+        self.divisor = divisor
+    }
+
+    /// What is left of the data, divided: its correction.
+    func remainder(of data: [UInt8]) -> [UInt8] {
+        var rest = [UInt8](repeating: 0, count: divisor.count)
+        for byte in data {
+            let factor = byte ^ rest[0]
+            rest.removeFirst()
+            rest.append(0)
+            for index in rest.indices { rest[index] ^= Self.product(divisor[index], factor) }
+        }
+        return rest
+    }
+
+    private static func product(_ a: UInt8, _ b: UInt8) -> UInt8 {
+        var product = 0
+        for bit in (0..<8).reversed() {
+            product = product << 1 ^ (product >> 7) * 0x11D
+            product ^= Int(b >> bit & 1) * Int(a)
+        }
+        return UInt8(product)
+    }
+}

@@ -1,0 +1,126 @@
+package import Poller
+
+/// What a payer is told of a payment, in words: by a page, by a mail, and nothing else than what
+/// ``Payment`` and ``NextStep`` say.
+package struct PayerNews: Hashable, Sendable {
+    package let title: String
+    package let text: String
+    /// One line that says all of it: for the subject of a mail.
+    package let subject: String
+    /// What is paid, and for what.
+    package let facts: [PayerFact]
+    /// What the payer needs for the next step: an account, the numbers of a voucher.
+    package let details: [PayerFact]
+    /// Where the next step leads.
+    package let links: [PayerLink]
+
+    /// Finds the words.
+    ///
+    /// `isFirst`: the payer has just come back, so the bank may still be at work.
+    package init(
+        _ payment: Payment,
+        _ step: NextStep,
+        of purchase: Purchase,
+        for channel: PayerWords.Channel,
+        in words: PayerWords,
+        isFirst: Bool = false
+    ) {
+        let values = Self.values(payment, step, purchase, words)
+        let subjects = Self.subjects(payment, step, purchase, isFirst: isFirst)
+        let headline = words.pattern(channel, subjects, "title")
+        title = headline?.text(values) ?? ""
+        text = words.pattern(channel, subjects, "text")?.text(values) ?? ""
+        // A headline that names a sum needs no other beside it.
+        let sums: Set<String> = ["amount", "received", "returned", "missing"]
+        var line = values
+        line["headline"] = title
+        if let headline, !headline.values.isDisjoint(with: sums) { line["amount"] = nil }
+        subject = words("mail.subject", line)
+        facts = [
+            values["amount"].map { PayerFact(words("label.amount"), $0) },
+            purchase.order.map { PayerFact(words("label.order"), $0) },
+            purchase.order == nil ? purchase.note.map { PayerFact(words("label.order"), $0) } : nil,
+            values["method"].map { PayerFact(words("label.method"), $0) },
+        ].compactMap(\.self)
+        let isAsked = Self.asks(payment, step)
+        details = isAsked ? step.details(words) : []
+        // Who has just come back from there is not sent there again at once.
+        let isAwaited = if case .followLink = step { isFirst } else { false }
+        links = isAsked && !isAwaited ? step.links(words) : []
+    }
+
+    /// Whether the payer is to do the step now.
+    package static func asks(_ payment: Payment, _ step: NextStep) -> Bool {
+        switch payment.state {
+        case .awaitingCustomer, .partiallyPaid: step != .none
+        case .processing: if case .awaitDebit = step { true } else { false }
+        default: false
+        }
+    }
+
+    /// What may be said of a payment, from the narrowest to the widest.
+    static func subjects(
+        _ payment: Payment,
+        _ step: NextStep,
+        _ purchase: Purchase,
+        isFirst: Bool
+    ) -> [String] {
+        let state = payment.state.rawValue
+        var subjects: [String] = []
+        if asks(payment, step), payment.state != .partiallyPaid {
+            switch step {
+            case .followLink where isFirst: break
+            case .awaitDebit(_, needsApproval: true):
+                subjects += ["step.await_debit.approval", "step.await_debit"]
+            case .chooseMethod: subjects.append("step.return_to_shop")
+            default: subjects.append("step.\(step.name)")
+            }
+        }
+        if purchase.isSetup {
+            subjects.append("setup.\(payment.state == .cancelled ? "expired" : state)")
+        }
+        if let reason = payment.reason { subjects.append("\(state).\(reason.rawValue)") }
+        if payment.state == .awaitingCustomer, !isFirst { subjects.append("late") }
+        return subjects + [state]
+    }
+
+    private static func values(
+        _ payment: Payment,
+        _ step: NextStep,
+        _ purchase: Purchase,
+        _ words: PayerWords
+    ) -> [String: String] {
+        func sum(_ amount: Int?, _ currency: String? = payment.currency) -> String? {
+            amount.flatMap { PayerMoney.text($0, currency, in: words.language) }
+        }
+        var values = ["again": words("page.again")]
+        values["amount"] = sum(payment.amount)
+        values["received"] = payment.amountReceived > 0 ? sum(payment.amountReceived) : nil
+        values["returned"] = payment.amountReturned > 0 ? sum(payment.amountReturned) : nil
+        values["method"] = words.name(of: payment.method)
+        values["shop"] = purchase.shop
+        values["order"] = purchase.order
+        values["about"] =
+            purchase.order.map { words("mail.about", ["order": $0]) } ?? purchase.note
+        values["until"] = step.until.map { PayerMoney.time($0, in: words.language) }
+        switch step {
+        case .transfer(let transfer):
+            values["missing"] = sum(
+                transfer.amountMissing,
+                transfer.currency ?? payment.currency
+            )
+            values["reference"] = transfer.reference
+        case .enterCode(let left): values["attempts"] = left.map { "\($0)" }
+        case .verifyMicrodeposits(let deposits):
+            values["at"] = deposits.arrivesAt.map { PayerMoney.time($0, in: words.language) }
+        case .awaitDebit(let at, _):
+            values["at"] = at.map { PayerMoney.time($0, in: words.language) }
+        default: break
+        }
+        if payment.state == .partiallyPaid, values["missing"] == nil, let amount = payment.amount {
+            let missing = amount - payment.amountReceived
+            values["missing"] = missing > 0 ? sum(missing) : nil
+        }
+        return values
+    }
+}

@@ -1,0 +1,115 @@
+import Poller
+
+extension NextStep {
+    /// What the payer copies out: an account, numbers of a voucher.
+    func details(_ words: PayerWords) -> [PayerFact] {
+        switch self {
+        case .transfer(let transfer):
+            // Any of the accounts will do, and the first is the one the upstream shows first.
+            let account = transfer.accounts.first?.details(words) ?? []
+            let reference = transfer.reference.map {
+                PayerFact(words("label.reference"), $0, copied: $0)
+            }
+            let missing = transfer.amountMissing.flatMap {
+                PayerMoney.text($0, transfer.currency, in: words.language)
+            }
+            return [missing.map { PayerFact(words("label.missing"), $0) }].compactMap(\.self)
+                + account + [reference].compactMap(\.self)
+        case .payVoucher(let voucher): return voucher.details(words)
+        case .scanCode(let code):
+            return code.data.map { [PayerFact(words("label.code"), $0, copied: $0)] } ?? []
+        default: return []
+        }
+    }
+
+    /// Where the payer goes on.
+    func links(_ words: PayerWords) -> [PayerLink] {
+        let all: [(key: String, url: String?)] =
+            switch self {
+            case .followLink(let link):
+                [("continue", link.url), ("open_app", link.appURL)]
+            case .transfer(let transfer): [("details", transfer.url)]
+            case .payVoucher(let voucher): [("voucher", voucher.url), ("print", voucher.pdf)]
+            case .scanCode(let code): [("open_app", code.appURL), ("details", code.url)]
+            case .verifyMicrodeposits(let deposits): [("verify", deposits.url)]
+            case .none, .approveInApp, .enterCode, .awaitDebit, .returnToShop, .chooseMethod: []
+            }
+        return all.compactMap { key, url in
+            url.flatMap { Self.isSafe($0) ? PayerLink(words("action.\(key)"), $0) : nil }
+        }
+    }
+
+    /// Whether a link may be followed by somebody who trusts us: a page over TLS, one of this machine,
+    /// or an app; never what a browser would run or read from the disk.
+    static func isSafe(_ url: String) -> Bool {
+        guard let colon = url.firstIndex(of: ":"),
+            url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !Set("\"'<>\\`".utf8).contains($0) })
+        else { return false }
+        let scheme = url[..<colon].lowercased()
+        let isLocal = ["http://127.0.0.1", "http://localhost"].contains { host in
+            url.hasPrefix(host)
+                && [":", "/", "?", ""].contains(url.dropFirst(host.count).prefix(1))
+        }
+        let apps: Set = ["alipay", "alipays", "weixin", "swish", "upi", "cashapp", "cashme"]
+        return (scheme == "https" && url.hasPrefix("https://")) || isLocal || apps.contains(scheme)
+    }
+}
+
+extension NextStep.BankAccount {
+    fileprivate func details(_ words: PayerWords) -> [PayerFact] {
+        let code =
+            switch scheme {
+            case "aba", "ach": "routing"
+            case "sort_code": "sort_code"
+            default: "bank_code"
+            }
+        let number = scheme == "spei" ? "clabe" : "account"
+        let rows: [(key: String, value: String?)] = [
+            ("holder", holder), ("iban", iban.map(Self.grouped)), ("bic", bic),
+            (number, self.number), (code, bankCode), ("branch", branchCode), ("bank", bank),
+        ]
+        return rows.compactMap { key, value in
+            value.map { PayerFact(words("label.\(key)"), $0, copied: key == "iban" ? iban : $0) }
+        }
+    }
+
+    /// An IBAN in groups of four, as it is printed. *Source*: ISO 13616-1.
+    private static func grouped(_ iban: String) -> String {
+        let plain = Array(iban.filter { $0 != " " })
+        return stride(from: 0, to: plain.count, by: 4)
+            .map { String(plain[$0..<min($0 + 4, plain.count)]) }
+            .joined(separator: " ")
+    }
+}
+
+extension NextStep.Voucher {
+    fileprivate func details(_ words: PayerWords) -> [PayerFact] {
+        let rows: [(key: String, value: String?)] = [
+            ("entity", entity), ("reference", reference), ("number", number),
+        ]
+        let shops = stores.flatMap { store in
+            let name = store.name.prefix(1).uppercased() + store.name.dropFirst()
+            return [
+                PayerFact(
+                    "\(name): \(words("label.payment_code"))",
+                    store.paymentCode,
+                    copied: store.paymentCode
+                )
+            ]
+                + (store.confirmationNumber.map {
+                    [PayerFact("\(name): \(words("label.confirmation"))", $0, copied: $0)]
+                } ?? [])
+        }
+        let numbers = rows.compactMap { key, value in
+            value.map { value in
+                // Printed in groups, and typed without.
+                PayerFact(
+                    words("label.\(key)"),
+                    value,
+                    copied: value.filter { !$0.isWhitespace }
+                )
+            }
+        }
+        return numbers + shops
+    }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import Poller
+import PollerWords
+import Testing
+
+@testable import PollerAPI
+
+@Suite("What the return page shows of a next step")
+struct ReturnRowsTests {
+    /// The page as it is sent.
+    func html(
+        _ state: PaymentState,
+        _ step: NextStep,
+        language: PayerLanguage = .en,
+        loads: Int = 0,
+        branding: Branding? = nil
+    ) -> (text: String, policy: String) {
+        let payment = Payment(
+            state: state,
+            amount: 1099,
+            amountReceived: state == .partiallyPaid ? 599 : 0,
+            currency: "eur",
+            method: PaymentMethod("sepa_credit_transfer")
+        )
+        let words = PayerWords.in(language)
+        let news = ReturnNews(
+            payment,
+            step,
+            of: Purchase(order: "A77", shop: branding?.name),
+            isFirst: loads < 3,
+            in: words
+        )
+        let page = ReturnPage(branding)
+        let text = page.text(
+            news,
+            in: words,
+            seq: 1,
+            isLive: false,
+            path: ("/r/src_1/state", "/r/src_1"),
+            loads: loads
+        )
+        return (text, page.policy)
+    }
+
+    /// An account in euro with a sum and a reference.
+    static let transfer: NextStep = {
+        var account = NextStep.BankAccount(scheme: "iban")
+        account.iban = "DE89370400440532013000"
+        account.bic = "COBADEFFXXX"
+        account.holder = "Shop <GmbH>"
+        var transfer = NextStep.Transfer()
+        transfer.accounts = [account]
+        transfer.reference = "F-7"
+        transfer.amountMissing = 500
+        transfer.currency = "eur"
+        return .transfer(transfer)
+    }()
+
+    @Test("a transfer has its account to copy and a code to scan")
+    func transfer() throws {
+        for state in [PaymentState.awaitingCustomer, .partiallyPaid] {
+            let page = html(state, Self.transfer).text
+            #expect(page.contains(#"data-state="action""#))
+            #expect(page.contains("DE89 3704 0044 0532 0130 00"))
+            #expect(page.contains(#"data-copy="DE89370400440532013000""#))
+            #expect(page.contains(#"data-copy="F-7""#) && page.contains("Shop &lt;GmbH&gt;"))
+            #expect(page.contains("<svg id=\"code\"") && page.contains("€5.00"))
+            #expect(page.contains("<dd><span>A77</span></dd>"))
+        }
+        let german = html(.partiallyPaid, Self.transfer, language: .de).text
+        #expect(german.contains(#"<html lang="de">"#) && german.contains("Verwendungszweck"))
+        #expect(german.contains("5,99\u{A0}€ von 10,99\u{A0}€ ist angekommen"))
+        // Paid, nothing of it is to be done any more.
+        let paid = html(.paid, Self.transfer).text
+        #expect(!paid.contains("DE89") && !paid.contains("<svg"))
+    }
+
+    @Test("a voucher has its numbers, to copy as they are typed")
+    func voucher() throws {
+        var voucher = NextStep.Voucher()
+        voucher.entity = "12345"
+        voucher.reference = "999 123 456"
+        voucher.url = "https://stripe.example/voucher"
+        voucher.stores = [.init(name: "lawson", paymentCode: "1-2", confirmationNumber: "3")]
+        let page = html(.awaitingCustomer, .payVoucher(voucher)).text
+        #expect(page.contains("999 123 456") && page.contains(#"data-copy="999123456""#))
+        #expect(page.contains("Lawson: Payment code") && page.contains("Show the voucher"))
+        #expect(page.contains(#"href="https://stripe.example/voucher" rel="noreferrer""#))
+    }
+
+    @Test("who has just come back waits before they are sent back, and then may go on")
+    func link() throws {
+        let step = NextStep.followLink(.init(url: "https://bank.example/go?a=1&b=2"))
+        let first = html(.awaitingCustomer, step).text
+        #expect(first.contains(#"data-state="confirming""#) && first.contains(#"data-late="load""#))
+        #expect(!first.contains("bank.example"))
+        let later = html(.awaitingCustomer, step, loads: 3).text
+        #expect(later.contains(#"data-state="action""#) && later.contains("not finished"))
+        #expect(later.contains(#"href="https://bank.example/go?a=1&amp;b=2""#))
+        let view = { (page: String) in page.components(separatedBy: "data-view=").last?.prefix(10) }
+        #expect(view(first) == view(later), "what it shows after some seconds is no news")
+        let evil = NextStep.followLink(.init(url: "javascript:alert(1)"))
+        #expect(!html(.awaitingCustomer, evil, loads: 3).text.contains("javascript:"))
+    }
+
+    @Test("a code is drawn from its text, and its picture loaded from nowhere")
+    func code() throws {
+        var code = NextStep.Code()
+        code.data = "weixin://wxpay/bizpayurl?pr=abc"
+        code.imageURL = "https://evil.example/code.png"
+        let page = html(.awaitingCustomer, .scanCode(code)).text
+        #expect(page.contains("<svg id=\"code\"") && !page.contains("evil.example"))
+    }
+
+    @Test("a shop's colour and logo are all that its page's policy adds")
+    func branding() throws {
+        let shop = try Branding(
+            name: "Shop & Co",
+            homeURL: "https://shop.example/",
+            support: "help@shop.example",
+            colour: "#ffcc00",
+            logoURL: "https://shop.example/logo.png?v=1"
+        )
+        let page = html(.paid, .none, branding: shop)
+        #expect(page.text.contains("--brand: #ffcc00; --brand-ink: #000000"))
+        #expect(
+            page.text.contains(
+                #"<img src="https://shop.example/logo.png?v=1" alt="Shop &amp; Co">"#
+            )
+        )
+        #expect(page.text.contains(#"<a href="mailto:help@shop.example">help@shop.example</a>"#))
+        #expect(page.text.contains("Back to Shop &amp; Co</a>"))
+        #expect(page.policy.contains("img-src https://shop.example/logo.png; "))
+        #expect(!page.policy.contains("unsafe") && !page.policy.contains("*"))
+        let plain = html(.paid, .none)
+        #expect(!plain.policy.contains("img-src") && !plain.text.contains("<img"))
+        // What would end the directive is no logo.
+        let odd = try Branding(name: "S", logoURL: "https://shop.example/a;script-src/x.png")
+        let safe = html(.paid, .none, branding: odd)
+        #expect(!safe.policy.contains("img-src") && !safe.text.contains("<img"))
+    }
+}

@@ -1,0 +1,68 @@
+import Poller
+import Testing
+
+@testable import PollerWords
+
+@Suite("Sums, dates and languages")
+struct PayerMoneyTests {
+    @Test(
+        "a sum has as many decimals as its currency is counted with, in the manner of its language",
+        arguments: [
+            (1099, "eur", PayerLanguage.en, "€10.99"), (1099, "eur", .de, "10,99 €"),
+            (123_456_789, "eur", .de, "1.234.567,89 €"), (1099, "eur", .fr, "10,99 €"),
+            (1099, "eur", .nl, "€ 10,99"), (1099, "eur", .es, "10,99 €"),
+            (1099, "eur", .it, "10,99 €"), (1099, "pln", .pl, "10,99 zł"),
+            (1099, "eur", .pt, "10,99 €"), (1099, "brl", .pt, "R$ 10,99"),
+            (5, "usd", .en, "$0.05"), (1099, "jpy", .en, "JP¥1,099"), (1099, "jpy", .de, "1.099 ¥"),
+            (1099, "kwd", .en, "KWD 1.099"), (1_099_500, "kwd", .de, "1.099,500 KWD"),
+            (0, "eur", .en, "€0.00"), (500, "gbp", .en, "£5.00"),
+        ]
+    )
+    func sums(amount: Int, currency: String, language: PayerLanguage, text: String) {
+        let said = PayerMoney.text(amount, currency, in: language)
+        // Which of the spaces that do not break it is, tables of another year may say otherwise.
+        let plain = said.map { String($0.map { $0 == "\u{A0}" || $0 == "\u{202F}" ? " " : $0 }) }
+        #expect(plain == text)
+    }
+
+    @Test("what is no currency is no sum")
+    func nonsense() {
+        for currency in [nil, "", "eu", "euro", "<b>", "ééé"] {
+            #expect(PayerMoney.text(1, currency, in: .en) == nil)
+        }
+    }
+
+    @Test("an instant is said with its zone, in its language")
+    func times() {
+        let at = Timestamp(ms: 1_795_000_000_000)
+        #expect(PayerMoney.time(at, in: .en).contains("18 November 2026"))
+        #expect(PayerMoney.time(at, in: .de).contains("18. November 2026"))
+        #expect(PayerMoney.time(at, in: .pl).contains("18 listopada 2026"))
+        for language in PayerLanguage.allCases {
+            let text = PayerMoney.time(at, in: language)
+            #expect(text.hasSuffix("11:06 UTC"), "\(text)")
+        }
+    }
+
+    @Test(
+        "a browser is answered in the language it likes best of those we have words in",
+        arguments: [
+            ("de", PayerLanguage.de), ("de-AT,de;q=0.9,en;q=0.8", .de), ("pt_BR", .pt),
+            ("sv, fr;q=0.5, it;q=0.7", .it), ("en;q=0.5, nl", .nl), ("FR-ca", .fr),
+            ("de;q=0, es;q=0.1", .es), ("de;q=x, es", .es), ("de;q=2, es", .es),
+            (" pl ; q=0.4 , en ; q=0.3", .pl), ("fr, de", .fr),
+        ]
+    )
+    func accepted(header: String, language: PayerLanguage) {
+        #expect(PayerLanguage(acceptLanguage: header) == language)
+    }
+
+    @Test("who likes none of ours, or all alike, is answered in the account's language")
+    func open() {
+        for header in [nil, "", "*", "sv", "*, de;q=0.5", ";;;,,,", "de;q=0", "ende"] {
+            #expect(PayerLanguage(acceptLanguage: header) == nil, "\(header ?? "nil")")
+        }
+        let many = Array(repeating: "sv", count: 100).joined(separator: ",") + ",de"
+        #expect(PayerLanguage(acceptLanguage: many) == nil, "a header is not read for ever")
+    }
+}

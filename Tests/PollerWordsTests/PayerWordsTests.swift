@@ -1,0 +1,218 @@
+import Poller
+import Testing
+
+@testable import PollerWords
+
+@Suite("The words for payers")
+struct PayerWordsTests {
+    /// One of each step, with everything and with nothing known.
+    static let steps: [NextStep] = {
+        var transfer = NextStep.Transfer()
+        var account = NextStep.BankAccount(scheme: "iban")
+        account.iban = "DE89370400440532013000"
+        account.bic = "COBADEFFXXX"
+        account.holder = "Shop GmbH"
+        transfer.accounts = [account]
+        transfer.reference = "F-7"
+        transfer.amountMissing = 500
+        transfer.currency = "eur"
+        var voucher = NextStep.Voucher()
+        voucher.entity = "12345"
+        voucher.reference = "999 123 456"
+        voucher.until = Timestamp(ms: 1_795_000_000_000)
+        var deposits = NextStep.Microdeposits()
+        deposits.arrivesAt = Timestamp(ms: 1_795_000_000_000)
+        var code = NextStep.Code()
+        code.data = "weixin://wxpay/bizpayurl?pr=abc"
+        return [
+            .none, .followLink(.init(url: "https://bank.example/")), .followLink(.init()),
+            .transfer(transfer), .transfer(.init()), .payVoucher(voucher), .payVoucher(.init()),
+            .scanCode(code), .scanCode(.init()), .approveInApp(until: nil),
+            .enterCode(attemptsLeft: 3), .enterCode(attemptsLeft: nil),
+            .verifyMicrodeposits(deposits), .verifyMicrodeposits(.init()),
+            .awaitDebit(at: Timestamp(ms: 1_795_000_000_000), needsApproval: false),
+            .awaitDebit(at: nil, needsApproval: true), .returnToShop, .chooseMethod,
+        ]
+    }()
+
+    @Test(
+        "every payment has words in every language, and none is a key, a code or half a sentence",
+        arguments: PayerLanguage.allCases
+    )
+    func total(language: PayerLanguage) {
+        let words = PayerWords.in(language)
+        for (payment, step, purchase) in Self.all() {
+            for (channel, isFirst) in [
+                (PayerWords.Channel.mail, false), (.page, false), (.page, true),
+            ] {
+                let news = PayerNews(
+                    payment,
+                    step,
+                    of: purchase,
+                    for: channel,
+                    in: words,
+                    isFirst: isFirst
+                )
+                let said =
+                    [news.title, news.text, news.subject] + news.links.map(\.label)
+                    + (news.facts + news.details).flatMap { [$0.label, $0.value] }
+                for text in said {
+                    // Every word of an upstream's, and of ours for states and reasons, has one of these.
+                    let isWhole =
+                        !text.isEmpty && !text.contains { "_{}[]|".contains($0) }
+                        && !text.contains("  ") && text.first != " "
+                    #expect(isWhole, "\(payment.state) \(step): \(text)")
+                }
+            }
+        }
+    }
+
+    /// Every state with every reason, and every step where there can be one.
+    static func all() -> [(Payment, NextStep, Purchase)] {
+        var all: [(Payment, NextStep, Purchase)] = []
+        for state in PaymentState.allCases {
+            for reason in [nil] + PaymentReason.allCases.map(Optional.some) {
+                for (payment, purchase) in payments(state, reason) {
+                    let steps = reason == nil ? Self.steps : [.none]
+                    all += steps.map { (payment, $0, purchase) }
+                }
+            }
+        }
+        return all
+    }
+
+    /// A payment of which everything is known, and one of which nothing is.
+    static func payments(
+        _ state: PaymentState,
+        _ reason: PaymentReason?
+    ) -> [(Payment, Purchase)] {
+        let full = Payment(
+            state: state,
+            amount: 1099,
+            amountReceived: 599,
+            amountReturned: 200,
+            currency: "eur",
+            method: PaymentMethod("ideal"),
+            reason: reason
+        )
+        let bare = Payment(state: state, method: PaymentMethod("some_new_way"), reason: reason)
+        return [
+            (full, Purchase(order: "A77", shop: "Shop GmbH")), (bare, Purchase()),
+            (bare, Purchase(isSetup: true)),
+        ]
+    }
+
+    @Test(
+        "the languages have the same keys, and name the same values at each",
+        arguments: PayerLanguage.allCases
+    )
+    func keys(language: PayerLanguage) {
+        let english = PayerWords.in(.en).all
+        let words = PayerWords.in(language).all
+        #expect(Set(words.keys) == Set(english.keys))
+        for (key, pattern) in words {
+            #expect(pattern.values == english[key]?.values, "\(key)")
+            #expect(pattern.required == english[key]?.required, "\(key)")
+            #expect(
+                pattern.required.isSubset(of: ["headline", "again", "order", "support"]),
+                "\(key)"
+            )
+        }
+        let states = Set(PaymentState.allCases.map(\.rawValue))
+        let reasons = Set(PaymentReason.allCases.map(\.rawValue))
+        for key in words.keys where key.hasPrefix("page.") && key.hasSuffix(".text") {
+            let parts = key.split(separator: ".").dropFirst().dropLast().map(String.init)
+            guard let first = parts.first, !["step", "setup", "late", "nothing"].contains(first)
+            else { continue }
+            #expect(
+                states.contains(first) && parts.dropFirst().allSatisfy(reasons.contains),
+                "\(key)"
+            )
+        }
+    }
+
+    @Test("money is said to have arrived only where it has", arguments: PayerLanguage.allCases)
+    func honest(language: PayerLanguage) {
+        let words = PayerWords.in(language)
+        let paid = words.all["page.paid.title"]?.text([:])
+        for state in PaymentState.allCases where state != .paid {
+            for reason in [nil] + PaymentReason.allCases.map(Optional.some) {
+                for (payment, purchase) in Self.payments(state, reason) {
+                    let news = PayerNews(payment, .none, of: purchase, for: .page, in: words)
+                    #expect(news.title != paid, "\(state)")
+                }
+            }
+        }
+    }
+
+    @Test("the subject names shop, order, sum and method; a headline with a sum needs no other")
+    func subjects() {
+        func subject(
+            _ state: PaymentState,
+            _ language: PayerLanguage,
+            _ purchase: Purchase
+        ) -> String {
+            let payment = Self.payments(state, nil)[0].0
+            return PayerNews(payment, .none, of: purchase, for: .mail, in: .in(language)).subject
+        }
+        let full = Purchase(order: "A77", shop: "Shop GmbH")
+        #expect(
+            subject(.failed, .en, full) == "Shop GmbH: Payment failed – Order A77 – €10.99 (iDEAL)"
+        )
+        #expect(
+            subject(.failed, .de, full)
+                == "Shop GmbH: Zahlung fehlgeschlagen – Bestellung A77 – 10,99\u{A0}€ (iDEAL)"
+        )
+        #expect(subject(.refunded, .en, full) == "Shop GmbH: €2.00 refunded – Order A77 (iDEAL)")
+        #expect(
+            subject(.failed, .en, Purchase(note: "Two lamps"))
+                == "Payment failed – Two lamps – €10.99 (iDEAL)"
+        )
+        let evil = Purchase(order: "1\r\nBcc: a@b\u{202E}", shop: "\u{2028}")
+        #expect(subject(.failed, .en, evil) == "Payment failed – Order 1Bcc: a@b – €10.99 (iDEAL)")
+    }
+
+    @Test("an operator's own words take the place of ours, and broken ones are refused")
+    func replacing() throws {
+        let english = PayerWords.in(.en)
+        let own = try english.replacing("# ours\npage.paid.title = Cheers[, {shop}]!\n")
+        #expect(own("page.paid.title", ["shop": "Shop"]) == "Cheers, Shop!")
+        #expect(own("page.paid.title") == "Cheers!")
+        #expect(own("page.failed.title") == english("page.failed.title"))
+        for wrong in [
+            "page.paid.title", "page.paid.titel = x", "page.paid.title = {shop}",
+            "page.paid.title = [{nonsense}]", "page.paid.title = [a", "page.paid.title = {a",
+            "page.paid.title = a\npage.paid.title = b", "page.paid.title = a]",
+            "page.paid.title = a}",
+        ] {
+            #expect(throws: InvalidInput.self, "\(wrong)") { try english.replacing(wrong) }
+        }
+    }
+
+    @Test("what a value holds is never read as words")
+    func values() throws {
+        let pattern = try #require(WordPattern("a {x}[ b {y}| c {x}] d"))
+        #expect(pattern.text(["x": "{y}[|]"]) == "a {y}[|] c {y}[|] d")
+        #expect(pattern.text(["x": "1", "y": "2"]) == "a 1 b 2 d")
+        #expect(pattern.required == ["x"] && pattern.values == ["x", "y"])
+        #expect(WordPattern("[a[b]]") == nil && WordPattern("{}") == nil)
+    }
+
+    @Test("a link that a browser would run, or that hides where it leads, is none")
+    func links() {
+        for safe in [
+            "https://bank.example/a?b=c", "http://127.0.0.1:8080/x",
+            "alipays://platformapi/startApp",
+        ] {
+            #expect(NextStep.isSafe(safe), "\(safe)")
+        }
+        for evil in [
+            "javascript:alert(1)", "JavaScript:alert(1)", "data:text/html,x",
+            "http://bank.example/",
+            "http://127.0.0.1.evil.example/", "file:///etc/passwd", "https:evil", "//evil", "",
+            "https://a\"onclick=x", "intent://x", "https://a b",
+        ] {
+            #expect(!NextStep.isSafe(evil), "\(evil)")
+        }
+    }
+}
