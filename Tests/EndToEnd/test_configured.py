@@ -161,7 +161,8 @@ def test_an_account_may_charge_whatever_becomes_chargeable(cluster: Cluster):
     cluster.sandbox.authorise(source)
     wait_until(lambda: cluster.api.watch(source)["state"] == "closed", 20, "closed")
     assert [event["type"] for event in cluster.api.events(source)] == [
-        "source.pending", "source.chargeable", "charge.succeeded", "source.consumed",
+        "source.pending", "payment.authorised", "source.chargeable",
+        "payment.paid", "charge.succeeded", "source.consumed",
     ]
     (charge,) = cluster.sandbox._stripe("GET", "/v1/charges")["data"]
     assert charge["amount"] == 1099 and charge["description"] == "Acme"

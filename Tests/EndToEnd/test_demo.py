@@ -28,7 +28,7 @@ def test_once_settles_a_payment_tells_every_channel_and_leaves_nothing_running()
     before = processes()
     done = run("ops/demo", "--once", POLLER_BIN_DIR=str(Path(program("pollerd")).parent))
     assert done.returncode == 0, done.stdout + done.stderr
-    for word in ("webhook", "email", "websocket", "redis", "consumed", "pollerctl enqueue", "curl"):
+    for word in ("webhook", "email", "websocket", "redis", "payment.paid", "source.consumed", "pollerctl enqueue", "curl"):
         assert word in done.stdout
     assert "\033[" not in done.stdout, "colours are for terminals"
     assert processes() <= before

@@ -86,7 +86,7 @@ def test_the_shell_subscriber_reads_a_stream_and_goes_on_where_it_was(calm: Clus
     settle(calm, source, "chargeable", "consumed")
     second = Process("example-again", [*command, place], calm.logs, env).start()
     request.addfinalizer(second.end)
-    wait_until(lambda: len(lines(second)) == 2, 15, "what was missed")
+    wait_until(lambda: len(lines(second)) == 4, 15, "what was missed: the money's events and the source's")
     told = [json.loads(line.partition(" ")[2]) for line in [*lines(first), *lines(second)]]
     assert told == calm.api.events(source)
 
@@ -99,7 +99,8 @@ def test_a_stream_is_told_every_event_once_and_in_order_under_its_own_name(calm:
         calm.wait_status(source, "pending")
         calm.sandbox.set_status(source, "failed")
     with calm.redis.client() as redis:
-        wait_until(lambda: redis.xlen("poller:stream:all") == 20, 15, "20 entries")
+        # Pending, that the money will not come, failed.
+        wait_until(lambda: redis.xlen("poller:stream:all") == 30, 15, "30 entries")
         entries = [fields for _, fields in redis.xrange("poller:stream:all")]
     for source in sources:
         told = [e for e in entries if json.loads(e["event"])["source"] == source]

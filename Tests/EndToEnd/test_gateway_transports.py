@@ -57,7 +57,8 @@ def test_a_reader_changes_transports_and_misses_and_repeats_nothing(calm: Cluste
         calm.sandbox.set_status(source, "failed")
         calm.wait_status(source, "failed")
         events, place = way(calm, place, sources)
-        assert [event["status"] for event in events] == ["pending", "failed"], way.__name__
+        types = ["source.pending", "payment.failed", "source.failed"]
+        assert [event["type"] for event in events] == types, way.__name__
         told += events
     recorded = [event for source in sources for event in calm.api.events(source)]
     assert told == recorded
@@ -73,4 +74,6 @@ def test_a_seq_of_the_watch_leads_from_a_long_poll_into_a_stream(calm: Cluster):
         calm.gateway(), f"/v1/sources/{source}/events?after_seq={watch['seq']}"
     ) as stream:
         told = stream.until("done")
-    assert [m["data"]["seq"] for m in told if m["event"] == "message"] == [watch["seq"] + 1]
+    rest = [m["data"] for m in told if m["event"] == "message"]
+    assert [event["type"] for event in rest] == ["payment.failed", "source.failed"]
+    assert [event["seq"] for event in rest] == [watch["seq"] + 1, watch["seq"] + 2]

@@ -70,7 +70,8 @@ def test_a_reusable_source_settles_as_chargeable_and_can_be_watched_beyond(calm:
     assert (watch["state"], watch["until"], watch["final"]) == ("open", "final", False)
     calm.api.request("POST", f"/v1/watches/{source}/poll")
     wait_until(lambda: calm.api.watch(source)["attempts"] >= 3, 15, "looked at again")
-    assert [event["status"] for event in calm.api.events(source)] == ["chargeable"]
+    types = [event["type"] for event in calm.api.events(source)]
+    assert types == ["payment.authorised", "source.chargeable"]
     assert "until" in ctl(calm, "get", source)
     calm.sandbox.set_status(source, "failed")
     end = closed(calm, source)

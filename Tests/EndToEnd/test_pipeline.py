@@ -101,7 +101,7 @@ def test_a_payment_the_customer_refuses_is_told_as_failed(calm: Cluster):
 
 def test_a_hundred_sources_at_once_keep_their_stories_apart(calm: Cluster):
     sources = calm.sandbox.create_sources(100)
-    batch = [{"source": s, "policy": "interactive", "notify": calm.notify} for s in sources]
+    batch = [{"source": s, "policy": "interactive", "notify": calm.notify_of(s)} for s in sources]
     response = calm.api.request("POST", "/v1/watches/batch", json=batch)
     assert response.ok, response.text
     for source in sources:

@@ -15,7 +15,7 @@ MAILED = 30
 
 def enqueue_until_accepted(cluster: Cluster, source: str, mailed: bool) -> None:
     """As a shop does it: an answer that is no success is followed by another try."""
-    notify = cluster.notify if mailed else [cluster.webhook.url]
+    notify = cluster.notify_of(source) if mailed else [cluster.webhook.url]
 
     def accepted() -> bool:
         try:

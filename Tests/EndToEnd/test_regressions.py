@@ -350,22 +350,25 @@ def test_regression_20_a_browser_comes_back_by_itself_and_stops_at_the_end(chaos
         browser.evaluate(f"""
             window.told = [];
             window.stream = new EventSource("{cluster.gateway()}/v1/sources/{source}/events?after_seq=0");
-            stream.onmessage = (message) => told.push(JSON.parse(message.data).status);
+            stream.onmessage = (message) => told.push(JSON.parse(message.data).type);
         """)
 
         def told() -> list[str]:
             return browser.evaluate("told")
 
-        wait_until(lambda: told() == ["pending"], 10, "it listens")
+        first = ["source.pending"]
+        wait_until(lambda: told() == first, 10, "it listens")
         gateway = cluster.notifiers[0]
         gateway.terminate()
         cluster.sandbox.set_status(source, "chargeable")
         cluster.wait_status(source, "chargeable")
         gateway.start().wait_ready()
         # The wait it was told is at most eight seconds.
-        wait_until(lambda: told() == ["pending", "chargeable"], 20, "it came back by itself")
+        second = [*first, "payment.authorised", "source.chargeable"]
+        wait_until(lambda: told() == second, 20, "it came back by itself")
         cluster.sandbox.set_status(source, "consumed")
-        wait_until(lambda: told() == ["pending", "chargeable", "consumed"], 20, "to the end")
+        third = [*second, "payment.paid", "source.consumed"]
+        wait_until(lambda: told() == third, 20, "to the end")
         wait_until(lambda: browser.evaluate("stream.readyState") == 2, 20, "it asks no more")
     finally:
         browser.close()

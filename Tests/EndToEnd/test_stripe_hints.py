@@ -39,10 +39,14 @@ def waiting(cluster: Cluster, count: int = 1) -> list[str]:
     return sources
 
 
-def statuses(cluster: Cluster, source: str) -> list[str]:
+# A payment from its beginning to its end.
+WHOLE = ["source.pending", "payment.authorised", "source.chargeable", "payment.paid", "source.consumed"]
+
+
+def types(cluster: Cluster, source: str) -> list[str]:
     events = cluster.api.events(source)
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
-    return [event["status"] for event in events]
+    return [event["type"] for event in events]
 
 
 def metric(role, name: str, **labels: str) -> float:
@@ -87,7 +91,7 @@ def test_a_webhook_tells_what_the_next_poll_would_have_told_much_later(posted: C
     # A charge has no event of its source's: it is told of by its own.
     posted.sandbox.charge(source)
     posted.wait_status(source, "consumed", timeout_s=10)
-    assert statuses(posted, source) == ["pending", "chargeable", "consumed"]
+    assert types(posted, source) == WHOLE
 
 
 def test_webhooks_that_come_twice_record_each_change_once(posted: Cluster):
@@ -104,7 +108,7 @@ def test_webhooks_that_come_twice_record_each_change_once(posted: Cluster):
         posted.wait_status(source, "chargeable", timeout_s=10)
         posted.sandbox.charge(source)
         posted.wait_status(source, "consumed", timeout_s=10)
-        assert statuses(posted, source) == ["pending", "chargeable", "consumed"]
+        assert types(posted, source) == WHOLE
     # Two that come in the same instant may both make us look; that is all they can do.
     wait_until(lambda: taken() >= before + 8, 10, "every one of them is taken")
 
@@ -119,7 +123,7 @@ def test_webhooks_that_come_in_the_wrong_order_change_nothing_that_is_known(post
     for source in sources:
         posted.wait_status(source, "consumed", timeout_s=10)
         # The newest came first and was looked into; source.chargeable is late, and past.
-        assert statuses(posted, source) == ["pending", "consumed"]
+        assert types(posted, source) == ["source.pending", "payment.paid", "source.consumed"]
 
 
 def test_what_nobody_watched_is_watched_from_its_webhook_on(posted: Cluster):
@@ -147,10 +151,11 @@ def test_what_comes_after_the_end_is_told_all_the_same(posted: Cluster):
     posted.sandbox.authorise(source)
     posted.wait_status(source, "chargeable", timeout_s=10)
     events = posted.api.events(source)
-    assert [(event["seq"], event["run"], event["type"]) for event in events[:3]] == [
-        (1, 1, "source.pending"), (2, 1, "watch.expired"), (3, 2, "source.chargeable"),
+    assert [(event["seq"], event["run"], event["type"]) for event in events[:4]] == [
+        (1, 1, "source.pending"), (2, 1, "watch.expired"),
+        (3, 2, "payment.authorised"), (4, 2, "source.chargeable"),
     ]
-    assert events[2]["previous_status"] == "pending"
+    assert [event["previous_status"] for event in events[2:4]] == ["pending", "pending"]
     assert posted.api.watch(source)["metadata"] == {"order": "6"}
 
 
@@ -179,7 +184,7 @@ def test_a_webhook_is_never_believed(posted: Cluster):
     lie = post(posted, event(source, id="evt_lie"))
     assert lie.json() == {"result": "accepted", "hinted": 1, "enqueued": 0}
     wait_until(lambda: len(posted.sandbox.polls(source)) >= 2, 10, "looked at")
-    assert statuses(posted, source) == ["pending"]
+    assert types(posted, source) == ["source.pending"]
     assert post(posted, event(source, id="evt_lie")).json() == {"result": "duplicate"}
 
 

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests/EndToEnd"))
 
 from harness.cluster import LISTENING, WEBHOOK_SECRET  # noqa: E402
-from harness.history_checker import is_mailed  # noqa: E402
+from harness.history_checker import is_beside, is_mailed  # noqa: E402
 from harness.mail_sink import MailSink  # noqa: E402
 from harness.poller_api import PollerAPI  # noqa: E402
 from harness.process import Process  # noqa: E402
@@ -31,8 +31,14 @@ from harness.waiting import wait_until  # noqa: E402
 from harness.webhook_sink import WebhookSink  # noqa: E402
 from screen import Screen  # noqa: E402
 
-# What the customer's payment goes through, and what each channel must tell in this order.
-STATUSES = ["pending", "chargeable", "consumed"]
+# What each channel must tell of the customer's payment, in this order: the money before the status.
+STORY = [
+    "source.pending",
+    "payment.authorised",
+    "source.chargeable",
+    "payment.paid",
+    "source.consumed",
+]
 # Generous beside the figures the demo prints: a poll is at most a second away here.
 PATIENCE_S = 30
 
@@ -99,8 +105,8 @@ class Demo:
 
     def show(self, receipt: Receipt) -> None:
         """One delivery, with the delay since the change at the sandbox."""
-        status = receipt.status or self._status_of(receipt)
-        changed = self._when(receipt.source, status)
+        event = receipt.body or self._event_of(receipt)
+        changed = self._when(event)
         delay = f"{receipt.arrived_ms - changed:6.0f} ms" if changed else "     ?   "
         what = {
             "webhook": "signature verified",
@@ -109,23 +115,28 @@ class Demo:
             "redis": "published to services",
         }[receipt.channel]
         self.screen.line(
-            f"  {self.screen.paint('✓', 'green')} {receipt.channel:<10} {status:<11} "
+            f"  {self.screen.paint('✓', 'green')} {receipt.channel:<10} {event['type']:<19} "
             f"{delay} after the change   {receipt.event}   {self.screen.paint(what, 'dim')}"
         )
 
-    def _status_of(self, receipt: Receipt) -> str:
-        """A mail is for people; its status is looked up by the event's id."""
+    def _event_of(self, receipt: Receipt) -> dict:
+        """A mail is for people; its event is looked up by the id."""
         for event in PollerAPI(self.api_url).events(receipt.source):
             if event["id"] == receipt.event:
-                return event["status"]
-        return "?"
+                return event
+        raise AssertionError(f"a mail of {receipt.event}, which was never recorded")
 
-    def _when(self, source: str, status: str) -> float | None:
-        """When the sandbox changed the source, by the sandbox's own record."""
+    def _when(self, event: dict) -> float | None:
+        """When the sandbox changed the source, by the sandbox's own record.
+
+        What is told of the money repeats the status before; the change it tells of is the newest.
+        """
+        source, status = event["source"], None if is_beside(event) else event["status"]
         with self._lock:
-            if (source, status) not in self._changed_ms:
+            if status is None or (source, status) not in self._changed_ms:
                 for change in self.sandbox.history().get(source, []):
                     self._changed_ms[(source, change["status"])] = change["at_ms"]
+                    self._changed_ms[(source, None)] = change["at_ms"]
             return self._changed_ms.get((source, status))
 
     def run(self, command: list[str]) -> str:
@@ -166,7 +177,7 @@ class Demo:
         # fmt: off
         self.run([
             str(self.bin_dir / "pollerctl"), "enqueue", source["id"], "--policy", "interactive",
-            "--notify", self.webhook_url, "--notify", "mailto:customer@example.com",
+            "--notify", self.webhook_url, "--notify", f"mailto:customer+{source['id']}@example.com",
         ])
         # fmt: on
         self._await(source["id"], 1)
@@ -178,11 +189,11 @@ class Demo:
             ["curl", "-sS", "-o", os.devnull, "-X", "POST"]
             + [f"{self.sandbox.url}/redirect/{source['id']}/authorize"]
         )
-        self._await(source["id"], 2)
+        self._await(source["id"], 3)
 
         self.screen.act("The shop charges the source")
         self.curl("/v1/charges", amount="1099", currency="eur", source=source["id"])
-        self._await(source["id"], 3)
+        self._await(source["id"], len(STORY))
         return source["id"]
 
     def _channels(self) -> dict[str, Receipts]:
@@ -221,9 +232,9 @@ class Demo:
         """What went wrong, in words; empty when every channel told everything once, in order."""
         recorded = self.api.events(source)
         found = []
-        statuses = [event["status"] for event in recorded]
-        if statuses != STATUSES:
-            found.append(f"recorded {statuses}, expected {STATUSES}")
+        story = [event["type"] for event in recorded]
+        if story != STORY:
+            found.append(f"recorded {story}, expected {STORY}")
         if self.api.watch(source)["state"] != "closed":
             found.append("the watch is still open")
         for name, receipts in self._channels().items():

@@ -204,12 +204,20 @@ class Cluster:
 
     @property
     def notify(self) -> list[str]:
-        """The endpoints of a watch that is to be told about on every channel."""
-        return [self.webhook.url, "mailto:customer@example.com"]
+        """The endpoints of a watch that is to be told about on every channel.
+
+        No mail names its source, so each source has a customer of its own: `enqueue` puts its id for SOURCE.
+        """
+        return [self.webhook.url, "mailto:customer+SOURCE@example.com"]
+
+    def notify_of(self, source: str) -> list[str]:
+        """`notify` for this source."""
+        return [url.replace("SOURCE", source) for url in self.notify]
 
     def enqueue(self, source: str, **fields) -> dict:
         """Enqueues a source with all endpoints and an eager policy; must be accepted."""
         fields = {"policy": "interactive", "notify": self.notify} | fields
+        fields["notify"] = [url.replace("SOURCE", source) for url in fields["notify"]]
         response = self.api.enqueue(source, **fields)
         assert response.status_code in (200, 201), f"{response.status_code} {response.text}"
         return response.json()

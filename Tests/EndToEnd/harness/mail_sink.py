@@ -22,7 +22,10 @@ class _Controller(Controller):
 
 
 class MailSink:
-    """An SMTP server (aiosmtpd) whose mails become receipts; `messages` has them whole."""
+    """An SMTP server (aiosmtpd) whose mails become receipts; `messages` has them whole.
+
+    No mail names its source: the address it is sent to does, as in `customer+src_1@example.com`.
+    """
 
     def __init__(self, listener=None):
         self.receipts = Receipts(listener)
@@ -39,9 +42,9 @@ class MailSink:
             part.get_content() for part in message.walk() if part.get_content_maintype() == "text"
         )
         event = EVENT.search(header) or EVENT.search(body)
-        source = SOURCE.search(header) or SOURCE.search(body)
+        source = SOURCE.search(envelope.rcpt_tos[0])
         if not event or not source:
-            self.receipts.problem(f"a mail names no event or source: {header}\n\n{body}")
+            self.receipts.problem(f"a mail of no event, or to nobody's source: {header}\n\n{body}")
             return "250 OK"
         if len(envelope.rcpt_tos) != 1:
             self.receipts.problem(f"one mail, several recipients: {envelope.rcpt_tos}")
