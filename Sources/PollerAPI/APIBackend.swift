@@ -1,4 +1,5 @@
 package import Poller
+package import PollerWords
 
 /// What the routes work on: the seams of `Poller`, whatever stands behind them.
 package struct APIBackend: Sendable {
@@ -25,6 +26,8 @@ package struct APIBackend: Sendable {
     package let mail: MailPreferences?
     /// Whose return page it is, by account; a page without a name where there is none.
     package let branding: [AccountID: Branding]
+    /// What the return page says.
+    package let words: PayerLexicon
 
     /// Puts a backend together.
     ///
@@ -44,6 +47,7 @@ package struct APIBackend: Sendable {
     ///   - mail: the suppression list of mail; nil when nobody keeps a list.
     ///   - locator: tells whose source a URL is; nil when sources are named by id alone.
     ///   - branding: whose return page it is, by account.
+    ///   - words: what the return page says.
     package init(
         watches: any WatchStore,
         deliveries: any DeliveryQueue & DeliveryBook & LaneControl,
@@ -59,7 +63,8 @@ package struct APIBackend: Sendable {
         streamTokens: (any StreamTokenIssuer)? = nil,
         mail: MailPreferences? = nil,
         locator: (any SourceLocator)? = nil,
-        branding: [AccountID: Branding] = [:]
+        branding: [AccountID: Branding] = [:],
+        words: PayerLexicon = .standard
     ) {
         self.watches = watches
         self.deliveries = deliveries
@@ -76,6 +81,7 @@ package struct APIBackend: Sendable {
         self.mail = mail
         self.locator = locator
         self.branding = branding
+        self.words = words
     }
 }
 

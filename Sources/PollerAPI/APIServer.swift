@@ -113,6 +113,7 @@ package struct APIServer: Service {
                 // Their own, so that customers take no place from operators.
                 polls: LongPolls(feed: backend.feed, addresses: addresses, clock: clock),
                 branding: backend.branding,
+                words: backend.words,
                 clock: clock
             ).routes,
             DashboardRoutes().routes,

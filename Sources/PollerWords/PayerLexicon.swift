@@ -1,3 +1,4 @@
+import Foundation
 package import Poller
 
 /// The words in all languages, ours or with an operator's in place of some.
@@ -21,6 +22,31 @@ package struct PayerLexicon: Sendable {
             words[language] = try self[language].replacing(text)
         }
     }
+
+    /// The texts of a folder by their names, of which none may be larger than a mail should be.
+    ///
+    /// Errors: ``InvalidInput`` when the folder or a text in it cannot be read.
+    package static func files(in folder: String) throws(InvalidInput) -> [String: String] {
+        var files: [String: String] = [:]
+        do {
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder)
+            where name.hasSuffix(".txt") || name.hasSuffix(".html") {
+                let data = try Data(contentsOf: URL(filePath: folder).appending(path: name))
+                guard data.count <= bytesMax, let text = String(bytes: data, encoding: .utf8) else {
+                    throw InvalidInput(field: name, message: "is no UTF-8, or larger than 256 KiB")
+                }
+                files[name] = text
+            }
+        } catch let error as InvalidInput {
+            throw error
+        } catch {
+            throw InvalidInput(field: "templates", message: "cannot be read: \(error)")
+        }
+        return files
+    }
+
+    /// Programs that show mails cut longer ones: Gmail at some 100 KiB.
+    private static let bytesMax = 262_144
 
     /// The words in a language.
     package subscript(_ language: PayerLanguage) -> PayerWords {

@@ -46,7 +46,7 @@ package struct Purchase: Hashable, Sendable {
             metadata?.member(name).flatMap { $0.string ?? $0.number }
         }
         self.init(
-            order: order ?? said("order") ?? said("order_id"),
+            order: order ?? [said("order"), said("order_id")].compactMap(Self.line).first,
             note: said("description") ?? object.note,
             shop: shop,
             isSetup: kind == .setupIntent
@@ -83,6 +83,8 @@ package struct SeenObject: Hashable, Sendable {
     package let method: PaymentMethod?
     /// Whether real money is meant; nil when the object does not say.
     package let isLive: Bool?
+    /// Whether there was an object at all.
+    package let hasObject: Bool
     /// Why a redirect failed.
     package let failure: String?
     /// Whether the last try of an intent has failed.
@@ -96,6 +98,7 @@ package struct SeenObject: Hashable, Sendable {
         func text(_ name: String, in parent: RawJSON?) -> String? {
             parent?.member(name)?.string.flatMap { $0.isEmpty ? nil : $0 }
         }
+        hasObject = object.map { !$0.isNull } ?? false
         amount = object?.member("amount")?.number.flatMap { Int($0) }
         currency = text("currency", in: object)
         isLive = object?.member("livemode")?.bool

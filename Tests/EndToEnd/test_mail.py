@@ -103,6 +103,22 @@ def test_every_mail_looks_as_it_should_in_light_and_dark(shop: Cluster, tmp_path
         browser.close()
 
 
+def test_a_mail_names_the_order_in_the_customer_s_language(shop: Cluster):
+    for recipient, metadata, subject in [
+        ("a77@example.com", {"order": "A77"},
+         "Käserei Müller & Söhne: Payment failed – Order A77 – €10.99 (iDEAL)"),
+        ("a78@example.com", {"order_id": "A78", "locale": "de-AT"},
+         "Käserei Müller & Söhne: Zahlung fehlgeschlagen – Bestellung A78 – 10,99\xa0€ (iDEAL)"),
+    ]:
+        source = enqueue(shop, recipient, metadata=metadata)
+        shop.sandbox.set_status(source, "failed")
+        mail = mailed(shop, source, 1)[0]
+        assert mail["Subject"] == subject
+        order = next(iter(metadata.values()))
+        for part in (page(mail), mail.get_body(("plain",)).get_content()):
+            assert order in part and source not in part
+
+
 def test_one_click_stops_a_shop_s_mails_and_the_delivery_is_done(shop: Cluster):
     recipient = "stop@example.com"
     source = enqueue(shop, recipient)

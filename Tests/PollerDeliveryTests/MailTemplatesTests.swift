@@ -1,3 +1,4 @@
+import Foundation
 import Poller
 import PollerTesting
 import PollerWords
@@ -72,6 +73,48 @@ struct MailTemplatesTests {
         #expect(throws: InvalidInput.self) { try Branding(name: "Shop", languageTag: "") }
     }
 
+    @Test("what the shop has said of the watch is in the mail, whatever the event shows")
+    func orders() throws {
+        let event = Samples.event("src_1", "failed", final: true, object: "{}")
+        let seen = Samples.event("src_1", "pending", object: #"{"description":"Two lamps"}"#)
+        for (metadata, subject) in [
+            (#"{"order":"A77","locale":"de"}"#, "Zahlung fehlgeschlagen – Bestellung A77"),
+            (#"{"order_id":77}"#, "Payment failed – Order 77"),
+            (#"{"order":""}"#, "Payment failed – Two lamps"), ("", "Payment failed – Two lamps"),
+            (#"{"description":"A lamp"}"#, "Payment failed – A lamp"),
+        ] {
+            let snapshot = WatchSnapshot(
+                watch: Watch(
+                    key: event.key,
+                    policy: .standard,
+                    createdAt: Samples.start,
+                    deadline: Samples.start + .seconds(600),
+                    run: 1,
+                    seq: 2,
+                    state: WatchState()
+                ),
+                closed: nil,
+                nextPollAt: nil,
+                lastError: nil,
+                notify: [],
+                metadata: metadata,
+                lastEvent: seen
+            )
+            // An object that is too large is in no event; then the last one that was seen counts.
+            let bare = try #require(
+                Event(
+                    json: event.json.replacingOccurrences(
+                        of: #""object":{}"#,
+                        with: #""object":null"#
+                    )
+                )
+            )
+            let news = try #require(MailNews(bare, of: snapshot))
+            let content = MailTemplates.standard.content(news, branding: nil, unsubscribe: nil)
+            #expect(content.subject == subject)
+        }
+    }
+
     @Test("an operator's own template and words are used, and broken ones found out at once")
     func replaced() throws {
         let own = try MailTemplates(replacing: [
@@ -83,6 +126,22 @@ struct MailTemplatesTests {
         let content = try content(failed, templates: own)
         #expect(content.text == "* Oh no *" && content.subject == "Oh no")
         #expect(content.html.contains(">Oh no</h1>"))
+        let folder =
+            FileManager.default.temporaryDirectory.path
+            + "/templates-\(UInt64.random(in: 0 ... .max))"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try "page.failed.title = Alas\n".write(
+            toFile: folder + "/en.txt",
+            atomically: true,
+            encoding: .utf8
+        )
+        #expect(
+            try self.content(failed, templates: MailTemplates(folder: folder)).subject == "Alas"
+        )
+        try Data([0xFF]).write(to: URL(filePath: folder + "/de.txt"))
+        #expect(throws: InvalidInput.self) { try MailTemplates(folder: folder) }
+        #expect(throws: InvalidInput.self) { try MailTemplates(folder: folder + "/none") }
         for wrong in [["mail.html": "{{#open}}"], ["de.txt": "page.failed.titel = x"]] {
             #expect(throws: InvalidInput.self) { try MailTemplates(replacing: wrong) }
         }

@@ -14,6 +14,9 @@ package protocol DeliveryChannel: Sendable {
     /// chose: a mail about a state that has passed would only confuse.
     var isSuperseding: Bool { get }
 
+    /// Whether an attempt is given the watch as it is now: what the shop has said of it is in no event.
+    var readsWatch: Bool { get }
+
     /// Whether customers of this channel are told about such an event at all.
     func wants(_ event: Event) -> Bool
 
@@ -29,6 +32,7 @@ package protocol DeliveryChannel: Sendable {
 
 extension DeliveryChannel {
     package var isSuperseding: Bool { false }
+    package var readsWatch: Bool { false }
 }
 
 /// Stands in where no channel of this process serves a URL's scheme: mail without a relay.

@@ -99,11 +99,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         // After a stall somebody else may hold it before this attempt could end: give it back.
         guard leased.remaining > timeout else { return nil }
         let began = leased.now
-        var result = await channel.deliver(
-            pending.event,
-            to: target,
-            attempt: state.failures + 1
-        )
+        var result = await deliver(pending.event, to: target, state.failures + 1, channel)
         // Not every channel takes the time itself.
         if result.phases.totalMs == nil { result.phases.totalMs = Int((leased.now - began).ms) }
         if Task.isCancelled, result.outcome != .delivered { return nil }
@@ -114,6 +110,24 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
             await health?.record(result, of: endpoint, leased.lease.trouble, now: leased.now)
         }
         return await told(turn.conclude(result, began: began), target)
+    }
+
+    /// Makes the attempt, with the watch where the channel asks for it.
+    private func deliver(
+        _ event: Event,
+        to target: DeliveryTarget,
+        _ attempt: Int,
+        _ channel: any DeliveryChannel
+    ) async -> AttemptResult {
+        var target = target
+        if channel.readsWatch {
+            do throws(StoreError) {
+                target.snapshot = try await store.snapshot(of: event.key)
+            } catch {
+                return .failed("the watch cannot be read: \(error)", .local)
+            }
+        }
+        return await channel.deliver(event, to: target, attempt: attempt)
     }
 
     /// What is recorded, once the fallback endpoint is marked where it is to be told.

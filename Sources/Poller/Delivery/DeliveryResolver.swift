@@ -3,6 +3,8 @@ package struct DeliveryTarget: Hashable, Sendable {
     package let url: NotifyURL
     /// Nil for an inline URL.
     package let endpoint: Endpoint?
+    /// The watch that is told of, for channels that say more than the event does; nil when it is gone.
+    package var snapshot: WatchSnapshot?
 
     /// An inline `notify` URL.
     package init(_ url: NotifyURL) {

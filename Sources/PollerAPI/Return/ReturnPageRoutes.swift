@@ -84,7 +84,7 @@ struct ReturnPageRoutes {
         watches: any WatchStore,
         polls: LongPolls,
         branding: [AccountID: Branding],
-        words: PayerLexicon = .standard,
+        words: PayerLexicon,
         clock: any Clock<Duration>
     ) {
         self.watches = watches

@@ -23,6 +23,7 @@ package struct EmailChannel: DeliveryChannel, Service {
 
     package let schemes: Set<String> = ["mailto"]
     package let isSuperseding = true
+    package let readsWatch = true
     package let timeout = Self.attempt
     package let schedule: RetrySchedule
 
@@ -101,7 +102,7 @@ package struct EmailChannel: DeliveryChannel, Service {
             return .failed("the suppression list cannot be read: \(error)", .local)
         }
         // Recorded before it was decided that such events are not mailed.
-        guard let news = MailNews(event) else {
+        guard let news = MailNews(event, of: target.snapshot) else {
             return .skipped("there is nothing to tell a payer")
         }
         let message = message(event, news, to: recipient, endpoint: target.id(account: account))

@@ -20,11 +20,15 @@ struct MailNews: Hashable, Sendable {
     ///
     /// An event without a payment, of an older release or of an upstream that has none, is told by its
     /// status (``MailOccasion``).
-    init?(_ event: Event) {
-        object = SeenObject(event)
-        guard let told = MailOccasion(event)?.payment(of: event, object) else { return nil }
+    ///
+    /// `snapshot` is the watch as it is now, which has what the shop has said of it, and the object where
+    /// the event has none.
+    init?(_ event: Event, of snapshot: WatchSnapshot? = nil) {
+        let seen = SeenObject(event)
+        guard let told = MailOccasion(event)?.payment(of: event, seen) else { return nil }
         (payment, step) = told
-        metadata = nil
+        object = seen.hasObject ? seen : SeenObject(snapshot?.lastEvent)
+        metadata = snapshot.flatMap { $0.metadata.isEmpty ? nil : RawJSON($0.metadata) }
         kind = event.key.kind
         time = event.polledAt
         isTest = object.isLive == false

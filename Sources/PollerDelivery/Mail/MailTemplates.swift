@@ -1,7 +1,7 @@
 import Foundation
 import Mustache
 package import Poller
-import PollerWords
+package import PollerWords
 
 /// Writes mails: the words of ``PayerNews`` in one template for text and one for HTML.
 ///
@@ -28,7 +28,8 @@ package struct MailTemplates: Sendable {
     private static let colour = "#3b4754"
 
     private let library: MustacheLibrary
-    private let words: PayerLexicon
+    /// What is said in them, and on the return page.
+    package let words: PayerLexicon
 
     /// Ours, with an operator's own in place of some: the files `mail.txt` and `mail.html`, and words
     /// such as `de.txt` (``PayerLexicon``).
@@ -47,6 +48,17 @@ package struct MailTemplates: Sendable {
             }
         }
         self.library = library
+    }
+
+    /// Ours, with what is in a folder in place of some.
+    ///
+    /// Errors: ``InvalidInput`` with the file that cannot be read or does not parse.
+    package init(folder: String) throws(InvalidInput) {
+        do throws(InvalidInput) {
+            try self.init(replacing: PayerLexicon.files(in: folder))
+        } catch {
+            throw InvalidInput(field: "templates", message: "is a folder where \(error)")
+        }
     }
 
     /// What a mail says.

@@ -150,6 +150,12 @@ struct Option: Sendable {
         ),
         Option("mail_from", "POLLER_MAIL_FROM", nil, "sender of mails"),
         Option(
+            "templates",
+            "POLLER_TEMPLATES",
+            nil,
+            "folder with words for payers (de.txt) and mails (mail.html, mail.txt) in place of ours"
+        ),
+        Option(
             "public_url",
             "POLLER_PUBLIC_URL",
             nil,

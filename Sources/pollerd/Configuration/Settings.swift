@@ -33,6 +33,8 @@ struct Settings: Sendable {
     let sections: FileSections
     /// Nil when no mail is sent.
     let mail: (relay: SMTPRelay, sender: MailSender)?
+    /// What payers are told, and what mails look like: ours, or with an operator's own in place of some.
+    let templates: MailTemplates
     /// Where customers reach the API; nil when they cannot.
     let publicURL: String?
     /// Nil when the cluster's own secret, kept in Redis, is to be used.
@@ -104,6 +106,7 @@ struct Settings: Sendable {
             throw read.wrong("mail_from", "and smtp_url go together: set both or none")
         }
         mail = relay.flatMap { relay in sender.map { (relay, $0) } }
+        templates = try read.parsed("templates", MailTemplates.init(folder:)) ?? .standard
         publicURL = try read.publicURL("public_url")
         webhookSecret = try read.parsed("webhook_secret", WebhookSecret.init)
         allowedRanges = try read.list("allow_cidrs") { text throws(InvalidInput) in

@@ -44,6 +44,7 @@ extension Node {
                 unsubscribeLinks: settings.publicURL.map {
                     UnsubscribeLinks(base: $0, tokens: tokens)
                 },
+                templates: settings.templates,
                 suppressions: suppressions
             )
             channels.append(email)

@@ -4,6 +4,7 @@ import Metrics
 import NIOCore
 import Poller
 import PollerAPI
+import PollerDelivery
 import PollerGateway
 import PollerNet
 import PollerRedis
@@ -212,7 +213,8 @@ struct Node: Sendable {
             streamTokens: await StreamTokens(secret: secret, wallClock: WallClock.now),
             mail: try await mailPreferences(),
             locator: HTTPSources(settings.sections.upstreams),
-            branding: branding
+            branding: branding,
+            words: settings.templates.words
         )
         let server = APIServer(
             bind: settings.apiBind,
