@@ -44,9 +44,7 @@ package struct PayerNews: Hashable, Sendable {
         ].compactMap(\.self)
         let isAsked = Self.asks(payment, step)
         details = isAsked ? step.details(words) : []
-        // Who has just come back from there is not sent there again at once.
-        let isAwaited = if case .followLink = step { isFirst } else { false }
-        links = isAsked && !isAwaited ? step.links(words) : []
+        links = isAsked && !(isFirst && Self.sendsAway(step)) ? step.links(words) : []
     }
 
     /// Whether the payer is to do the step now.
@@ -55,6 +53,17 @@ package struct PayerNews: Hashable, Sendable {
         case .awaitingCustomer, .partiallyPaid: step != .none
         case .processing: if case .awaitDebit = step { true } else { false }
         default: false
+        }
+    }
+
+    /// Whether the step leads away from where the payer is: who has just come back from there is not sent
+    /// there again at once.
+    package static func sendsAway(_ step: NextStep) -> Bool {
+        switch step {
+        case .followLink, .returnToShop, .chooseMethod: true
+        case .none, .transfer, .payVoucher, .scanCode, .approveInApp, .enterCode,
+            .verifyMicrodeposits, .awaitDebit:
+            false
         }
     }
 
@@ -69,7 +78,7 @@ package struct PayerNews: Hashable, Sendable {
         var subjects: [String] = []
         if asks(payment, step), payment.state != .partiallyPaid {
             switch step {
-            case .followLink where isFirst: break
+            case _ where isFirst && sendsAway(step): break
             case .awaitDebit(_, needsApproval: true):
                 subjects += ["step.await_debit.approval", "step.await_debit"]
             case .chooseMethod: subjects.append("step.return_to_shop")

@@ -1,4 +1,4 @@
-import Poller
+package import Poller
 
 extension NextStep {
     /// What the payer copies out: an account, numbers of a voucher.
@@ -35,13 +35,17 @@ extension NextStep {
             case .none, .approveInApp, .enterCode, .awaitDebit, .returnToShop, .chooseMethod: []
             }
         return all.compactMap { key, url in
-            url.flatMap { Self.isSafe($0) ? PayerLink(words("action.\(key)"), $0) : nil }
+            url.flatMap { url in
+                // Our own page that leads on, or where the upstream says.
+                let isShown = url.hasPrefix("/r/") || Self.isSafe(url)
+                return isShown ? PayerLink(words("action.\(key)"), url) : nil
+            }
         }
     }
 
     /// Whether a link may be followed by somebody who trusts us: a page over TLS, one of this machine,
     /// or an app; never what a browser would run or read from the disk.
-    static func isSafe(_ url: String) -> Bool {
+    package static func isSafe(_ url: String) -> Bool {
         guard let colon = url.firstIndex(of: ":"),
             url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !Set("\"'<>\\`".utf8).contains($0) })
         else { return false }

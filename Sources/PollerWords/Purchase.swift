@@ -89,6 +89,8 @@ package struct SeenObject: Hashable, Sendable {
     package let failure: String?
     /// Whether the last try of an intent has failed.
     package let hasFailed: Bool
+    /// Where a customer is sent, with secrets blanked.
+    package let redirect: String?
     let note: String?
     let locale: String?
 
@@ -101,11 +103,13 @@ package struct SeenObject: Hashable, Sendable {
         hasObject = object.map { !$0.isNull } ?? false
         amount = object?.member("amount")?.number.flatMap { Int($0) }
         currency = text("currency", in: object)
-        isLive = object?.member("livemode")?.bool
+        isLive = event?.isLive ?? object?.member("livemode")?.bool
         let isSource = event?.key.kind == .source
         let details = object?.member("payment_method_details")
         let type = text("type", in: details) ?? (isSource ? text("type", in: object) : nil)
         method = PaymentMethod(type)
+        let action = object?.member("next_action")?.member("redirect_to_url")
+        redirect = text("url", in: object?.member("redirect")) ?? text("url", in: action)
         failure = text("failure_reason", in: object?.member("redirect"))
         hasFailed = ["last_payment_error", "last_setup_error"].contains { name in
             object?.member(name).map { !$0.isNull } ?? false

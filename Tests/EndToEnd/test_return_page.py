@@ -24,6 +24,8 @@ def page(browser: Browser, calm: Cluster, request):
     browser.forget()
     browser.allow_scripts(True)
     browser.dark(False)
+    browser.width(420)
+    browser.languages("en")
     browser.complaints.clear()
     browser.requests.clear()
     yield browser
@@ -91,11 +93,66 @@ def test_a_customer_is_not_left_with_a_spinner(page: Browser, calm: Cluster):
     source = create(calm)
     page.open(landing(calm, source))
     page.wait_state("confirming")
-    page.wait_state("waiting", timeout_s=15)
-    assert "Order received" in page.text
+    # The bank has heard nothing of them: they have left off there, and may go on.
+    page.wait_state("action", timeout_s=15)
+    assert "Your payment is not finished" in page.text
+    assert source["client_secret"] not in page.evaluate("document.documentElement.outerHTML")
+    assert page.address == f"{calm.api.url}/r/{source['id']}"
+    page.press("#links a")
+    wait_until(lambda: "form" in (page.evaluate("document.body?.innerHTML") or ""), 10, "the bank's page")
+    assert page.address == source["redirect"]["url"]
+    page.open(f"{calm.api.url}/r/{source['id']}?n=3")
+    page.wait_state("action")
     calm.sandbox.set_status(source["id"], "canceled")
     page.wait_state("expired")
-    assert "Nothing was charged" in page.text
+    assert "Nothing was charged" in page.text and "#links" not in page.text
+    # There is nowhere to go any more: the way on leads back.
+    page.open(f"{calm.api.url}/r/{source['id']}/continue")
+    page.wait_state("expired")
+
+
+def test_the_way_on_is_for_who_has_shown_the_secret(calm: Cluster):
+    source = create(calm)
+    way = f"{calm.api.url}/r/{source['id']}/continue"
+    assert requests.get(way, allow_redirects=False, timeout=5).status_code == 404
+    with requests.Session() as customer:
+        shown = customer.get(landing(calm, source), timeout=5)
+        assert shown.status_code == 200
+        led = customer.get(way, allow_redirects=False, timeout=5)
+        assert led.status_code == 303 and led.headers["Location"] == source["redirect"]["url"]
+        assert led.headers["Referrer-Policy"] == "no-referrer"
+
+
+@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_voucher_is_shown_to_be_copied(page: Browser, calm: Cluster, width: int, is_dark: bool):
+    form = {"owner[email]": "jenny@example.com"}
+    source = create(calm, "multibanco", form, metadata={"order": "A77"})
+    page.dark(is_dark)
+    page.width(width)
+    page.languages("pt-PT,pt;q=0.9,en;q=0.1")
+    page.open(landing(calm, source))
+    page.wait_state("action")
+    assert "Pague a sua referência" in page.text and "123456789" in page.text
+    assert "10,99\xa0€" in page.text and "A77" in page.text and "Multibanco" in page.text
+    assert page.evaluate("document.documentElement.lang") == "pt"
+    # Nothing is wider than the screen.
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.press("button[data-copy]", 1)
+    wait_until(lambda: "Copiado" in page.text, 5, "the button says so")
+    calm.sandbox.set_status(source["id"], "chargeable")
+    page.wait_state("authorised")
+    assert page.address == f"{calm.api.url}/r/{source['id']}"
+    assert "123456789" not in page.text, "what is done need not be copied"
+
+
+def test_an_account_is_shown_to_be_copied(page: Browser, calm: Cluster):
+    form = {"owner[name]": "Jenny Rosen", "owner[email]": "jenny@example.com"}
+    source = create(calm, "sepa_credit_transfer", form, metadata={"locale": "de"})
+    page.open(landing(calm, source))
+    page.wait_state("action")
+    assert "DE89 3704 0044 0532 0130 00" in page.text and "Bitte überweisen" in page.text
+    assert page.evaluate("document.querySelector('[data-copy^=DE]').dataset.copy") == "DE89370400440532013000"
 
 
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])

@@ -11,7 +11,8 @@ import PollerWords
 /// ```
 /// GET /r?source=src_…&client_secret=…&redirect_status=…   what Stripe adds to the return URL
 ///   └─ secret right ─▶ cookie, hint, 303 ─▶ GET /r/src_…      the page, without any secret
-///                                           └─ GET /r/src_…/state?after_seq=…&wait=…  its news
+///                                           ├─ GET /r/src_…/state?after_seq=…&wait=…  its news
+///                                           └─ GET /r/src_…/continue   on to the bank, once more
 /// ```
 ///
 /// `redirect_status` is never believed. A wrong secret, an unknown payment and one that was
@@ -59,7 +60,7 @@ struct ReturnPageRoutes {
         ],
         problems: [400, 404, 503]
     )
-    private static let pages: [RouteAnswer] = [
+    static let pages: [RouteAnswer] = [
         .page(200, "The page; complete without its script."),
         RouteAnswer(
             status: 303,
@@ -73,7 +74,7 @@ struct ReturnPageRoutes {
     let watches: any WatchStore
     let polls: LongPolls
     let branding: [AccountID: Branding]
-    private let page = ReturnPage()
+    let page = ReturnPage()
     private let pages: [AccountID: ReturnPage]
     private let lexicon: PayerLexicon
     private let limits = ReturnLimits()
@@ -99,7 +100,7 @@ struct ReturnPageRoutes {
     var routes: [AnsweredRoute] {
         [
             Self.landing.answered(by: show), Self.page.answered(by: show),
-            Self.state.answered(by: state),
+            Self.state.answered(by: state), Self.onward.answered(by: lead),
         ]
     }
 
@@ -158,6 +159,7 @@ struct ReturnPageRoutes {
                 snapshot,
                 isFirst: loads < 3,
                 shop: branding[key.account]?.name,
+                onward: Self.path(key, "/continue"),
                 in: words
             ),
             in: words,
@@ -201,6 +203,7 @@ struct ReturnPageRoutes {
             found,
             isFirst: true,
             shop: branding[key.account]?.name,
+            onward: Self.path(key, "/continue"),
             in: spoken(to: request, about: found)
         )
         var answer = PollerWire.ReturnNews()
@@ -219,7 +222,7 @@ struct ReturnPageRoutes {
     /// shop speaks.
     ///
     /// Before they have shown the secret of a payment, nothing of it may show, and so not its language.
-    private func spoken(to request: Request, about snapshot: WatchSnapshot? = nil) -> PayerWords {
+    func spoken(to request: Request, about snapshot: WatchSnapshot? = nil) -> PayerWords {
         let told = snapshot.flatMap { snapshot in
             Purchase.language(
                 metadata: snapshot.metadata.isEmpty ? nil : RawJSON(snapshot.metadata),
@@ -234,7 +237,7 @@ struct ReturnPageRoutes {
     private static let notFound = Problem(.notFound, "Nothing to show here.")
 
     /// The payment that a request names; nil when it names none we could know.
-    private static func key(_ id: String?, _ account: String?) -> WatchKey? {
+    static func key(_ id: String?, _ account: String?) -> WatchKey? {
         let account = account.flatMap { $0.isEmpty ? nil : $0 }
         // What is not an id cannot be a payment.
         guard let id, let source = try? SourceID(id), let kind = SourceKind(inferredFrom: source),
@@ -245,7 +248,7 @@ struct ReturnPageRoutes {
         return WatchKey(account: account, source: source, kind: kind)
     }
 
-    private static func path(_ key: WatchKey, _ tail: String = "") -> String {
+    static func path(_ key: WatchKey, _ tail: String = "") -> String {
         let account = key.account == .main ? "" : "?account=\(key.account)"
         return "/r/\(key.source)\(tail)\(account)"
     }
@@ -256,7 +259,7 @@ struct ReturnPageRoutes {
         return livemode == String(isLive)
     }
 
-    private static func isLocal(_ request: Request) -> Bool {
+    static func isLocal(_ request: Request) -> Bool {
         let host = (request.head.authority ?? "").prefix { $0 != ":" }
         return ListenAddress.isLoopback(host: host)
     }
@@ -280,7 +283,7 @@ struct ReturnVisit: Sendable {
 
 extension RouteInput where Value == String {
     /// The payment that the path names, whatever it is.
-    fileprivate static var payment: Self {
+    static var payment: Self {
         segment("source", "src_…, pi_… or seti_….")
     }
 }
@@ -290,7 +293,7 @@ extension RouteInput where Value == ReturnVisit {
     ///
     /// A customer gets a page, whatever else somebody has put into the address; so everything else
     /// is passed over. `path`: the payment it names; without it the query does.
-    fileprivate static func visit(at path: RouteInput<String>?) -> Self {
+    static func visit(at path: RouteInput<String>?) -> Self {
         let ofIntents = [
             ("source", "src_…; or payment_intent, setup_intent with their secrets."),
             ("payment_intent", "pi_…"), ("payment_intent_client_secret", "Its secret."),

@@ -36,8 +36,8 @@ enum ReturnState: String, CaseIterable {
     init(_ payment: Payment, _ step: NextStep, isSetup: Bool, isFirst: Bool) {
         switch payment.state {
         case .awaitingCustomer:
-            let isLink = if case .followLink = step { true } else { false }
-            let isToDo = PayerNews.asks(payment, step) && !(isLink && isFirst)
+            let isToDo =
+                PayerNews.asks(payment, step) && !(isFirst && PayerNews.sendsAway(step))
             self = isToDo ? .action : isFirst ? .confirming : .waiting
         case .partiallyPaid: self = .action
         case .processing: self = .processing
@@ -95,13 +95,27 @@ struct ReturnNews: Hashable {
         // No text has a line break in it, so none can be taken for two.
         let digest = SHA256.hash(data: Array(shown.joined(separator: "\n").utf8))
         view = Base64URL.encode(Array(digest.prefix(6)))
-        leadsOn = said.links != later.links
+        let then = ReturnState(payment, step, isSetup: purchase.isSetup, isFirst: false)
+        leadsOn = state == .confirming && then == .action
     }
 
     /// What is told of a watch.
-    init(_ snapshot: WatchSnapshot, isFirst: Bool, shop: String? = nil, in words: PayerWords) {
+    ///
+    /// `onward` is our address that leads on to the bank.
+    init(
+        _ snapshot: WatchSnapshot,
+        isFirst: Bool,
+        shop: String? = nil,
+        onward: String = "",
+        in words: PayerWords
+    ) {
         let object = SeenObject(snapshot.lastEvent)
-        let (payment, step) = Self.payment(of: snapshot, object)
+        let (payment, asked) = Self.payment(of: snapshot, object)
+        var step = asked
+        if case .followLink = step {
+            // Without a way on that we know, there is nothing to do but to wait.
+            step = ReturnLink(snapshot, path: onward)?.step ?? .none
+        }
         let purchase = Purchase(
             metadata: snapshot.metadata.isEmpty ? nil : RawJSON(snapshot.metadata),
             object: object,
@@ -116,6 +130,12 @@ struct ReturnNews: Hashable {
         of snapshot: WatchSnapshot,
         _ object: SeenObject
     ) -> (Payment, NextStep) {
+        if let event = snapshot.lastEvent, let payment = event.payment {
+            // Nobody looks any more, and what was seen last may have gone on.
+            let isOver = snapshot.closed.map { $0 != .settled && $0 != .reached } ?? false
+            guard isOver, payment.state.isOpen else { return (payment, event.nextStep) }
+            return (payment.unknown, .none)
+        }
         let (state, reason) = inherited(snapshot, object)
         let payment = Payment(
             state: state,
@@ -128,7 +148,7 @@ struct ReturnNews: Hashable {
         return (payment, .none)
     }
 
-    /// What the last status says of the payment.
+    /// What the last status says of the payment, in events of a release that knew no payments.
     private static func inherited(
         _ snapshot: WatchSnapshot,
         _ object: SeenObject
@@ -162,5 +182,31 @@ struct ReturnNews: Hashable {
             return object.hasFailed ? (.failed, failure) : (.awaitingCustomer, nil)
         default: return (.awaitingCustomer, nil)
         }
+    }
+}
+
+extension PaymentState {
+    /// Whether something is still to come of it by itself.
+    fileprivate var isOpen: Bool {
+        switch self {
+        case .awaitingCustomer, .processing, .authorised, .partiallyPaid: true
+        case .paid, .failed, .expired, .cancelled, .refunded, .partiallyRefunded, .disputed,
+            .reversed, .unknown:
+            false
+        }
+    }
+}
+
+extension Payment {
+    /// The same sums, of which nobody knows what became of them.
+    fileprivate var unknown: Payment {
+        Payment(
+            state: .unknown,
+            amount: amount,
+            amountReceived: amountReceived,
+            amountReturned: amountReturned,
+            currency: currency,
+            method: method
+        )
     }
 }

@@ -8,6 +8,8 @@ import Poller
 /// (source, endpoint), so mail programs show a payment's mails together. `Date` is the moment the
 /// change was seen. With a link to stop such mails, `List-Unsubscribe` and `List-Unsubscribe-Post`
 /// let a mail program do it with one click (RFC 8058); the relay signs both headers with DKIM.
+/// `X-Poller-Source` has the id of what is watched: for who looks into a mail, because nobody reads it
+/// in one.
 struct MailMessage: Hashable, Sendable {
     let recipient: MailAddress
     /// Headers and body with CRLF line ends, every line at most 998 bytes (RFC 5322 §2.1.1).
@@ -37,6 +39,7 @@ struct MailMessage: Hashable, Sendable {
             "In-Reply-To: \(thread)",
             "References: \(thread)",
             "Auto-Submitted: auto-generated",
+            "X-Poller-Source: \(event.key.source)",
         ]
         if let replyTo { headers.append("Reply-To: \(replyTo)") }
         if let unsubscribe {

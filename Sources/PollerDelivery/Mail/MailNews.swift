@@ -19,20 +19,67 @@ struct MailNews: Hashable, Sendable {
     /// What an event is told as; nil for one that a payer is not written about.
     ///
     /// An event without a payment, of an older release or of an upstream that has none, is told by its
-    /// status (``MailOccasion``).
+    /// status (``MailOccasion``). Of the others only those count that tell of the payment or the step:
+    /// what is told of the status beside them would be the same news again.
     ///
     /// `snapshot` is the watch as it is now, which has what the shop has said of it, and the object where
     /// the event has none.
     init?(_ event: Event, of snapshot: WatchSnapshot? = nil) {
         let seen = SeenObject(event)
-        guard let told = MailOccasion(event)?.payment(of: event, seen) else { return nil }
+        guard let told = Self.told(event, seen) else { return nil }
         (payment, step) = told
         object = seen.hasObject ? seen : SeenObject(snapshot?.lastEvent)
         metadata = snapshot.flatMap { $0.metadata.isEmpty ? nil : RawJSON($0.metadata) }
         kind = event.key.kind
         time = event.polledAt
-        isTest = object.isLive == false
+        isTest = (seen.isLive ?? object.isLive) == false
         language = Purchase.language(metadata: metadata, object: object)
+    }
+
+    private static func told(_ event: Event, _ seen: SeenObject) -> (Payment, NextStep)? {
+        guard let payment = event.payment, event.key.kind.isOfPayments else {
+            return MailOccasion(event)?.payment(of: event, seen)
+        }
+        let isSetup = event.key.kind == .setupIntent
+        let isNews =
+            event.type == "next_step.changed"
+            ? isAsked(payment, event.nextStep)
+            : event.type == payment.state.eventType && isTold(payment, event.nextStep, isSetup)
+        return isNews ? (payment, event.nextStep) : nil
+    }
+
+    /// Whether a payer is written to because this is the payment's word now.
+    private static func isTold(_ payment: Payment, _ step: NextStep, _ isSetup: Bool) -> Bool {
+        switch payment.state {
+        case .partiallyPaid, .expired, .cancelled, .refunded, .partiallyRefunded: true
+        // That a bank has asked a question was told to the shop; the payer has been told of the money.
+        case .paid: payment.reason != .inquiry
+        // A way to pay that is kept is news of its own only where nothing else was to come.
+        case .authorised: payment.reason != .saved || isSetup
+        // Who went back at the bank knows it.
+        case .failed: payment.reason != .customerAborted
+        // When the bank debits is told with the step.
+        case .processing: !isAsked(payment, step)
+        // The first is told by its step; of the others the shop speaks with its customer itself.
+        case .awaitingCustomer, .disputed, .reversed, .unknown: false
+        }
+    }
+
+    /// Whether a payer is written to because of what they are to do: what needs no page of the shop's,
+    /// and can be done later.
+    ///
+    /// What is missing after a part has arrived is told with the payment.
+    private static func isAsked(_ payment: Payment, _ step: NextStep) -> Bool {
+        guard payment.state == .awaitingCustomer || payment.state == .processing else {
+            return false
+        }
+        return switch step {
+        case .transfer, .payVoucher: payment.state == .awaitingCustomer
+        case .verifyMicrodeposits: payment.state == .awaitingCustomer
+        case .awaitDebit: true
+        case .none, .followLink, .scanCode, .approveInApp, .enterCode, .returnToShop, .chooseMethod:
+            false
+        }
     }
 
     /// What is paid, as far as the shop has said.

@@ -88,6 +88,14 @@ class Browser:
         self._call("Emulation.setEmulatedMedia",
                    features=[{"name": "prefers-color-scheme", "value": scheme}])
 
+    def width(self, width: int) -> None:
+        """As wide as a phone, or as a window."""
+        self._call("Emulation.setDeviceMetricsOverride", width=width, height=640,
+                   deviceScaleFactor=1, mobile=False)
+
+    def languages(self, accept: str) -> None:
+        self._call("Network.setExtraHTTPHeaders", headers={"Accept-Language": accept} if accept else {})
+
     def open(self, url: str) -> None:
         self._call("Page.navigate", url=url)
 
@@ -95,6 +103,12 @@ class Browser:
         """A value of the page, by the debugger: works with scripts switched off, too."""
         return self._call("Runtime.evaluate", expression=expression,
                           returnByValue=True)["result"].get("value")
+
+    def press(self, selector: str, number: int = 0) -> None:
+        """Presses a button as somebody does who looks at the page: some things only they may do."""
+        self._call("Emulation.setFocusEmulationEnabled", enabled=True)
+        element = f"document.querySelectorAll({json.dumps(selector)})[{number}]"
+        self._call("Runtime.evaluate", expression=f"{element}.click()", userGesture=True)
 
     def wait_state(self, state: str, timeout_s: float = 15) -> None:
         wait_until(

@@ -235,7 +235,8 @@ class Cluster:
         for source in sources:
             events = self.api.events(source)
             webhook.add(events[-1]["id"])
-            mailed |= {[event["id"] for event in events if is_mailed(event)][-1]} if mail else set()
+            told = [event["id"] for event in events if is_mailed(event)] if mail else []
+            mailed |= set(told[-1:])
 
         def all_there() -> bool:
             return webhook <= self.webhook.receipts.ids() and mailed <= self.mail.receipts.ids()

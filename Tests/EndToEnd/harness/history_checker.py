@@ -16,8 +16,31 @@ def is_beside(event: dict) -> bool:
     return event["type"].startswith("payment.") or event["type"] == "next_step.changed"
 
 
+# What a customer is written to about whenever it becomes the payment's word.
+MAILED = {"partially_paid", "expired", "cancelled", "refunded", "partially_refunded"}
+# Steps that need no page of the shop's, and can be done later.
+MAILED_STEPS = {"transfer", "pay_voucher", "verify_microdeposits", "await_debit"}
+
+
 def is_mailed(event: dict) -> bool:
-    """Whether a customer is told by mail: what is final, authorised, or to be tried again."""
+    """Whether a customer is told by mail: of the money, and of what they are to do by themselves.
+
+    An event that knows of no payment is told by its status: what is final, authorised, or to be tried again.
+    """
+    if payment := event.get("payment"):
+        state, reason = payment["state"], payment.get("reason")
+        step = (event.get("next_step") or {}).get("type")
+        waits = state == "awaiting_customer" or (state == "processing" and step == "await_debit")
+        asked = waits and step in MAILED_STEPS
+        if event["type"] != f"payment.{state}":
+            return event["type"] == "next_step.changed" and asked
+        return (
+            state in MAILED
+            or (state == "paid" and reason != "inquiry")
+            or (state == "authorised" and (reason != "saved" or event["kind"] == "setup_intent"))
+            or (state == "failed" and reason != "customer_aborted")
+            or (state == "processing" and not asked)
+        )
     if is_beside(event):
         return False
     status, previous, is_end = event["status"], event["previous_status"], bool(event["closed_reason"])

@@ -63,6 +63,7 @@ struct RouteTests {
     func unknownParameters() async throws {
         let lenient = [
             "stripeWebhook", "stripeAccountWebhook", "openAPI", "returnLanding", "returnPage",
+            "returnContinue",
             "unsubscribePage", "unsubscribe",
         ]
         try await LiveAPI.run { api in

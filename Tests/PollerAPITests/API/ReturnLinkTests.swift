@@ -1,0 +1,111 @@
+import JSONText
+import Poller
+import PollerTesting
+import PollerWords
+import Testing
+
+@testable import PollerAPI
+
+@Suite("The way on from the return page")
+struct ReturnLinkTests {
+    /// A watch whose customer was sent to a bank.
+    func snapshot(
+        _ kind: SourceKind = .source,
+        state: PaymentState = .awaitingCustomer,
+        url: String = "https://hooks.example/r?client_secret=src_secret&x=1",
+        closed: ClosedReason? = nil
+    ) throws -> WatchSnapshot {
+        let watch = Watch(
+            key: WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: kind),
+            policy: .standard,
+            createdAt: Samples.start,
+            deadline: Samples.start + .seconds(600),
+            run: 1,
+            seq: 1,
+            clientSecret: try ClientSecret("src_secret"),
+            state: WatchState()
+        )
+        let event = Event(
+            watch: watch,
+            status: SourceStatus(unchecked: "pending"),
+            final: false,
+            closed: closed,
+            payment: Payment(state: state, amount: 1099, currency: "eur"),
+            nextStep: .followLink(.init(url: url)),
+            object: RawJSON(unchecked: #"{"redirect":{"url":"\#(url)"}}"#),
+            polledAt: Samples.start,
+            lag: .zero
+        )
+        return WatchSnapshot(
+            watch: watch,
+            closed: closed,
+            nextPollAt: nil,
+            lastError: nil,
+            notify: [],
+            metadata: "",
+            lastEvent: event
+        )
+    }
+
+    @Test("a source's secret is put back into its address, which is in no event and on no page")
+    func restored() throws {
+        let snapshot = try snapshot()
+        #expect(snapshot.lastEvent?.json.contains("src_secret") == false)
+        let link = try #require(ReturnLink(snapshot, path: "/r/src_1/continue"))
+        #expect(link.target == "https://hooks.example/r?client_secret=src_secret&x=1")
+        let news = ReturnNews(
+            snapshot,
+            isFirst: false,
+            onward: "/r/src_1/continue",
+            in: .in(.en)
+        )
+        #expect(news.state == .action && news.said.links.map(\.url) == ["/r/src_1/continue"])
+        #expect(news.step == .followLink(.init(url: "/r/src_1/continue")))
+    }
+
+    @Test("who has just come back is not sent away, and is led on when nothing has come")
+    func first() throws {
+        let news = ReturnNews(
+            try snapshot(),
+            isFirst: true,
+            onward: "/r/src_1/continue",
+            in: .in(.en)
+        )
+        #expect(news.state == .confirming && news.leadsOn && news.said.links.isEmpty)
+    }
+
+    @Test("where nobody knows a way on, none is offered")
+    func none() throws {
+        // An intent's address has the secret of another object.
+        for unknown in [
+            try snapshot(.paymentIntent), try snapshot(closed: .expired),
+            try snapshot(url: "javascript:alert(1)?client_secret=src_secret"),
+        ] {
+            #expect(ReturnLink(unknown, path: "/r") == nil)
+            let news = ReturnNews(unknown, isFirst: false, onward: "/r/x", in: .in(.en))
+            #expect(news.said.links.isEmpty && !news.leadsOn)
+            #expect(news.state == (unknown.closed == nil ? .waiting : .unknown))
+        }
+        let open = try snapshot(.paymentIntent, url: "https://bank.example/go")
+        #expect(ReturnLink(open, path: "/r")?.target == "https://bank.example/go")
+    }
+
+    @Test("what was told last is no longer said once nobody looks, unless it is the end")
+    func over() throws {
+        func state(_ state: PaymentState, _ closed: ClosedReason?) throws -> ReturnState {
+            let news = ReturnNews(
+                try snapshot(state: state, closed: closed),
+                isFirst: false,
+                in: .in(.en)
+            )
+            return news.state
+        }
+        for open in [PaymentState.awaitingCustomer, .processing, .authorised, .partiallyPaid] {
+            #expect(try state(open, .expired) == .unknown)
+        }
+        #expect(try state(.processing, .settled) == .processing)
+        #expect(try state(.paid, .expired) == .confirmed)
+        #expect(try state(.refunded, .gone) == .refunded)
+        #expect(try state(.reversed, nil) == .reversed)
+    }
+}

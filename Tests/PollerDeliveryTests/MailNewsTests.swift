@@ -1,0 +1,122 @@
+import JSONText
+import Poller
+import PollerTesting
+import PollerWords
+import Testing
+
+@testable import PollerDelivery
+
+@Suite("What a payer is written to about")
+struct MailNewsTests {
+    /// What one look records of a payment: its word, the step, the status.
+    func events(
+        _ state: PaymentState,
+        _ reason: PaymentReason? = nil,
+        _ step: NextStep = .none,
+        kind: SourceKind = .source
+    ) -> [Event] {
+        let watch = Watch(
+            key: WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: kind),
+            policy: .standard,
+            createdAt: Samples.start,
+            deadline: Samples.start + .seconds(600),
+            run: 1,
+            seq: 1,
+            state: WatchState(status: .chargeable)
+        )
+        let subjects: [EventSubject] = [.payment(state), .nextStep, .status]
+        return subjects.enumerated().map { place, subject in
+            Event(
+                watch: watch,
+                of: subject,
+                at: place,
+                status: SourceStatus(unchecked: "consumed"),
+                final: place == 2,
+                payment: Payment(
+                    state: state,
+                    amount: 1099,
+                    amountReceived: state == .paid ? 1099 : 0,
+                    currency: "eur",
+                    method: PaymentMethod("multibanco"),
+                    reason: reason
+                ),
+                nextStep: step,
+                isLive: false,
+                object: place == 2 ? RawJSON(unchecked: #"{"livemode":false}"#) : nil,
+                polledAt: Samples.start,
+                lag: .zero
+            )
+        }
+    }
+
+    func mailed(_ events: [Event]) -> [String] {
+        events.filter { MailNews($0) != nil }.map(\.type)
+    }
+
+    static let steps: [NextStep] = [
+        .none, .followLink(.init(url: "https://bank.example/")), .transfer(.init()),
+        .payVoucher(.init()), .scanCode(.init()), .approveInApp(until: nil),
+        .enterCode(attemptsLeft: 3), .verifyMicrodeposits(.init()),
+        .awaitDebit(at: nil, needsApproval: false), .returnToShop, .chooseMethod,
+    ]
+
+    @Test(
+        "of what one look records, a payer gets one mail at most",
+        arguments: PaymentState.allCases
+    )
+    func once(state: PaymentState) {
+        for reason in [nil] + PaymentReason.allCases.map(Optional.some) {
+            for step in Self.steps {
+                for kind in [SourceKind.source, .paymentIntent, .setupIntent] {
+                    let told = mailed(events(state, reason, step, kind: kind))
+                    #expect(told.count <= 1 && told != ["source.consumed"], "\(step): \(told)")
+                }
+            }
+        }
+    }
+
+    @Test("money is told by its word, a voucher by its step, and what nobody can act on not at all")
+    func words() {
+        #expect(mailed(events(.paid)) == ["payment.paid"])
+        #expect(mailed(events(.paid, .inquiry)).isEmpty)
+        #expect(mailed(events(.failed, .declined)) == ["payment.failed"])
+        #expect(mailed(events(.failed, .customerAborted)).isEmpty)
+        #expect(mailed(events(.authorised)) == ["payment.authorised"])
+        #expect(mailed(events(.authorised, .saved)).isEmpty)
+        #expect(
+            mailed(events(.authorised, .saved, kind: .setupIntent)) == ["payment.authorised"]
+        )
+        #expect(
+            mailed(events(.awaitingCustomer, nil, .payVoucher(.init()))) == ["next_step.changed"]
+        )
+        #expect(mailed(events(.awaitingCustomer, nil, .followLink(.init()))).isEmpty)
+        #expect(
+            mailed(events(.partiallyPaid, nil, .transfer(.init()))) == ["payment.partially_paid"]
+        )
+        let debit = NextStep.awaitDebit(at: nil, needsApproval: true)
+        #expect(mailed(events(.processing, nil, debit)) == ["next_step.changed"])
+        for state in [PaymentState.disputed, .reversed, .unknown] {
+            #expect(mailed(events(state)).isEmpty, "\(state)")
+        }
+    }
+
+    @Test("a voucher's mail has its numbers, and says that no money moves")
+    func voucher() throws {
+        var voucher = NextStep.Voucher()
+        voucher.entity = "12345"
+        voucher.reference = "999 123 456"
+        voucher.url = "https://stripe.example/voucher"
+        let event = events(.awaitingCustomer, nil, .payVoucher(voucher))[1]
+        let news = try #require(MailNews(event))
+        #expect(news.isTest)
+        let content = MailTemplates.standard.content(news, branding: nil, unsubscribe: nil)
+        #expect(content.subject == "Please pay your voucher – €10.99 (Multibanco)")
+        for part in [content.text, content.html] {
+            #expect(part.contains("Entity") && part.contains("12345"))
+            #expect(part.contains("999 123 456") && part.contains("https://stripe.example/voucher"))
+            #expect(part.contains("Pay €10.99 with these numbers"))
+            #expect(!part.contains("src_") && !part.contains("consumed"))
+        }
+        #expect(!content.text.contains("\n\n\n"), "\(content.text)")
+    }
+}
