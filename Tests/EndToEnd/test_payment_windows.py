@@ -119,6 +119,8 @@ def test_a_downtime_across_the_window_is_told_and_the_rest_is_charged(chaos, tmp
     missed = [Sale(shop, **fields).pending() for _ in range(3)]
     unpaid = Sale(shop, **fields).pending()
     saved = [Sale(shop, "multibanco", form=multibanco, **fields).pending() for _ in range(3)]
+    # A mail that was on its way when its notifier was killed would be sent again.
+    shop.wait_delivered([sale.id for sale in saved])
     everybody = [*shop.workers, *shop.notifiers]
     for role in everybody:
         role.kill9()
