@@ -94,7 +94,10 @@ struct DisputeList: AsyncParsableCommand {
             let waits = [.needsResponse, .warningNeedsResponse].contains(dispute.status)
             return !open || waits
         }
-        guard !json else { return try found.forEach { try $0.showJSON() } }
+        guard !json else {
+            for dispute in found { try dispute.showJSON() }
+            return
+        }
         var table = Table("DISPUTE", "STATUS", "AMOUNT", "REASON", "CHARGE")
         table.rows = found.map { dispute in
             [

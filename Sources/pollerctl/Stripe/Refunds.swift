@@ -156,7 +156,10 @@ struct RefundList: AsyncParsableCommand {
         let page = try await stripe.perform(isRead: true) { client throws(StripeError) in
             try await client.listRefunds(charge: charge, paymentIntent: intent, limit: limit)
         }
-        guard !json else { return try page.data.forEach { try $0.showJSON() } }
+        guard !json else {
+            for refund in page.data { try refund.showJSON() }
+            return
+        }
         var table = Table("REFUND", "STATUS", "AMOUNT", "CHARGE", "REASON")
         table.rows = page.data.map { refund in
             [

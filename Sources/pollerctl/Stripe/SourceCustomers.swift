@@ -196,7 +196,10 @@ struct SourceTransactions: AsyncParsableCommand {
         let page = try await stripe.perform(isRead: true) { client throws(StripeError) in
             try await client.listSourceTransactions(ofSource: source, limit: limit)
         }
-        guard !json else { return try page.data.forEach { try $0.showJSON() } }
+        guard !json else {
+            for payment in page.data { try payment.showJSON() }
+            return
+        }
         var table = Table("TRANSACTION", "STATUS", "AMOUNT", "FROM", "REFERENCE")
         table.rows = page.data.map { payment in
             let from = payment.sender.name ?? payment.sender.last4.map { "…\($0)" } ?? ""

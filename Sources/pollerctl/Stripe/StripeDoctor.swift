@@ -107,7 +107,9 @@ struct StripeDoctor: AsyncParsableCommand {
         return checkup
     }
 
-    /// Sources cannot be listed: their events and their charges tell of them. Ids and types.
+    /// The Sources in use, by id with their type.
+    ///
+    /// They cannot be listed: their events and their charges tell of them.
     private func sources(
         _ client: StripeClient,
         mayReadCharges: Bool

@@ -123,6 +123,7 @@ struct PaymentFailure {
         message: "The payment was declined by the bank."
     )
     /// Strong Customer Authentication: the card may be charged through 3D Secure alone.
+    ///
     /// *Source*: <https://docs.stripe.com/declines/codes>.
     static let authenticationRequired = PaymentFailure(
         code: "authentication_required",

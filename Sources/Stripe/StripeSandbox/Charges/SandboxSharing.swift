@@ -15,6 +15,7 @@ struct SandboxSharing {
     /// - Parameters:
     ///   - call: The request.
     ///   - amount: What is charged: no share is larger.
+    /// - Throws: A share nobody can owe, or an account that is none.
     mutating func update(from call: APICall, amount: Int) throws(APIError) {
         let form = call.form
         if let text = form["on_behalf_of"] { onBehalfOf = try Self.account(text, "on_behalf_of") }
