@@ -19,7 +19,7 @@ struct Pollerctl: AsyncParsableCommand {
             Events.self, Explain.self, EndpointCommand.self, DeliveryCommand.self,
             LaneCommand.self, QuarantineCommand.self, WorkerCommand.self, ShowStats.self, Top.self,
             Doctor.self, SourceCommand.self, IntentCommand.self, SetupCommand.self,
-            RefundCommand.self, DisputeCommand.self, StripeCommand.self,
+            RefundCommand.self, DisputeCommand.self, StripeCommand.self, Reconcile.self,
         ]
     )
 }

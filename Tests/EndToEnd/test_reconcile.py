@@ -1,0 +1,75 @@
+"""`pollerctl reconcile`: what Stripe took, held against what was watched and told."""
+
+import json
+import os
+import subprocess
+
+from harness.cluster import Cluster, program
+from harness.sandbox import Sandbox
+from harness.waiting import wait_until
+
+
+def reconcile(cluster: Cluster, *arguments: str) -> tuple[int, dict[str, dict]]:
+    """The exit status, and the differences by source."""
+    done = subprocess.run(
+        [program("pollerctl"), "reconcile", "--grace", "0s", "--json", *arguments],
+        env={"POLLER_URL": cluster.api.url, "POLLER_STRIPE_API_BASE": cluster.sandbox.url,
+             "STRIPE_API_KEY": Sandbox.KEY, "PATH": os.environ["PATH"]},
+        capture_output=True, text=True, timeout=60,
+    )
+    assert done.returncode in (0, 1), f"{done.returncode} {done.stdout} {done.stderr}"
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == (1 if found else 0)
+    return done.returncode, {one["source"]: one for one in found}
+
+
+def paid(cluster: Cluster) -> str:
+    """A source that was watched, charged by the shop, and told."""
+    source = cluster.sandbox.create_source()
+    cluster.api.enqueue(source, policy="interactive")
+    cluster.sandbox.authorise(source)
+    cluster.sandbox.charge(source)
+    wait_until(lambda: word(cluster, source) == "paid", 20, "it is told to be paid")
+    return source
+
+
+def word(cluster: Cluster, source: str) -> str | None:
+    return (cluster.api.watch(source).get("payment") or {}).get("state")
+
+
+def test_what_was_told_agrees_with_what_was_taken(calm: Cluster):
+    source = paid(calm)
+    assert source not in reconcile(calm)[1]
+
+
+def test_a_charge_that_nobody_watches_is_found_and_watched(calm: Cluster):
+    source = calm.sandbox.create_source()
+    calm.sandbox.authorise(source)
+    calm.sandbox.charge(source)
+    status, found = reconcile(calm)
+    assert status == 1 and found[source]["class"] == "unknown" and found[source]["charge"]
+    assert "watched" in reconcile(calm, "--mend")[1][source]["mended"]
+    wait_until(lambda: word(calm, source) == "paid", 20, "it is told to be paid")
+    assert source not in reconcile(calm)[1]
+
+
+def test_a_chargeable_source_that_nobody_charges_is_found_and_left_alone(calm: Cluster):
+    source = calm.sandbox.create_source()
+    calm.api.enqueue(source, policy="interactive")
+    calm.sandbox.authorise(source)
+    calm.wait_status(source, "chargeable")
+    found = reconcile(calm, "--mend")[1][source]
+    assert found["class"] == "uncharged" and "pollerctl source charge" in found["message"]
+    assert "mended" not in found and calm.sandbox.source(source)["status"] == "chargeable"
+
+
+def test_money_that_went_back_unheard_is_found(calm: Cluster):
+    source = paid(calm)
+    charge = next(
+        one["id"] for one in calm.sandbox._stripe("GET", "/v1/charges?limit=100")["data"]
+        if one["source"]["id"] == source
+    )
+    calm.sandbox._stripe("POST", "/v1/refunds", {"charge": charge, "amount": 99})
+    found = reconcile(calm)[1].get(source)
+    # A cluster that has heard of it by itself has nothing to be told.
+    assert found is None and word(calm, source) == "partially_refunded" or found["class"] == "stale"
