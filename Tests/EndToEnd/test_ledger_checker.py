@@ -173,6 +173,13 @@ def test_before_any_money_came(steps: list, word: str):
     assert {truth.word for truth in ledger.last("src_1")} == {word}
 
 
+def test_what_can_be_used_again_waits_for_its_next_order():
+    card = source("chargeable", usage="reusable")
+    ledger = story((1, "object", card), (2, "charge", PAID), (3, "charge", {"id": "ch_2", "status": "failed"}))
+    assert ledger.last("src_1") == {Truth("paid", 1099), Truth("authorised")}
+    assert checked(ledger, pushed("failed", 5000)).counts == {"false": 1}
+
+
 def test_what_was_reserved_beyond_what_was_captured_was_never_paid():
     part = PAID | {"amount_captured": 700, "amount_refunded": 399}
     assert story((1, "charge", part)).last("src_1") == {Truth("paid", 700)}

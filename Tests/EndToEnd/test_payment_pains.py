@@ -32,6 +32,7 @@ from harness.shop import Sale, check_words, with_webhooks
 from harness.waiting import wait_until
 
 WHOLE = ["source.pending", "source.chargeable", "charge.succeeded", "source.consumed"]
+WORDS = ["payment.authorised", "payment.paid"]
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +81,8 @@ def test_webhooks_in_the_wrong_order_end_on_the_truth(shop: Cluster):
     assert sale.told() == ["source.pending", "source.consumed"]
     assert len(shop.sandbox.polls(sale.id)) < 2 + len(told), "each event made us look at most once"
     sale.check_deliveries()
-    check_words(shop, [sale])
+    # The charge is the shop's own: a refund of it is not seen by looking at a source that is used up.
+    check_words(shop, [sale], is_over=False)
 
 
 def test_two_changes_of_one_second_are_both_told(shop: Cluster):
@@ -146,7 +148,7 @@ def test_return_webhook_and_poll_race_and_each_thing_is_told_once(shop: Cluster)
         sale.come_back()
     for sale in sales:
         sale.closed()
-        assert sale.told() == WHOLE
+        assert sale.told() == WHOLE and sale.words() == WORDS
         (charge,) = sale.charges()
         assert charge["metadata"]["poller_source"] == sale.id
         assert sale.come_back() == "confirmed"
@@ -181,6 +183,7 @@ def test_a_locked_object_waits_alone_and_nobody_hears_of_a_failure(shop: Cluster
     locked.closed()
     assert fault and locked.told() == WHOLE and len(locked.charges()) == 1
     for sale in (locked, free):
+        assert sale.words() == WORDS
         sale.check_deliveries()
         assert len(sale.mails()) == 2
     check_words(shop, [locked, free])
@@ -208,7 +211,7 @@ def test_an_error_while_charging_is_never_told_as_a_refusal(shop: Cluster, error
     fault = shop.sandbox.fault(**error, match="/v1/charges", method="POST", times=2)
     shop.sandbox.authorise(sale.id)
     sale.closed()
-    assert fault and sale.told() == WHOLE
+    assert fault and sale.told() == WHOLE and sale.words() == WORDS
     assert len(sale.charges()) == 1
     sale.check_deliveries()
     text = "\n".join(f"{mail['Subject']} {mail.get_body(('plain',)).get_content()}" for mail in sale.mails())

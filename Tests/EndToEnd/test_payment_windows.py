@@ -46,7 +46,7 @@ def test_nobody_pays_for_an_hour_and_every_channel_says_so(shop: Cluster):
     advance(shop, 31)
     end = sale.closed()
     assert (end["status"], end["closed_reason"]) == ("canceled", "settled")
-    assert sale.told() == ["source.pending", "source.canceled"]
+    assert sale.told() == ["source.pending", "source.canceled"] and sale.words() == ["payment.expired"]
     assert sale.charges() == [] and sale.come_back("succeeded") == "expired"
     sale.check_deliveries()
     assert len(sale.mails()) == 1
@@ -81,6 +81,7 @@ def test_an_intent_that_nobody_finishes_is_told_after_48_hours(shop: Cluster):
     shop.wait_status(intent["id"], "requires_payment_method", timeout_s=40)
     events = [event for event in shop.api.events(intent["id"]) if event["type"].startswith("payment_intent.")]
     assert [event["status"] for event in events] == ["requires_action", "requires_payment_method"]
+    assert events[-1]["payment"]["state"] == "expired"
     failure = events[-1]["object"]["last_payment_error"]
     assert failure["code"] == "payment_intent_payment_attempt_expired"
     body = page().partition("<body")[2]
@@ -102,6 +103,8 @@ def test_a_window_that_was_missed_is_told_as_missed(shop: Cluster):
     advance(shop, 31)
     assert sale.closed()["status"] == "canceled"
     assert sale.told() == ["source.pending", "source.chargeable", "source.canceled"]
+    assert sale.words() == ["payment.authorised", "payment.expired"]
+    assert sale.events()[-1]["payment"]["reason"] == "not_charged_in_time"
     assert sale.come_back() == "expired"
     sale.check_deliveries()
     assert len(sale.mails()) == 2, "authorised, and then that it was not charged"
@@ -141,10 +144,12 @@ def test_a_downtime_across_the_window_is_told_and_the_rest_is_charged(chaos, tmp
     for sale in saved:
         sale.closed(timeout_s=60)
         assert sale.told() == ["source.pending", "source.chargeable", "charge.succeeded", "source.consumed"]
+        assert sale.words() == ["payment.authorised", "payment.paid"]
         assert len(sale.charges()) == 1 and sale.come_back() == "confirmed"
     for sale in [*missed, unpaid]:
         assert sale.closed(timeout_s=60)["status"] == "canceled"
         assert sale.told() == ["source.pending", "source.canceled"]
+        assert sale.words() == ["payment.expired"]
         assert sale.charges() == [] and sale.come_back() == "expired"
     for sale in [*missed, *saved, unpaid]:
         sale.check_deliveries()

@@ -33,10 +33,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Truth:
-    """A word and the sums that belong to it; `received` is gross, `returned` what went back of it."""
+    """A word and the sums that belong to it; `received` is gross, `returned` what went back of it.
+
+    Without a sum nothing was taken yet: what lies in a receiver until then is not judged.
+    """
 
     word: str
-    received: int = 0
+    received: int | None = None
     returned: int = 0
 
 
@@ -88,6 +91,9 @@ class Holding:
         # Refused tries beside one that was not are no news of the payment.
         if any(truth.word != "failed" for truth in found):
             found = {truth for truth in found if truth.word != "failed"}
+        # What can be used again is ready for its next order, whatever became of the last.
+        if found and (self.object.get("usage"), self.object.get("status")) == ("reusable", "chargeable"):
+            found |= {self._of_object()}
         return frozenset(found or {self._of_object()})
 
     @property
@@ -133,9 +139,9 @@ class Holding:
             case "pending":
                 if part:
                     return Truth("partially_paid", came)
-                return Truth("processing", came) if came else Truth("awaiting_customer")
+                return Truth("processing" if came else "awaiting_customer")
             case "chargeable":
-                return Truth("partially_paid" if part else "authorised", came)
+                return Truth("partially_paid", came) if part else Truth("authorised")
             case "consumed":
                 # Used up without a charge: by whatever it was, no money came of it.
                 return Truth("unknown" if self.object.get("usage") == "reusable" else "processing")

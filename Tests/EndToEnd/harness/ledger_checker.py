@@ -58,8 +58,10 @@ class Statement:
     def fits(self, span: Span) -> bool:
         return any(
             truth.word in self.claims
-            and self.received in (None, truth.received)
-            and self.returned in (None, truth.returned)
+            and (
+                truth.received is None
+                or (self.received in (None, truth.received) and self.returned in (None, truth.returned))
+            )
             for truth in span.truths
         )
 
@@ -188,16 +190,16 @@ class LedgerChecker:
         for payment, row in events.items():
             told = None
             for event in row:
-                if "payment" not in event:
+                said = event.get("payment")
+                if not said:
                     continue
-                said = {name: event["payment"].get(name) for name in ("state", "amount_received", "amount_returned")}
-                is_news = event["type"].startswith("payment.")
-                if is_news and event["type"] != f"payment.{said['state']}":
-                    self._say(payment, f"{event['id']} is {event['type']} and says {said['state']}", "false")
+                word, is_news = said["state"], event["type"].startswith("payment.")
+                if is_news and event["type"] != f"payment.{word}":
+                    self._say(payment, f"{event['id']} is {event['type']} and says {word}", "false")
                 if is_news and said == told:
-                    self._say(payment, f"{event['id']} tells {said['state']} again", "doubled")
-                if not is_news and told is not None and said != told:
-                    self._say(payment, f"{event['id']} says {said['state']}, which no event had told", "untold")
+                    self._say(payment, f"{event['id']} tells {word} again", "doubled")
+                if not is_news and told is not None and word != told["state"]:
+                    self._say(payment, f"{event['id']} says {word}, which no event had told", "untold")
                 told = said
 
     def ended(self, channels: list[str], among: set[str] | None = None) -> None:

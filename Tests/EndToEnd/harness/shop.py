@@ -6,14 +6,13 @@ import time
 import requests
 
 from .cluster import Cluster
+from .history_checker import is_beside
 from .ledger import read
-from .ledger_checker import LedgerChecker, of_event
+from .ledger_checker import LedgerChecker, of_event, of_watch
 from .redis_server import free_port
 from .waiting import wait_until
 
 HOUR_S = 3600
-# Events about the money and the next step stand beside those of statuses and charges.
-BESIDE = ("payment.", "next_step.", "order.")
 
 
 def with_webhooks(cluster: Cluster) -> Cluster:
@@ -71,7 +70,11 @@ class Sale:
 
     def told(self) -> list[str]:
         """The types of its events about statuses and charges."""
-        return [event["type"] for event in self.events() if not event["type"].startswith(BESIDE)]
+        return [event["type"] for event in self.events() if not is_beside(event)]
+
+    def words(self) -> list[str]:
+        """What was told of the money, in the order in which it was."""
+        return [event["type"] for event in self.events() if event["type"].startswith("payment.")]
 
     def mails(self) -> list:
         """Its mails, found by the events that they are about."""
@@ -110,12 +113,16 @@ class Sale:
         assert len(titles) == len(set(titles)), f"told twice: {titles}"
 
 
-def check_words(cluster: Cluster, sales: list[Sale], by_time: bool = True) -> None:
-    """Holds every event's word of the money, where it has one, against the sandbox's ledger."""
+def check_words(cluster: Cluster, sales: list[Sale], by_time: bool = True, is_over: bool = True) -> None:
+    """Holds the word of every event, and of the watches as they are, against the sandbox's ledger.
+
+    is_over: the last word has to be the last truth as well.
+    """
     checker = LedgerChecker(read(cluster.sandbox, {sale.id for sale in sales}), by_time=by_time)
-    checker.hear(
-        of_event(event, told_ms=time.time() * 1000, channel="record") for sale in sales for event in sale.events()
-    )
-    # No channel has to have ended here; no order may have been charged twice.
-    checker.ended([])
+    recorded = {sale.id: sale.events() for sale in sales}
+    now_ms = time.time() * 1000
+    checker.hear(of_event(event, now_ms, channel="record") for row in recorded.values() for event in row)
+    checker.hear(of_watch(cluster.api.watch(sale.id), now_ms) for sale in sales)
+    checker.told_once(recorded)
+    checker.ended(["record"] if is_over else [], among=set(recorded))
     checker.verdict()
