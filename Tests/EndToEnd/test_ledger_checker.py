@@ -274,10 +274,18 @@ def test_stripe_s_record_becomes_a_ledger():
             "data": {"object": {"id": "dp_1", "object": "dispute", "charge": "ch_1", "status": "lost"}},
         },
     ]
-    ledger = Ledger(entries(events, changes, [{"id": "src_1"} | SOURCE]))
+    objects = [{"id": "src_1"} | SOURCE]
+    ledger = Ledger(entries(events, changes, objects))
     # Events know the second: within it both words pass, and beyond it one alone.
     for word, seen_ms, lies in (
         ("authorised", 10_750, 0), ("paid", 10_750, 0), ("paid", 11_500, 0), ("authorised", 12_100, 1),
         ("paid", 21_500, 1), ("refunded", 21_500, 0), ("refunded", 31_500, 1), ("reversed", 31_500, 0),
     ):
         assert checked(ledger, pushed(word, seen_ms)).counts.total() == lies, (word, seen_ms)
+    # What the sandbox announces knows the millisecond.
+    exact = [
+        {"type": event["type"], "at_ms": event["created"] * 1000 + 901, "object": event["data"]["object"]}
+        for event in events
+    ]
+    for word, seen_ms, lies in (("authorised", 10_750, 0), ("paid", 10_350, 1), ("paid", 10_950, 0), ("refunded", 20_300, 1)):
+        assert checked(Ledger(entries(exact, changes, objects)), pushed(word, seen_ms)).counts.total() == lies, (word, seen_ms)

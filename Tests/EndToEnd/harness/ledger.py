@@ -242,7 +242,8 @@ SECOND_MS = 1000
 def entries(events: list[dict], changes: list[dict], objects: list[dict]) -> list[Entry]:
     """Stripe's own record as entries.
 
-    events: `GET /v1/events`, oldest first: whatever became of charges, disputes and objects.
+    events: whatever became of charges, disputes and objects, oldest first: what the sandbox announced,
+        to the millisecond, or `GET /v1/events`, which knows the second.
     changes: the sandbox's history, which has each status of an object to the millisecond.
     objects: each object as it is now, for what never changes of it.
     """
@@ -254,7 +255,8 @@ def entries(events: list[dict], changes: list[dict], objects: list[dict]) -> lis
     ]
     payers: dict[str, str] = {}
     for event in events:
-        facts = event["data"]["object"]
+        is_exact = "at_ms" in event
+        facts = event["object"] if is_exact else event["data"]["object"]
         kind = KINDS.get(facts["object"])
         if not kind or event["type"].startswith("customer."):
             continue
@@ -274,22 +276,23 @@ def entries(events: list[dict], changes: list[dict], objects: list[dict]) -> lis
                 # Its status has a finer time in the history.
                 facts = {name: value for name, value in facts.items() if name != "status"}
         if payer:
-            found.append(Entry(payer, kind, facts, event["created"] * 1000, SECOND_MS))
+            at_ms, within_ms = (event["at_ms"], 0) if is_exact else (event["created"] * 1000, SECOND_MS)
+            found.append(Entry(payer, kind, facts, at_ms, within_ms))
     return found
 
 
 def read(sandbox, among: set[str] | None = None) -> Ledger:
     """The ledger of a sandbox as it is now, of these payments or of all."""
-    events, after = [], ""
+    events, since = [], 0
     while True:
-        page = sandbox._stripe("GET", f"/v1/events?limit=100{after}")
+        page = sandbox._call("GET", f"/_sandbox/events?since={since}")
         events += page["data"]
         if not page["has_more"]:
             break
-        after = f"&starting_after={page['data'][-1]['id']}"
+        since = page["next"]
     happened = sandbox.history()
     families = {"src": "sources", "pi": "payment_intents", "seti": "setup_intents"}
     ids = [it for it in happened if it.split("_")[0] in families and (among is None or it in among)]
     objects = [sandbox._stripe("GET", f"/v1/{families[it.split('_')[0]]}/{it}") for it in ids]
-    found = entries(events[::-1], [change for it in ids for change in happened[it]], objects)
+    found = entries(events, [change for it in ids for change in happened[it]], objects)
     return Ledger(entry for entry in found if among is None or entry.payment in among)

@@ -6,31 +6,33 @@ from datetime import datetime
 
 from .ledger import Ledger, Span
 
-# What the title of a mail or the state of a page claims, where it is not one of the words itself.
-# An empty claim says nothing of the money, and so is always true.
+# What the state of a page, or the headline of a mail in English, claims. An empty claim says nothing of
+# the money, and so is always true.
 CLAIMS = {
+    "confirming": set(),
+    "waiting": set(),
+    "unknown": set(),
+    "action": {"awaiting_customer", "partially_paid"},
+    "authorised": {"authorised"},
+    "processing": {"processing"},
+    "confirmed": {"paid"},
+    "failed": {"failed"},
+    "expired": {"expired", "cancelled"},
+    "refunded": {"refunded", "partially_refunded"},
+    "disputed": {"disputed"},
+    "reversed": {"reversed"},
     "Payment authorised": {"authorised"},
     "Payment being processed": {"processing"},
     "Payment confirmed": {"paid"},
     "Payment failed": {"failed"},
-    "Payment could not be charged": {"failed"},
-    "Payment cancelled": {"cancelled", "expired", "failed"},
-    "Payment not confirmed yet": set(),
-    "Please pay your voucher": set(),
+    "Payment cancelled": {"cancelled", "failed"},
     "Time ran out": {"expired"},
     "Payment returned": {"expired"},
-    "action": set(),
-    "refunded": {"refunded", "partially_refunded"},
-    "disputed": {"disputed"},
-    "reversed": {"reversed"},
-    "confirmed": {"paid"},
-    "authorised": {"authorised"},
-    "processing": {"processing"},
-    "failed": {"failed"},
-    "expired": {"expired", "cancelled"},
-    "confirming": set(),
-    "waiting": set(),
-    "unknown": set(),
+    "Payment released": {"expired", "cancelled"},
+    "Payment under review": {"disputed"},
+    "Payment returned by your bank": {"reversed"},
+    "Payment not confirmed yet": set(),
+    "Please pay your voucher": set(),
 }
 
 

@@ -25,6 +25,13 @@ def with_webhooks(cluster: Cluster) -> Cluster:
     return cluster
 
 
+def mails_of(cluster: Cluster, events: list[dict]) -> list:
+    """The mails that are about these events."""
+    ids = {event["id"] for event in events}
+    receipts = [receipt.event for receipt in cluster.mail.receipts.all()]
+    return [message for event, message in zip(receipts, cluster.mail.messages) if event in ids]
+
+
 class Sale:
     """One payment, from the shop's order to what everybody was told of it.
 
@@ -77,11 +84,7 @@ class Sale:
         return [event["type"] for event in self.events() if event["type"].startswith("payment.")]
 
     def mails(self) -> list:
-        """Its mails, found by the events that they are about."""
-        ids = {event["id"] for event in self.events()}
-        receipts = [receipt.event for receipt in self.cluster.mail.receipts.all()]
-        messages = zip(receipts, self.cluster.mail.messages)
-        return [message for event, message in messages if event in ids]
+        return mails_of(self.cluster, self.events())
 
     def charges(self) -> list[dict]:
         listed = self.cluster.sandbox._stripe("GET", "/v1/charges?limit=100")["data"]
