@@ -34,6 +34,7 @@ struct ItemFields {
     private(set) var seq = 0
     private(set) var run = 1
     private(set) var reopenedSeq: Int?
+    private(set) var endedAs: String?
     private(set) var payment: String?
     private(set) var began = Timestamp(ms: 0)
     private(set) var deadline = Timestamp(ms: 0)
@@ -61,6 +62,7 @@ struct ItemFields {
             case .seq: seq = value.int ?? 0
             case .run: run = value.int ?? 1
             case .reopenedSeq: reopenedSeq = value.int
+            case .endedAs: endedAs = value.string
             case .payment: payment = value.string
             case .began: began = time()
             case .deadline: deadline = time()

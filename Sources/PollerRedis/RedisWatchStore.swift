@@ -63,11 +63,17 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
         return results.compactMap(\.self)
     }
 
-    package func hint(_ key: WatchKey) async throws(StoreError) -> Bool {
-        try await redis.run(
+    package func hint(_ key: WatchKey, of news: HintNews) async throws(StoreError) -> Bool {
+        let letter: HintLetter =
+            switch news {
+            case .anything: .anything
+            case .outcome: .outcome
+            case .money: .money
+            }
+        return try await redis.run(
             redis.scripts[.hint],
             partition: partition(of: key),
-            [.string(key.id.description)]
+            [.string(key.id.description), .string(letter.rawValue)]
         ).int == 1
     }
 

@@ -102,6 +102,8 @@ enum ItemField: Unicode.Scalar, CaseIterable {
     case crashes = "j"
     /// The seq at which a hint opened it again.
     case reopenedSeq = "r"
+    /// How it had ended when a hint opened it again, where that was with an answer.
+    case endedAs = "k"
     /// What is remembered of its payment, packed (`PaymentMemory`).
     case payment = "m"
     /// Of a release that kept leases in items: when it was due, ms.
@@ -257,6 +259,13 @@ enum SignalLetter: String, CaseIterable {
     case denied = "d"
     case stillFailing = "k"
     case refused = "r"
+}
+
+/// What a hint is about (`HintNews`).
+enum HintLetter: String, CaseIterable {
+    case anything = "a"
+    case outcome = "o"
+    case money = "m"
 }
 
 /// How far a watch goes, where it is not until it is settled; the last of its facts.

@@ -50,6 +50,7 @@ enum WatchRecord: ItemRecord {
             run: fields.run,
             seq: fields.seq,
             reopenedSeq: fields.reopenedSeq,
+            endedAs: fields.endedAs.flatMap(ClosedReason.init(rawValue:)),
             hintedAt: fields.hinted,
             clientSecret: secret.isEmpty ? nil : ClientSecret(unchecked: secret),
             charge: long.count == 2 ? ChargeOrder(json: String(long[1])) : nil,

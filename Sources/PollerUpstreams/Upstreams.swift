@@ -27,10 +27,15 @@ extension Upstreams: PaymentReader {
         of key: WatchKey,
         in object: RawJSON,
         charge: RawJSON?,
+        disputes: RawJSON?,
         seenAt: Timestamp
     ) -> PaymentFacts? {
         guard key.kind.isOfPayments else { return nil }
-        return PaymentFacts(key.kind, object: object, charge: charge, seenAt: seenAt)
+        var facts = PaymentFacts(key.kind, object: object, charge: charge, seenAt: seenAt)
+        if let listed = disputes?.member("data")?.elements {
+            facts.charge = facts.charge?.disputed(by: listed)
+        }
+        return facts
     }
 }
 

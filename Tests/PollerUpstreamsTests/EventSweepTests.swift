@@ -136,6 +136,7 @@ struct EventSweepTests {
 
         func events(
             of account: AccountID,
+            _ list: EventList,
             from cursor: SweepCursor
         ) async throws(AccountEventsFailure) -> AccountEventsPage {
             asked()
@@ -144,6 +145,13 @@ struct EventSweepTests {
             for await _ in never {}
             end.finish()
             throw .unavailable("cut off")
+        }
+
+        func subject(
+            ofCharge charge: ChargeID,
+            in account: AccountID
+        ) async throws(AccountEventsFailure) -> SourceID? {
+            nil
         }
     }
 

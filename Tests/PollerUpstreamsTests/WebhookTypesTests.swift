@@ -8,5 +8,8 @@ import Testing
     @Test("the sweep asks for nothing that an endpoint need not have")
     func sweep() {
         #expect(Set(StripeEvents.types).subtracting(EventTypes.payments).isEmpty)
+        #expect(Set(StripeEvents.moneyTypes).subtracting(EventTypes.payments).isEmpty)
+        // What one request may have.
+        #expect(max(StripeEvents.types.count, StripeEvents.moneyTypes.count) <= 20)
     }
 }

@@ -31,14 +31,32 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         package let expectsWebhooks: Bool
         /// A fixed pause between two sweeps; nil for what the read budget allows.
         package let interval: Duration?
+        /// Which of its events are read.
+        package let list: EventList
 
         /// Describes an account.
-        package init(id: AccountID, expectsWebhooks: Bool, interval: Duration?) {
+        package init(
+            id: AccountID,
+            expectsWebhooks: Bool,
+            interval: Duration?,
+            list: EventList = .usual
+        ) {
             self.id = id
             self.expectsWebhooks = expectsWebhooks
             self.interval = interval
+            self.list = list
+        }
+
+        /// What its sweep is called in the store: each list has a cursor and a turn of its own.
+        ///
+        /// No account's id has a `~`.
+        fileprivate var turn: AccountID {
+            list == .usual ? id : AccountID(unchecked: "\(id)~\(list.rawValue)")
         }
     }
+
+    /// How much more seldom than the usual list the one of the money is read.
+    static var moneyPace: Int { 5 }
 
     private let accounts: [Account]
     private let events: any AccountEvents
@@ -64,7 +82,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         self.accounts = accounts
         self.events = events
         self.store = store
-        hinting = Hinting(watches: watches, marks: store)
+        hinting = Hinting(watches: watches, marks: store, events: events)
         self.meter = meter
         self.owner = owner
         self.clock = clock
@@ -94,8 +112,8 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     /// Sweeps the account if it is due and nobody else has it.
     package func visit(_ account: Account) async {
         do {
-            let turn = try await store.take(account.id, owner: owner, for: Self.span)
-            noteHealth(account, turn)
+            let turn = try await store.take(account.turn, owner: owner, for: Self.span)
+            if account.list == .usual { noteHealth(account, turn) }
             guard turn.isOurs else { return }
             try await sweep(account, from: turn)
             if Task.isCancelled { await giveBack(account) }
@@ -113,11 +131,11 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     private func giveBack(_ account: Account) async {
         // Not a child: our own task is cancelled by now. It ends with the store's answer, or its timeout.
         let last = Task { [store, owner] in
-            let turn = try await store.take(account.id, owner: owner, for: Self.span)
+            let turn = try await store.take(account.turn, owner: owner, for: Self.span)
             guard turn.isOurs else { return }
             _ = try await store.finish(
                 SweepProgress(cursor: turn.cursor, isCaughtUp: false, unseen: []),
-                of: account.id,
+                of: account.turn,
                 owner: owner,
                 pause: .zero
             )
@@ -127,7 +145,8 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     }
 
     private func interval(_ account: Account) -> Duration {
-        account.interval ?? ReadBudget.sweepInterval(meter.usage(account.id))
+        let usual = account.interval ?? ReadBudget.sweepInterval(meter.usage(account.id))
+        return account.list == .usual ? usual : usual * Self.moneyPace
     }
 
     /// Polls may wait for a sweep that is quick and up to date.
@@ -149,7 +168,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
             let page: AccountEventsPage
             do throws(AccountEventsFailure) {
                 meter.count(account.id, isFirst: false)
-                page = try await events.events(of: account.id, from: cursor)
+                page = try await events.events(of: account.id, account.list, from: cursor)
             } catch {
                 // Cut off by a drain: somebody else goes on at the cursor.
                 guard !Task.isCancelled else { return }
@@ -166,14 +185,14 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
             let isCaughtUp = isFirst || !page.hasMore
             let missed = try await store.finish(
                 SweepProgress(cursor: cursor, isCaughtUp: isCaughtUp, unseen: unseen),
-                of: account.id,
+                of: account.turn,
                 owner: owner,
                 pause: isCaughtUp ? interval(account) : .zero
             )
             count("poller_sweep_events_total", account, isFirst ? 0 : page.events.count)
             count("poller_webhook_missed_total", account, missed ?? 0)
             guard missed != nil, !isCaughtUp else { return }
-            guard try await store.take(account.id, owner: owner, for: Self.span).isOurs else {
+            guard try await store.take(account.turn, owner: owner, for: Self.span).isOurs else {
                 return
             }
         }
@@ -210,7 +229,8 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
             return failure
         }
         if let failure { throw failure }
-        return account.expectsWebhooks ? unseen.map(\.id) : []
+        // What webhooks miss is counted where it is frequent.
+        return account.expectsWebhooks && account.list == .usual ? unseen.map(\.id) : []
     }
 
     private func failed(
@@ -236,7 +256,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         )
         _ = try await store.finish(
             SweepProgress(cursor: next, isCaughtUp: false, unseen: []),
-            of: account.id,
+            of: account.turn,
             owner: owner,
             pause: pause
         )
@@ -248,13 +268,29 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     }
 }
 
+/// Which of an account's events a sweep reads: an upstream takes no more than so many types at a time.
+package enum EventList: String, Hashable, Sendable, CaseIterable {
+    /// What ends or moves a payment, often and soon.
+    case usual
+    /// What its money does afterwards, and what is rare.
+    case money
+}
+
 /// The list of everything that happened in an account, as the upstream keeps it.
 package protocol AccountEvents: Sendable {
     /// Reads what follows the cursor, oldest first, at most a page.
     func events(
         of account: AccountID,
+        _ list: EventList,
         from cursor: SweepCursor
     ) async throws(AccountEventsFailure) -> AccountEventsPage
+
+    /// What a charge belongs to: the source it was made from, or its intent; nil when it is none of what
+    /// is watched.
+    func subject(
+        ofCharge charge: ChargeID,
+        in account: AccountID
+    ) async throws(AccountEventsFailure) -> SourceID?
 }
 
 /// One page of an account's events, oldest first.
@@ -276,12 +312,15 @@ package struct AccountEvent: Hashable, Sendable {
     package let type: String
     /// What it is about: the object itself, and what that belongs to (a charge's source or intent).
     package let subjects: [SourceID]
+    /// What it is news of.
+    package let news: HintNews
 
     /// Describes an event.
-    package init(id: String, type: String, subjects: [SourceID]) {
+    package init(id: String, type: String, subjects: [SourceID], news: HintNews = .anything) {
         self.id = id
         self.type = type
         self.subjects = subjects
+        self.news = news
     }
 }
 

@@ -14,21 +14,35 @@ package struct Hinting: Sendable {
 
     private let watches: any WatchStore
     private let marks: any SweepStore
+    private let events: (any AccountEvents)?
 
     /// Hints in `watches` and remembers in `marks`.
-    package init(watches: any WatchStore, marks: any SweepStore) {
+    ///
+    /// `events` tells what a charge belongs to, for events that name nothing else; without it they hint
+    /// nothing.
+    package init(
+        watches: any WatchStore,
+        marks: any SweepStore,
+        events: (any AccountEvents)? = nil
+    ) {
         self.watches = watches
         self.marks = marks
+        self.events = events
     }
 
     /// The mark of an event that a webhook brought.
     package static func mark(ofEvent id: String) -> String { "e:\(id)" }
 
+    /// The mark of a change, which several events may tell.
+    ///
+    /// Not of the money: two refunds within a minute are two changes, and what has ended is looked at
+    /// once for each, not for a minute.
     private static func mark(ofChange event: AccountEvent) -> String? {
-        event.subjects.first.map { "c:\($0)|\(event.type)" }
+        guard event.news != .money else { return nil }
+        return event.subjects.first.map { "c:\($0)|\(event.type)" }
     }
 
-    /// Hints the watches of an event's subjects that are open, or that ended without an answer.
+    /// Hints the watches of an event's subjects that are open, or that its news opens again.
     ///
     /// - Parameters:
     ///   - event: what happened.
@@ -55,10 +69,14 @@ package struct Hinting: Sendable {
         }
         var hinted = 0
         var rest: [WatchKey] = []
-        for subject in event.subjects {
+        for subject in try await subjects(of: event, in: account) {
             guard let kind = SourceKind(inferredFrom: subject) else { continue }
             let key = WatchKey(account: account, source: subject, kind: kind)
-            if try await watches.hint(key) { hinted += 1 } else { rest.append(key) }
+            if try await watches.hint(key, of: event.news) {
+                hinted += 1
+            } else {
+                rest.append(key)
+            }
         }
         if !rest.isEmpty { try await unwatched(rest) }
         var set: [(name: String, span: Duration)] = []
@@ -66,6 +84,25 @@ package struct Hinting: Sendable {
         if let change { set.append((change, Self.changeSpan)) }
         if !set.isEmpty { try await marks.mark(set, of: account) }
         return hinted
+    }
+
+    /// What an event is about; a dispute and a refund name a charge, and not always what it belongs to.
+    private func subjects(
+        of event: AccountEvent,
+        in account: AccountID
+    ) async throws(StoreError) -> [SourceID] {
+        let kinds = event.subjects.map { ($0, SourceKind(inferredFrom: $0)) }
+        guard let events, event.news == .money,
+            let charge = kinds.first(where: { $0.1 == .charge })?.0,
+            !kinds.contains(where: { $0.1 != nil && $0.1 != .charge })
+        else { return event.subjects }
+        do throws(AccountEventsFailure) {
+            let owner = try await events.subject(ofCharge: charge, in: account)
+            return event.subjects + [owner].compactMap(\.self)
+        } catch {
+            // Nothing is remembered yet: whoever has brought the event brings it again.
+            throw .unavailable("what \(charge) belongs to is not known: \(error)")
+        }
     }
 }
 

@@ -87,9 +87,12 @@ enum ChargeStep: Hashable, Sendable {
     /// What comes next for a watch.
     ///
     /// A charge that is pending is looked at once it has consumed the source; a reusable source,
-    /// which stays chargeable, has then been looked at once more.
+    /// which stays chargeable, has then been looked at once more. One that has succeeded is looked at
+    /// when a hint has opened the watch again: its money may have moved.
     init(_ watch: Watch) {
-        if case .pending(let id) = watch.state.charge,
+        if watch.isReview, case .succeeded(let id) = watch.state.charge {
+            self = .charge(id)
+        } else if case .pending(let id) = watch.state.charge,
             watch.state.status == .consumed || watch.state.step > 0
         {
             self = .charge(id)
@@ -105,7 +108,13 @@ enum ChargeStep: Hashable, Sendable {
     }
 
     /// What is to be done now that the source was seen so.
+    ///
+    /// What has used up a source that nobody ordered to charge is looked for when its money may have
+    /// moved.
     static func action(_ watch: Watch, seeing seen: Observation) -> Action? {
+        if watch.isReview, watch.charge == nil, watch.state.charge == .none {
+            return seen.status == .consumed ? .find : nil
+        }
         guard let order = watch.charge, !watch.state.charge.isSettled,
             watch.state.charge.charge == nil
         else { return nil }

@@ -39,7 +39,11 @@ extension PollDecider {
         state.malformed = 0
         switch result {
         case .made(let charge):
-            return answered(turn, charge, turn.look(observation, charge: charge), state)
+            let look = turn.look(observation, charge: charge)
+            guard turn.watch.charge == nil else { return answered(turn, charge, look, state) }
+            // The shop's own charge, found for the sake of its money.
+            state.charge = ChargeProgress(charge)
+            return reviewed(turn, look, state, as: .settled, object: charge.object)
         case .declined(let code, let reason):
             let failure = PaymentFacts.Failure(code: code, decline: reason)
             return declined(turn, failure, turn.look(observation, refused: failure), state)
@@ -78,9 +82,14 @@ extension PollDecider {
             return decide(turn, result, using: &chance)
         }
         let status = ChargeSeen.Status(rawValue: seen.status.description) ?? .pending
+        let look = turn.look(following: charge, seen)
+        if turn.watch.state.charge == .succeeded(charge) {
+            // That it was made was told when it was; only its money may have moved.
+            let reason = turn.watch.endedAs ?? .settled
+            return reviewed(turn, look, turn.polledState, as: reason, object: seen.object)
+        }
         guard status == .pending else {
             let found = ChargeSeen(id: charge, status: status, object: seen.object)
-            let look = turn.look(following: charge, seen)
             return answered(turn, found, look, turn.polledState)
         }
         // Nothing new: the watch goes on as if it had seen its own status again.
@@ -139,12 +148,7 @@ extension PollDecider {
         var state = before
         state.failures = 0
         state.step = 0
-        state.charge =
-            switch charge.status {
-            case .pending: .pending(charge.id)
-            case .succeeded: .succeeded(charge.id)
-            case .failed: .failed
-            }
+        state.charge = ChargeProgress(charge)
         let isEnd = state.charge.isSettled && state.status == .consumed
         let events = turn.events(
             look,
@@ -160,6 +164,17 @@ extension PollDecider {
             change: WatchChange(state: state, payment: look?.memory, events: events),
             isUrgent: !isEnd
         )
+    }
+}
+
+extension ChargeProgress {
+    /// As far as a charge has come that was seen.
+    fileprivate init(_ charge: ChargeSeen) {
+        switch charge.status {
+        case .pending: self = .pending(charge.id)
+        case .succeeded: self = .succeeded(charge.id)
+        case .failed: self = .failed
+        }
     }
 }
 

@@ -18,7 +18,7 @@ extension PollTurn {
     ///
     /// `charge` is the one that was made or found after it.
     func look(_ seen: Observation, charge: ChargeSeen? = nil) -> PaymentLook? {
-        guard var facts = facts(watch.key, seen.object, charge: charge?.object) else { return nil }
+        guard var facts = facts(watch.key, seen, charge: charge?.object) else { return nil }
         // An upstream's charge that cannot be read is known by what we were told of it.
         if let charge, facts.charge == nil {
             facts.charge = ChargeFacts(id: charge.id, status: charge.status)
@@ -28,7 +28,7 @@ extension PollTurn {
 
     /// What a refused charge has shown of the payment.
     func look(_ seen: Observation, refused failure: PaymentFacts.Failure) -> PaymentLook? {
-        guard var facts = facts(watch.key, seen.object) else { return nil }
+        guard var facts = facts(watch.key, seen) else { return nil }
         facts.isRefused = true
         facts.failure = failure
         return look(facts, digest: seen.digest)
@@ -37,13 +37,13 @@ extension PollTurn {
     /// What the charge alone has shown, looked at in the place of its source.
     func look(following charge: ChargeID, _ seen: Observation) -> PaymentLook? {
         let key = WatchKey(account: watch.key.account, source: charge, kind: .charge)
-        guard let facts = facts(key, seen.object) else { return nil }
+        guard let facts = facts(key, seen) else { return nil }
         return look(facts, digest: watch.payment?.object ?? "")
     }
 
-    /// Whether an answer is the one that was looked at last.
+    /// Whether an answer is the one that was looked at last, and all there is.
     func isSame(_ seen: Observation) -> Bool {
-        !seen.digest.isEmpty && watch.payment?.object == seen.digest
+        !seen.digest.isEmpty && watch.payment?.object == seen.digest && seen.disputes == nil
     }
 
     private func look(_ seen: PaymentFacts, digest: String) -> PaymentLook {

@@ -1,3 +1,5 @@
+import JSONText
+
 /// Decides what follows from a poll: the heart of the system, pure, and nothing else knows.
 ///
 /// ```
@@ -13,6 +15,7 @@
 /// deadline passed          ─▶ after an answer close(expired); without one a grace, then the same
 /// expired upstream         ─▶ a look at that instant and one a minute later, then close(expired)
 /// hint after expired, gone ─▶ a minute of eager looks; without news closed as it was, and not told
+/// hint of money after an answer ─▶ one look, which tells of the payment alone what is new
 /// ```
 ///
 /// News is another status, or the same with another ``Observation/detail``: a try that was declined,
@@ -66,8 +69,11 @@ package struct PollDecider: Sendable {
             state.failures = 0
             let isNews = observation.status != state.status || observation.detail != state.detail
             let look = turn.isSame(observation) ? nil : turn.look(observation)
-            let isEnd = end(of: turn.watch, observation) != nil
-            if isNews || isEnd || look?.isNews == true {
+            let end = end(of: turn.watch, observation)
+            if let end, !isNews, turn.watch.isReview {
+                return reviewed(turn, look, state, as: end, object: observation.object)
+            }
+            if isNews || end != nil || look?.isNews == true {
                 return recorded(turn, observation, look, state, &chance)
             }
             let outlook = PollOutlook(turn.watch, observation)
@@ -171,6 +177,30 @@ package struct PollDecider: Sendable {
         )
     }
 
+    /// Ends a watch that was opened again as it had ended, with what is new of its payment alone.
+    func reviewed(
+        _ turn: PollTurn,
+        _ look: PaymentLook?,
+        _ state: WatchState,
+        as reason: ClosedReason,
+        object: RawJSON?
+    ) -> Decision<WatchChange> {
+        let events = turn.events(
+            look,
+            nil,
+            status: state.status,
+            final: reason == .settled,
+            closed: reason,
+            progress: state.charge,
+            object: object
+        )
+        return Decision(
+            verdict: .close(reason),
+            change: WatchChange(state: state, payment: look?.memory, events: events),
+            isNews: !events.isEmpty
+        )
+    }
+
     /// How a watch ends with what was seen; nil while its goal is not reached, or a charge is still
     /// to be made or answered.
     private func end(of watch: Watch, _ seen: Observation) -> ClosedReason? {
@@ -191,6 +221,7 @@ package struct PollDecider: Sendable {
         signal: LaneSignal = .fine
     ) -> Decision<WatchChange> {
         let isTold = turn.watch.isOnlyLooking && reason.opensOnHint
+        let reason = isTold ? turn.watch.endedAs ?? reason : reason
         let events = turn.events(
             look,
             isTold ? nil : .status,

@@ -89,7 +89,9 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
             createdAt: watch.createdAt,
             deadline: watch.deadline,
             run: watch.run,
-            seq: watch.seq
+            seq: watch.seq,
+            reopenedSeq: watch.reopenedSeq,
+            endedAs: watch.endedAs
         )
     }
 

@@ -38,9 +38,15 @@ package struct PollTurn: Sendable {
     }
 
     /// What an answer says of the payment; nil when nobody can tell.
-    func facts(_ key: WatchKey, _ object: RawJSON?, charge: RawJSON? = nil) -> PaymentFacts? {
-        object.flatMap {
-            payments?.facts(of: key, in: $0, charge: charge, seenAt: polledAt)
+    func facts(_ key: WatchKey, _ seen: Observation, charge: RawJSON? = nil) -> PaymentFacts? {
+        seen.object.flatMap { object in
+            payments?.facts(
+                of: key,
+                in: object,
+                charge: charge,
+                disputes: seen.disputes,
+                seenAt: polledAt
+            )
         }
     }
 

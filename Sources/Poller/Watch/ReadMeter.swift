@@ -167,8 +167,9 @@ extension MeteredUpstream: PaymentReader where Base: PaymentReader {
         of key: WatchKey,
         in object: RawJSON,
         charge: RawJSON?,
+        disputes: RawJSON?,
         seenAt: Timestamp
     ) -> PaymentFacts? {
-        base.facts(of: key, in: object, charge: charge, seenAt: seenAt)
+        base.facts(of: key, in: object, charge: charge, disputes: disputes, seenAt: seenAt)
     }
 }

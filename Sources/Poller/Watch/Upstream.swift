@@ -17,11 +17,13 @@ package protocol PaymentReader: Sendable {
     ///   - key: what was asked for.
     ///   - object: the answer.
     ///   - charge: the charge of the object, when it was seen beside it.
+    ///   - disputes: the list of the charge's disputes, when that was asked for.
     ///   - seenAt: when it was asked, by the store's clock.
     func facts(
         of key: WatchKey,
         in object: RawJSON,
         charge: RawJSON?,
+        disputes: RawJSON?,
         seenAt: Timestamp
     ) -> PaymentFacts?
 }
@@ -63,6 +65,8 @@ package struct Observation: Hashable, Sendable {
     ///
     /// Where it is the one that is remembered (``PaymentMemory/object``) nothing can be new.
     package let digest: String
+    /// The upstream's list of the disputes of the object's charge; nil where nobody has asked for it.
+    package var disputes: RawJSON?
     /// When the upstream itself ends an object that keeps this status; nil when it never does, or
     /// nobody knows.
     package private(set) var expiresAt: Timestamp?

@@ -12,6 +12,8 @@ package struct Watch: Hashable, Sendable {
     /// Events recorded before a hint opened the closed watch again for a look; nil when none did,
     /// or somebody has asked for it since.
     package let reopenedSeq: Int?
+    /// How it had ended when a hint opened it again, where that was with an answer.
+    package let endedAs: ClosedReason?
     /// Events recorded so far over all runs: gapless, the next one is `seq + 1`.
     package let seq: Int
     /// The last hint, which makes polling eager for a while.
@@ -34,6 +36,7 @@ package struct Watch: Hashable, Sendable {
         run: Int,
         seq: Int,
         reopenedSeq: Int? = nil,
+        endedAs: ClosedReason? = nil,
         hintedAt: Timestamp? = nil,
         clientSecret: ClientSecret? = nil,
         charge: ChargeOrder? = nil,
@@ -48,6 +51,7 @@ package struct Watch: Hashable, Sendable {
         self.run = run
         self.seq = seq
         self.reopenedSeq = reopenedSeq
+        self.endedAs = endedAs
         self.hintedAt = hintedAt
         self.clientSecret = clientSecret
         self.charge = charge
@@ -78,6 +82,9 @@ extension Watch {
     /// Whether a hint has opened it again and nothing new was seen since: it ends as it had ended,
     /// and no event is recorded twice.
     package var isOnlyLooking: Bool { reopenedSeq == seq }
+
+    /// Whether it had ended with an answer, and is looked at once because its money may have moved.
+    package var isReview: Bool { isOnlyLooking && endedAs != nil }
 
     /// Whether a customer is in front of a page that waits for it.
     package func isWaitedFor(at now: Timestamp) -> Bool {

@@ -7,11 +7,12 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
     func enqueue(_ watches: [NewWatch]) async throws(StoreError) -> [EnqueueResult]
 
     /// Makes an open watch due now, or right after the poll in flight; and opens one again that
-    /// ended without an answer (``ClosedReason/opensOnHint``).
+    /// ended without an answer (``ClosedReason/opensOnHint``), or with one that the news of the hint
+    /// may change (``HintNews``).
     ///
     /// That is a new run with the span it had at first and everything it knew: where to tell, what
     /// to charge, the last status and how far its charge has come. False when there is none.
-    func hint(_ key: WatchKey) async throws(StoreError) -> Bool
+    func hint(_ key: WatchKey, of news: HintNews) async throws(StoreError) -> Bool
 
     /// Closes an open watch and records that; a poll in flight becomes stale. False when none is
     /// open.
@@ -45,6 +46,29 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
 
     /// Counts for operators, over all partitions.
     func stats() async throws(StoreError) -> StoreStats
+}
+
+extension WatchStore {
+    /// Hints that something may have happened, and nobody knows what.
+    package func hint(_ key: WatchKey) async throws(StoreError) -> Bool {
+        try await hint(key, of: .anything)
+    }
+}
+
+/// What a hint is about, as far as whoever gives it knows: it decides what is opened again for it.
+///
+/// | news | opens what is closed as |
+/// |---|---|
+/// | anything | `expired`, `gone` |
+/// | outcome: a bank has answered | the same; and `settled`, `reached` while no money was seen |
+/// | money: refunds, disputes, a hold that ended | the same; and `settled`, `reached` in any case |
+///
+/// The last two only where payments are known of the watch (``Watch/payment``). Such a look is one look:
+/// it tells what is new of the payment, or nothing, and ends as it had ended.
+package enum HintNews: Hashable, Sendable, CaseIterable {
+    case anything
+    case outcome
+    case money
 }
 
 /// What a poll changes in a watch.

@@ -68,7 +68,7 @@ for at = 1, #ARGV, 9 do
     call('HSET', item, unpack(values))
     if w[1] then
       call('HDEL', item, ITEM.closed, ITEM.hinted, ITEM.state, ITEM.hasError, ITEM.formerCrashes,
-        ITEM.crashes, ITEM.reopenedSeq, ITEM.payment)
+        ITEM.crashes, ITEM.reopenedSeq, ITEM.endedAs, ITEM.payment)
       if secret == '' and charge == '' then call('HDEL', item, ITEM.hasLong) end
       call('DEL', key(KEY.long, id))
       call('ZREM', key(KEY.closed), id)

@@ -28,8 +28,19 @@ package struct StripeEvents: AccountEvents {
         "setup_intent.canceled", "charge.pending", "charge.succeeded", "charge.failed",
         "charge.captured", "charge.expired", "charge.refunded",
     ]
+    /// What a sweep asks for five times as seldom: what money does after it has arrived, and what else is
+    /// rare.
+    static let moneyTypes = [
+        "charge.refund.updated", "refund.created", "refund.updated", "refund.failed",
+        "charge.dispute.created", "charge.dispute.updated", "charge.dispute.closed",
+        "charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated",
+        "payment_intent.partially_funded", "source.transaction.created",
+        "source.transaction.updated", "source.mandate_notification",
+    ]
     /// A page takes longer than an object; lists are expensive for Stripe (<doc:StripeFacts>).
     private static let timeout = Duration.seconds(20)
+    /// Whoever posts a webhook waits for it.
+    private static let chargeTimeout = Duration.seconds(5)
     /// Pages read at once where there is no event to begin at: 5,000 events, which an account
     /// that had none cannot exceed in the time between two sweeps.
     private static let pagesMax = 50
@@ -43,8 +54,10 @@ package struct StripeEvents: AccountEvents {
 
     package func events(
         of account: AccountID,
+        _ list: EventList,
         from cursor: SweepCursor
     ) async throws(AccountEventsFailure) -> AccountEventsPage {
+        let types = list == .usual ? Self.types : Self.moneyTypes
         guard var client = accounts.client(for: account) else {
             throw .unavailable("no API key is configured for account \(account)")
         }
@@ -52,13 +65,13 @@ package struct StripeEvents: AccountEvents {
         do throws(StripeError) {
             switch cursor {
             case .start:
-                let newest = try await client.listEvents(EventQuery(types: Self.types), limit: 1)
+                let newest = try await client.listEvents(EventQuery(types: types), limit: 1)
                 return AccountEventsPage(events: newest.data.map(\.asHint), hasMore: false)
             case .since(let time):
-                return try await allEvents(client, since: time)
+                return try await allEvents(client, types, since: time)
             case .after(let id):
                 let page = try await client.listEvents(
-                    EventQuery(types: Self.types),
+                    EventQuery(types: types),
                     cursor: .endingBefore(id)
                 )
                 return AccountEventsPage(
@@ -73,13 +86,33 @@ package struct StripeEvents: AccountEvents {
         }
     }
 
+    package func subject(
+        ofCharge charge: ChargeID,
+        in account: AccountID
+    ) async throws(AccountEventsFailure) -> SourceID? {
+        guard let client = accounts.client(for: account) else { return nil }
+        do throws(StripeError) {
+            let found = try await client.retrieveCharge(
+                charge.description,
+                timeout: Self.chargeTimeout
+            )
+            // What has an id that we could not watch is none of ours.
+            return (found.paymentIntent ?? found.source?.id).flatMap { try? SourceID($0) }
+        } catch .api(let failure) where failure.status == 404 {
+            return nil
+        } catch {
+            throw .unavailable("\(error)")
+        }
+    }
+
     /// Everything from a time on, where no event is known to begin beside.
     private func allEvents(
         _ client: StripeClient,
+        _ types: [String],
         since time: Timestamp
     ) async throws(StripeError) -> AccountEventsPage {
         let query = EventQuery(
-            types: Self.types,
+            types: types,
             created: TimeBounds(from: Int(time.ms / 1000))
         )
         var newestFirst: [AccountEvent] = []
@@ -101,7 +134,8 @@ extension StripeEvent {
         let texts = [
             object["id"]?.string, object["payment_intent"]?.string,
             object["payment_intent"]?["id"]?.string, object["source"]?.string,
-            object["source"]?["id"]?.string,
+            object["source"]?["id"]?.string, object["charge"]?.string,
+            object["charge"]?["id"]?.string,
         ]
         var subjects: [SourceID] = []
         for text in texts.compactMap(\.self) {
@@ -109,6 +143,21 @@ extension StripeEvent {
             guard let subject = try? SourceID(text), !subjects.contains(subject) else { continue }
             subjects.append(subject)
         }
-        return AccountEvent(id: id, type: type, subjects: subjects)
+        return AccountEvent(id: id, type: type, subjects: subjects, news: news)
+    }
+
+    /// What it is news of: what money does after it has arrived, how a bank has answered, or something
+    /// else.
+    private var news: HintNews {
+        if ["charge.refund", "charge.dispute.", "refund."].contains(where: type.hasPrefix) {
+            return .money
+        }
+        switch type {
+        case "charge.expired", "charge.captured": return .money
+        case "charge.succeeded", "charge.failed", "charge.pending", "payment_intent.succeeded",
+            "payment_intent.payment_failed":
+            return .outcome
+        default: return .anything
+        }
     }
 }

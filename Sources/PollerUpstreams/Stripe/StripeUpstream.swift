@@ -62,10 +62,35 @@ package struct StripeUpstream: Upstream {
                 // Refunds and disputes change no field of an intent, only of its charge.
                 path += "?expand%5B%5D=latest_charge"
             }
-            return result(of: try await polls.get(path, head, timeout: timeout), for: watch)
+            // A second request may follow.
+            let share = watch.isReview ? timeout / 2 : timeout
+            let found = result(of: try await polls.get(path, head, timeout: share), for: watch)
+            guard watch.isReview, !head.isPublishable, case .observed(var seen) = found,
+                let charge = disputed(seen, of: watch)
+            else { return found }
+            let list = "/v1/disputes?" + StripeClient.query([("charge", "\(charge)")])
+            let reply = try await polls.get(list, head, timeout: share)
+            if (200..<300).contains(reply.status) {
+                let bytes = Array(reply.body.readableBytesView)
+                seen.disputes = String(validating: bytes, as: UTF8.self).flatMap { RawJSON($0) }
+            } else if reply.status == 429 || reply.status >= 500 {
+                return result(of: reply, for: watch)
+            }
+            // Whoever may not list disputes is told as much as the charge says: that there is one.
+            return .observed(seen)
         } catch {
             return result(of: error)
         }
+    }
+
+    /// The charge whose disputes are to be asked for: it says only that there is one, or was.
+    private func disputed(_ seen: Observation, of watch: Watch) -> ChargeID? {
+        guard watch.key.kind == .charge || watch.key.kind == .paymentIntent,
+            let object = seen.object,
+            let charge = PaymentFacts(watch.key.kind, object: object).charge,
+            charge.dispute == .claimed
+        else { return nil }
+        return charge.id
     }
 
     private func result(of reply: HTTPReply, for watch: Watch) -> PollResult {

@@ -14,7 +14,7 @@ import StripeAPI
 /// | anything else | `accepted`: its subjects' watches are due now, also those that ended without an answer |
 ///
 /// *Order*: none is assumed: a hint makes us look, and what we see is true. *Latency*: two or
-/// three round trips to Redis; nothing is asked of Stripe here.
+/// three round trips to Redis; Stripe is asked only what the charge of a dispute or refund belongs to.
 /// *Source*: <doc:StripeFacts>.
 package struct StripeWebhooks: WebhookIntake {
     /// How one account's deliveries are checked.
@@ -45,19 +45,20 @@ package struct StripeWebhooks: WebhookIntake {
     /// An intake for `accounts`.
     ///
     /// `tolerance` is how old a signature may be; `enqueuer` takes sources that nobody watches, nil
-    /// leaves them alone; `wallClock` is compared with the sender's time.
+    /// leaves them alone; `events` says what a charge belongs to; `wallClock` is compared with the sender's time.
     package init(
         accounts: [AccountID: Account],
         tolerance: Duration,
         watches: any WatchStore,
         marks: any SweepStore,
+        events: (any AccountEvents)? = nil,
         enqueuer: Enqueuer?,
         wallClock: @escaping @Sendable () -> Timestamp,
         logger: Logger
     ) {
         self.accounts = accounts
         self.tolerance = tolerance
-        hinting = Hinting(watches: watches, marks: marks)
+        hinting = Hinting(watches: watches, marks: marks, events: events)
         self.watches = watches
         self.enqueuer = enqueuer
         self.wallClock = wallClock

@@ -81,6 +81,7 @@ extension Node {
             tolerance: settings.stripeWebhookTolerance,
             watches: cluster.watches,
             marks: sweeps,
+            events: StripeEvents(accounts: accounts),
             enqueuer: settings.stripeEnqueuesUnknown
                 ? Enqueuer(watches: cluster.watches, deliveries: cluster.deliveries) : nil,
             wallClock: WallClock.now,
@@ -105,12 +106,15 @@ extension Node {
         if case .every(let span) = settings.stripeSweep { interval = span }
         return accounts.named
             .filter { accounts.configuration(for: $0)?.key.kind != .publishable }
-            .map { account in
-                EventSweep.Account(
-                    id: account,
-                    expectsWebhooks: webhookSecrets[account]?.isEmpty == false,
-                    interval: interval
-                )
+            .flatMap { account in
+                EventList.allCases.map { list in
+                    EventSweep.Account(
+                        id: account,
+                        expectsWebhooks: webhookSecrets[account]?.isEmpty == false,
+                        interval: interval,
+                        list: list
+                    )
+                }
             }
     }
 

@@ -47,18 +47,17 @@ extension QueueConformance {
             let key = bench.key("1")
             try await bench.enqueue(key)
             try bench.equal(try await bench.snapshot(key).watch.payment, nil, "at first")
-            var money = ChargeFacts(status: .succeeded)
-            money.captured = 1099
-            money.paidAt = Timestamp(ms: 1_795_165_200_125)
-            let memory = PaymentMemory(object: "abc-_1", payment: "k3f9a2", money: money)
+            let memory = PaymentMemory(object: "abc-_1", payment: "k3f9a2", money: bench.money)
             let lease = try await bench.take(key)
-            _ = try await bench.watches.commit([bench.news(lease, [.status], remembering: memory)])
+            _ = try await bench.watches.commit([
+                bench.news(lease, [.status], .next(after: .zero), memory)
+            ])
             let again = try await bench.take(key)
             try bench.equal(again.item.payment, memory, "with the lease")
             // Without events, with an error, and without anything to say.
             var other = memory
             other.object = "def"
-            _ = try await bench.watches.commit([bench.news(again, [], remembering: other)])
+            _ = try await bench.watches.commit([bench.news(again, [], .next(after: .zero), other)])
             _ = try await bench.commit(
                 try await bench.take(key),
                 .next(after: .zero),
@@ -73,15 +72,71 @@ extension QueueConformance {
             try await bench.enqueue(key)
             try bench.equal(try await bench.snapshot(key).watch.payment, nil, "in a new run")
         },
+        ConformanceCase("news of its money opens what has ended with an answer, once each") {
+            bench in
+            let paid = PaymentMemory(payment: "k3f9a2", money: bench.money)
+            let unpaid = PaymentMemory(payment: "k3f9a2", step: "abcdef")
+            for reason in [ClosedReason.settled, .reached] {
+                for (name, memory, opening) in [
+                    ("paid", paid, [HintNews.money]), ("unpaid", unpaid, [.outcome, .money]),
+                    ("unknown", nil, []),
+                ] {
+                    let key = bench.key("\(name)-\(reason.rawValue)")
+                    try await bench.enqueue(key)
+                    _ = try await bench.watches.commit([
+                        bench.news(try await bench.take(key), [.status], .close(reason), memory)
+                    ])
+                    for (run, news) in zip(2..., opening) {
+                        let what = "\(name) \(reason) \(news)"
+                        try bench.equal(try await bench.watches.hint(key, of: news), true, what)
+                        let lease = try await bench.take(key)
+                        try bench.equal(lease.item.run, run, "run")
+                        try bench.equal(lease.item.endedAs, reason, "how it had ended")
+                        try bench.expect(lease.item.isOnlyLooking, "it only looks")
+                        try bench.equal(lease.item.payment, memory, "what is remembered")
+                        _ = try await bench.commit(lease, .close(reason))
+                        try bench.equal(try await bench.snapshot(key).closed, reason, "closed")
+                    }
+                    for news in HintNews.allCases where !opening.contains(news) {
+                        let what = "\(name) \(reason) \(news)"
+                        try bench.equal(try await bench.watches.hint(key, of: news), false, what)
+                    }
+                    try bench.equal(try await bench.snapshot(key).watch.seq, 1, "seq")
+                }
+            }
+        },
+        ConformanceCase("what somebody has stopped stays closed, whatever its money does") {
+            bench in
+            for reason in [ClosedReason.cancelled, .dead] {
+                let key = bench.key(reason.rawValue)
+                try await bench.enqueue(key)
+                let memory = PaymentMemory(payment: "k3f9a2", money: bench.money)
+                _ = try await bench.watches.commit([
+                    bench.news(try await bench.take(key), [.status], .close(reason), memory)
+                ])
+                for news in HintNews.allCases {
+                    try bench.equal(try await bench.watches.hint(key, of: news), false, "\(reason)")
+                }
+            }
+        },
     ]
 }
 
 extension ConformanceBench {
-    /// The commit of a look that tells so many things and goes on at once.
+    /// What proves that 10.99 has arrived.
+    var money: ChargeFacts {
+        var money = ChargeFacts(status: .succeeded)
+        money.captured = 1099
+        money.paidAt = Timestamp(ms: 1_795_165_200_125)
+        return money
+    }
+
+    /// The commit of a look that tells so many things, and goes on at once unless it says otherwise.
     func news(
         _ lease: Lease<Watch>,
         _ subjects: [EventSubject],
-        remembering memory: PaymentMemory? = nil
+        _ verdict: Verdict = .next(after: .zero),
+        _ memory: PaymentMemory? = nil
     ) -> Commit<WatchChange> {
         var state = lease.item.state
         state.attempts += 1
@@ -100,7 +155,7 @@ extension ConformanceBench {
         }
         return Commit(
             ref: lease.ref,
-            verdict: .next(after: .zero),
+            verdict: verdict,
             change: WatchChange(state: state, payment: memory, events: events)
         )
     }

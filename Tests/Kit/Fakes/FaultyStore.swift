@@ -87,8 +87,8 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
         try await plan.run(.other) { () throws(StoreError) in try await base.enqueue(watches) }
     }
 
-    package func hint(_ key: WatchKey) async throws(StoreError) -> Bool {
-        try await plan.run(.other) { () throws(StoreError) in try await base.hint(key) }
+    package func hint(_ key: WatchKey, of news: HintNews) async throws(StoreError) -> Bool {
+        try await plan.run(.other) { () throws(StoreError) in try await base.hint(key, of: news) }
     }
 
     package func cancel(_ key: WatchKey) async throws(StoreError) -> Bool {

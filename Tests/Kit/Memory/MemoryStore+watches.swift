@@ -46,14 +46,15 @@ extension MemoryStore {
         )
     }
 
-    package func hint(_ key: WatchKey) async throws(StoreError) -> Bool {
+    package func hint(_ key: WatchKey, of news: HintNews) async throws(StoreError) -> Bool {
         changing { state, now in
             let partition = state.queue.partition(of: key.lane)
             switch state.queue[partition].items[key.id]?.phase {
             case nil: return false
             case .closed(let reason, _):
-                guard Self.opens(reason, state.flaws) else { return false }
-                state.queue[partition].update(key.id) { $0.reopen(now: now) }
+                let payment = state.queue[partition].items[key.id]?.record.payment
+                guard Self.opens(reason, news, payment, state.flaws) else { return false }
+                state.queue[partition].update(key.id) { $0.reopen(from: reason, now: now) }
             case .waiting, .leased: break
             }
             state.queue[partition].update(key.id) { $0.hintedAt = now }
@@ -62,9 +63,20 @@ extension MemoryStore {
         }
     }
 
-    private static func opens(_ reason: ClosedReason, _ flaws: Set<QueueFlaw>) -> Bool {
-        if flaws.contains(.leavesExpiredClosed) { return false }
-        return reason.opensOnHint || (reason == .settled && flaws.contains(.opensWhatIsSettled))
+    private static func opens(
+        _ reason: ClosedReason,
+        _ news: HintNews,
+        _ payment: PaymentMemory?,
+        _ flaws: Set<QueueFlaw>
+    ) -> Bool {
+        switch reason {
+        case .expired, .gone: return !flaws.contains(.leavesExpiredClosed)
+        case .settled, .reached:
+            if flaws.contains(.opensWhatIsSettled) { return true }
+            guard let payment, !flaws.contains(.hearsNothingOfMoney) else { return false }
+            return news == .money || (news == .outcome && payment.money == nil)
+        case .cancelled, .dead: return false
+        }
     }
 
     package func cancel(_ key: WatchKey) async throws(StoreError) -> Bool {

@@ -76,6 +76,8 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     case neverForgivesTrouble
     /// A process that left is still listed.
     case keepsDepartedMembers
+    /// What has ended with an answer is not opened by news of its money.
+    case hearsNothingOfMoney
     /// Of the events of a commit only the last goes to the outbox.
     case tellsOnlyTheLast
     /// A commit that says nothing of the payment makes the store forget it.
@@ -87,7 +89,7 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
         switch self {
         case .losesAttempts, .settlesWhatIsSetAside, .revisesBlindly, .losesNamedEvents,
             .neverForgivesTrouble, .notesForAnyHistory, .forgetsWhoIsAtWork,
-            .freezesWithTheClock, .endsThingsInGaps, .forgetsPayments:
+            .freezesWithTheClock, .endsThingsInGaps, .forgetsPayments, .hearsNothingOfMoney:
             true
         default: false
         }

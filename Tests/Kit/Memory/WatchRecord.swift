@@ -13,6 +13,7 @@ struct WatchRecord: Sendable {
     private(set) var run: Int
     private(set) var seq: Int
     private(set) var reopenedSeq: Int?
+    private(set) var endedAs: ClosedReason?
     var hintedAt: Timestamp?
     private(set) var clientSecret: ClientSecret?
     private(set) var charge: ChargeOrder?
@@ -49,6 +50,7 @@ struct WatchRecord: Sendable {
             run: run,
             seq: seq,
             reopenedSeq: reopenedSeq,
+            endedAs: endedAs,
             hintedAt: hintedAt,
             clientSecret: clientSecret,
             charge: charge,
@@ -84,13 +86,15 @@ struct WatchRecord: Sendable {
         run += 1
         state = WatchState()
         payment = nil
+        endedAs = nil
         hintedAt = nil
         lastError = nil
         reopenedSeq = nil
     }
 
-    /// Opens a watch that ended without an answer again, with the span it had and all it knows.
-    mutating func reopen(now: Timestamp) {
+    /// Opens a watch that has ended again, with the span it had and all it knows.
+    mutating func reopen(from reason: ClosedReason, now: Timestamp) {
+        endedAs = reason.opensOnHint ? nil : reason
         deadline = now + (deadline - createdAt)
         createdAt = now
         run += 1

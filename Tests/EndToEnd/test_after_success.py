@@ -1,0 +1,117 @@
+"""What becomes of money after it has arrived is told as well: once, though nobody polls any more."""
+
+import time
+
+import pytest
+from harness.cluster import Cluster
+from harness.history_checker import is_beside
+from harness.redis_server import free_port
+from harness.waiting import wait_until
+
+
+@pytest.fixture(scope="module")
+def heard():
+    """A cluster that the sandbox tells by webhook, and that sweeps for what was not told."""
+    with Cluster(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": "off"}) as cluster:
+        port = free_port()
+        form = {"url": f"http://127.0.0.1:{port}/v1/stripe/webhook", "enabled_events[]": "*"}
+        secret = cluster.sandbox._stripe("POST", "/v1/webhook_endpoints", form)["secret"]
+        more = {"POLLER_API_BIND": f"127.0.0.1:{port}", "STRIPE_WEBHOOK_SECRET": secret}
+        cluster.role("taker", "api", more).start().wait_ready()
+        yield cluster
+
+
+def words(cluster: Cluster, source: str) -> list[str]:
+    """What was told of the money, in order."""
+    events = cluster.api.events(source)
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    told = [event for event in events if event["type"].startswith("payment.")]
+    assert all(event["type"] == f"payment.{event['payment']['state']}" for event in told)
+    return [event["payment"]["state"] for event in told]
+
+
+def wait_word(cluster: Cluster, source: str, word: str) -> dict:
+    """Waits until a watch's payment is so, and gives it."""
+    def payment() -> dict | None:
+        found = cluster.api.watch(source).get("payment") or {}
+        return found if found.get("state") == word else None
+
+    return wait_until(payment, 20, f"{source} is {word}")
+
+
+def paid_intent(cluster: Cluster) -> tuple[str, str]:
+    """An intent that was paid and whose watch has ended, and its charge."""
+    intent = cluster.sandbox.create_intent()
+    cluster.enqueue(intent, policy="interactive")
+    cluster.wait_status(intent, "requires_action")
+    cluster.sandbox.authorise(intent)
+    wait_word(cluster, intent, "paid")
+    assert cluster.api.watch(intent)["closed_reason"] == "settled"
+    return intent, cluster.sandbox._stripe("GET", f"/v1/payment_intents/{intent}")["latest_charge"]
+
+
+def charged_source(cluster: Cluster, **charge) -> tuple[str, str]:
+    """A source that was charged by its watch, which has ended, and its charge."""
+    source = cluster.sandbox.create_source()
+    answer = cluster.api.enqueue(source, charge=True, policy="interactive", **charge)
+    assert answer.status_code in (200, 201), answer.text
+    cluster.wait_status(source, "pending")
+    cluster.sandbox.authorise(source)
+    wait_until(lambda: cluster.api.watch(source)["state"] == "closed", 20, "settled")
+    return source, cluster.api.watch(source)["charge"]["id"]
+
+
+@pytest.mark.parametrize("make", [paid_intent, charged_source])
+def test_refunds_are_told_each_once_and_nothing_is_polled_between(heard: Cluster, make):
+    source, charge = make(heard)
+    looks = len(heard.sandbox.polls(source))
+    heard.sandbox._stripe("POST", "/v1/refunds", {"charge": charge, "amount": 99})
+    part = wait_word(heard, source, "partially_refunded")
+    assert part["amount_returned"] == 99 and part["amount_received"] == part["amount"]
+    heard.sandbox._stripe("POST", "/v1/refunds", {"charge": charge})
+    whole = wait_word(heard, source, "refunded")
+    assert whole["amount_returned"] == whole["amount_received"]
+    told = words(heard, source)
+    assert told[-3:] == ["paid", "partially_refunded", "refunded"], told
+    watch = heard.api.watch(source)
+    assert (watch["state"], watch["closed_reason"]) == ("closed", "settled")
+    last = heard.api.events(source)[-1]
+    assert last["final"] and last["closed_reason"] == "settled" and last["object"]
+    statuses = [event["type"] for event in heard.api.events(source) if not is_beside(event)]
+    assert len(statuses) == len(set(statuses)), statuses
+    time.sleep(3)
+    assert len(heard.sandbox.polls(source)) - looks <= 8
+
+
+@pytest.mark.parametrize("make", [paid_intent, charged_source])
+@pytest.mark.parametrize("end, word", [("won", "paid"), ("lost", "reversed")])
+def test_a_dispute_is_told_when_it_is_opened_and_when_it_ends(heard: Cluster, make, end, word):
+    source, charge = make(heard)
+    dispute = heard.sandbox._call("POST", f"/_sandbox/charges/{charge}/disputes", json={})["id"]
+    wait_word(heard, source, "disputed")
+    heard.sandbox._call("POST", f"/_sandbox/disputes/{dispute}/status", json={"status": end})
+    payment = wait_word(heard, source, word)
+    if end == "lost":
+        assert payment["reason"] == "dispute_lost"
+        assert payment["amount_returned"] == payment["amount_received"]
+    assert words(heard, source)[-3:] == ["paid", "disputed", word]
+
+
+def test_a_bank_that_answers_after_the_watch_has_ended_is_heard(heard: Cluster):
+    form = {
+        "type": "sofort", "amount": 1099, "currency": "eur", "sofort[country]": "DE",
+        "redirect[return_url]": "http://127.0.0.1/r", "owner[name]": "pending_charge",
+    }
+    source = heard.sandbox._stripe("POST", "/v1/sources", form)["id"]
+    heard.enqueue(source, policy="interactive")
+    heard.wait_status(source, "pending")
+    heard.sandbox.authorise(source)
+    heard.wait_status(source, "chargeable")
+    # The shop charges it by itself.
+    charge = heard.sandbox.charge(source)["id"]
+    wait_word(heard, source, "processing")
+    wait_until(lambda: heard.api.watch(source)["state"] == "closed", 20, "the watch ends")
+    path = f"/_sandbox/charges/{charge}/status"
+    heard.sandbox._call("POST", path, json={"status": "succeeded"})
+    assert wait_word(heard, source, "paid")["amount_received"] == 1099
+    assert words(heard, source) == ["authorised", "processing", "paid"]

@@ -1,0 +1,176 @@
+import JSONText
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+/// Knows what each object says by the object's name.
+struct NamedObjects: PaymentReader {
+    var known: [String: PaymentFacts]
+
+    func facts(
+        of key: WatchKey,
+        in object: RawJSON,
+        charge: RawJSON?,
+        disputes: RawJSON?,
+        seenAt: Timestamp
+    ) -> PaymentFacts? {
+        var facts = known(object)
+        facts?.seenAt = seenAt
+        if let charge { facts?.charge = known(charge)?.charge }
+        return facts
+    }
+
+    private func known(_ object: RawJSON) -> PaymentFacts? {
+        object.member("name")?.string.flatMap { known[$0] }
+    }
+
+    /// The object of a name.
+    static func object(_ name: String) -> RawJSON {
+        RawJSON(unchecked: #"{"name":"\#(name)"}"#)
+    }
+}
+
+/// A watch as a store would keep it between two looks.
+struct PaymentStory {
+    var watch: Watch
+    var reader = NamedObjects(known: [:])
+    var told: [Event] = []
+    private var now = VirtualTime.start
+    /// How it had ended, and the seq at which a hint has opened it again.
+    private var endedAs: ClosedReason?
+    private var reopenedSeq: Int?
+    private(set) var closed: ClosedReason?
+
+    init(
+        _ kind: SourceKind = .source,
+        state: WatchState = WatchState(),
+        charge: ChargeOrder? = nil
+    ) {
+        watch = Watch(
+            key: WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: kind),
+            policy: .standard,
+            createdAt: VirtualTime.start,
+            deadline: VirtualTime.start + .seconds(86_400),
+            run: 1,
+            seq: 0,
+            charge: charge,
+            state: state
+        )
+    }
+
+    private var turn: PollTurn {
+        PollTurn(watch, due: now, polledAt: now, now: now, payments: reader)
+    }
+
+    func seen(_ status: String, _ object: String, rank: StatusRank = .pending) -> Observation {
+        Observation(
+            status: SourceStatus(unchecked: status),
+            rank: rank,
+            object: NamedObjects.object(object),
+            digest: object
+        )
+    }
+
+    /// Looks, and gives the types of what is told.
+    mutating func look(
+        _ status: String,
+        _ object: String,
+        rank: StatusRank = .pending
+    ) -> [String] {
+        var chance = SeededGenerator(seed: 7)
+        let result = PollResult.observed(seen(status, object, rank: rank))
+        return take(PollDecider().decide(turn, result, using: &chance))
+    }
+
+    mutating func charge(_ result: ChargeResult, _ status: String, _ object: String) -> [String] {
+        var chance = SeededGenerator(seed: 7)
+        let seen = seen(status, object)
+        return take(PollDecider().decide(turn, seen, charging: result, using: &chance))
+    }
+
+    mutating func follow(_ id: ChargeID, _ status: String, _ object: String) -> [String] {
+        var chance = SeededGenerator(seed: 7)
+        let result = PollResult.observed(seen(status, object, rank: .final))
+        return take(PollDecider().decide(turn, following: id, result, using: &chance))
+    }
+
+    mutating func lookInVain(after: Duration) -> [String] {
+        now = now + after
+        var chance = SeededGenerator(seed: 7)
+        let result = PollResult.unavailable("503", retryAfter: nil)
+        return take(PollDecider().decide(turn, result, using: &chance))
+    }
+
+    private mutating func take(_ decision: Decision<WatchChange>) -> [String] {
+        let change = decision.change
+        #expect(
+            change.events.map(\.seq)
+                == Array(watch.seq + 1..<watch.seq + 1 + change.events.count)
+        )
+        #expect(change.events.dropLast().allSatisfy { $0.closed == nil && !$0.final })
+        told += change.events
+        if case .close(let reason) = decision.verdict { closed = reason }
+        keep(change.state, change.payment ?? watch.payment, seq: watch.seq + change.events.count)
+        now = now + .seconds(10)
+        return change.events.map(\.type)
+    }
+
+    /// A hint opens it again, as a store does.
+    mutating func reopen() {
+        (endedAs, reopenedSeq, closed) = (closed, watch.seq, nil)
+        keep(watch.state, watch.payment, seq: watch.seq)
+    }
+
+    /// What the next look is there for.
+    var step: ChargeStep { ChargeStep(watch) }
+
+    private mutating func keep(_ state: WatchState, _ memory: PaymentMemory?, seq: Int) {
+        watch = Watch(
+            key: watch.key,
+            policy: watch.policy,
+            createdAt: watch.createdAt,
+            deadline: watch.deadline,
+            run: 1,
+            seq: seq,
+            reopenedSeq: reopenedSeq,
+            endedAs: endedAs,
+            hintedAt: reopenedSeq == nil ? nil : now,
+            charge: watch.charge,
+            state: state,
+            // Through its packed form, as a store keeps it.
+            payment: memory.map { PaymentMemory(packed: $0.packed, charge: state.charge.charge) }
+        )
+    }
+}
+
+/// What the objects of such stories say.
+protocol PaymentStories {}
+
+extension PaymentStories {
+    func source(
+        _ status: String,
+        _ method: String = "ideal",
+        _ change: (inout PaymentFacts) -> Void = { _ in }
+    ) -> PaymentFacts {
+        var facts = PaymentFacts(kind: .source)
+        facts.status = SourceStatus(unchecked: status)
+        facts.usage = .singleUse
+        facts.method = PaymentMethod(method)
+        facts.amount = 1099
+        facts.currency = "eur"
+        change(&facts)
+        return facts
+    }
+
+    func charge(_ status: ChargeSeen.Status) -> PaymentFacts {
+        var charge = ChargeFacts(id: ChargeID(unchecked: "ch_1"), status: status)
+        charge.amount = 1099
+        charge.captured = status == .succeeded ? 1099 : 0
+        var facts = PaymentFacts(kind: .charge)
+        facts.charge = charge
+        facts.amount = 1099
+        facts.currency = "eur"
+        return facts
+    }
+}
