@@ -11,6 +11,7 @@ extension WatchRequest {
     /// - `clientSecret`: the source's own secret, where the server polls with a publishable key.
     /// - `metadata`: your own names and values, repeated in the watch; at most 4,096 bytes as JSON.
     /// - `charge`: what to charge, exactly once, when the source becomes chargeable; nil charges nothing.
+    /// - `order`: the order that is paid by it, as you call it; 1–64 of `A–Z a–z 0–9 _ - .`.
     public init(
         _ name: WatchName,
         policy: String? = nil,
@@ -19,7 +20,8 @@ extension WatchRequest {
         notify: [String] = [],
         clientSecret: String? = nil,
         metadata: [String: String] = [:],
-        charge: WatchCharge? = nil
+        charge: WatchCharge? = nil,
+        order: String? = nil
     ) {
         self.init()
         source = name.source
@@ -32,6 +34,7 @@ extension WatchRequest {
         self.clientSecret = clientSecret
         self.metadata = metadata.isEmpty ? nil : Texts(metadata)
         self.charge = charge
+        self.order = order
     }
 
     /// Describes what to watch under the default account.

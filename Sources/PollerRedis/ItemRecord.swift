@@ -36,6 +36,7 @@ struct ItemFields {
     private(set) var reopenedSeq: Int?
     private(set) var endedAs: String?
     private(set) var payment: String?
+    private(set) var order: String?
     private(set) var began = Timestamp(ms: 0)
     private(set) var deadline = Timestamp(ms: 0)
     private(set) var hinted: Timestamp?
@@ -64,6 +65,7 @@ struct ItemFields {
             case .reopenedSeq: reopenedSeq = value.int
             case .endedAs: endedAs = value.string
             case .payment: payment = value.string
+            case .order: order = value.string
             case .began: began = time()
             case .deadline: deadline = time()
             case .hinted: hinted = time()

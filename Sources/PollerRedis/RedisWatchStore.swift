@@ -132,6 +132,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
             .string(watch.clientSecret?.reveal ?? ""),
             .string(watch.metadata),
             .string(watch.charge?.json ?? ""),
+            .string(watch.order?.description ?? ""),
         ]
     }
 

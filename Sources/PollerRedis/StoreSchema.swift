@@ -106,6 +106,8 @@ enum ItemField: Unicode.Scalar, CaseIterable {
     case endedAs = "k"
     /// What is remembered of its payment, packed (`PaymentMemory`).
     case payment = "m"
+    /// The order that is paid by it.
+    case order = "o"
     /// Of a release that kept leases in items: when it was due, ms.
     case formerDue = "d"
     /// Of a release that counted crashes differently.

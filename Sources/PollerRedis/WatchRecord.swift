@@ -54,6 +54,7 @@ enum WatchRecord: ItemRecord {
             hintedAt: fields.hinted,
             clientSecret: secret.isEmpty ? nil : ClientSecret(unchecked: secret),
             charge: long.count == 2 ? ChargeOrder(json: String(long[1])) : nil,
+            order: fields.order.map(OrderID.init(unchecked:)),
             state: known,
             payment: fields.payment.map { PaymentMemory(packed: $0, charge: known.charge.charge) }
         )

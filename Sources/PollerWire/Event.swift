@@ -20,6 +20,8 @@ public struct Event: WireObject, Hashable {
     public var source = ""
     /// What sort of object that is.
     public var kind = Open(Kind.source)
+    /// What you call the order that is paid by it; nil where nobody has said.
+    public var order: String?
     /// Gapless for each watch, from 1, over all its runs.
     public var seq = 0
     /// The run it happened in.
@@ -72,6 +74,7 @@ public struct Event: WireObject, Hashable {
         Field("account", \.account)
         Field("source", \.source)
         Field("kind", \.kind)
+        Field("order", \.order, note: "The order that is paid by it, as the watch names it.")
         Field("seq", \.seq)
         Field("run", \.run)
         Field(
@@ -123,6 +126,7 @@ package struct ThinEvent: WireObject, Hashable {
     package var type = ""
     package var account = ""
     package var source = ""
+    package var order: String?
     package var seq = 0
     package var status: String?
     package var isFinal = false
@@ -136,6 +140,7 @@ package struct ThinEvent: WireObject, Hashable {
         Field("type", \.type)
         Field("account", \.account)
         Field("source", \.source)
+        Field("order", \.order)
         Field("seq", \.seq)
         Field(nullable: "status", \.status)
         Field("final", \.isFinal)
@@ -143,7 +148,7 @@ package struct ThinEvent: WireObject, Hashable {
     }
 }
 
-/// An event as the customer of a source may see it: neither the account nor the charge, of the object
+/// An event as the customer of a source may see it: neither the account, the order nor the charge, of the object
 /// what the gateway leaves of it, and of ``Event/Observed`` no lag.
 package struct PublicEvent: WireObject, Hashable {
     package var id = ""

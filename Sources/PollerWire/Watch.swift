@@ -63,6 +63,8 @@ public struct Watch: WireObject, Hashable {
     public var until = Open(Goal.settled)
     /// Where it is told.
     public var notify: [String] = []
+    /// The order that is paid by it; nil where nobody has said.
+    public var order: String?
     /// What was given to enqueue.
     public var metadata: Texts = [:]
     /// The upstream's object at the last change.
@@ -101,6 +103,7 @@ public struct Watch: WireObject, Hashable {
         Field("policy", \.policy)
         Field("until", \.until, .added, note: "How far the source is followed.")
         Field("notify", \.notify)
+        Field("order", \.order, note: "The order that is paid by it, where somebody has said so.")
         Field("metadata", \.metadata)
         Field(
             "object",

@@ -26,6 +26,8 @@ public struct WatchRequest: WireObject, Hashable {
     /// What to charge, exactly once, when the source becomes chargeable; nil charges nothing but what the
     /// account's standing order says.
     public var charge: WatchCharge?
+    /// What you call the order that is paid by it, repeated in each of its events; nil names none.
+    public var order: String?
     /// Your own names and values, repeated in the watch; at most 4,096 bytes as JSON.
     public var metadata: Texts?
 
@@ -115,6 +117,16 @@ public struct WatchRequest: WireObject, Hashable {
                 + "order holds: later ones change nothing. false charges nothing, not even by the "
                 + "account's standing order."
         )
+        Field(
+            "order",
+            \.order,
+            .orderID,
+            note:
+                "The order that is paid by it, as you call it; repeated in the watch and its events. "
+                + "All watches of an account with the same order are tries to pay the same thing. Of "
+                + "an open watch the first order holds; a closed one that starts again has the new "
+                + "one, or none."
+        )
         Field("metadata", \.metadata, .size(0...50), .entries, note: "Up to 4,096 bytes as JSON.")
     }
 }
@@ -124,6 +136,8 @@ extension Facet {
     package static let sourceID = pattern("^[A-Za-z0-9_.-]{1,255}$")
     /// The name of an account.
     package static let accountID = pattern("^[A-Za-z0-9_.-]{1,64}$")
+    /// What somebody calls an order.
+    package static let orderID = pattern("^[A-Za-z0-9_.-]{1,64}$")
     /// Where somebody can be told.
     package static let notifyURL = pattern(
         "^([Hh][Tt][Tt][Pp][Ss]?://[!-~]+|[Mm][Aa][Ii][Ll][Tt][Oo]:[!-~]+@[!-~]+"

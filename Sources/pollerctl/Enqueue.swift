@@ -40,6 +40,9 @@ struct Enqueue: AsyncParsableCommand {
     @Option(help: "Where to tell: https://…, mailto:… or redis+stream:NAME; may be repeated.")
     var notify: [String] = []
 
+    @Option(help: "The order that is paid by them, as you call it; it is in each of their events.")
+    var order: String?
+
     @Option(help: "NAME=VALUE to keep with the watch; may be repeated.")
     var metadata: [String] = []
 
@@ -74,6 +77,7 @@ struct Enqueue: AsyncParsableCommand {
                 request.timeout = timeout
                 request.notify = notify.isEmpty ? nil : notify
                 request.clientSecret = clientSecret
+                request.order = order
                 request.metadata = metadata.isEmpty ? nil : Texts(metadata)
                 return request
             }

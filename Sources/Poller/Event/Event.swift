@@ -6,7 +6,7 @@ package import PollerWire
 /// *Shape* (UTF-8 JSON; these bytes are stored, published, signed and sent, never re-serialised):
 /// ```
 /// {"id":"evt_…","type":"source.chargeable","account":"default","source":"src_…","kind":"source",
-///  "seq":2,"run":1,"previous_status":"pending","status":"chargeable","final":false,
+///  "order":"A77","seq":2,"run":1,"previous_status":"pending","status":"chargeable","final":false,
 ///  "closed_reason":null,"payment":{…},"next_step":{…},"livemode":true,"object":{…},
 ///  "observed":{"polled_at":"2026-11-20T09:30:00.125Z","lag_ms":3}}
 /// ```
@@ -14,8 +14,8 @@ package import PollerWire
 /// `object` and the source's own status repeated; `payment.<state>` when what is true of the money
 /// changed, and `next_step.changed` when the customer must do something else (``EventSubject``); or
 /// `watch.<closed reason>` when the watch ended without a final status; then `final` is false and
-/// `status` repeats the last one seen (or null). `payment`, `next_step` and `livemode` are in every
-/// event, each where it is known. `object` is the upstream's object
+/// `status` repeats the last one seen (or null). `order`, `payment`, `next_step` and `livemode` are in
+/// every event, each where it is known. `object` is the upstream's object
 /// without any `client_secret`; null when it is larger than ``objectBytesMax``. `previous_status` is the last one told
 /// before; it equals `status` when the status stayed and something else that matters changed: a try that was declined, money
 /// that arrived, another next step (``Observation/detail``). Once a source was charged, its events also
@@ -32,6 +32,8 @@ package struct Event: Hashable, Sendable {
     package let id: EventID
     package let type: String
     package let key: WatchKey
+    /// What is paid by the watch; nil where nobody has said.
+    package let order: OrderID?
     package let seq: Int
     package let run: Int
     package let previousStatus: SourceStatus?
@@ -79,6 +81,7 @@ package struct Event: Hashable, Sendable {
         lag: Duration
     ) {
         key = watch.key
+        order = watch.order
         seq = watch.seq + 1 + place
         run = watch.run
         previousStatus = watch.state.status
@@ -114,6 +117,7 @@ package struct Event: Hashable, Sendable {
         wire.account = key.account.description
         wire.source = key.source.description
         wire.kind = Open(rawValue: key.kind.rawValue)
+        wire.order = order?.description
         wire.seq = seq
         wire.run = run
         wire.previousStatus = previousStatus?.description
@@ -145,6 +149,7 @@ package struct Event: Hashable, Sendable {
             source: SourceID(unchecked: wire.source),
             kind: SourceKind(recorded: wire.kind.rawValue)
         )
+        order = wire.order.map(OrderID.init(unchecked:))
         seq = wire.seq
         run = wire.run
         previousStatus = wire.previousStatus.map(SourceStatus.init(unchecked:))
@@ -261,6 +266,7 @@ extension Event {
         thin.type = type
         thin.account = key.account.description
         thin.source = key.source.description
+        thin.order = order?.description
         thin.seq = seq
         thin.status = status?.description
         thin.isFinal = final

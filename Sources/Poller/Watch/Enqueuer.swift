@@ -17,6 +17,8 @@ package struct NewWatch: Hashable, Sendable {
     package let metadata: String
     /// What to charge once the source is chargeable; nil: what the account says, or nothing.
     package let charge: ChargeOrder?
+    /// What is paid by it; the first one holds until a closed watch starts again.
+    package let order: OrderID?
 
     /// Checks what spans several fields; the fields have checked themselves.
     ///
@@ -29,7 +31,8 @@ package struct NewWatch: Hashable, Sendable {
         notify: [NotifyURL] = [],
         clientSecret: ClientSecret? = nil,
         metadata: String = "",
-        charge: ChargeOrder? = nil
+        charge: ChargeOrder? = nil,
+        order: OrderID? = nil
     ) throws(InvalidInput) {
         let timeout = timeout ?? key.kind.life ?? policy.span
         guard timeout >= .seconds(1), timeout <= .seconds(90 * 86_400) else {
@@ -61,6 +64,7 @@ package struct NewWatch: Hashable, Sendable {
             )
         }
         self.charge = charge
+        self.order = order
         self.goal = goal
         self.key = key
         self.policy = policy

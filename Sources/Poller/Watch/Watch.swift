@@ -22,6 +22,8 @@ package struct Watch: Hashable, Sendable {
     package let clientSecret: ClientSecret?
     /// What to charge once the source is chargeable; nil: what the account says, or nothing.
     package var charge: ChargeOrder?
+    /// What is paid by it, where somebody has said so.
+    package let order: OrderID?
     package let state: WatchState
     /// What is remembered of its payment; nil before anybody has looked at that.
     package let payment: PaymentMemory?
@@ -40,6 +42,7 @@ package struct Watch: Hashable, Sendable {
         hintedAt: Timestamp? = nil,
         clientSecret: ClientSecret? = nil,
         charge: ChargeOrder? = nil,
+        order: OrderID? = nil,
         state: WatchState = WatchState(),
         payment: PaymentMemory? = nil
     ) {
@@ -55,6 +58,7 @@ package struct Watch: Hashable, Sendable {
         self.hintedAt = hintedAt
         self.clientSecret = clientSecret
         self.charge = charge
+        self.order = order
         self.state = state
         self.payment = payment
     }

@@ -29,7 +29,8 @@ extension NewWatch {
                     try ClientSecret(text)
                 },
                 metadata: request.metadata.map { $0.isEmpty ? "" : $0.json.description } ?? "",
-                charge: charge
+                charge: charge,
+                order: try request.order.map { text throws(InvalidInput) in try OrderID(text) }
             )
         }
     }
@@ -156,6 +157,7 @@ extension PollerWire.Watch {
         policy = watch.policy.name
         until = Open(rawValue: watch.goal.rawValue)
         notify = snapshot.notify.map(\.description)
+        order = watch.order?.description
         metadata = Texts(unchecked: snapshot.metadata)
         let last = snapshot.lastEvent.flatMap { RawJSON(unchecked: $0.json).member("object") }
         object = last.flatMap { $0.isNull ? nil : $0 }

@@ -2,16 +2,16 @@
 -- Accepts watches: new ones begin, closed ones begin again, open ones are joined.
 --
 -- KEYS[1]  meta key of the partition all of them belong to
--- ARGV     for each watch nine values: id, source, facts (see WatchRecord), lane,
+-- ARGV     for each watch ten values: id, source, facts (see WatchRecord), lane,
 --          timeout ms, notify (URLs by newline), private part (client secret or ''),
---          metadata (JSON or empty), order to charge (JSON or empty)
+--          metadata (JSON or empty), order to charge (JSON or empty), order that is paid or ''
 -- RETURNS  for each watch {outcome: created|restarted|joined, run, seq}
 -- ERRORS   IDCLASH: another source has this id; nothing of the batch is written then
 -- COST     one read and one write for a new watch, and two writes a lane
 local now, wall = clocks()
 local before = head_of_partition()
 local found = {}
-for at = 1, #ARGV, 9 do
+for at = 1, #ARGV, 10 do
   local id = ARGV[at]
   local w = call('HMGET', key(KEY.item, id), ITEM.source, ITEM.closed, ITEM.run, ITEM.seq,
     ITEM.deadline, ITEM.lane, ITEM.facts, ITEM.reopenedSeq)
@@ -42,11 +42,11 @@ local function farther(old, new)
 end
 
 local replies, done, places, is_marked = {}, {}, {}, false
-for at = 1, #ARGV, 9 do
+for at = 1, #ARGV, 10 do
   local id, source, facts, lane = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
   local deadline = wall + number(ARGV[at + 4])
   local notify, secret, metadata = ARGV[at + 5], ARGV[at + 6], ARGV[at + 7]
-  local charge = ARGV[at + 8]
+  local charge, order = ARGV[at + 8], ARGV[at + 9]
   local w = found[at]
   local item = key(KEY.item, id)
   -- The same source twice in one batch: the second joins the first.
@@ -65,11 +65,16 @@ for at = 1, #ARGV, 9 do
       values[#values + 1] = ITEM.hasLong
       values[#values + 1] = charge ~= '' and 2 or 1
     end
+    if order ~= '' then
+      values[#values + 1] = ITEM.order
+      values[#values + 1] = order
+    end
     call('HSET', item, unpack(values))
     if w[1] then
       call('HDEL', item, ITEM.closed, ITEM.hinted, ITEM.state, ITEM.hasError, ITEM.formerCrashes,
         ITEM.crashes, ITEM.reopenedSeq, ITEM.endedAs, ITEM.payment)
       if secret == '' and charge == '' then call('HDEL', item, ITEM.hasLong) end
+      if order == '' then call('HDEL', item, ITEM.order) end
       call('DEL', key(KEY.long, id))
       call('ZREM', key(KEY.closed), id)
       call('ZREM', key(KEY.quarantine), id)
@@ -91,6 +96,8 @@ for at = 1, #ARGV, 9 do
       call('HSET', key(KEY.long, id), LONG.notify,
         merged(call('HGET', key(KEY.long, id), LONG.notify), notify))
     end
+    -- What it pays is not changed by who joins.
+    if order ~= '' then call('HSETNX', item, ITEM.order, order) end
     -- The first order to charge holds: a second one must not change what its key stands for. An
     -- order to charge nothing has no key, and gives way.
     if call('HGET', item, ITEM.hasLong) == '2'

@@ -7,7 +7,7 @@ extension MemoryStore {
         changing { state, now in
             watches.map { new in
                 let partition = state.queue.partition(of: new.key.lane)
-                return Self.enqueue(new, into: &state.queue[partition], now: now)
+                return Self.enqueue(new, into: &state.queue[partition], now: now, state.flaws)
             }
         }
     }
@@ -15,9 +15,11 @@ extension MemoryStore {
     private static func enqueue(
         _ new: NewWatch,
         into partition: inout MemoryPartition<WatchRecord>,
-        now: Timestamp
+        now: Timestamp,
+        _ flaws: Set<QueueFlaw>
     ) -> EnqueueResult {
         let id = new.key.id
+        let changesOrder = flaws.contains(.movesToOtherOrders)
         let outcome: EnqueueResult.Outcome
         switch partition.items[id]?.phase {
         case nil:
@@ -29,12 +31,12 @@ extension MemoryStore {
             partition.makeDue(id, now: now)
         case .waiting(let due, _):
             outcome = .joined
-            partition.update(id) { $0.join(new, now: now) }
+            partition.update(id) { $0.join(new, now: now, changesOrder: changesOrder) }
             // One that is due already keeps its place.
             if due > now { partition.makeDue(id, now: now) }
         case .leased:
             outcome = .joined
-            partition.update(id) { $0.join(new, now: now) }
+            partition.update(id) { $0.join(new, now: now, changesOrder: changesOrder) }
             partition.makeDue(id, now: now)
         }
         let record = partition.items[id]?.record

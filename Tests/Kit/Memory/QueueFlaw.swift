@@ -82,6 +82,8 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     case tellsOnlyTheLast
     /// A commit that says nothing of the payment makes the store forget it.
     case forgetsPayments
+    /// Who joins a watch changes the order that is paid by it.
+    case movesToOtherOrders
 
     /// Only deliveries show it, who tells them, or a clock that is set; the simulation, which is of
     /// watches under a clock that runs, cannot.
@@ -89,7 +91,8 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
         switch self {
         case .losesAttempts, .settlesWhatIsSetAside, .revisesBlindly, .losesNamedEvents,
             .neverForgivesTrouble, .notesForAnyHistory, .forgetsWhoIsAtWork,
-            .freezesWithTheClock, .endsThingsInGaps, .forgetsPayments, .hearsNothingOfMoney:
+            .freezesWithTheClock, .endsThingsInGaps, .forgetsPayments, .hearsNothingOfMoney,
+            .movesToOtherOrders:
             true
         default: false
         }

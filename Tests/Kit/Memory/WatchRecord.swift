@@ -17,6 +17,7 @@ struct WatchRecord: Sendable {
     var hintedAt: Timestamp?
     private(set) var clientSecret: ClientSecret?
     private(set) var charge: ChargeOrder?
+    private(set) var order: OrderID?
     private(set) var state = WatchState()
     private(set) var payment: PaymentMemory?
     private(set) var notify: [NotifyURL]
@@ -37,6 +38,7 @@ struct WatchRecord: Sendable {
         notify = new.notify.uniqued()
         metadata = new.metadata
         charge = new.charge
+        order = new.order
     }
 
     /// The watch as workers see it.
@@ -54,6 +56,7 @@ struct WatchRecord: Sendable {
             hintedAt: hintedAt,
             clientSecret: clientSecret,
             charge: charge,
+            order: order,
             state: state,
             // As it comes back from a store that keeps it packed.
             payment: payment.map { PaymentMemory(packed: $0.packed, charge: state.charge.charge) }
@@ -61,7 +64,10 @@ struct WatchRecord: Sendable {
     }
 
     /// Merges a further request for an open watch.
-    mutating func join(_ new: NewWatch, now: Timestamp) {
+    ///
+    /// `changesOrder` is a flaw: what it pays is what was said last.
+    mutating func join(_ new: NewWatch, now: Timestamp, changesOrder: Bool = false) {
+        order = changesOrder ? new.order ?? order : order ?? new.order
         notify = (notify + new.notify).uniqued()
         deadline = max(deadline, now + new.timeout)
         goal = goal.farther(new.goal)
