@@ -47,6 +47,8 @@ public struct Event: WireObject, Hashable {
     package var object: RawJSON?
     /// When, and how late, the upstream was asked.
     public var observed = Observed()
+    /// What was given to enqueue; nil when that was nothing.
+    public var metadata: Texts?
 
     /// When, and how late, the upstream was asked.
     public struct Observed: WireObject, Hashable {
@@ -111,6 +113,7 @@ public struct Event: WireObject, Hashable {
         Field("livemode", \.isLive, note: "Whether real money is meant.")
         Field(nullable: "object", \.object, .type("object"))
         Field("observed", \.observed)
+        Field("metadata", \.metadata, note: "What was given to enqueue.")
     }
 }
 

@@ -8,14 +8,14 @@ package import PollerWire
 /// {"id":"evt_…","type":"source.chargeable","account":"default","source":"src_…","kind":"source",
 ///  "order":"A77","seq":2,"run":1,"previous_status":"pending","status":"chargeable","final":false,
 ///  "closed_reason":null,"payment":{…},"next_step":{…},"livemode":true,"object":{…},
-///  "observed":{"polled_at":"2026-11-20T09:30:00.125Z","lag_ms":3}}
+///  "observed":{"polled_at":"2026-11-20T09:30:00.125Z","lag_ms":3},"metadata":{…}}
 /// ```
 /// `type` is `<kind>.<status>`; `charge.<outcome>` when the source was charged, with the charge as
 /// `object` and the source's own status repeated; `payment.<state>` when what is true of the money
 /// changed, and `next_step.changed` when the customer must do something else (``EventSubject``); or
 /// `watch.<closed reason>` when the watch ended without a final status; then `final` is false and
 /// `status` repeats the last one seen (or null). `order`, `payment`, `next_step` and `livemode` are in
-/// every event, each where it is known. `object` is the upstream's object
+/// every event, each where it is known, and `metadata` as they were given to enqueue. `object` is the upstream's object
 /// without any `client_secret`; null when it is larger than ``objectBytesMax``. `previous_status` is the last one told
 /// before; it equals `status` when the status stayed and something else that matters changed: a try that was declined, money
 /// that arrived, another next step (``Observation/detail``). Once a source was charged, its events also
@@ -55,6 +55,8 @@ package struct Event: Hashable, Sendable {
     package let isLive: Bool?
     /// When the upstream was asked; for a cancellation, when that was asked for.
     package let polledAt: Timestamp
+    /// What was given with the request to watch, a JSON object; empty when that was nothing.
+    package let metadata: String
     /// The whole event as it goes over every wire.
     package let json: String
     /// Earlier events that gave way to this one at one endpoint; not part of what was recorded.
@@ -131,6 +133,7 @@ package struct Event: Hashable, Sendable {
         wire.object = kept?.withoutClientSecrets()
         wire.observed.polledAt = Time(ms: polledAt.ms)
         wire.observed.lagMs = Int(lag.ms)
+        metadata = ""
         json = wire.json
     }
 
@@ -164,7 +167,14 @@ package struct Event: Hashable, Sendable {
         nextStep = wire.nextStep.map(NextStep.init) ?? .none
         isLive = wire.isLive
         polledAt = Timestamp(ms: wire.observed.polledAt.ms)
+        metadata = wire.metadata?.json.description ?? ""
         self.json = json
+    }
+
+    /// The event as a store records it: with the metadata of its watch, which nobody else has at hand.
+    package func carrying(metadata: String) -> Event {
+        guard !metadata.isEmpty else { return self }
+        return Event(json: json.dropLast() + ",\"metadata\":\(metadata)}") ?? self
     }
 }
 

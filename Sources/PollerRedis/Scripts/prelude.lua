@@ -306,11 +306,14 @@ end
 
 -- Records events, the JSON from `events[first]` to `events[last]`, of which the first has number `seq`:
 -- in the outbox, in the item's own log, and to those who listen right now.
--- The stream comes first: it is the write that can fail.
+-- The stream comes first: it is the write that can fail. Whoever makes an event does not know the item's
+-- metadata, which are repeated in each.
 local function record(id, seq, channel, events, first, last)
-  local notify = call('HGET', key(KEY.long, id), LONG.notify) or ''
+  local long = call('HMGET', key(KEY.long, id), LONG.notify, LONG.metadata)
+  local notify, metadata = long[1] or '', long[2]
   for at = first, last do
     local json = events[at]
+    if metadata then json = sub(json, 1, -2) .. ',"metadata":' .. metadata .. '}' end
     call('XADD', key(KEY.outbox), '*', ENTRY.item, id, ENTRY.event, json, ENTRY.notify, notify)
     call('RPUSH', key(KEY.log, id), json)
     call('PUBLISH', channel, json)

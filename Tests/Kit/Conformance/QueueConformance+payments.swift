@@ -27,6 +27,23 @@ extension QueueConformance {
             try bench.equal(next.change.event?.seq, 4, "the next one")
             try bench.equal(try await bench.watches.commit([next]), [.done], "the next commit")
         },
+        ConformanceCase("each event repeats the metadata of its watch") { bench in
+            let key = bench.key("1")
+            let metadata = #"{"order":"A \"77\"","n":"Grüße"}"#
+            _ = try await bench.watches.enqueue([try NewWatch(key: key, metadata: metadata)])
+            let commit = bench.news(try await bench.take(key), [.payment(.paid), .status])
+            _ = try await bench.watches.commit([commit])
+            _ = try await bench.watches.cancel(key)
+            let log = try await bench.watches.events(of: key, after: 0, limit: 10)
+            try bench.equal(log.map(\.metadata), [metadata, metadata, metadata], "log")
+            try bench.equal(log.prefix(2).map(\.id), commit.change.events.map(\.id), "ids")
+            let entries = try await bench.watches.entries(
+                partition: bench.partition(of: key),
+                after: "0",
+                limit: 10
+            )
+            try bench.equal(entries.map(\.event.json), log.map(\.json), "outbox")
+        },
         ConformanceCase("of events that do not follow none is told") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)

@@ -98,7 +98,7 @@ extension MemoryStore {
                 object: nil,
                 polledAt: now,
                 lag: .zero
-            )
+            ).carrying(metadata: record.metadata)
             state.queue[partition].update(key.id) { $0.record(event) }
             state.queue[partition].cancel(key.id, .cancelled, now: now)
             state.outbox[partition].append(event, notify: record.notify, now: now)

@@ -38,7 +38,9 @@ package final class MemoryStore: WatchStore, Outbox {
                 apply: { record, change in
                     record.apply(change, forgets: flaws.contains(.forgetsPayments))
                     let told = change.events.suffix(flaws.contains(.tellsOnlyTheLast) ? 1 : .max)
-                    recorded += told.map { ($0, record.notify) }
+                    recorded += told.map {
+                        ($0.carrying(metadata: record.metadata), record.notify)
+                    }
                 }
             )
             for (event, notify) in recorded {

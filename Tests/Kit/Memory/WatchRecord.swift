@@ -127,7 +127,7 @@ struct WatchRecord: Sendable {
         state = change.state
         lastError = change.lastError
         if forgets || change.payment != nil { payment = change.payment }
-        for event in change.events { record(event) }
+        for event in change.events { record(event.carrying(metadata: metadata)) }
     }
 
     /// Records an event, which must be the next.
