@@ -4,6 +4,7 @@ package import PollerWords
 /// What the routes work on: the seams of `Poller`, whatever stands behind them.
 package struct APIBackend: Sendable {
     package let watches: any WatchStore
+    package let orders: any OrderStore
     package let deliveries: any DeliveryQueue & DeliveryBook & LaneControl
     package let outbox: any Outbox
     package let lanes: any LaneControl
@@ -33,6 +34,7 @@ package struct APIBackend: Sendable {
     ///
     /// - Parameters:
     ///   - watches: the queue of watches.
+    ///   - orders: what is known of orders; in the queue of watches too.
     ///   - deliveries: the queue of deliveries.
     ///   - outbox: the recorded events.
     ///   - lanes: the lanes of `watches`.
@@ -50,6 +52,7 @@ package struct APIBackend: Sendable {
     ///   - words: what the return page says.
     package init(
         watches: any WatchStore,
+        orders: any OrderStore,
         deliveries: any DeliveryQueue & DeliveryBook & LaneControl,
         outbox: any Outbox,
         lanes: any LaneControl,
@@ -67,6 +70,7 @@ package struct APIBackend: Sendable {
         words: PayerLexicon = .standard
     ) {
         self.watches = watches
+        self.orders = orders
         self.deliveries = deliveries
         self.outbox = outbox
         self.lanes = lanes

@@ -81,7 +81,11 @@ package struct APIServer: Service {
     func routes(replays: ReplayRunner) -> [AnsweredRoute] {
         let reader = BodyReader(clock: clock)
         let polls = LongPolls(feed: backend.feed, addresses: addresses, clock: clock)
-        let enqueuer = Enqueuer(watches: backend.watches, deliveries: backend.deliveries)
+        let enqueuer = Enqueuer(
+            watches: backend.watches,
+            deliveries: backend.deliveries,
+            orders: OrderBook(backend.orders)
+        )
         let statusCache = ClusterStatusCache(backend: backend, clock: clock)
         let groups = [
             WatchRoutes(
@@ -93,6 +97,7 @@ package struct APIServer: Service {
                 polls: polls
             ).routes,
             BatchRoutes(enqueuer: enqueuer, locator: backend.locator, reader: reader).routes,
+            OrderRoutes(orders: backend.orders, watches: backend.watches).routes,
             EventRoutes(backend: backend, polls: polls).routes,
             EndpointRoutes(
                 backend: backend.endpoints,

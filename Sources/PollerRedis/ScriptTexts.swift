@@ -1,5 +1,6 @@
 /// The name of each script, as functions are called.
 enum ScriptName: String, CaseIterable {
+    case orderStore, orderList
     case enqueue, mark, revise, claim, commit, release, hint, cancel, redrive
     case lane, control, explain, audit, beat, read, list, log, stats
     case ledger, settled, outboxGroup, confirm, trim, purge
@@ -15,6 +16,8 @@ enum ScriptName: String, CaseIterable {
 
     fileprivate var file: [UInt8] {
         switch self {
+        case .orderStore: PackageResources.order_store_lua
+        case .orderList: PackageResources.order_list_lua
         case .enqueue: PackageResources.enqueue_lua
         case .mark: PackageResources.mark_lua
         case .revise: PackageResources.revise_lua

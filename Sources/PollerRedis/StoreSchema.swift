@@ -49,6 +49,8 @@ enum KeyKind: String, CaseIterable {
     case closed = "h"
     /// Zset: of those, the quarantined, item → closed ms.
     case quarantine = "x"
+    /// Zset: orders, item → when it became known, ms.
+    case orders = "d"
     /// Stream: the outbox (``OutboxField``), read by the group `notifier`.
     case outbox = "e"
     /// Hash, in partition 0 only: live processes, owner → end ms and what it says of itself.
@@ -125,6 +127,8 @@ enum LongField: String, CaseIterable {
     case charge = "k"
     /// The last error, for operators.
     case error = "y"
+    /// Of an order: its version and the order itself (`Order.stored`).
+    case order = "o"
 }
 
 /// The fields of a lane, numbers all.

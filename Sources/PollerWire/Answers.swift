@@ -304,6 +304,7 @@ package enum Components {
         [
             ("Kind", Kind.schema), ("Span", Span.component), ("Time", Time.component),
             named(WatchRequest.self), named(Watch.self), named(Page<Watch>.self),
+            named(Order.self), named(Page<Order>.self),
             named(BatchResult.self), named(Event.self), named(Page<Event>.self),
             named(Stats.Counts.self), named(Stats.self), named(HealthReport.self),
             named(Lane.self), named(LaneLimit.self), named(LaneLimitChange.self),

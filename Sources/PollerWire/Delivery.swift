@@ -52,7 +52,7 @@ public struct Delivery: WireObject, Hashable {
         Field(nullable: "url", \.url, note: "Of an inline notify.")
         Field("account", \.account)
         Field("source", \.source)
-        Field("kind", \.kind)
+        Field("kind", \.kind, .toldKind)
         Field(
             "state",
             \.state,

@@ -75,7 +75,7 @@ public struct Event: WireObject, Hashable {
         Field("type", \.type, .examples("source.chargeable", "watch.expired"))
         Field("account", \.account)
         Field("source", \.source)
-        Field("kind", \.kind)
+        Field("kind", \.kind, .toldKind)
         Field("order", \.order, note: "The order that is paid by it, as the watch names it.")
         Field("seq", \.seq)
         Field("run", \.run)

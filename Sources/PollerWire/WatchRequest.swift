@@ -136,6 +136,8 @@ extension Facet {
     package static let sourceID = pattern("^[A-Za-z0-9_.-]{1,255}$")
     /// The name of an account.
     package static let accountID = pattern("^[A-Za-z0-9_.-]{1,64}$")
+    /// A connected account of a platform's.
+    package static let connectedAccount = pattern("^acct_[A-Za-z0-9_.-]{1,59}$")
     /// What somebody calls an order.
     package static let orderID = pattern("^[A-Za-z0-9_.-]{1,64}$")
     /// Where somebody can be told.
@@ -166,6 +168,12 @@ public struct WatchCharge: WireObject, Hashable {
     public var statementDescriptor: String?
     /// Kept with the charge, at most 49 entries.
     public var metadata: Texts?
+    /// The platform's share of what a connected account gets.
+    public var feeAmount: Int?
+    /// The connected account that it is made for, `acct_…`.
+    public var onBehalfOf: String?
+    /// Where the money is sent on to.
+    public var transfer: Transfer?
     /// Nothing is to be charged, whatever the account charges otherwise.
     package private(set) var isNothing = false
 
@@ -212,6 +220,40 @@ public struct WatchCharge: WireObject, Hashable {
         Field("description", \.note, .length(0...500))
         Field("statement_descriptor", \.statementDescriptor, .length(0...35))
         Field("metadata", \.metadata, .size(0...49), .entries)
+        Field(
+            "application_fee_amount",
+            \.feeAmount,
+            .range(1...99_999_999_999),
+            note: "The platform's share of what a connected account gets."
+        )
+        Field("on_behalf_of", \.onBehalfOf, .connectedAccount)
+        Field("transfer_data", \.transfer, note: "Where the money is sent on to.")
+    }
+
+    /// Where the money of a charge is sent on to, and how much of it.
+    public struct Transfer: WireObject, Hashable {
+        /// A connected account, `acct_…`.
+        public var destination = ""
+        /// All of it when nil.
+        public var amount: Int?
+
+        package init() {}
+
+        /// Describes a transfer.
+        public init(destination: String, amount: Int? = nil) {
+            self.destination = destination
+            self.amount = amount
+        }
+
+        package static let shape = Shape<Transfer>(
+            request: nil,
+            "a transfer",
+            mustBe: "transfer_data must be an object such as {\"destination\":\"acct_…\"}",
+            prefix: "charge.transfer_data."
+        ) {
+            Field("destination", \.destination, .connectedAccount)
+            Field("amount", \.amount, .range(1...99_999_999_999), note: "All of it when absent.")
+        }
     }
 
     package static var schema: Schema {

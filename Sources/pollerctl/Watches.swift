@@ -177,6 +177,7 @@ extension Watch: Shown {
         facts.add("last poll", lastPolledAt?.description)
         facts.add("last error", lastError, .careful)
         for url in notify { facts.add("notify", url) }
+        facts.add("order", order)
         for (name, value) in metadata.dictionary.sorted(by: { $0.key < $1.key }) {
             facts.add("metadata", "\(name)=\(value)")
         }

@@ -22,7 +22,7 @@ final class RedisHarness: StoreHarness {
     private let registry: RedisEndpointStore
     private let saved = Mutex<[(key: String, dump: RedisValue)]>([])
 
-    var watches: any WatchStore & Outbox { store }
+    var watches: any WatchStore & Outbox & OrderStore { store }
     var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { queue }
     var endpoints: any EndpointStore { registry }
     var lanes: any LaneControl { store }

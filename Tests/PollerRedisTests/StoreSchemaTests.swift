@@ -12,7 +12,7 @@ import Testing
             pinned(KeyKind.self) == """
                 item=w long=o log=l attempts=y replay=n rest=z urgent=u readyRest=a readyUrgent=b \
                 occupiedLanes=s leaseEnds=r leases=f lane=c lanesWithSettings=k closed=h \
-                quarantine=x outbox=e members=p meta=m endpoints=g endpointOrder=j \
+                quarantine=x orders=d outbox=e members=p meta=m endpoints=g endpointOrder=j \
                 endpointVersions=v endpointsRemoved=t registry=q endpointRequest=i
                 """
         )
@@ -36,7 +36,7 @@ import Testing
                 formerCrashes=z
                 """
         )
-        #expect(pinned(LongField.self) == "notify=n metadata=m private=p charge=k error=y")
+        #expect(pinned(LongField.self) == "notify=n metadata=m private=p charge=k error=y order=o")
         #expect(
             pinned(LaneField.self) == """
                 inFlight=f arrival=t notBefore=n heldUntil=u failures=s openings=o denials=q \

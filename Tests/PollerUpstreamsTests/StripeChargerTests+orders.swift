@@ -49,12 +49,70 @@ extension StripeChargerTests {
         }
     }
 
+    @Test("under one right to charge an order Stripe itself refuses a second source")
+    func oneRight() async throws {
+        try await UpstreamRig.run { rig in
+            try await rig.set("chargeable")
+            let (card, _) = try await savedCard(rig)
+            let order = try ChargeOrder(amount: 700, currency: "eur")
+            let name = OrderID(unchecked: "A77")
+            let right = ChargeRight(order: name, number: 1)
+            let first = try #require(made(try await charge(rig, order, by: right)))
+            #expect(made(try await charge(rig, order, run: 2, by: right))?.id == first.id)
+            guard case .postponed = try await charge(rig, order, by: right, of: card) else {
+                Issue.record("another source was charged under the same right")
+                return
+            }
+            #expect(try await charges(rig, of: card).isEmpty)
+            // Under the next right, and of another order, it may be.
+            let next = ChargeRight(order: name, number: 2)
+            #expect(made(try await charge(rig, order, by: next, of: card)) != nil)
+        }
+    }
+
+    @Test("a card that needs 3D Secure is not charged, and not declined for good")
+    func authentication() async throws {
+        try await UpstreamRig.run { rig in
+            let (card, _) = try await savedCard(rig, number: "4000000000003063")
+            let result = try await charge(rig, ChargeOrder(amount: 700, currency: "eur"), of: card)
+            guard case .postponed(let reason, _) = result, reason.contains("3D Secure") else {
+                Issue.record("\(result)")
+                return
+            }
+            let all = try await rig.sandbox.get("/v1/charges")
+                .decode(StripeList<StripeAPI.Charge>.self).data
+            #expect(all.isEmpty)
+        }
+    }
+
+    @Test("who gets what of a charge goes to Stripe as it was ordered")
+    func shared() async throws {
+        try await UpstreamRig.run { rig in
+            try await rig.set("chargeable")
+            let sharing = try ChargeSharing(
+                feeAmount: 99,
+                onBehalfOf: "acct_shop",
+                transfer: ChargeSharing.Transfer(destination: "acct_shop")
+            )
+            let order = try ChargeOrder(amount: 700, currency: "eur", sharing: sharing)
+            #expect(ChargeOrder(json: order.json) == order)
+            let made = try #require(self.made(try await charge(rig, order)))
+            let object = try await rig.sandbox.get("/v1/charges/\(made.id)").decode(JSONValue.self)
+            #expect(object["application_fee_amount"] == .integer(99))
+            #expect(object["on_behalf_of"] == .string("acct_shop"))
+            #expect(object["transfer_data"] == .object(["destination": .string("acct_shop")]))
+        }
+    }
+
     /// A card that a customer keeps, and the customer.
-    private func savedCard(_ rig: UpstreamRig) async throws -> (card: String, customer: String) {
+    private func savedCard(
+        _ rig: UpstreamRig,
+        number: String = "4242424242424242"
+    ) async throws -> (card: String, customer: String) {
         let card = try await rig.sandbox.post(
             "/v1/sources",
             form: [
-                ("type", "card"), ("card[number]", "4242424242424242"), ("card[cvc]", "123"),
+                ("type", "card"), ("card[number]", number), ("card[cvc]", "123"),
                 ("card[exp_month]", "12"), ("card[exp_year]", "2034"),
             ]
         ).decode(Named.self).id

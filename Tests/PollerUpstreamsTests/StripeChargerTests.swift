@@ -210,11 +210,13 @@ struct StripeChargerTests {
         _ order: ChargeOrder,
         run: Int = 1,
         progress: ChargeProgress = .none,
+        by right: ChargeRight? = nil,
         of source: String? = nil
     ) async throws -> ChargeResult {
         await charger(rig).charge(
             watch(source ?? rig.source, run: run, progress: progress),
             order,
+            by: right,
             object: try await object(rig, source ?? rig.source),
             timeout: .seconds(8)
         )

@@ -14,8 +14,11 @@ package import PollerWire
 /// `object` and the source's own status repeated; `payment.<state>` when what is true of the money
 /// changed, and `next_step.changed` when the customer must do something else (``EventSubject``); or
 /// `watch.<closed reason>` when the watch ended without a final status; then `final` is false and
-/// `status` repeats the last one seen (or null). `order`, `payment`, `next_step` and `livemode` are in
-/// every event, each where it is known, and `metadata` as they were given to enqueue. `object` is the upstream's object
+/// `status` repeats the last one seen (or null). Of an order (``Order``) `type` is `order.<state>` or
+/// `order.paid_twice`, `kind` is `order`, `source` and `order` are its name, `status` is the word, and
+/// `object` the order with all tries to pay it. `order`, `payment`, `next_step` and `livemode` are in
+/// every event, each where it is known, and `metadata` as they were given to enqueue. `object` is the
+/// upstream's object
 /// without any `client_secret`; null when it is larger than ``objectBytesMax``. `previous_status` is the last one told
 /// before; it equals `status` when the status stayed and something else that matters changed: a try that was declined, money
 /// that arrived, another next step (``Observation/detail``). Once a source was charged, its events also
@@ -100,6 +103,8 @@ package struct Event: Hashable, Sendable {
             switch subject {
             case .payment(let state): state.eventType
             case .nextStep: "next_step.changed"
+            case .order(let state): "order.\(state.rawValue)"
+            case .orderPaidTwice: "order.paid_twice"
             case .charge(let status) where stopped == nil: "charge.\(status.rawValue)"
             case .status, .charge:
                 stopped.map { "watch.\($0.rawValue)" }
@@ -188,6 +193,14 @@ package enum EventSubject: Hashable, Sendable {
     case payment(PaymentState)
     /// What the customer must do next.
     case nextStep
+    /// What is true of an order, all tries to pay it together.
+    case order(PaymentState)
+    /// That an order was paid by one more try than one.
+    case orderPaidTwice
+
+    /// What an event's type begins with; `watch` when we stopped looking.
+    package static let families =
+        SourceKind.allCases.map(\.rawValue) + ["watch", "payment", "next_step", "order"]
 }
 
 extension ChargeProgress {

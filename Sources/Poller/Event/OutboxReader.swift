@@ -2,7 +2,8 @@ package import Logging
 import Metrics
 import ServiceLifecycle
 
-/// Reads recorded events and marks the deliveries they make necessary.
+/// Reads recorded events, marks the deliveries they make necessary and notes in orders what they say of
+/// payments.
 ///
 /// Marking is idempotent, and an entry is acknowledged only after its marks are stored: a crash
 /// between the two marks again, and a delivery with nothing to tell rests at once.
@@ -21,6 +22,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let outbox: Events
     private let deliveries: Deliveries
     private let directory: EndpointDirectory?
+    private let orders: OrderBook?
     private let owner: OwnerID
     private let clock: C
     private let logger: Logger
@@ -28,11 +30,12 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     /// A reader; several in one group share the work.
     ///
-    /// Without a directory only inline `notify` URLs are told.
+    /// Without a directory only inline `notify` URLs are told; without a book nothing is noted of orders.
     package init(
         outbox: Events,
         deliveries: Deliveries,
         directory: EndpointDirectory? = nil,
+        orders: OrderBook? = nil,
         owner: OwnerID,
         clock: C,
         logger: Logger
@@ -40,6 +43,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         self.outbox = outbox
         self.deliveries = deliveries
         self.directory = directory
+        self.orders = orders
         self.owner = owner
         self.clock = clock
         self.logger = logger
@@ -79,6 +83,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         var marks: Set<DeliveryMark> = []
         var isMarked = 0
         for index in entries.indices {
+            try await note(entries[index].event)
             marks.formUnion(entries[index].marks(directory))
             guard marks.count >= marksMax || index == entries.count - 1 else { continue }
             var rest = Array(marks)[...]
@@ -98,6 +103,22 @@ where C.Duration == Duration, C.Instant: Sendable {
             isMarked = index + 1
         }
         return entries.count
+    }
+
+    /// Takes what is told of a payment over into its order, before the entry is acknowledged.
+    private func note(_ event: Event) async throws(StoreError) {
+        do throws(StoreError) {
+            try await orders?.note(event)
+        } catch .corrupt(let reason) {
+            // An order of another release must not hold up what all others are told.
+            logger.error(
+                "order not understood",
+                metadata: [
+                    "order": "\(event.order?.description ?? "")", "event.id": "\(event.id)",
+                    "error": "\(reason)",
+                ]
+            )
+        }
     }
 }
 

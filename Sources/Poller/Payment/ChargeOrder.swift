@@ -4,7 +4,8 @@ import Foundation
 ///
 /// *Shape* (JSON, as the API takes it and the store keeps it): `true`, `false` for nothing, whatever
 /// the account charges otherwise, or an object with any of
-/// `{"amount":1099,"currency":"eur","description":"…","statement_descriptor":"…","metadata":{"order":"4711"}}`.
+/// `{"amount":1099,"currency":"eur","description":"…","statement_descriptor":"…","metadata":{"order":"4711"}}`,
+/// and of what a ``ChargeSharing`` has.
 package struct ChargeOrder: Hashable, Sendable {
     /// In the currency's smallest unit; the source's own amount when nil.
     package let amount: Int?
@@ -16,6 +17,8 @@ package struct ChargeOrder: Hashable, Sendable {
     package let statementDescriptor: String?
     /// Kept with the charge.
     package let metadata: [String: String]
+    /// What of it goes to whom; nil: all of it is the account's.
+    package let sharing: ChargeSharing?
     /// Nothing is to be charged, not even by what the account says.
     package let isNothing: Bool
 
@@ -30,7 +33,8 @@ package struct ChargeOrder: Hashable, Sendable {
         currency: String? = nil,
         note: String? = nil,
         statementDescriptor: String? = nil,
-        metadata: [String: String] = [:]
+        metadata: [String: String] = [:],
+        sharing: ChargeSharing? = nil
     ) throws(InvalidInput) {
         guard amount.map({ (1...99_999_999_999).contains($0) }) ?? true else {
             throw InvalidInput(
@@ -59,6 +63,7 @@ package struct ChargeOrder: Hashable, Sendable {
         self.note = note
         self.statementDescriptor = statementDescriptor
         self.metadata = metadata
+        self.sharing = sharing
         isNothing = false
     }
 
@@ -69,19 +74,35 @@ package struct ChargeOrder: Hashable, Sendable {
         note = nil
         statementDescriptor = nil
         metadata = [:]
+        sharing = nil
     }
 
     /// The idempotency key of this order's one charge of a source, which comes to `amount`.
     ///
-    /// Of account, source and what the order says that makes it this one: the sum and the metadata.
+    /// Of account, source and what the order says that makes it this one: the sum, the metadata, and who
+    /// gets what of it, where it is shared.
     /// Whoever charges it, in whichever run or process, after whatever crash, sends the same key;
     /// another order on a reusable source has another. What is only for people (``note``,
     /// ``statementDescriptor``) may change between two tries. To charge a saved source the same sum
     /// once more, say in the metadata what for. 38 characters of the 255 allowed.
-    package func idempotencyKey(of key: WatchKey, amount: Int, currency: String) -> String {
+    ///
+    /// Where the watch names what it pays (``OrderID``), the key is that order's: of the account, its
+    /// name and the number of the right to charge it. Then the upstream itself refuses to charge
+    /// another source for it, or another sum.
+    package func idempotencyKey(
+        of key: WatchKey,
+        amount: Int,
+        currency: String,
+        by right: ChargeRight? = nil
+    ) -> String {
+        if let right {
+            let named = ["\(key.account)", "order", "\(right.order)", "\(right.number)"]
+            return "poller-order:\(Digest.base64url(of: named, bytes: 18))"
+        }
         let said = metadata.sorted { $0.key < $1.key }.flatMap { [$0.key, $0.value] }
         let named = ["\(key.account)", "\(key.source)", "\(amount)", currency]
-        return "poller-charge:\(Digest.base64url(of: named + said, bytes: 18))"
+        let shared = sharing?.said ?? []
+        return "poller-charge:\(Digest.base64url(of: named + said + shared, bytes: 18))"
     }
 }
 
@@ -100,6 +121,10 @@ extension ChargeOrder: Codable {
         note = try fields.decodeIfPresent(String.self, forKey: .note)
         statementDescriptor = try fields.decodeIfPresent(String.self, forKey: .statementDescriptor)
         metadata = try fields.decodeIfPresent([String: String].self, forKey: .metadata) ?? [:]
+        let shared = try ChargeSharing(from: decoder)
+        let isShared =
+            shared.feeAmount != nil || shared.onBehalfOf != nil || shared.transfer != nil
+        sharing = isShared ? shared : nil
         isNothing = false
     }
 
@@ -111,6 +136,7 @@ extension ChargeOrder: Codable {
         try fields.encodeIfPresent(note, forKey: .note)
         try fields.encodeIfPresent(statementDescriptor, forKey: .statementDescriptor)
         if !metadata.isEmpty { try fields.encode(metadata, forKey: .metadata) }
+        try sharing?.encode(to: encoder)
     }
 
     /// The order as a store keeps it, one line.

@@ -6,12 +6,14 @@ package protocol Charger: Sendable {
     func standingOrder(for account: AccountID) -> ChargeOrder?
 
     /// Charges a source, whose object was seen a moment ago, exactly once for an order however
-    /// often this is called: always with ``ChargeOrder/idempotencyKey(of:amount:currency:)``.
+    /// often this is called: always with ``ChargeOrder/idempotencyKey(of:amount:currency:by:)``.
     ///
-    /// Never throws: whatever happens is one of the results.
+    /// `right` is the watch's right to charge the order that it names; nil when it names none. Never
+    /// throws: whatever happens is one of the results.
     func charge(
         _ watch: Watch,
         _ order: ChargeOrder,
+        by right: ChargeRight?,
         object: RawJSON,
         timeout: Duration
     ) async -> ChargeResult
@@ -20,6 +22,31 @@ package protocol Charger: Sendable {
     ///
     /// Answers `made`, `declined` when there is none (it has seen the end), or why it cannot tell.
     func find(_ watch: Watch, object: RawJSON, timeout: Duration) async -> ChargeResult
+}
+
+extension Charger {
+    /// Charges the source of a watch that names no order.
+    package func charge(
+        _ watch: Watch,
+        _ order: ChargeOrder,
+        object: RawJSON,
+        timeout: Duration
+    ) async -> ChargeResult {
+        await charge(watch, order, by: nil, object: object, timeout: timeout)
+    }
+}
+
+/// The right to charge what an order asks for, as ``OrderBook/take(_:)`` has given it.
+package struct ChargeRight: Hashable, Sendable {
+    package let order: OrderID
+    /// How many times it has gone to a source.
+    package let number: Int
+
+    /// Describes a right.
+    package init(order: OrderID, number: Int) {
+        self.order = order
+        self.number = number
+    }
 }
 
 /// What came of one try to charge a source.

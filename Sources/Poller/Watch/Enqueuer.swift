@@ -99,11 +99,18 @@ extension SourceKind {
 package struct Enqueuer: Sendable {
     private let watches: any WatchStore
     private let deliveries: any DeliveryQueue
+    private let orders: OrderBook?
 
-    /// Accepts into `watches` and marks in `deliveries`.
-    package init(watches: any WatchStore, deliveries: any DeliveryQueue) {
+    /// Accepts into `watches` and marks in `deliveries`; without a book orders become known with the
+    /// first news of their payments.
+    package init(
+        watches: any WatchStore,
+        deliveries: any DeliveryQueue,
+        orders: OrderBook? = nil
+    ) {
         self.watches = watches
         self.deliveries = deliveries
+        self.orders = orders
     }
 
     /// Accepts watches; one result for each, in order.
@@ -115,6 +122,32 @@ package struct Enqueuer: Sendable {
             marks += watch.notify.map { DeliveryMark(url: $0, watch: watch.key) }
         }
         if !marks.isEmpty { try await deliveries.mark(marks) }
+        try await join(new, results)
         return results
+    }
+
+    /// Makes tries known to their orders before there is news of them.
+    ///
+    /// One that joins a watch tells what that has told already; its order may be another one, which
+    /// holds.
+    private func join(
+        _ new: [NewWatch],
+        _ results: [EnqueueResult]
+    ) async throws(StoreError) {
+        guard let orders else { return }
+        var members: [(order: OrderKey, member: Order.Member)] = []
+        for (watch, result) in zip(new, results) {
+            guard let name = watch.order else { continue }
+            let key = OrderKey(account: watch.key.account, order: name)
+            var payment = Payment(state: watch.key.kind.isOfPayments ? .awaitingCustomer : .unknown)
+            if result.outcome == .joined {
+                let snapshot = try await watches.snapshot(of: watch.key)
+                guard let snapshot, snapshot.watch.order == name else { continue }
+                payment = snapshot.payment ?? payment
+            }
+            let member = Order.Member(key: watch.key, seq: result.seq, payment: payment)
+            members.append((key, member))
+        }
+        if !members.isEmpty { try await orders.join(members) }
     }
 }

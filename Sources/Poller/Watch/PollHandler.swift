@@ -1,3 +1,4 @@
+import JSONText
 package import Logging
 
 /// What a worker does with a watch: asks the upstream once and lets the ``PollDecider`` say what
@@ -20,6 +21,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     private let upstream: Provider
     private let charger: (any Charger)?
     private let payments: (any PaymentReader)?
+    private let orders: OrderBook?
     private let timeout: Duration
     private let decider = PollDecider()
     private let metrics = PollMetrics()
@@ -28,17 +30,19 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     /// A handler whose polls take at most `timeout`, from the connection to the last byte.
     ///
     /// Without a charger nothing is charged, whatever a watch asks for; without a reader of payments
-    /// only statuses are told.
+    /// only statuses are told; without a book each source is charged, whatever order it pays.
     package init(
         upstream: Provider,
         charger: (any Charger)? = nil,
         payments: (any PaymentReader)? = nil,
+        orders: OrderBook? = nil,
         timeout: Duration,
         logger: Logger
     ) {
         self.upstream = upstream
         self.charger = charger
         self.payments = payments
+        self.orders = orders
         self.timeout = timeout
         self.logger = logger
     }
@@ -114,13 +118,43 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         let charged =
             switch action {
             case .charge(let order):
-                await charger.charge(watch, order, object: object, timeout: limit)
+                await charge(watch, order, object, charger, leased)
             case .find: await charger.find(watch, object: object, timeout: limit)
             }
         metrics.count(charged)
         // The source was consumed, but by no charge that can be found: the truth is its status.
         if action == .find, case .declined = charged { return nil }
         return (seen, charged)
+    }
+
+    /// Charges the source, if the order it pays may be charged by it.
+    private func charge(
+        _ watch: Watch,
+        _ order: ChargeOrder,
+        _ object: RawJSON,
+        _ charger: any Charger,
+        _ leased: LeasedItem<Watch>
+    ) async -> ChargeResult {
+        var right: ChargeRight?
+        if let orders, let name = watch.order {
+            do throws(StoreError) {
+                switch try await orders.take(watch) {
+                case .granted(let number)?: right = ChargeRight(order: name, number: number)
+                case .refused(let other)?:
+                    let reason = "order \(name) is paid by \(other.source), or may still be"
+                    return .postponed(reason, retryAfter: nil)
+                case nil: break
+                }
+            } catch {
+                return .postponed("nobody knows who pays order \(name): \(error)", retryAfter: nil)
+            }
+        }
+        // The store may have taken its time.
+        let limit = min(timeout, leased.remaining - Self.commitMargin)
+        guard limit > .zero else {
+            return .postponed("the lease was about to end", retryAfter: nil)
+        }
+        return await charger.charge(watch, order, by: right, object: object, timeout: limit)
     }
 
     private func decide(

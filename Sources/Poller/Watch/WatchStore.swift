@@ -213,7 +213,7 @@ package struct ListQuery: Hashable, Sendable {
         self.cursor = cursor
     }
 
-    /// Whether a watch passes the filters.
+    /// Whether a watch passes the filters; orders, which are no watches, do not.
     package func matches(_ snapshot: WatchSnapshot) -> Bool {
         let watch = snapshot.watch
         let fits =
@@ -226,7 +226,7 @@ package struct ListQuery: Hashable, Sendable {
         return fits
             && (status == nil || status == watch.state.status)
             && (account == nil || account == watch.key.account)
-            && (kind == nil || kind == watch.key.kind)
+            && (kind.map { $0 == watch.key.kind } ?? (watch.key.kind != .order))
     }
 }
 

@@ -61,13 +61,7 @@ struct EventRoutes {
         if events.isEmpty, try await backend.watches.snapshot(of: key) == nil {
             throw Problem.watchNotFound(key)
         }
-        let page = events.prefix(limit)
-        let hasMore = events.count > limit
-        var answer = Page(page.map { RawJSON(unchecked: $0.json) })
-        answer.hasMore = hasMore
-        answer.next = hasMore ? page.last.map { String($0.seq) } : nil
-        answer.hasGap = page.first.map { $0.seq - 1 > afterSeq } ?? false
-        return Response(answer)
+        return Response(Page(of: events, limit: limit, after: afterSeq))
     }
 
     @Sendable
@@ -134,6 +128,17 @@ struct EventRoutes {
                 return min(max(before, trimmed), newest)
             }
         )
+    }
+}
+
+extension Page<RawJSON> {
+    /// A page of one log behind a seq, of which one event more than `limit` was asked for.
+    init(of events: [Poller.Event], limit: Int, after seq: Int) {
+        let page = events.prefix(limit)
+        self.init(page.map { RawJSON(unchecked: $0.json) })
+        hasMore = events.count > limit
+        next = hasMore ? page.last.map { String($0.seq) } : nil
+        hasGap = page.first.map { $0.seq - 1 > seq } ?? false
     }
 }
 

@@ -91,6 +91,7 @@ protocol CheckedText: Sendable {
 
 extension AccountID: CheckedText {}
 extension SourceID: CheckedText {}
+extension OrderID: CheckedText {}
 extension SourceStatus: CheckedText {}
 extension EndpointID: CheckedText {}
 extension DeliveryID: CheckedText {}

@@ -24,6 +24,7 @@ enum ProblemCode: String, CaseIterable {
     case invalidSignature = "invalid_signature"
     case notFound = "not_found"
     case watchNotFound = "watch_not_found"
+    case orderNotFound = "order_not_found"
     case laneNotFound = "lane_not_found"
     case endpointNotFound = "endpoint_not_found"
     case methodNotAllowed = "method_not_allowed"
@@ -59,8 +60,8 @@ enum ProblemCode: String, CaseIterable {
         case .invalidValue, .invalidBatch: .unprocessableContent
         case .unauthenticated: .unauthorized
         case .notLocal: .forbidden
-        case .notFound, .watchNotFound, .laneNotFound, .endpointNotFound, .deliveryNotFound,
-            .replayNotFound:
+        case .notFound, .watchNotFound, .orderNotFound, .laneNotFound, .endpointNotFound,
+            .deliveryNotFound, .replayNotFound:
             .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .bodyTooSlow: .requestTimeout
@@ -92,6 +93,7 @@ enum ProblemCode: String, CaseIterable {
         case .invalidSignature: "The body is not signed as it should be."
         case .notFound: "There is no such route."
         case .watchNotFound: "Nobody watches this source."
+        case .orderNotFound: "No watch has named this order."
         case .laneNotFound: "There is no such lane now."
         case .endpointNotFound: "There is no such endpoint."
         case .methodNotAllowed: "The route exists, but not for this method."

@@ -51,7 +51,14 @@ extension ChargeOrder {
                 currency: charge.currency,
                 note: charge.note,
                 statementDescriptor: charge.statementDescriptor,
-                metadata: charge.metadata?.dictionary ?? [:]
+                metadata: charge.metadata?.dictionary ?? [:],
+                sharing: try ChargeSharing(
+                    feeAmount: charge.feeAmount,
+                    onBehalfOf: charge.onBehalfOf,
+                    transfer: charge.transfer.map {
+                        ChargeSharing.Transfer(destination: $0.destination, amount: $0.amount)
+                    }
+                )
             )
         }
     }

@@ -17,4 +17,5 @@ end
 call('UNLINK', unpack(keys))
 call('ZREM', key(KEY.closed), unpack(ids))
 call('ZREM', key(KEY.quarantine), unpack(ids))
+call('ZREM', key(KEY.orders), unpack(ids))
 return #ids

@@ -11,10 +11,11 @@ import StripeAPI
 /// | 402 | `declined` |
 /// | 400 with a code that asks to try later, 401, 403, 409, 429 | `postponed` |
 /// | 4xx without Stripe's own error, a source or an amount that cannot be read | `postponed` |
-/// | 400, for the key was used with other parameters | `made` when the charge exists, else `indeterminate` |
+/// | 400, for the key was used with other parameters | `made` when the charge exists, else `indeterminate`; for an order's key `postponed`, because it is another source's |
 /// | other 4xx | `made` when a charge of this source exists all the same, else `declined` |
 /// | 5xx, an answer nobody understands | `made` when the charge exists, else `indeterminate` |
 /// | no answer | `indeterminate` |
+/// | a card that needs 3D Secure | `postponed`, nothing is sent |
 ///
 /// Two things keep a source from being charged twice. A source that is used up by its charge is no
 /// longer chargeable, and Stripe refuses it: so it is with single-use sources, whoever charges them.
@@ -62,6 +63,7 @@ package struct StripeCharger: Charger {
     package func charge(
         _ watch: Watch,
         _ order: ChargeOrder,
+        by right: ChargeRight?,
         object: RawJSON,
         timeout: Duration
     ) async -> ChargeResult {
@@ -81,6 +83,14 @@ package struct StripeCharger: Charger {
             received < sum.amount
         {
             return .incomplete(received: received, wanted: sum.amount)
+        }
+        if source.needsAuthentication {
+            // A charge of it is declined, and counts against the card: the source that 3D Secure is done
+            // with is charged in its place.
+            return .postponed(
+                "the card needs 3D Secure: make a source of type three_d_secure of it",
+                retryAfter: Self.refusedPause
+            )
         }
         if source.usage != .singleUse {
             let search = Self.search(source, watch, order, sum)
@@ -102,6 +112,7 @@ package struct StripeCharger: Charger {
             metadata: order.metadata
         )
         params.metadata[Self.mark] = source.id
+        params.additionalAPIParameters = order.sharing?.parameters ?? [:]
         do throws(StripeError) {
             let response = try await client.post(
                 "/v1/charges",
@@ -109,7 +120,8 @@ package struct StripeCharger: Charger {
                 idempotencyKey: order.idempotencyKey(
                     of: watch.key,
                     amount: sum.amount,
-                    currency: sum.currency
+                    currency: sum.currency,
+                    by: right
                 ),
                 // A quarter is left for what an error asks to be looked for.
                 timeout: (end - elapsed()) * 3 / 4
@@ -117,7 +129,7 @@ package struct StripeCharger: Charger {
             return Self.made(try response.decode(StripeAPI.Charge.self))
         } catch {
             let search = Self.search(source, watch, order, sum)
-            return await result(of: error, client, search, until: end)
+            return await result(of: error, client, search, by: right, until: end)
         }
     }
 
@@ -142,6 +154,7 @@ package struct StripeCharger: Charger {
         of error: StripeError,
         _ client: StripeClient,
         _ search: ChargeSearch,
+        by right: ChargeRight?,
         until end: Duration
     ) async -> ChargeResult {
         if error.isIndeterminate {
@@ -157,6 +170,11 @@ package struct StripeCharger: Charger {
         case 401, 403: return .postponed("\(failure)", retryAfter: Self.refusedPause)
         case 409, 429: return .postponed("\(failure)", retryAfter: nil)
         case 400 where isLater: return .postponed("\(failure)", retryAfter: nil)
+        case 400 where told.type == .idempotencyError && right != nil:
+            // Another source was charged for the order, or this one with another text for people.
+            let reason = "the order was charged before: \(failure)"
+            return await search.found(client, until: end, elapsed, marks)
+                ?? .postponed(reason, retryAfter: nil)
         case 400 where told.type == .idempotencyError:
             // The key stands for an earlier try with another description: that may have got through.
             return await search.found(client, until: end, elapsed, marks)
@@ -287,5 +305,20 @@ extension ChargeOrder {
         guard let amount = amount ?? source.amount, let currency = currency ?? source.currency
         else { return nil }
         return Sum(amount: amount, currency: currency)
+    }
+}
+
+extension ChargeSharing {
+    /// The parameters of a charge.
+    fileprivate var parameters: [String: JSONValue] {
+        var parameters: [String: JSONValue] = [:]
+        if let feeAmount { parameters["application_fee_amount"] = .integer(Int64(feeAmount)) }
+        if let onBehalfOf { parameters["on_behalf_of"] = .string(onBehalfOf) }
+        if let transfer {
+            var members: [String: JSONValue] = ["destination": .string(transfer.destination)]
+            if let amount = transfer.amount { members["amount"] = .integer(Int64(amount)) }
+            parameters["transfer_data"] = .object(members)
+        }
+        return parameters
     }
 }

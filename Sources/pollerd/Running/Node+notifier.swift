@@ -110,6 +110,7 @@ extension Node {
                 outbox: cluster.watches,
                 deliveries: cluster.deliveries,
                 directory: directory,
+                orders: OrderBook(cluster.watches),
                 owner: cluster.owner,
                 clock: clock,
                 logger: log("outbox")

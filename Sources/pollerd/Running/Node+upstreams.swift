@@ -83,7 +83,11 @@ extension Node {
             marks: sweeps,
             events: StripeEvents(accounts: accounts),
             enqueuer: settings.stripeEnqueuesUnknown
-                ? Enqueuer(watches: cluster.watches, deliveries: cluster.deliveries) : nil,
+                ? Enqueuer(
+                    watches: cluster.watches,
+                    deliveries: cluster.deliveries,
+                    orders: OrderBook(cluster.watches)
+                ) : nil,
             wallClock: WallClock.now,
             logger: log("webhooks")
         )

@@ -102,6 +102,7 @@ struct Node: Sendable {
             upstream: upstream,
             charger: charger,
             payments: upstream,
+            orders: OrderBook(cluster.watches),
             timeout: settings.pollTimeout,
             logger: log("worker")
         )
@@ -195,6 +196,7 @@ struct Node: Sendable {
         let secret = try await ClusterSecrets(cluster: cluster).cursor()
         let backend = APIBackend(
             watches: cluster.watches,
+            orders: cluster.watches,
             deliveries: cluster.deliveries,
             outbox: cluster.watches,
             lanes: cluster.watches,

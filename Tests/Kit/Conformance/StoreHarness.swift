@@ -3,7 +3,7 @@ package import Poller
 /// A fresh, empty store under test, and the means to move its time.
 package protocol StoreHarness: Sendable {
     /// The store of watches with its outbox.
-    var watches: any WatchStore & Outbox { get }
+    var watches: any WatchStore & Outbox & OrderStore { get }
     /// The queue of deliveries.
     var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { get }
     /// The registered endpoints.
@@ -67,7 +67,7 @@ package struct MemoryHarness: StoreHarness {
         )
     }
 
-    package var watches: any WatchStore & Outbox { store }
+    package var watches: any WatchStore & Outbox & OrderStore { store }
 
     package var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { queue }
 

@@ -84,6 +84,10 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     case forgetsPayments
     /// Who joins a watch changes the order that is paid by it.
     case movesToOtherOrders
+    /// An order is stored whatever somebody else has made of it meanwhile.
+    case storesOrdersOverOthers
+    /// What is told of an order is in its log alone.
+    case tellsNothingOfOrders
 
     /// Only deliveries show it, who tells them, or a clock that is set; the simulation, which is of
     /// watches under a clock that runs, cannot.
@@ -92,7 +96,7 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
         case .losesAttempts, .settlesWhatIsSetAside, .revisesBlindly, .losesNamedEvents,
             .neverForgivesTrouble, .notesForAnyHistory, .forgetsWhoIsAtWork,
             .freezesWithTheClock, .endsThingsInGaps, .forgetsPayments, .hearsNothingOfMoney,
-            .movesToOtherOrders:
+            .movesToOtherOrders, .storesOrdersOverOthers, .tellsNothingOfOrders:
             true
         default: false
         }

@@ -24,6 +24,8 @@ struct WatchRecord: Sendable {
     private(set) var metadata: String
     private(set) var lastError: String?
     private(set) var log: [Event] = []
+    /// What is known of the order, when it is one.
+    private(set) var tries: Order?
 
     /// The record of a watch nobody has known before.
     init(_ new: NewWatch, now: Timestamp) {
@@ -39,6 +41,28 @@ struct WatchRecord: Sendable {
         metadata = new.metadata
         charge = new.charge
         order = new.order
+    }
+
+    /// The record of an order nobody has known before.
+    init(_ order: Order, now: Timestamp) {
+        let watch = order.watch
+        key = watch.key
+        policy = watch.policy
+        goal = watch.goal
+        createdAt = order.createdAt ?? now
+        deadline = createdAt
+        run = 1
+        seq = 0
+        self.order = order.key.order
+        notify = []
+        metadata = ""
+    }
+
+    /// Takes over how an order stands now.
+    mutating func follow(_ order: Order) {
+        state = order.watch.state
+        // As it comes back from a store that keeps it as text.
+        tries = Order(stored: order.stored, key: order.key, createdAt: createdAt, seq: seq)
     }
 
     /// The watch as workers see it.

@@ -42,6 +42,7 @@ struct LiveAPI: HTTPServer {
         let (ports, bound) = AsyncStream.makeStream(of: Int.self)
         let backend = APIBackend(
             watches: faulty,
+            orders: store,
             deliveries: MemoryDeliveryQueue(time: time, partitions: partitions),
             outbox: faulty,
             lanes: store,

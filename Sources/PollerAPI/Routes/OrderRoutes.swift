@@ -1,0 +1,115 @@
+import Hummingbird
+import Poller
+import PollerWire
+
+/// Orders, which customers may try to pay in several ways.
+///
+/// An order comes into being with the first watch that names it, and is forgotten like a closed watch,
+/// counted from its last change. Nobody makes or changes one by itself: its word is found from what is
+/// known of its members.
+struct OrderRoutes {
+    private static let list = Route(
+        .get,
+        "/v1/orders",
+        "listOrders",
+        "List the orders of an account, the newest first",
+        input: .all(
+            .account("Whose they are; default when absent."),
+            RouteInput<PaymentState?>.choice("state", "Those of which this is true."),
+            .limit("Orders a page.", 50, most: 100),
+            .cursor()
+        ) { account, state, limit, cursor in
+            OrderQuery(account: account ?? .main, state: state, limit: limit, cursor: cursor)
+        },
+        answers: [.ok("A page of orders.", "OrderPage")]
+    )
+    private static let get = Route(
+        .get,
+        "/v1/orders/{order}",
+        "getOrder",
+        "Read what is true of an order, and of each try to pay it",
+        input: .order,
+        answers: [.ok("The order.", "Order")],
+        problems: [404]
+    )
+
+    private static let events = Route(
+        .get,
+        "/v1/orders/{order}/events",
+        "orderEvents",
+        "What was told of an order, by seq; the last 100 events are kept",
+        input: .all(
+            .order,
+            .integer(
+                "after_seq",
+                "Events beyond this seq; next of the page before.",
+                in: 0...Int.max,
+                standard: 0
+            ),
+            .limit("Events a page.", 100, most: 100)
+        ) { (key: $0, afterSeq: $1, limit: $2) },
+        answers: [.ok("A page of events.", "EventPage")],
+        problems: [404]
+    )
+
+    let orders: any OrderStore
+    let watches: any WatchStore
+
+    var routes: [AnsweredRoute] {
+        [
+            Self.list.answered(by: list), Self.get.answered(by: get),
+            Self.events.answered(by: events),
+        ]
+    }
+
+    @Sendable
+    private func list(
+        _ query: OrderQuery,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        Response(try await orders.orders(query).wire { $0.wire })
+    }
+
+    @Sendable
+    private func get(
+        _ key: OrderKey,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        guard let order = try await orders.order(key) else { throw Self.notFound(key) }
+        return Response(order.wire)
+    }
+
+    @Sendable
+    private func events(
+        _ input: (key: OrderKey, afterSeq: Int, limit: Int),
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let (key, afterSeq, limit) = input
+        let events = try await watches.events(of: key.watch, after: afterSeq, limit: limit + 1)
+        if events.isEmpty, try await orders.order(key) == nil { throw Self.notFound(key) }
+        return Response(Page(of: events, limit: limit, after: afterSeq))
+    }
+
+    private static func notFound(_ key: OrderKey) -> Problem {
+        Problem(
+            .orderNotFound,
+            "No watch of account \(key.account) has named the order \(key.order), or it is "
+                + "forgotten; name it with POST /v1/watches, or name another account."
+        )
+    }
+}
+
+extension RouteInput where Value == OrderKey {
+    /// The order that the path and the parameter `account` name.
+    fileprivate static var order: Self {
+        .all(
+            .path(OrderID.self, "order", "The order, as watches have named it.", .name(64)),
+            .account("Whose it is; default when absent.")
+        ) { order, account in
+            OrderKey(account: account ?? .main, order: order)
+        }
+    }
+}

@@ -1,0 +1,98 @@
+package import Poller
+import RedisClient
+
+/// Orders, each an item of the queue of watches that is closed from its beginning.
+///
+/// *Shape*: the item's hash is that of a watch whose lane is `<account>/orders`, whose source is the
+/// order's name and whose status is the word that is true of it; the order itself is one of its long
+/// values (`Order.stored`). It has a log like a watch, and its place in the list of orders.
+extension RedisWatchStore: OrderStore {
+    /// Pages read for one page of the caller, when filters leave most of them empty.
+    private static var roundsMax: Int { 20 }
+
+    package func order(_ key: OrderKey) async throws(StoreError) -> Order? {
+        try await order(key.watch.id, key.account, partition: partition(of: key.watch))
+    }
+
+    package func store(
+        _ order: Order,
+        over version: Int,
+        telling events: [Event]
+    ) async throws(StoreError) -> Bool {
+        let key = order.key.watch
+        var arguments: [RedisArgument] = [
+            .string(key.id.description),
+            .string(key.source.description),
+            .string(order.watch.policy.name),
+            .string(key.lane.description),
+            RedisArgument(version),
+            .string(order.stored),
+            .string(WatchRecord.state(after: WatchChange(state: order.watch.state))),
+            // Whose first change has not said it became known by the server's clock.
+            .string(order.createdAt.map { String($0.ms) } ?? ""),
+            .string(redis.keys.events(of: key.source.description)),
+            RedisArgument(events.first?.seq ?? 0),
+        ]
+        for event in events { arguments.append(.string(event.json)) }
+        return try await redis.run(
+            redis.scripts[.orderStore],
+            partition: partition(of: key),
+            arguments,
+            isDurable: true
+        ).int == 1
+    }
+
+    package func orders(_ query: OrderQuery) async throws(StoreError) -> ListPage<Order> {
+        let lane = LaneID(account: query.account, kind: .order)
+        let partition = redis.keys.partition(of: lane.description)
+        var place = query.cursor.map(Packed.split) ?? ["", ""]
+        guard place.count == 2, query.cursor == nil || Int(place[0]) != nil else {
+            throw .unknownCursor
+        }
+        var found: [Order] = []
+        for _ in 0..<Self.roundsMax {
+            let reply = try await redis.run(
+                redis.scripts[.orderList],
+                partition: partition,
+                [
+                    .string(lane.description), RedisArgument(query.limit - found.count),
+                    .string(place[0]), .string(place[1]),
+                ]
+            )
+            guard let parts = reply.array, parts.count == 3, let ids = parts[0].array else {
+                throw .corrupt("order_list.lua answered \(reply)")
+            }
+            for id in ids.compactMap(\.string) {
+                let id = ItemID(unchecked: id)
+                let order = try await order(id, query.account, partition: partition)
+                guard let order else { continue }
+                if query.state == nil || query.state == order.truth.payment.state {
+                    found.append(order)
+                }
+            }
+            place = parts.dropFirst().map { $0.string ?? "" }
+            if place[1].isEmpty { return ListPage(items: found, next: nil) }
+            if found.count >= query.limit { break }
+        }
+        return ListPage(items: found, next: Packed.join(place))
+    }
+
+    private func order(
+        _ id: ItemID,
+        _ account: AccountID,
+        partition: Int
+    ) async throws(StoreError) -> Order? {
+        guard let reading = try await reading(id, partition: partition),
+            let text = reading.long[.order]
+        else { return nil }
+        let name = OrderID(unchecked: reading.fields.source)
+        let order = Order(
+            stored: text,
+            key: OrderKey(account: account, order: name),
+            createdAt: reading.fields.began,
+            seq: reading.fields.seq
+        )
+        guard let order else { throw .corrupt("order \(id) not understood") }
+        return order
+    }
+}

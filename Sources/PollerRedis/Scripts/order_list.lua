@@ -1,0 +1,30 @@
+#!lua flags=no-writes
+-- Pages through the orders of one lane, the newest first.
+--
+-- KEYS[1]  meta key of the partition
+-- ARGV     lane, most ids, score and id of the last one of the page before ('' '' at the start)
+-- RETURNS  {ids, score, id}: the last one looked at; '' '' when there are no more. A page may be short,
+--          or empty, and not the last
+-- COST     O(log n + ids looked at), at most 1,000
+local lane, limit, score, last = ARGV[1], number(ARGV[2]), ARGV[3], ARGV[4]
+local from = score == '' and '+inf' or score
+-- Whether what follows has not been told yet: of those with the same score, what is behind the last.
+local ids, offset, isBehind = {}, 0, last == ''
+while offset < 1000 do
+  local part = call('ZRANGE', key(KEY.orders), from, '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, 100,
+    'WITHSCORES')
+  for at = 1, #part, 2 do
+    local id = part[at]
+    if not isBehind and number(part[at + 1]) ~= number(ARGV[3]) then isBehind = true end
+    if isBehind then
+      if #ids >= limit then return { ids, score, last } end
+      if call('HGET', key(KEY.item, id), ITEM.lane) == lane then ids[#ids + 1] = id end
+      score, last = part[at + 1], id
+    elseif id == ARGV[4] then
+      isBehind = true
+    end
+  end
+  if #part < 200 then return { ids, '', '' } end
+  offset = offset + 100
+end
+return { ids, score, last }

@@ -1,0 +1,123 @@
+import ArgumentParser
+import PollerClient
+import PollerWire
+
+/// `pollerctl order`: what customers pay, perhaps in several tries.
+struct OrderCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "order",
+        abstract: "Look at orders, and at each try to pay them.",
+        discussion: "An order is known once a watch names it: pollerctl enqueue … --order A77.",
+        subcommands: [OrderGet.self, OrderList.self]
+    )
+}
+
+/// `pollerctl order get`: one order.
+struct OrderGet: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "get",
+        abstract: "Show what is true of an order."
+    )
+
+    @Argument(help: "The order, as it was named.")
+    var order: String
+
+    @Option(help: "The account at the upstream; default when absent.")
+    var account: String?
+
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            try await client.order(order, account: account).show(json: server.json)
+        }
+    }
+}
+
+/// `pollerctl order list`: many orders.
+struct OrderList: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the orders of an account, the newest first.",
+        discussion: "With --json one order a line."
+    )
+
+    @Option(help: "Only those of which this is true: paid, awaiting_customer, failed, ….")
+    var state: String?
+
+    @Option(help: "At most so many.")
+    var limit = 100
+
+    @Option(help: "The account at the upstream; default when absent.")
+    var account: String?
+
+    @OptionGroup var server: ServerOptions
+
+    func validate() throws {
+        guard limit >= 1 else { throw ValidationError("--limit must be at least 1") }
+    }
+
+    func run() async throws {
+        let table = Table("ORDER", "STATE", "RECEIVED", "PAID BY", "TRIES")
+        try await server.perform { client in
+            try await server.list(table, limit: limit, \.row) { limit, cursor in
+                try await client.orders(
+                    state: state,
+                    account: account,
+                    limit: min(limit, 100),
+                    cursor: cursor
+                )
+            }
+        }
+    }
+}
+
+extension Order: Shown {
+    var title: String { order }
+
+    var facts: Facts {
+        var facts = Facts()
+        facts.add("order", order, .strong)
+        facts.add("account", account)
+        facts.add("state", payment.state.rawValue, Self.colour(payment))
+        facts.add("reason", payment.reason)
+        facts.add("amount", payment.amount.map(sum))
+        facts.add("received", sum(payment.amountReceived))
+        facts.add("returned", payment.amountReturned.map(sum))
+        facts.add("paid at", payment.paidAt?.description)
+        facts.add("paid by", paidBy, .good)
+        for source in alsoPaidBy ?? [] { facts.add("also paid by", source, .bad) }
+        facts.add("charging", charging?.source)
+        facts.add("events", "\(seq)")
+        facts.add("created", "\(createdAt)")
+        for member in members {
+            facts.add("try", "\(member.source): \(member.payment.state.rawValue)")
+        }
+        return facts
+    }
+
+    /// The order as a row of a list.
+    var row: [Table.Cell] {
+        [
+            .init(order, .strong), .init(payment.state.rawValue, Self.colour(payment)),
+            .init(sum(payment.amountReceived)),
+            .init(([paidBy].compactMap(\.self) + (alsoPaidBy ?? [])).joined(separator: ", ")),
+            .init("\(members.count)"),
+        ]
+    }
+
+    /// A sum in the currency's smallest unit, which is all that is known of the currency here.
+    private func sum(_ amount: Int) -> String {
+        payment.currency.map { "\(amount) \($0)" } ?? "\(amount)"
+    }
+
+    /// What a word means, at a glance.
+    private static func colour(_ payment: Payment) -> Terminal.Colour? {
+        switch payment.state.rawValue {
+        case "paid": .good
+        case "failed", "reversed", "disputed": .bad
+        case "unknown": .faint
+        default: nil
+        }
+    }
+}

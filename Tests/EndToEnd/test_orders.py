@@ -1,0 +1,162 @@
+"""Orders: what a customer pays once, in however many tries."""
+
+import json
+import subprocess
+
+import pytest
+from test_charging import charges_of, create
+from test_endpoints import Shop
+
+from harness.cluster import Cluster, program
+from harness.waiting import wait_until
+
+
+@pytest.fixture
+def shop():
+    shop = Shop()
+    yield shop
+    shop.close()
+
+
+def watch(cluster: Cluster, source: str, order: str | None, **fields) -> dict:
+    fields = {"policy": "interactive"} | fields
+    answer = cluster.api.enqueue(source, **({"order": order} if order else {}), **fields)
+    assert answer.status_code in (200, 201), answer.text
+    return answer.json()
+
+
+def order_of(cluster: Cluster, name: str) -> dict:
+    return cluster.api.get(f"/v1/orders/{name}")
+
+
+def wait_order(cluster: Cluster, name: str, state: str, timeout_s: float = 20) -> dict:
+    def look():
+        found = order_of(cluster, name)
+        return found["payment"]["state"] == state and found
+
+    return wait_until(look, timeout_s, f"order {name} is {state}")
+
+
+def told(cluster: Cluster, name: str) -> list[dict]:
+    """What is recorded of an order."""
+    return cluster.api.get(f"/v1/orders/{name}/events")["data"]
+
+
+def pollerctl(cluster: Cluster, *arguments: str) -> str:
+    done = subprocess.run(
+        [program("pollerctl"), *arguments, "--url", cluster.api.url],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_order_is_in_the_watch_and_in_each_event_and_holds_until_a_restart(calm: Cluster):
+    source = create(calm, type="ideal")
+    made = watch(calm, source, "T-1")
+    assert made["order"] == "T-1"
+    assert watch(calm, source, "T-2")["order"] == "T-1", "who joins changes nothing"
+    calm.wait_status(source, "pending")
+    calm.sandbox.authorise(source)
+    calm.wait_status(source, "chargeable")
+    calm.api.request("DELETE", f"/v1/watches/{source}")
+    events = calm.api.events(source)
+    assert len(events) >= 3 and {event["order"] for event in events} == {"T-1"}
+    assert watch(calm, source, "T-2")["order"] == "T-2", "a closed one begins anew"
+    calm.api.request("DELETE", f"/v1/watches/{source}")
+    assert "order" not in watch(calm, source, None)
+    for wrong in ("", "a b", "x" * 65, 7):
+        answer = calm.api.enqueue(source, order=wrong)
+        assert answer.status_code in (400, 422) and answer.json()["field"] == "order", answer.text
+
+
+def test_an_order_paid_by_two_tries_is_told_as_paid_twice_to_who_asked(calm: Cluster, shop: Shop):
+    wish = {"url": shop.url, "types": ["order.*"]}
+    answer = calm.api.request("POST", "/v1/endpoints", json=wish)
+    assert answer.status_code == 201, answer.text
+    made = answer.json()
+    first, second = create(calm, type="ideal"), create(calm, type="ideal")
+    watch(calm, first, "T-3")
+    assert wait_order(calm, "T-3", "awaiting_customer")["members"][0]["source"] == first
+    watch(calm, second, "T-3")
+    for source in (first, second):
+        calm.wait_status(source, "pending")
+        calm.sandbox.authorise(source)
+        calm.wait_status(source, "chargeable")
+    wait_order(calm, "T-3", "authorised")
+    calm.sandbox.charge(second)
+    paid = wait_order(calm, "T-3", "paid")
+    assert paid["paid_by"] == second and "also_paid_by" not in paid
+    calm.sandbox.charge(first)
+    twice = wait_until(lambda: order_of(calm, "T-3").get("also_paid_by"), 20, "paid twice")
+    assert twice == [first]
+    events = told(calm, "T-3")
+    types = [event["type"] for event in events]
+    assert types == ["order.authorised", "order.paid", "order.paid", "order.paid_twice"], types
+    assert [event["seq"] for event in events] == [1, 2, 3, 4]
+    last = events[-1]
+    assert last["payment"]["amount_received"] == 2198 and last["order"] == "T-3"
+    assert last["object"]["also_paid_by"] == [first]
+    assert {member["source"] for member in last["object"]["members"]} == {first, second}
+    ids = [event["id"] for event in events]
+    wait_until(lambda: len(shop.of("T-3")) >= len(ids), 20, "the endpoint is told")
+    assert [json.loads(body)["id"] for _, body in shop.of("T-3")] == ids
+    calm.api.request("DELETE", f"/v1/endpoints/{made['id']}")
+    # Orders are no watches.
+    assert "T-3" not in {found["source"] for found in calm.api.watches()}
+    assert not calm.fsck().returncode, calm.fsck().stdout
+
+
+def test_orders_are_shown_by_api_and_command_line(calm: Cluster):
+    source = create(calm, type="ideal")
+    pollerctl(calm, "enqueue", source, "--order", "T-4", "--policy", "interactive")
+    shown = pollerctl(calm, "order", "get", "T-4")
+    assert "T-4" in shown and source in shown and "awaiting_customer" in shown
+    assert json.loads(pollerctl(calm, "order", "get", "T-4", "--json")) == order_of(calm, "T-4")
+    listed = [json.loads(line) for line in pollerctl(calm, "order", "list", "--json").splitlines()]
+    assert listed[0]["order"] == "T-4"
+    some = pollerctl(calm, "order", "list", "--json", "--state", "cancelled")
+    assert all(json.loads(line)["payment"]["state"] == "cancelled" for line in some.splitlines())
+    missing = calm.api.request("GET", "/v1/orders/nobody")
+    assert missing.status_code == 404 and missing.json()["code"] == "order_not_found"
+    assert "T-4" in pollerctl(calm, "get", source)
+
+
+def test_of_two_tries_to_pay_an_order_one_is_charged(calm: Cluster):
+    sources = [create(calm, type="ideal") for _ in range(6)]
+    for source in sources:
+        watch(calm, source, "T-5", charge=True)
+        calm.wait_status(source, "pending")
+    for source in sources:
+        calm.sandbox.authorise(source)
+    paid = wait_order(calm, "T-5", "paid")
+    (one,) = [source for source in sources if charges_of(calm, source)]
+    assert paid["paid_by"] == one == paid["charging"]["source"]
+    for other in sources:
+        if other == one:
+            continue
+        calm.wait_status(other, "chargeable")
+        reason = wait_until(lambda: calm.api.watch(other).get("last_error"), 20, "why it waits")
+        assert "T-5" in reason and one in reason
+        assert calm.api.watch(other)["charge"]["state"] == "none"
+    assert sum(len(charges_of(calm, source)) for source in sources) == 1
+    assert [event["type"] for event in told(calm, "T-5")].count("order.paid_twice") == 0
+
+
+def test_a_try_that_was_declined_leaves_the_order_to_the_next_one(calm: Cluster):
+    first = create(
+        calm, type="sofort", **{"sofort[country]": "DE", "owner[name]": "failing_charge"}
+    )
+    second = create(calm, type="ideal")
+    watch(calm, first, "T-6", charge=True)
+    calm.wait_status(first, "pending")
+    calm.sandbox.authorise(first)
+    wait_order(calm, "T-6", "failed", 30)
+    watch(calm, second, "T-6", charge=True)
+    calm.wait_status(second, "pending")
+    calm.sandbox.authorise(second)
+    paid = wait_order(calm, "T-6", "paid", 30)
+    assert paid["paid_by"] == second and paid["charging"]["number"] == 2
+    assert [charge["status"] for charge in charges_of(calm, second)] == ["succeeded"]

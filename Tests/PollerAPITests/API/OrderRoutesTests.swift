@@ -1,0 +1,72 @@
+import Foundation
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerAPI
+
+@Suite("Orders")
+struct OrderRoutesTests {
+    @Test("an order is there with the first watch that names it, and has its tries")
+    func reads() async throws {
+        try await LiveAPI.run { api in
+            let missing = try await api.get("/v1/orders/A77")
+            #expect(missing.status == 404 && missing.code == "order_not_found")
+            for source in ["src_1", "src_2"] {
+                let body = #"{"source":"\#(source)","order":"A77"}"#
+                let made = try await api.post("/v1/watches", body)
+                #expect(made.status == 201 && made["order"] == "A77")
+            }
+            let order = try await api.get("/v1/orders/A77")
+            #expect(order.status == 200 && order["order"] == "A77")
+            let payment = order.json["payment"] as? [String: Any]
+            #expect(payment?["state"] as? String == "awaiting_customer")
+            let members = order.json["members"] as? [[String: Any]]
+            #expect(members?.compactMap { $0["source"] as? String } == ["src_1", "src_2"])
+            let events = try await api.get("/v1/orders/A77/events")
+            #expect(events.status == 200 && (events.json["data"] as? [Any])?.isEmpty == true)
+            #expect(try await api.get("/v1/orders/B78/events").code == "order_not_found")
+            #expect(try await api.get("/v1/orders/A77?account=other").status == 404)
+            let elsewhere = #"{"source":"src_1","account":"other","order":"A77"}"#
+            #expect(try await api.post("/v1/watches", elsewhere).status == 201)
+            let other = try await api.get("/v1/orders/A77?account=other")
+            #expect((other.json["members"] as? [Any])?.count == 1)
+        }
+    }
+
+    @Test("orders are listed page by page, and are no watches")
+    func lists() async throws {
+        try await LiveAPI.run { api in
+            let lines = (1...5).map { #"{"source":"src_\#($0)","order":"A\#($0)"}"# }
+            let made = try await api.post("/v1/watches/batch", "[\(lines.joined(separator: ","))]")
+            #expect(made.status == 200)
+            var names: [String] = []
+            var path = "/v1/orders?limit=2"
+            for _ in 0..<5 {
+                let page = try await api.get(path)
+                let data = page.json["data"] as? [[String: Any]] ?? []
+                names += data.compactMap { $0["order"] as? String }
+                guard let next = page["next"] else { break }
+                path = "/v1/orders?limit=2&cursor=\(next.replacing("|", with: "%7C"))"
+            }
+            #expect(Set(names) == ["A1", "A2", "A3", "A4", "A5"] && names.count == 5)
+            let paid = try await api.get("/v1/orders?state=paid")
+            #expect((paid.json["data"] as? [Any])?.isEmpty == true)
+            #expect(try await api.get("/v1/orders?state=rich").status == 400)
+            let watches = try await api.get("/v1/watches")
+            #expect((watches.json["data"] as? [Any])?.count == 5)
+        }
+    }
+
+    @Test("a name that is none is refused by its field", arguments: ["", "a b", "ü", "a/b"])
+    func refused(_ name: String) async throws {
+        try await LiveAPI.run { api in
+            let answer = try await api.post(
+                "/v1/watches",
+                #"{"source":"src_1","order":"\#(name)"}"#
+            )
+            #expect(answer.status == 400 || answer.status == 422)
+            #expect(answer["field"] == "order")
+        }
+    }
+}

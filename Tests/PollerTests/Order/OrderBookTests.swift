@@ -1,0 +1,141 @@
+import Poller
+import PollerTesting
+import Testing
+
+@Suite("OrderBook")
+struct OrderBookTests {
+    private let rig = WorkerRig()
+    private let key = OrderKey(account: .main, order: OrderID(unchecked: "A77"))
+
+    private var book: OrderBook { OrderBook(rig.store) }
+
+    private func member(_ name: String) -> WatchKey {
+        Sample.key("src_\(name)", account: "default")
+    }
+
+    private func event(
+        _ name: String,
+        of subject: EventSubject,
+        seq: Int = 1,
+        order: OrderID? = OrderID(unchecked: "A77")
+    ) -> Event {
+        let watch = Watch(
+            key: member(name),
+            policy: .standard,
+            createdAt: VirtualTime.start,
+            deadline: VirtualTime.start + .seconds(60),
+            run: 1,
+            seq: seq - 1,
+            order: order
+        )
+        return Event(
+            watch: watch,
+            of: subject,
+            status: nil,
+            final: false,
+            payment: Payment(state: .paid, amount: 1099, amountReceived: 1099, currency: "eur"),
+            isLive: true,
+            object: nil,
+            polledAt: VirtualTime.start,
+            lag: .zero
+        )
+    }
+
+    @Test("notes what is told of payments of orders, and nothing else")
+    func notes() async throws {
+        for subject in [EventSubject.status, .nextStep, .charge(.succeeded)] {
+            #expect(try await book.note(event("1", of: subject)).isEmpty)
+        }
+        #expect(try await book.note(event("1", of: .payment(.paid), order: nil)).isEmpty)
+        #expect(try await rig.store.order(key) == nil)
+        let told = try await book.note(event("1", of: .payment(.paid)))
+        #expect(told.map(\.type) == ["order.paid"])
+        let first = try #require(told.first)
+        #expect(first.key == key.watch && first.order == key.order && first.isLive == true)
+        #expect(first.payment?.amountReceived == 1099 && first.closed == nil && !first.final)
+        // What is told of the order is no news of a member.
+        #expect(try await book.note(first).isEmpty)
+    }
+
+    @Test("an event comes back from its bytes with its order, and customers are not told of it")
+    func wire() throws {
+        let event = event("1", of: .payment(.paid))
+        let back = try #require(Event(json: event.json))
+        #expect(back.order == key.order && back == event)
+        #expect(
+            event.json.contains(#""order":"A77""#) && event.thinJSON.contains(#""order":"A77""#)
+        )
+        #expect(!self.event("1", of: .status, order: nil).json.contains("order"))
+    }
+
+    @Test("an order is known as soon as a watch names it, with what that has told")
+    func joins() async throws {
+        let deliveries = MemoryDeliveryQueue(time: ClockTime(rig.clock))
+        let enqueuer = Enqueuer(watches: rig.store, deliveries: deliveries, orders: book)
+        func enqueue(_ name: String, _ order: OrderID?) async throws {
+            _ = try await enqueuer.enqueue([try NewWatch(key: member(name), order: order)])
+        }
+        try await enqueue("1", key.order)
+        let known = try #require(try await rig.store.order(key))
+        #expect(known.members.map(\.key) == [member("1")])
+        #expect(known.truth.payment.state == .awaitingCustomer && known.seq == 0)
+        // The same once more, and from elsewhere.
+        try await enqueue("1", key.order)
+        try await enqueue("2", nil)
+        #expect(try await rig.store.order(key) == known)
+        // It pays nothing else by that.
+        try await enqueue("1", OrderID(unchecked: "B78"))
+        let other = OrderKey(account: .main, order: OrderID(unchecked: "B78"))
+        #expect(try await rig.store.order(other) == nil)
+        // A watch that had none joins with its number.
+        try await enqueue("2", key.order)
+        #expect(try await rig.store.order(key)?.members.map(\.key) == [member("1"), member("2")])
+    }
+
+    @Test("who reads the outbox notes each payment once, and acknowledges what that has made")
+    func outbox() async throws {
+        let deliveries = MemoryDeliveryQueue(time: ClockTime(rig.clock))
+        _ = try await rig.store.enqueue([try NewWatch(key: member("1"), order: key.order)])
+        let reader = OutboxReader(
+            outbox: rig.store,
+            deliveries: deliveries,
+            orders: book,
+            owner: Sample.owner,
+            clock: rig.clock,
+            logger: Sample.quiet
+        )
+        try await running(reader.run) {
+            // It has read what there is, and hears of what comes.
+            await rig.clock.waitForSleepers(1)
+            try await commitPaid()
+            try await eventually("the order is paid") {
+                try await rig.store.order(key)?.truth.payment.state == .paid
+            }
+            try await eventually("all is acknowledged") {
+                try await rig.store.stats().undelivered == 0
+            }
+        }
+        let log = try await rig.store.events(of: key.watch, after: 0, limit: 10)
+        #expect(log.map(\.type) == ["order.paid"])
+    }
+
+    /// Records that the payment of the first watch is paid.
+    private func commitPaid() async throws {
+        let claim = try await rig.store.claim(
+            ClaimRequest(
+                partition: rig.store.partition(of: member("1").lane),
+                limit: 1,
+                owner: Sample.owner,
+                lease: .seconds(10),
+                lane: .unlimited
+            )
+        )
+        let lease = try #require(claim.leases.first)
+        let change = WatchChange(
+            state: lease.item.state,
+            event: event("1", of: .payment(.paid), seq: lease.item.seq + 1)
+        )
+        let commit = Commit(ref: lease.ref, verdict: .close(.settled), change: change)
+        #expect(try await rig.store.commit([commit]) == [.done])
+    }
+}

@@ -1,0 +1,172 @@
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+@Suite("Order")
+struct OrderTests {
+    private let key = OrderKey(account: .main, order: OrderID(unchecked: "A77"))
+
+    private func member(_ name: String) -> WatchKey {
+        Sample.key("src_\(name)", account: "default")
+    }
+
+    private func payment(_ state: PaymentState, at ms: Int64 = 1) -> Payment {
+        let received = state.wasPaid ? 1099 : 0
+        return Payment(
+            state: state,
+            amount: 1099,
+            amountReceived: received,
+            currency: "eur",
+            paidAt: state.wasPaid ? Timestamp(ms: ms) : nil
+        )
+    }
+
+    @Test("an event of a member counts once, and none that is older than what is known")
+    func notesOnce() {
+        var order = Order(key: key)
+        #expect(order.note(member("1"), seq: 2, payment(.failed)) == [.order(.failed)])
+        let known = order
+        #expect(order.note(member("1"), seq: 2, payment(.paid)) == nil)
+        #expect(order.note(member("1"), seq: 1, payment(.paid)) == nil)
+        #expect(order == known)
+        #expect(order.note(member("1"), seq: 3, payment(.paid)) == [.order(.paid)])
+        #expect(order.version == 2)
+    }
+
+    @Test("that its customer is awaited is no news at first, and is after a try has failed")
+    func awaiting() {
+        var order = Order(key: key)
+        #expect(order.note(member("1"), seq: 1, payment(.awaitingCustomer)) == [])
+        #expect(order.note(member("1"), seq: 2, payment(.failed)) == [.order(.failed)])
+        order.count(1, at: Timestamp(ms: 1))
+        let again = order.note(member("2"), seq: 1, payment(.awaitingCustomer))
+        #expect(again == [.order(.awaitingCustomer)])
+    }
+
+    @Test("a second success is told, and a third, but none of them twice")
+    func paidTwice() {
+        var order = Order(key: key)
+        #expect(order.note(member("1"), seq: 1, payment(.paid, at: 5)) == [.order(.paid)])
+        let second = order.note(member("2"), seq: 1, payment(.paid, at: 9))
+        #expect(second == [.order(.paid), .orderPaidTwice])
+        #expect(order.truth.paidBy == member("1"))
+        #expect(order.truth.alsoPaidBy == [member("2")])
+        let reason = Payment(
+            state: .paid,
+            amount: 1099,
+            amountReceived: 1099,
+            currency: "eur",
+            paidAt: Timestamp(ms: 9),
+            reason: .inquiry
+        )
+        #expect(order.note(member("2"), seq: 2, reason) == [])
+        // Who was paid first is known late: then the other one is the second.
+        #expect(order.note(member("3"), seq: 1, payment(.paid, at: 1))?.last == .orderPaidTwice)
+        #expect(order.truth.paidBy == member("3"))
+        // What has gone back is not there twice.
+        _ = order.note(member("1"), seq: 2, payment(.refunded))
+        _ = order.note(member("3"), seq: 2, payment(.refunded))
+        #expect(order.truth.alsoPaidBy == [])
+    }
+
+    @Test("the first that asks may charge, again and again, and nobody else")
+    func right() {
+        var order = Order(key: key)
+        #expect(order.take(member("1"), seq: 2) == .granted(1))
+        let version = order.version
+        #expect(order.take(member("1"), seq: 2) == .granted(1))
+        #expect(order.take(member("2"), seq: 1) == .refused(member("1")))
+        #expect(order.version == version)
+    }
+
+    @Test(
+        "the right is free when its holder has ended without money since it took it",
+        arguments: PaymentState.allCases
+    )
+    func freed(_ state: PaymentState) {
+        var order = Order(key: key)
+        _ = order.note(member("1"), seq: 2, payment(.failed))
+        #expect(order.take(member("1"), seq: 2) == .granted(1))
+        // What was known before says nothing of the charge that is under way.
+        #expect(order.take(member("2"), seq: 1) == .refused(member("1")))
+        _ = order.note(member("1"), seq: 3, payment(state))
+        let isFree = [.failed, .expired, .cancelled].contains(state)
+        #expect(order.take(member("2"), seq: 1) == (isFree ? .granted(2) : .refused(member("1"))))
+    }
+
+    @Test("whose own try has ended asks with a new number")
+    func ownTry() {
+        var order = Order(key: key)
+        #expect(order.take(member("1"), seq: 2) == .granted(1))
+        _ = order.note(member("1"), seq: 3, payment(.failed))
+        #expect(order.take(member("1"), seq: 3) == .granted(2))
+        #expect(order.take(member("2"), seq: 1) == .refused(member("1")))
+    }
+
+    @Test("an order that is paid, or may be, is not charged", arguments: PaymentState.allCases)
+    func paid(_ state: PaymentState) {
+        var order = Order(key: key)
+        _ = order.note(member("1"), seq: 1, payment(state))
+        let forbids: Set<PaymentState> = [.paid, .partiallyRefunded, .disputed, .processing]
+        let answer = order.take(member("2"), seq: 1)
+        #expect(answer == (forbids.contains(state) ? .refused(member("1")) : .granted(1)))
+    }
+
+    @Test("a new try takes the place of one that failed, and of none that may bring money")
+    func room() {
+        var order = Order(key: key)
+        for number in 0..<Order.membersMax {
+            let state: PaymentState = number == 7 ? .failed : .processing
+            #expect(order.note(member("\(number)"), seq: 1, payment(state)) != nil)
+        }
+        #expect(order.note(member("new"), seq: 1, payment(.paid)) != nil)
+        #expect(!order.members.contains { $0.key == member("7") })
+        #expect(order.note(member("newer"), seq: 1, payment(.paid)) == nil)
+        #expect(order.members.count == Order.membersMax)
+    }
+
+    @Test("comes back from its text as it was")
+    func stored() throws {
+        var order = Order(key: key, createdAt: Timestamp(ms: 1_795_165_200_125))
+        _ = order.note(member("1"), seq: 3, payment(.paid))
+        _ = order.note(member("2"), seq: 1, payment(.failed))
+        _ = order.take(member("1"), seq: 2)
+        let back = Order(
+            stored: order.stored,
+            key: key,
+            createdAt: Timestamp(ms: 1_795_165_200_125),
+            seq: 0
+        )
+        #expect(back == order)
+        #expect(Order(stored: "x {}", key: key, createdAt: Timestamp(ms: 0), seq: 0) == nil)
+    }
+
+    @Test("however members and their ends are mixed, at most one may charge", arguments: 0..<200)
+    func oneAtATime(_ seed: Int) {
+        var chance = SeededGenerator(seed: UInt64(seed))
+        var order = Order(key: key)
+        var charging: Set<WatchKey> = []
+        var numbers: [Int: WatchKey] = [:]
+        var seqs: [WatchKey: Int] = [:]
+        for _ in 0..<60 {
+            let asking = member("\(Int.random(in: 0..<4, using: &chance))")
+            if Bool.random(using: &chance) {
+                guard case .granted(let number) = order.take(asking, seq: seqs[asking] ?? 0) else {
+                    continue
+                }
+                // A number is one member's alone.
+                #expect(numbers[number, default: asking] == asking)
+                numbers[number] = asking
+                charging.insert(asking)
+                #expect(charging == [asking], "seed \(seed)")
+            } else {
+                let states: [PaymentState] = [.failed, .expired, .processing, .authorised]
+                let state = states.randomElement(using: &chance) ?? .failed
+                seqs[asking, default: 0] += 1
+                _ = order.note(asking, seq: seqs[asking] ?? 1, payment(state))
+                if state == .failed || state == .expired { charging.remove(asking) }
+            }
+        }
+    }
+}
