@@ -55,7 +55,7 @@ public struct EndpointChange: WireObject, Hashable {
             .each(
                 .length(0...128),
                 .pattern(
-                    "^(source|payment_intent|setup_intent|charge|http|watch)"
+                    "^(source|payment_intent|setup_intent|charge|http|watch|payment|next_step|order)"
                         + "([.][a-z0-9_.-]*([.][*])?|[.][*])$"
                 )
             ),

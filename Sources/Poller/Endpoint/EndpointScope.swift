@@ -44,7 +44,7 @@ package struct EndpointScope: Hashable, Sendable {
             throw InvalidInput(
                 field: "types",
                 message: "must be event types such as source.chargeable, or all of a sort: "
-                    + "\(Self.subjects.map { "\($0).*" }.joined(separator: ", "))"
+                    + "\(EventSubject.families.map { "\($0).*" }.joined(separator: ", "))"
             )
         }
         guard sources.count <= Self.sourcesMax else {
@@ -83,9 +83,6 @@ package struct EndpointScope: Hashable, Sendable {
         return metadata.allSatisfy { found[$0.key] == $0.value }
     }
 
-    /// What an event's type begins with.
-    private static let subjects = SourceKind.allCases.map(\.rawValue) + ["watch"]
-
     private static func matches(_ pattern: String, _ type: String) -> Bool {
         pattern.hasSuffix(".*") ? type.hasPrefix(pattern.dropLast()) : type == pattern
     }
@@ -98,7 +95,7 @@ package struct EndpointScope: Hashable, Sendable {
                 || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
                 || byte == UInt8(ascii: "-")
         }
-        return isName && text.utf8.count <= 128 && subjects.contains(String(parts[0]))
+        return isName && text.utf8.count <= 128 && EventSubject.families.contains(String(parts[0]))
             && (text.hasSuffix(".*") || parts.count > 1)
     }
 }

@@ -5,10 +5,9 @@ struct EventFilter: Sendable {
     /// Sources one request may name: what fits a URL.
     static let sourcesMax = 50
     static let typesMax = 20
-    /// What an event's type begins with; `watch` when we stopped looking.
-    private static let subjects = SourceKind.allCases.map(\.rawValue) + ["watch"]
     /// What a type looks like, as a regular expression without its ends.
-    static let typePattern = "(\(subjects.joined(separator: "|")))([.][a-z0-9_.-]*([.][*])?|[.][*])"
+    static let typePattern =
+        "(\(EventSubject.families.joined(separator: "|")))([.][a-z0-9_.-]*([.][*])?|[.][*])"
 
     private let sources: Set<SourceID>
     private let account: AccountID?
@@ -29,10 +28,10 @@ struct EventFilter: Sendable {
                     || byte == UInt8(ascii: "-")
             }
             let parts = name.split(separator: ".", omittingEmptySubsequences: false)
-            guard isName, Self.subjects.contains(String(parts[0])),
+            guard isName, EventSubject.families.contains(String(parts[0])),
                 type.hasSuffix(".*") || parts.count > 1
             else {
-                let all = Self.subjects.map { "\($0).*" }.joined(separator: ", ")
+                let all = EventSubject.families.map { "\($0).*" }.joined(separator: ", ")
                 throw Problem(
                     .invalidParameter,
                     "types must be event types such as source.chargeable, or all of a sort: \(all).",

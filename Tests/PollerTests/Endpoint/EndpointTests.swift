@@ -64,6 +64,11 @@ struct EndpointTests {
         #expect(try wants(types, expired))
         #expect(try wants(EndpointScope(types: ["source.*"]), pending))
         #expect(try !wants(EndpointScope(types: ["source.pend"]), pending))
+        for type in [
+            "payment.*", "payment.paid", "next_step.changed", "order.*", "order.paid_twice",
+        ] {
+            #expect(try !wants(EndpointScope(types: [type]), pending))
+        }
         let sources = try EndpointScope(sources: ["src_2", "src_1"])
         #expect(try wants(sources, pending))
         #expect(try !wants(sources, Self.event(source: "src_3")))
@@ -94,7 +99,7 @@ struct EndpointTests {
     @Test(
         "a scope that could never fit is refused",
         arguments: [
-            ["chargeable"], ["source"], [""], ["*"], ["source.*.x"], ["source.Ä"], ["payment.*"],
+            ["chargeable"], ["source"], [""], ["*"], ["source.*.x"], ["source.Ä"], ["payments.*"],
             ["source.\nx"], Array(repeating: "source.*", count: 51),
         ]
     )
