@@ -160,3 +160,38 @@ def test_a_try_that_was_declined_leaves_the_order_to_the_next_one(calm: Cluster)
     paid = wait_order(calm, "T-6", "paid", 30)
     assert paid["paid_by"] == second and paid["charging"]["number"] == 2
     assert [charge["status"] for charge in charges_of(calm, second)] == ["succeeded"]
+
+
+def test_orders_are_paid_once_and_told_once_while_everything_is_killed(chaos):
+    cluster: Cluster = chaos(workers=2, notifiers=2, listen=False)
+    orders = {f"K-{n}": [create(cluster, type="ideal") for _ in range(3)] for n in range(12)}
+    sources = [source for tries in orders.values() for source in tries]
+    # Each charge takes effect at once and its answer comes late: that is where the workers die.
+    slow = cluster.sandbox.fault("delay", match="/v1/charges", method="POST", delay_ms=900)
+    for name, tries in orders.items():
+        for source in tries:
+            watch(cluster, source, name, charge=True)
+    for source in sources:
+        cluster.sandbox.authorise(source)
+    wait_until(lambda: any(charges_of(cluster, source) for source in sources), 20, "a first charge")
+    doomed = [*cluster.workers, *cluster.notifiers]
+    for number in range(12):
+        process = doomed[number % len(doomed)]
+        process.kill9()
+        process.start().wait_ready()
+    cluster.sandbox.clear_fault(slow)
+    for name in orders:
+        wait_order(cluster, name, "paid", 90)
+    # Whoever is still to be refused has asked by then.
+    for source in sources:
+        cluster.api.request("POST", f"/v1/watches/{source}/poll")
+    for name, tries in orders.items():
+        charged = [source for source in tries if charges_of(cluster, source)]
+        assert len(charged) == 1, f"{name} was charged by {charged}"
+        order = order_of(cluster, name)
+        assert order["paid_by"] == charged[0] == order["charging"]["source"]
+        assert len(charges_of(cluster, charged[0])) == 1
+        types = [event["type"] for event in told(cluster, name)]
+        assert types.count("order.paid") == 1 and "order.paid_twice" not in types, types
+        assert [event["seq"] for event in told(cluster, name)] == list(range(1, len(types) + 1))
+    assert not cluster.fsck().returncode, cluster.fsck().stdout
