@@ -9,6 +9,20 @@ public enum WaitGoal: Hashable, Sendable {
     case leftPending
     /// This status, now or at some moment of the watch's current run.
     case status(String)
+    /// This is true of the money, now or at some moment of the watch's current run.
+    ///
+    /// Where nobody knows of a payment, as with upstreams of one's own, a status of that name is meant.
+    case payment(Payment.State)
+
+    /// Whether a watch or an event that says this is what is waited for.
+    fileprivate func isMet(by status: String?, _ payment: Payment?) -> Bool {
+        switch self {
+        case .status(let wanted): status == wanted
+        case .payment(let wanted):
+            payment.map { $0.state == Open(wanted) } ?? (status == wanted.rawValue)
+        case .final, .leftPending: false
+        }
+    }
 }
 
 /// How a wait ended.
@@ -55,27 +69,27 @@ extension PollerClient {
         }
     }
 
-    /// A status that came and went between two reads is in the history.
+    /// What came and went between two reads is in the history.
     private func isReached(
         _ goal: WaitGoal,
         _ watch: Received<Watch>,
         _ name: WatchName,
         after seq: Int
     ) async throws -> Bool {
-        let status: String
         switch goal {
         case .final: return watch.isFinal
         case .leftPending: return watch.value.hasLeftPending
-        case .status(let wanted): status = wanted
+        case .status, .payment: break
         }
-        if watch.status == status { return true }
+        if goal.isMet(by: watch.status, watch.payment) { return true }
         guard watch.seq > seq else { return false }
         var seq = seq
         while true {
             let page = try await events(of: name, after: seq)
-            if page.items.contains(where: { $0.run == watch.run && $0.status == status }) {
-                return true
+            let isSeen = page.items.contains { event in
+                event.run == watch.run && goal.isMet(by: event.status, event.payment)
             }
+            if isSeen { return true }
             guard page.hasMore, let last = page.items.last else { return false }
             seq = last.seq
         }

@@ -31,19 +31,21 @@ extension PollerClient {
     /// A page of watches.
     ///
     /// - `state`: `open` or `closed`; nil for both, open ones first.
+    /// - `payment`: what is true of the money, such as `paid`; nil for whatever is.
     /// - `limit`: 1–500.
     /// - `cursor`: ``Page/next`` of the page before.
     public func list(
         state: String? = nil,
         status: String? = nil,
+        payment: String? = nil,
         account: String? = nil,
         kind: String? = nil,
         limit: Int = 50,
         cursor: String? = nil
     ) async throws -> Page<Watch> {
         let query: [(String, String?)] = [
-            ("state", state), ("status", status), ("account", account), ("kind", kind),
-            ("limit", String(limit)), ("cursor", cursor),
+            ("state", state), ("status", status), ("payment", payment), ("account", account),
+            ("kind", kind), ("limit", String(limit)), ("cursor", cursor),
         ]
         return try Page(try await send(.GET, "/v1/watches", query: query))
     }

@@ -198,11 +198,11 @@ extension Received<Event> {
     fileprivate func show(json isJSON: Bool) {
         guard !isJSON else { return Terminal.printLine(json) }
         let event = value
-        let change = "\(event.previousStatus ?? "-") → \(event.status ?? "-")"
+        let (change, colour) = event.change
         let cells: [Table.Cell] = [
             .init("\(event.observed.polledAt)", .faint), .init(event.source, .strong),
             .init("#\(event.seq)"),
-            .init(event.type, Watch.colour(event.status, isFinal: event.isFinal)), .init(change),
+            .init(event.type, colour), .init(change),
             .init(event.closedReason?.rawValue ?? "", .faint),
         ]
         guard Terminal.isInteractive else {
@@ -211,5 +211,15 @@ extension Received<Event> {
         Terminal.printLine(
             cells.map { Terminal.coloured($0.text, $0.colour) }.joined(separator: "  ")
         )
+    }
+}
+
+extension Event {
+    /// What has changed: the status, or the sums of the payment, or what the customer must do.
+    fileprivate var change: (text: String, colour: Terminal.Colour?) {
+        if let payment, type == "payment.\(payment.state)" { return (payment.sums, payment.colour) }
+        if type == "next_step.changed" { return (nextStep?.title ?? "nothing to do", nil) }
+        let text = "\(previousStatus ?? "-") → \(status ?? "-")"
+        return (text, Watch.colour(status, isFinal: isFinal))
     }
 }

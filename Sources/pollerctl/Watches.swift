@@ -32,6 +32,9 @@ struct List: AsyncParsableCommand {
     @Option(help: "Only with this status.")
     var status: String?
 
+    @Option(help: "Only those of whose money this is true: authorised, paid, refunded, ….")
+    var payment: String?
+
     @Option(help: "At most so many.")
     var limit = 100
 
@@ -43,12 +46,14 @@ struct List: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let table = Table("SOURCE", "STATE", "STATUS", "SEQ", "POLLS", "NEXT POLL")
+        // Behind those of the first release, which scripts know by their place.
+        let table = Table("SOURCE", "STATE", "STATUS", "SEQ", "POLLS", "NEXT POLL", "PAYMENT")
         try await server.perform { client in
             try await server.list(table, limit: limit, \.row) { limit, cursor in
                 try await client.list(
                     state: state,
                     status: status,
+                    payment: payment,
                     account: names.account,
                     kind: names.kind,
                     limit: limit,
@@ -59,17 +64,22 @@ struct List: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl wait`: until a source has a status.
+/// `pollerctl wait`: until a source has a status, or the money is there.
 struct Wait: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Wait until a source is final or has a status.",
+        abstract: "Wait until a source is final, has a status, or is paid.",
         discussion: "Exit status: 0 reached, 2 closed otherwise, 3 timed out."
     )
 
     @Argument(help: "The id.")
     var source: String
 
-    @Option(help: "final, left_pending, or a status such as chargeable.")
+    @Option(
+        help: """
+            final, left_pending, a status such as chargeable, paid, or payment.WORD for another \
+            word of the money, such as payment.refunded.
+            """
+    )
     var until = "final"
 
     @Option(help: "How long to wait.")
@@ -78,14 +88,11 @@ struct Wait: AsyncParsableCommand {
     @OptionGroup var names: NameOptions
     @OptionGroup var server: ServerOptions
 
+    func validate() throws { _ = try goal() }
+
     func run() async throws {
+        let goal = try goal()
         try await server.perform { client in
-            let goal: WaitGoal =
-                switch until {
-                case "final": .final
-                case "left_pending": .leftPending
-                default: .status(until.lowercased())
-                }
             let result = try await client.wait(
                 for: names.name(source),
                 until: goal,
@@ -95,9 +102,10 @@ struct Wait: AsyncParsableCommand {
             case .reached(let watch): show(watch)
             case .closed(let watch):
                 show(watch)
-                Terminal.printError(
-                    "\(source) is closed (\(watch.closedReason ?? "?")) and will not be \(until)"
-                )
+                let reason = watch.closedReason ?? "?"
+                // The money may still come, or go; that is told when it does.
+                let end = if case .payment = goal { "is not" } else { "will not be" }
+                Terminal.printError("\(source) is closed (\(reason)) and \(end) \(until)")
                 throw ExitCode(2)
             case .timedOut(let watch):
                 show(watch)
@@ -107,13 +115,26 @@ struct Wait: AsyncParsableCommand {
         }
     }
 
-    private func show(_ watch: Received<Watch>) {
-        if server.json {
-            Terminal.printLine(watch.json)
-        } else {
-            let status = watch.status ?? "not seen yet"
-            Terminal.printLine("\(Terminal.clean(watch.source))\t\(Terminal.clean(status))")
+    private func goal() throws -> WaitGoal {
+        switch until {
+        case "final": return .final
+        case "left_pending": return .leftPending
+        case "paid": return .payment(.paid)
+        case let name where name.hasPrefix("payment."):
+            guard let state = Payment.State(rawValue: String(name.dropFirst("payment.".count)))
+            else {
+                let known = Payment.State.allCases.map(\.rawValue).joined(separator: ", ")
+                throw ValidationError("--until payment.WORD takes one of \(known)")
+            }
+            return .payment(state)
+        default: return .status(until.lowercased())
         }
+    }
+
+    private func show(_ watch: Received<Watch>) {
+        guard !server.json else { return Terminal.printLine(watch.json) }
+        let words = [watch.source, watch.status ?? "not seen yet", watch.payment?.state.rawValue]
+        Terminal.printLine(words.compactMap(\.self).map(Terminal.clean).joined(separator: "\t"))
     }
 }
 
@@ -168,6 +189,7 @@ extension Watch: Shown {
         facts.add("state", isOpen ? "open" : "closed (\(closedReason?.rawValue ?? "?"))")
         facts.add("status", status ?? "not seen yet", Self.colour(status, isFinal: isFinal))
         facts.add("final", isFinal ? "yes" : "no")
+        facts.add(payment, nextStep)
         facts.add("seq", "\(seq), run \(run)")
         facts.add("until", until.rawValue)
         facts.add("polls", "\(attempts), policy \(policy)")
@@ -189,7 +211,7 @@ extension Watch: Shown {
         [
             .init(source, .strong), .init(isOpen ? "open" : closedReason?.rawValue ?? "closed"),
             .init(status ?? "-", Self.colour(status, isFinal: isFinal)), .init("\(seq)"),
-            .init("\(attempts)"), .init(nextPollAt?.description ?? "-"),
+            .init("\(attempts)"), .init(nextPollAt?.description ?? "-"), Payment.cell(payment),
         ]
     }
 

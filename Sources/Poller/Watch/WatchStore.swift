@@ -189,6 +189,8 @@ package struct ListQuery: Hashable, Sendable {
 
     package let state: State?
     package let status: SourceStatus?
+    /// What is true of the money.
+    package let payment: PaymentState?
     package let account: AccountID?
     package let kind: SourceKind?
     /// 1–500: a page is read in one go from Redis.
@@ -200,6 +202,7 @@ package struct ListQuery: Hashable, Sendable {
     package init(
         state: State? = nil,
         status: SourceStatus? = nil,
+        payment: PaymentState? = nil,
         account: AccountID? = nil,
         kind: SourceKind? = nil,
         limit: Int = 50,
@@ -207,6 +210,7 @@ package struct ListQuery: Hashable, Sendable {
     ) {
         self.state = state
         self.status = status
+        self.payment = payment
         self.account = account
         self.kind = kind
         self.limit = min(max(limit, 1), 500)
@@ -225,6 +229,7 @@ package struct ListQuery: Hashable, Sendable {
             }
         return fits
             && (status == nil || status == watch.state.status)
+            && (payment == nil || payment == snapshot.payment?.state)
             && (account == nil || account == watch.key.account)
             && (kind.map { $0 == watch.key.kind } ?? (watch.key.kind != .order))
     }

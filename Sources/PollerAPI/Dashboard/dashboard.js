@@ -90,6 +90,10 @@ const statusColours = {
   chargeable: "good", consumed: "good", succeeded: "good", requires_capture: "good",
   failed: "bad", canceled: "bad", dead: "bad",
 };
+const paymentColours = {
+  paid: "good", failed: "bad", reversed: "bad", expired: "bad", cancelled: "bad",
+  disputed: "careful", partially_paid: "careful", refunded: "careful", partially_refunded: "careful",
+};
 
 // The counts and tables.
 
@@ -212,12 +216,25 @@ async function refresh() {
 
 // Changes as they are recorded.
 
-function showChange(event, isNew) {
+/** What has changed: the money, what the customer must do, or the status; and how bad that is. */
+function change(event) {
+  if (event.type.startsWith("payment.")) {
+    const state = event.payment?.state ?? "?";
+    return [state.replaceAll("_", " "), paymentColours[state] ?? ""];
+  }
+  if (event.type === "next_step.changed") {
+    return [`to do: ${(event.next_step?.type ?? "nothing").replaceAll("_", " ")}`, ""];
+  }
   const status = event.type.startsWith("watch.") ? event.closed_reason : event.status;
+  return [`${event.previous_status ?? "new"} → ${status ?? "?"}`, statusColours[status] ?? ""];
+}
+
+function showChange(event, isNew) {
+  const [text, colour] = change(event);
   const row = make("li", null, isNew ? "new" : "", [
     make("span", time(event.observed.polled_at), "soft"),
     make("span", event.source, "id"),
-    make("span", `${event.previous_status ?? "new"} → ${status ?? "?"}`, statusColours[status] ?? ""),
+    make("span", text, colour),
   ]);
   row.title = `${event.type}, seq ${event.seq}, account ${event.account}`;
   find("#changes").prepend(row);

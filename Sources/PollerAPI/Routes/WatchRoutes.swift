@@ -226,14 +226,16 @@ extension RouteInput where Value == ListQuery {
         .all(
             state,
             .query(SourceStatus.self, "status", "With this status only.", .name(64)),
+            .choice("payment", "Only those of whose money this is true."),
             .account("Of this account only."),
             .choice("kind", "Of this kind only.", .shape("Kind")),
             .limit("Watches a page."),
             .checkedCursor
-        ) { state, status, account, kind, limit, cursor in
+        ) { state, status, payment, account, kind, limit, cursor in
             ListQuery(
                 state: state,
                 status: status,
+                payment: payment,
                 account: account,
                 kind: kind,
                 limit: limit,

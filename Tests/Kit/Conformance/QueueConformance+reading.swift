@@ -71,7 +71,7 @@ extension QueueConformance {
             let missed = Set(keys[20...]).subtracting(seen)
             try bench.equal(missed.map(\.source.description), [], "missed")
         },
-        ConformanceCase("a list is filtered by state, status, account and kind") { bench in
+        ConformanceCase("a list is filtered by state, status, payment, account and kind") { bench in
             let one = bench.key("1", account: "acct_a")
             let two = bench.key("2", account: "acct_b")
             let three = bench.key("3", account: "acct_a", kind: .paymentIntent)
@@ -82,14 +82,21 @@ extension QueueConformance {
                     _ = try await bench.commit(lease, .next(after: .seconds(60)), status: status)
                 }
             }
+            let five = bench.key("5", account: "acct_c")
+            try await bench.enqueue(five)
+            let paid = bench.news(try await bench.take(five), [.payment(.paid), .status])
+            _ = try await bench.watches.commit([paid])
             try await bench.enqueue(four)
             _ = try await bench.watches.cancel(two)
             let pending = SourceStatus(unchecked: "pending")
             let account = AccountID(unchecked: "acct_a")
             let wanted: [(String, ListQuery, Set<WatchKey>)] = [
-                ("open", ListQuery(state: .open), [one, three, four]),
+                ("open", ListQuery(state: .open), [one, three, four, five]),
                 ("closed", ListQuery(state: .closed), [two]),
                 ("status", ListQuery(status: pending), [one, three]),
+                // What a release has told that knew no payments says a word too.
+                ("authorised", ListQuery(payment: .authorised), [two]),
+                ("paid", ListQuery(payment: .paid), [five]),
                 ("account", ListQuery(account: account), [one, three]),
                 ("kind", ListQuery(kind: .paymentIntent), [three, four]),
                 ("both", ListQuery(account: account, kind: .source), [one]),
@@ -224,6 +231,7 @@ extension ConformanceBench {
                 ListQuery(
                     state: query.state,
                     status: query.status,
+                    payment: query.payment,
                     account: query.account,
                     kind: query.kind,
                     limit: query.limit,

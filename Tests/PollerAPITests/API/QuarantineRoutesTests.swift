@@ -101,7 +101,9 @@ struct QuarantineRoutesTests {
             }
             let unknown = try await api.get("/v1/quarantine?state=open")
             #expect(unknown.code == "unknown_parameter")
-            #expect(unknown["detail"]?.contains("status, account, kind, limit, cursor") == true)
+            #expect(
+                unknown["detail"]?.contains("status, payment, account, kind, limit, cursor") == true
+            )
         }
     }
 }

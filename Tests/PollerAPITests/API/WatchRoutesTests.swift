@@ -161,6 +161,11 @@ struct WatchRoutesTests {
             #expect(seen.last == "src_3")
             let closed = try await api.get("/v1/watches?state=closed&status=consumed")
             #expect(closed.list("data").count == 1)
+            try await api.see("src_4", "chargeable", payment: .authorised)
+            let authorised = try await api.get("/v1/watches?payment=authorised").list("data")
+            #expect(authorised.map { $0["source"] as? String } == ["src_4"])
+            let unknown = try await api.get("/v1/watches?payment=gone")
+            #expect(unknown.status == 400 && unknown["field"] == "payment")
         }
     }
 

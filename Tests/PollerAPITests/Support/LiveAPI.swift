@@ -106,16 +106,46 @@ struct LiveAPI: HTTPServer {
         try PollerClient(url: url, apiKey: key)
     }
 
-    /// Lets a worker see a status of a watched source.
+    /// Lets a worker see a status of a watched source, and what it says of 10.99 € to be paid.
     func see(
         _ source: String,
         _ status: String,
         final: Bool = false,
-        method: String? = nil
+        method: String? = nil,
+        of subject: EventSubject = .status,
+        payment: PaymentState? = nil,
+        step: NextStep = .none
     ) async throws {
-        try await work(on: source) { lease, now in
-            Self.commit(lease, status, final, method, at: now)
+        let payment = payment.map {
+            Payment(
+                state: $0,
+                amount: 1099,
+                amountReceived: $0.wasPaid ? 1099 : 0,
+                currency: "eur",
+                method: PaymentMethod("ideal")
+            )
         }
+        try await work(on: source) { lease, now in
+            let news = News(
+                subject: subject,
+                status: status,
+                isFinal: final,
+                method: method,
+                payment: payment,
+                step: step
+            )
+            return Self.commit(lease, news, at: now)
+        }
+    }
+
+    /// What a worker sees of a source.
+    private struct News {
+        let subject: EventSubject
+        let status: String
+        let isFinal: Bool
+        let method: String?
+        let payment: Payment?
+        let step: NextStep
     }
 
     /// Lets a worker give up a watched source: it goes to quarantine.
@@ -195,17 +225,19 @@ struct LiveAPI: HTTPServer {
 
     private static func commit(
         _ lease: Lease<Poller.Watch>,
-        _ status: String,
-        _ final: Bool,
-        _ method: String?,
+        _ news: News,
         at now: Timestamp
     ) -> Commit<WatchChange> {
         let source = lease.item.key.source
-        let kind = method.map { #","type":"\#($0)","usage":"single_use""# } ?? ""
+        let status = SourceStatus(unchecked: news.status)
+        let kind = news.method.map { #","type":"\#($0)","usage":"single_use""# } ?? ""
         let event = Event(
             watch: lease.item,
-            status: SourceStatus(unchecked: status),
-            final: final,
+            of: news.subject,
+            status: status,
+            final: news.isFinal,
+            payment: news.payment,
+            nextStep: news.step,
             object: RawJSON(
                 unchecked:
                     #"{"id":"\#(source)","amount":1.50,"nested":{"object":"}"}\#(kind)}"#
@@ -214,12 +246,12 @@ struct LiveAPI: HTTPServer {
             lag: .milliseconds(3)
         )
         var state = lease.item.state
-        state.status = SourceStatus(unchecked: status)
+        state.status = status
         state.attempts += 1
         state.lastPolledAt = now
         return Commit(
             ref: lease.ref,
-            verdict: final ? .close(.settled) : .next(after: .zero),
+            verdict: news.isFinal ? .close(.settled) : .next(after: .zero),
             change: WatchChange(state: state, event: event)
         )
     }

@@ -1,0 +1,85 @@
+import PollerWire
+
+// How a payment, and what the customer must do next, are shown to people.
+
+extension Payment {
+    /// The sums and what is known beside them: `1099 eur, ideal`, `500 of 1099 eur, sepa_credit_transfer`.
+    ///
+    /// What has arrived is said where it is not all there was to pay.
+    var sums: String {
+        let currency = currency.map { " \($0)" } ?? ""
+        var parts: [String] = []
+        switch (amountReceived, amount) {
+        case (0, let amount?): parts.append("\(amount)\(currency)")
+        case (let received, let amount?) where received != amount:
+            parts.append("\(received) of \(amount)\(currency)")
+        case (0, nil): break
+        case (let received, _): parts.append("\(received)\(currency)")
+        }
+        if let amountReturned { parts.append("\(amountReturned) returned") }
+        return (parts + [method, reason].compactMap(\.self)).joined(separator: ", ")
+    }
+
+    /// What it means for money, at a glance.
+    var colour: Terminal.Colour? {
+        switch state.known {
+        case .paid: .good
+        case .failed, .reversed, .expired, .cancelled: .bad
+        case .disputed, .partiallyPaid, .partiallyRefunded, .refunded: .careful
+        case .authorised: .strong
+        case .awaitingCustomer, .processing, .unknown, nil: nil
+        }
+    }
+
+    /// The row of a list says the word alone.
+    static func cell(_ payment: Payment?) -> Table.Cell {
+        Table.Cell(payment?.state.rawValue ?? "-", payment?.colour)
+    }
+}
+
+extension NextStep {
+    /// What sort of step it is, and until when it can be done.
+    var title: String { until.map { "\(type.rawValue) until \($0)" } ?? type.rawValue }
+}
+
+extension NextStep.Account {
+    /// The account on one line, what a transfer needs first.
+    fileprivate var line: String {
+        [scheme, iban, number, bankCode, branchCode, bic, bank, holder]
+            .compactMap(\.self).joined(separator: " ")
+    }
+}
+
+extension Facts {
+    /// Adds what is true of the money, and what the customer must do next.
+    mutating func add(_ payment: Payment?, _ step: NextStep?) {
+        if let payment {
+            add("payment", payment.state.rawValue, payment.colour)
+            add("money", payment.sums.isEmpty ? nil : payment.sums)
+            add("paid at", payment.paidAt?.description)
+        }
+        if let step { add(step) }
+    }
+
+    private mutating func add(_ step: NextStep) {
+        add("next step", step.title)
+        add("link", step.url)
+        add("app", step.appURL)
+        for account in step.accounts ?? [] { add("transfer to", account.line) }
+        add("missing", step.amountMissing.map { "\($0) \(step.currency ?? "")" })
+        add("entity", step.entity)
+        add("number", step.number)
+        add("reference", step.reference)
+        for store in step.stores ?? [] {
+            let codes = [store.paymentCode, store.confirmationNumber].compactMap(\.self)
+            add("store", "\(store.name) \(codes.joined(separator: " / "))")
+        }
+        add("voucher", step.pdf)
+        add("code", step.data)
+        add("picture", step.imageURL)
+        add("tries left", step.attemptsLeft.map { "\($0)" })
+        add("deposits", step.deposits)
+        add("at", step.at?.description)
+        add("approval", step.needsApproval.map { $0 ? "needed" : "not needed" })
+    }
+}

@@ -1,0 +1,110 @@
+"""What a person sees of the money, on the command line and in lists."""
+
+import os
+import re
+import subprocess
+
+import pytest
+from harness.browser import Browser, chromium
+from harness.cluster import Cluster, program
+from harness.waiting import wait_until
+
+
+def ctl(cluster: Cluster, *arguments: str, status: int = 0) -> str:
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("POLLER_", "STRIPE_"))}
+    done = subprocess.run(
+        [program("pollerctl"), *arguments], env=inherited | {"POLLER_URL": cluster.api.url},
+        capture_output=True, text=True, timeout=60,
+    )
+    assert done.returncode == status, f"{done.returncode} {done.stdout} {done.stderr}"
+    return done.stdout
+
+
+def create(cluster: Cluster, **form) -> str:
+    form = {"amount": 1099, "currency": "eur", "redirect[return_url]": "http://127.0.0.1/r"} | form
+    form = {name: value for name, value in form.items() if value is not None}
+    return cluster.sandbox._stripe("POST", "/v1/sources", form)["id"]
+
+
+def told(cluster: Cluster, source: str) -> list[list[str]]:
+    """Type and change of each event, as `pollerctl events` shows them."""
+    return [row.split("\t")[3:5] for row in ctl(cluster, "events", source).splitlines()]
+
+
+def test_who_waits_for_the_money_is_not_told_of_a_status(calm: Cluster):
+    source = create(calm, type="sofort", **{"sofort[country]": "DE", "owner[name]": "pending_charge"})
+    calm.enqueue(source, charge=True, notify=[])
+    calm.wait_status(source, "pending")
+    calm.sandbox.authorise(source)
+    calm.wait_status(source, "consumed")
+    said = ctl(calm, "wait", source, "--until", "paid", "--timeout", "1s", status=3)
+    assert said == f"{source}\tconsumed\tprocessing\n"
+    # A reader of lists finds it by what is true of the money.
+    lists = [ctl(calm, "list", "--limit", "1000", "--payment", word) for word in ("processing", "paid")]
+    assert [source in text for text in lists] == [True, False]
+    asked = calm.api.get("/v1/watches?payment=processing&limit=500")["data"]
+    assert {watch["payment"]["state"] for watch in asked} == {"processing"}
+
+    charge = calm.api.watch(source)["charge"]["id"]
+    calm.sandbox._call("POST", f"/_sandbox/charges/{charge}/status", json={"status": "succeeded"})
+    said = ctl(calm, "wait", source, "--until", "paid", "--timeout", "30s")
+    assert said == f"{source}\tconsumed\tpaid\n"
+    # It was, in this run; that it is no more takes nothing back.
+    ctl(calm, "wait", source, "--until", "payment.authorised", "--timeout", "1s")
+    assert told(calm, source) == [
+        ["source.pending", "- → pending"],
+        ["payment.authorised", "1099 eur, sofort"], ["source.chargeable", "pending → chargeable"],
+        ["payment.processing", "1099 eur, sofort"], ["charge.pending", "chargeable → chargeable"],
+        ["source.consumed", "chargeable → consumed"],
+        ["payment.paid", "1099 eur, sofort"], ["charge.succeeded", "consumed → consumed"],
+    ]
+    shown = ctl(calm, "get", source)
+    assert re.search(r"^payment +paid\nmoney +1099 eur, sofort\npaid at +20\S+Z$", shown, re.M), shown
+    assert "next step" not in shown
+
+
+def test_what_a_customer_must_do_is_shown_until_it_is_done(calm: Cluster):
+    source = create(calm, type="multibanco", **{"owner[email]": "a@example.com"})
+    calm.enqueue(source, notify=[])
+    voucher = calm.wait_status(source, "pending")["object"]["multibanco"]
+    shown = ctl(calm, "get", source)
+    lines = rf"next step +pay_voucher.*\n(link +.+\n)?entity +{voucher['entity']}\nreference +{voucher['reference']}"
+    assert re.search(rf"^payment +awaiting_customer\nmoney +1099 eur, multibanco\n{lines}$", shown, re.M), shown
+    [first, second] = told(calm, source)
+    assert first[0] == "next_step.changed" and first[1].startswith("pay_voucher"), first
+    assert second == ["source.pending", "- → pending"]
+
+    pay = f"/_sandbox/sources/{source}/payments"
+    calm.sandbox._call("POST", pay, json={"amount": 400})
+    wait_until(lambda: told(calm, source)[2:], 20, "the first part is told")
+    assert told(calm, source)[2] == ["payment.partially_paid", "400 of 1099 eur, multibanco"]
+    calm.sandbox._call("POST", pay, json={"amount": 699})
+    calm.wait_status(source, "chargeable")
+    assert "next step" not in ctl(calm, "get", source)
+
+
+@pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
+def test_the_dashboard_says_what_has_become_of_the_money(calm: Cluster):
+    source = calm.sandbox.create_source()
+    calm.enqueue(source, notify=[])
+    calm.wait_status(source, "pending")
+    browser = Browser(calm.logs)
+    try:
+        browser.open(calm.api.url + "/")
+
+        def changes() -> list[str]:
+            """What is said of the source, oldest first."""
+            return browser.evaluate(f"""
+                [...document.querySelectorAll("#changes li")].reverse().map((row) => [...row.children])
+                    .filter((cells) => cells[1].textContent === "{source}").map((cells) => cells[2].textContent)
+            """)
+
+        wait_until(lambda: changes() == ["new → pending"], 20, "the beginning is there")
+        calm.sandbox.authorise(source)
+        calm.wait_status(source, "chargeable")
+        calm.sandbox.charge(source)
+        whole = ["new → pending", "authorised", "pending → chargeable", "paid", "chargeable → consumed"]
+        wait_until(lambda: changes() == whole, 20, "all that followed")
+        assert not browser.complaints, browser.complaints
+    finally:
+        browser.close()

@@ -1,0 +1,98 @@
+import Poller
+import Testing
+
+@testable import PollerAPI
+
+@Suite("pollerctl shows the money")
+struct PollerctlPaymentTests {
+    @Test("wait --until paid waits for the money, not for a status")
+    func waitsForMoney() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            try await api.see("src_1", "chargeable", payment: .authorised)
+            let late = try await Self.wait("paid", "--timeout", "50ms", url: api.url)
+            #expect(late.status == 3)
+            #expect(late.output == "src_1\tchargeable\tauthorised\n")
+            async let waiting = Self.wait("paid", url: api.url)
+            try await api.see("src_1", "consumed", final: true, payment: .refunded)
+            let never = try await waiting
+            #expect(never.status == 2, "\(never.output)")
+            #expect(never.errors.contains("closed (settled) and is not paid"))
+            #expect(try await Self.wait("payment.refunded", url: api.url).status == 0)
+            // It was, in this run.
+            #expect(try await Self.wait("payment.authorised", url: api.url).status == 0)
+            #expect(try await Self.wait("payment.gone", url: api.url).status == 64)
+        }
+    }
+
+    @Test("where nobody knows of a payment, paid is a status as any other")
+    func paidAsStatus() async throws {
+        try await LiveAPI.run { api in
+            _ = try await api.post(
+                "/v1/watches",
+                #"{"source":"src_1","kind":"http","account":"b"}"#
+            )
+            let names = ["--account", "b", "--kind", "http"]
+            try await api.see("src_1", "open")
+            let late = try await Self.wait(["paid", "--timeout", "50ms"] + names, url: api.url)
+            #expect(late.status == 3 && late.output == "src_1\topen\n", "\(late.output)")
+            try await api.see("src_1", "paid", final: true)
+            #expect(try await Self.wait(["paid"] + names, url: api.url).status == 0)
+        }
+    }
+
+    @Test("get, list and events say what is true of the money and what the customer must do")
+    func shown() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            try await api.enqueue("src_2")
+            var account = NextStep.BankAccount(scheme: "iban")
+            account.iban = "DE89370400440532013000"
+            var transfer = NextStep.Transfer()
+            transfer.accounts = [account]
+            transfer.reference = "A77"
+            try await api.see(
+                "src_1",
+                "pending",
+                payment: .awaitingCustomer,
+                step: .transfer(transfer)
+            )
+            let asked = try await CommandRun.pollerctl("get", "src_1", url: api.url)
+            for line in [
+                "next step    transfer", "iban DE89370400440532013000", "reference    A77",
+            ] {
+                #expect(asked.output.contains(line), "\(asked.output)")
+            }
+            try await api.see("src_1", "pending", of: .payment(.paid), payment: .paid)
+            let shown = try await CommandRun.pollerctl("get", "src_1", url: api.url)
+            #expect(shown.output.contains("payment    paid\nmoney      1099 eur, ideal\n"))
+            #expect(!shown.output.contains("next step"))
+
+            let paid = try await CommandRun.pollerctl("list", "--payment", "paid", url: api.url)
+            let rows = paid.output.split(separator: "\n").map { $0.split(separator: "\t") }
+            #expect(rows.map(\.first) == ["src_1"] && rows.map(\.last) == ["paid"])
+            let none = try await CommandRun.pollerctl("list", "--payment", "refunded", url: api.url)
+            #expect(none.status == 0 && none.output.isEmpty)
+            let wrong = try await CommandRun.pollerctl("list", "--payment", "gone", url: api.url)
+            #expect(wrong.status == 1 && wrong.errors.contains("partially_refunded"))
+
+            let events = try await CommandRun.pollerctl("events", "src_1", url: api.url)
+            let told = events.output.split(separator: "\n").map { row in
+                Array(row.split(separator: "\t")[3...4])
+            }
+            #expect(
+                told == [
+                    ["source.pending", "- → pending"], ["payment.paid", "1099 eur, ideal"],
+                ]
+            )
+        }
+    }
+
+    private static func wait(_ until: String..., url: String) async throws -> CommandRun {
+        try await wait(until, url: url)
+    }
+
+    private static func wait(_ until: [String], url: String) async throws -> CommandRun {
+        try await CommandRun.run(["wait", "src_1", "--until"] + until, url: url)
+    }
+}
