@@ -12,8 +12,8 @@ from .receipts import Receipts
 
 
 def is_beside(event: dict) -> bool:
-    """Whether it tells of the money or of the next step, and repeats the status that was told."""
-    return event["type"].startswith("payment.") or event["type"] == "next_step.changed"
+    """Whether it tells of the money, the order or the next step, and repeats the status that was told."""
+    return event["type"].startswith(("payment.", "order.")) or event["type"] == "next_step.changed"
 
 
 # What a customer is written to about whenever it becomes the payment's word.
