@@ -30,6 +30,7 @@ extension Upstreams: PaymentReader {
         disputes: RawJSON?,
         seenAt: Timestamp
     ) -> PaymentFacts? {
+        if key.kind == .http { return http.facts(of: key, in: object, seenAt: seenAt) }
         guard key.kind.isOfPayments else { return nil }
         var facts = PaymentFacts(key.kind, object: object, charge: charge, seenAt: seenAt)
         if let listed = disputes?.member("data")?.elements {

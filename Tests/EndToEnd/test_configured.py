@@ -18,6 +18,7 @@ class Bank:
 
     def __init__(self):
         self.states: dict[str, str] = {}
+        self.sums: dict = {}
         self.seen: list[tuple[str, str | None]] = []
         bank = self
 
@@ -25,7 +26,7 @@ class Bank:
             def do_GET(self):
                 bank.seen.append((self.path, self.headers.get("Authorization")))
                 state = bank.states.get(self.path.split("?")[0].rsplit("/", 1)[1])
-                body = json.dumps({"payment": {"state": state}}).encode()
+                body = json.dumps({"payment": {"state": state} | bank.sums}).encode()
                 self.send_response(200 if state else 404)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
@@ -68,6 +69,14 @@ def written(folder, bank: Bank) -> str:
         f"    url: {bank.url}/others/{{id}}\n"
         "    status: /payment/state\n"
         "    final: [settled]\n"
+        "  paying:\n"
+        f"    url: {bank.url}/paying/{{id}}\n"
+        "    status: /payment/state\n"
+        "    final: [settled, rejected, back]\n"
+        "    payment:\n"
+        "      state: {map: {open: awaiting_customer, settled: paid, rejected: failed}}\n"
+        "      amount: /payment/cents\n"
+        "      currency: /payment/currency\n"
     )
     return str(path)
 
@@ -106,6 +115,44 @@ def test_a_url_of_an_upstream_is_watched_to_its_end(cluster: Cluster, bank: Bank
     again = cluster.api.enqueue("pay-1", account="bank", kind="http")
     assert again.json()["outcome"] == "restarted" and again.json()["run"] == 2
     assert by_url(cluster, url, source="pay-1", account="bank", kind="http").json()["id"] == made["id"]
+
+
+def test_an_upstream_may_say_what_of_its_answer_is_the_payment(cluster: Cluster, bank: Bank):
+    bank.states["buy-1"] = "open"
+    answer = by_url(cluster, f"{bank.url}/paying/buy-1", policy="interactive", notify=[])
+    assert answer.status_code == 201, answer.text
+    wait_until(lambda: watch(cluster, "buy-1", "paying")["status"] == "open", 15, "seen")
+    assert watch(cluster, "buy-1", "paying")["payment"]["state"] == "awaiting_customer"
+    bank.sums = {"cents": 1099, "currency": "EUR"}
+    bank.states["buy-1"] = "Settled"
+    wait_until(lambda: watch(cluster, "buy-1", "paying")["state"] == "closed", 15, "closed")
+    paid = watch(cluster, "buy-1", "paying")["payment"]
+    assert (paid["state"], paid["amount"], paid["amount_received"], paid["currency"]) == ("paid", 1099, 1099, "eur")
+    log = cluster.api.get("/v1/watches/buy-1/events?account=paying&kind=http")["data"]
+    assert [event["type"] for event in log] == ["http.open", "payment.paid", "http.settled"]
+    # Settled, with no sum to see: nobody says that it is paid.
+    bank.sums = {}
+    bank.states["buy-2"] = "settled"
+    assert by_url(cluster, f"{bank.url}/paying/buy-2", notify=[]).status_code == 201
+    wait_until(lambda: watch(cluster, "buy-2", "paying")["state"] == "closed", 15, "closed")
+    assert watch(cluster, "buy-2", "paying")["payment"]["state"] == "unknown"
+    # Of the others nothing is said.
+    assert "payment" not in watch(cluster, "pay-1")
+
+
+@pytest.mark.parametrize("payment, said", [
+    ("{}", "payment needs state"),
+    ("{state: {pointer: /x}}", "payment.state needs map"),
+    ("{state: {map: {ok: done}}}", "payment.state.map says ok is done, which is none of awaiting_customer"),
+    ("{state: {pointer: x, map: {ok: paid}}}", "payment.state.pointer must be a JSON pointer"),
+    ("{state: {map: {ok: paid}}, amount: cents}", "payment.amount must be a JSON pointer"),
+    ("{state: {map: {ok: paid}}, currency: euro}", "payment.currency must be a JSON pointer such as"),
+    ("{state: {map: {ok: paid}}, money: 1}", "has money, which is not one of amount, currency, state"),
+])
+def test_a_payment_that_cannot_be_read_is_refused_at_the_start(tmp_path, payment: str, said: str):
+    upstream = "{url: 'https://b.example/{id}', status: /s, final: [ok], payment: " + payment + "}"
+    done = check(tmp_path, f"upstreams:\n  bank: {upstream}\n")
+    assert done.returncode == 78 and said in done.stderr, done.stderr
 
 
 def ctl(cluster: Cluster, *arguments: str, status: int = 0) -> subprocess.CompletedProcess:

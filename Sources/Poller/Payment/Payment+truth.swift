@@ -15,6 +15,9 @@
 // | a charge that has failed or was refused, and no new try | failed | by its code |
 // | nothing of a charge | by the object's status | |
 //
+// An upstream that is described by configuration says the word itself (``PaymentFacts/claim``): of its
+// money that word tells. One without money takes back none that was seen; the rows above then hold.
+//
 // Money is a charge that has succeeded and was captured; an intent that has succeeded; or a source that
 // a method settling at once has used up (``PaymentFacts/evidence``). No clock decides about a word: what
 // ends by time was seen to have ended.
@@ -24,7 +27,12 @@ extension Payment {
     ///
     /// Total: whatever the facts are, they have a word.
     package init(_ facts: PaymentFacts) {
-        if let money = facts.evidence {
+        let money = facts.evidence
+        if let claim = facts.claim, claim.wasPaid || money == nil {
+            self.init(facts, claimed: claim, money)
+            return
+        }
+        if let money {
             self.init(facts, money)
             return
         }
@@ -37,6 +45,21 @@ extension Payment {
             currency: facts.currency,
             method: facts.paidBy,
             reason: word.reason
+        )
+    }
+
+    /// What the upstream itself says, with the money that was seen.
+    private init(_ facts: PaymentFacts, claimed state: PaymentState, _ money: ChargeFacts?) {
+        let captured = state.wasPaid ? money?.captured ?? 0 : 0
+        let isGone = state == .refunded || state == .reversed
+        self.init(
+            state: state,
+            amount: facts.amount ?? money?.captured,
+            amountReceived: captured,
+            amountReturned: isGone ? captured : 0,
+            currency: facts.currency,
+            method: facts.paidBy,
+            paidAt: money?.paidAt
         )
     }
 

@@ -39,6 +39,8 @@ package struct PaymentFacts: Hashable, Sendable {
     package var isRefusedBefore = false
     /// What the object asks of the customer.
     package var step = NextStep.none
+    /// The upstream's own word for the payment, where it has one and an operator has said what it means.
+    package var claim: PaymentState?
     /// Whether real money is meant; nil when the object does not say.
     package var isLive: Bool?
     /// When the object was made, by the upstream's clock.

@@ -251,9 +251,16 @@ package struct PollDecider: Sendable {
         _ chance: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         let wait = waitUntilNext(turn, outlook, state, &chance)
+        // What is remembered already need not be written again.
+        let known = turn.watch.payment?.packed
+        let memory = look?.memory
         return Decision(
             verdict: .next(after: wait),
-            change: WatchChange(state: state, payment: look?.memory, lastError: error),
+            change: WatchChange(
+                state: state,
+                payment: memory?.packed == known ? nil : memory,
+                lastError: error
+            ),
             isUrgent: turn.isUrgent(after: wait, deadline: outlook.deadline),
             isNews: false
         )

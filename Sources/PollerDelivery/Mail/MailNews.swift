@@ -37,7 +37,8 @@ struct MailNews: Hashable, Sendable {
     }
 
     private static func told(_ event: Event, _ seen: SeenObject) -> (Payment, NextStep)? {
-        guard let payment = event.payment, event.key.kind.isOfPayments else {
+        guard let payment = event.payment, event.key.kind.isOfPayments || event.key.kind == .http
+        else {
             return MailOccasion(event)?.payment(of: event, seen)
         }
         let isSetup = event.key.kind == .setupIntent

@@ -12,6 +12,7 @@ package struct HTTPSource: Sendable {
     let template: URLTemplate
     let status: JSONPointer
     let final: Set<String>
+    let payment: HTTPPayment?
     let headers: [Header]
     let timeout: Duration
 
@@ -55,6 +56,7 @@ package struct HTTPSource: Sendable {
     ///   - url: where one source is, `{id}` standing for the source.
     ///   - status: where in the answer the status is.
     ///   - final: the statuses that cannot change any more, compared without case.
+    ///   - payment: what of the answer is the payment; nil when nobody can tell.
     ///   - headers: of every request.
     ///   - timeout: for everything from the name's resolution to the last byte.
     ///   - limit: what may be asked at once and in a second.
@@ -64,6 +66,7 @@ package struct HTTPSource: Sendable {
         url: String,
         status: JSONPointer,
         final: Set<String>,
+        payment: HTTPPayment? = nil,
         headers: [Header] = [],
         timeout: Duration,
         limit: LaneLimit
@@ -78,6 +81,7 @@ package struct HTTPSource: Sendable {
             )
         }
         self.final = Set(final.map { $0.lowercased() })
+        self.payment = payment
         self.headers = headers
         self.timeout = timeout
         self.limit = limit

@@ -98,6 +98,11 @@ package struct HTTPUpstream: Upstream, Service {
         }
     }
 
+    /// What an answer says of the payment; nil where no operator has said how to read it.
+    func facts(of key: WatchKey, in object: RawJSON, seenAt: Timestamp) -> PaymentFacts? {
+        sources[key.account]?.payment?.facts(in: object, seenAt: seenAt)
+    }
+
     private func result(of answer: HTTPAnswer, _ source: HTTPSource) -> PollResult {
         let retryAfter = answer.retryAfter(now: wallClock())
         switch answer.status {

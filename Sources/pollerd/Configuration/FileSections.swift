@@ -17,6 +17,7 @@ import PollerUpstreams
 ///     url: https://bank.example/payments/{id}
 ///     status: /payment/state
 ///     final: [settled, rejected]
+///     payment: {state: {map: {settled: paid, rejected: failed}}, amount: /payment/cents, currency: eur}
 ///     headers: {Authorization: {env: BANK_TOKEN, prefix: "Bearer "}}
 ///     rate: 10
 ///     burst: 5
@@ -104,7 +105,8 @@ struct FileSections: Sendable {
     ) throws(ConfigurationError) -> HTTPSource {
         _ = try node.members(
             allowed: [
-                "url", "status", "final", "headers", "rate", "burst", "concurrency", "timeout",
+                "url", "status", "final", "payment", "headers", "rate", "burst", "concurrency",
+                "timeout",
             ]
         )
         var headers: [HTTPSource.Header] = []
@@ -127,6 +129,7 @@ struct FileSections: Sendable {
         )
         let url = try node.required("url").text()
         let pointer = try node.required("status").text()
+        let payment = try node.member("payment")?.payment(status: pointer)
         let final = try node.required("final").texts()
         return try node.checked { () throws(InvalidInput) in
             try HTTPSource(
@@ -134,6 +137,7 @@ struct FileSections: Sendable {
                 url: url,
                 status: JSONPointer(pointer),
                 final: Set(final),
+                payment: payment,
                 headers: headers,
                 timeout: timeout,
                 limit: limit

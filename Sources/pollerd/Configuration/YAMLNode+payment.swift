@@ -1,0 +1,41 @@
+import Poller
+import PollerUpstreams
+
+/// What of an upstream's answer is the payment.
+///
+/// *Shape*: the sum and the currency may be left out, and so may the pointer, which then is the status's:
+/// ```
+/// payment:
+///   state: {pointer: /payment/state, map: {open: awaiting_customer, settled: paid, rejected: failed}}
+///   amount: /payment/cents
+///   currency: /payment/currency
+/// ```
+/// `currency: eur` says that it is always the same.
+extension YAMLNode {
+    /// Reads the description; `status` is where the upstream's status is.
+    func payment(status: String) throws(ConfigurationError) -> HTTPPayment {
+        _ = try members(allowed: ["state", "amount", "currency"])
+        let state = try required("state")
+        _ = try state.members(allowed: ["pointer", "map"])
+        let place = try state.member("pointer")?.text() ?? status
+        var words: [String: String] = [:]
+        for (word, meaning) in try state.required("map").members() {
+            words[word] = try meaning.text()
+        }
+        let amount = try member("amount")?.text()
+        let currency = try member("currency")?.text()
+        return try checked { () throws(InvalidInput) in
+            try HTTPPayment(
+                state: JSONPointer(place, field: "payment.state.pointer"),
+                words: words,
+                amount: amount.map { text throws(InvalidInput) in
+                    try JSONPointer(text, field: "payment.amount")
+                },
+                currency: currency.map { text throws(InvalidInput) in
+                    text.hasPrefix("/")
+                        ? .at(try JSONPointer(text, field: "payment.currency")) : .always(text)
+                }
+            )
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import JSONText
+import Poller
+import PollerUpstreams
+import Testing
+
+@Suite("What an HTTP upstream's answer says of the payment")
+struct HTTPPaymentTests {
+    private static let seenAt = Timestamp(ms: 1_795_000_000_000)
+
+    private func payment(
+        _ words: [String: String] = [
+            "open": "awaiting_customer", "Settled": "paid", "back": "refunded",
+            "charged_back": "reversed", "rejected": "failed", "part": "partially_refunded",
+        ],
+        amount: String? = "/payment/cents",
+        currency: HTTPPayment.Currency? = nil
+    ) throws -> HTTPPayment {
+        try HTTPPayment(
+            state: JSONPointer("/payment/state"),
+            words: words,
+            amount: amount.map { try JSONPointer($0) },
+            currency: currency ?? .at(JSONPointer("/payment/currency"))
+        )
+    }
+
+    private func facts(
+        _ state: String,
+        _ more: String = #","cents":1099,"currency":"EUR""#,
+        amount: String? = "/payment/cents"
+    ) throws -> PaymentFacts {
+        let object = RawJSON(unchecked: #"{"payment":{"state":"\#(state)"\#(more)}}"#)
+        return try payment(amount: amount).facts(in: object, seenAt: Self.seenAt)
+    }
+
+    @Test("a mapped word is the payment's, whatever its case, with the sum that was seen")
+    func mapped() throws {
+        let paid = Payment(try facts("SETTLED").following(nil))
+        #expect(paid.state == .paid && paid.amount == 1099 && paid.amountReceived == 1099)
+        #expect(paid.currency == "eur" && paid.paidAt == Self.seenAt)
+        let open = Payment(try facts("open"))
+        #expect(open.state == .awaitingCustomer && open.amount == 1099 && open.amountReceived == 0)
+        #expect(Payment(try facts("rejected")).state == .failed)
+        let back = Payment(try facts("back"))
+        #expect(back.state == .refunded && back.amountReturned == 1099)
+        let gone = Payment(try facts("charged_back"))
+        #expect(gone.state == .reversed && gone.amountReturned == 1099)
+    }
+
+    @Test("a word that is not mapped is unknown, and so is an answer without one")
+    func unmapped() throws {
+        #expect(Payment(try facts("shipped")).state == .unknown)
+        let empty = try payment().facts(in: RawJSON(unchecked: "{}"), seenAt: Self.seenAt)
+        #expect(Payment(empty).state == .unknown)
+    }
+
+    @Test(
+        "paid needs a sum that was seen where one is configured",
+        arguments: [
+            "", #","cents":null"#, #","cents":0"#, #","cents":-5"#, #","cents":10.99"#,
+            #","cents":"10.99""#, #","cents":{"value":1099}"#,
+        ]
+    )
+    func unseen(more: String) throws {
+        #expect(Payment(try facts("settled", more)).state == .unknown)
+        #expect(Payment(try facts("part", more)).state == .unknown)
+        #expect(Payment(try facts("rejected", more)).state == .failed)
+        let unasked = Payment(try facts("settled", more, amount: nil))
+        #expect(unasked.state == .paid && unasked.amountReceived == 0)
+    }
+
+    @Test("what was paid stays paid, until a word says that the money went")
+    func kept() throws {
+        var memory: PaymentMemory?
+        var told: [PaymentState] = []
+        for word in ["open", "settled", "open", "shipped", "rejected", "settled", "back", "open"] {
+            let look = PaymentLook(try facts(word), after: memory)
+            if look.isPaymentNews { told.append(look.payment.state) }
+            memory = PaymentMemory(packed: look.memory.packed)
+        }
+        #expect(told == [.paid, .refunded])
+    }
+
+    @Test("a currency may be given for good, and one that is none is left out")
+    func currency() throws {
+        let object = RawJSON(unchecked: #"{"payment":{"state":"open","currency":"euros"}}"#)
+        let always = try payment(currency: .always("GBP")).facts(in: object, seenAt: Self.seenAt)
+        #expect(always.currency == "gbp")
+        #expect(try payment().facts(in: object, seenAt: Self.seenAt).currency == nil)
+    }
+
+    @Test("what cannot be a description is refused, and says where")
+    func refused() throws {
+        for (words, said) in [
+            ([:], "must say what"), (["ok": "done"], "says ok is done"),
+            (["ok": "paid", "OK": "failed"], "twice"),
+        ] {
+            let error = #expect(throws: InvalidInput.self) { try payment(words) }
+            #expect(error?.field == "payment.state.map" && error?.message.contains(said) == true)
+        }
+        let error = #expect(throws: InvalidInput.self) { try payment(currency: .always("euro")) }
+        #expect(error?.field == "payment.currency")
+    }
+}
