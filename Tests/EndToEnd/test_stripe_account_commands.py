@@ -198,6 +198,21 @@ def test_webhook_endpoints_are_looked_through(lab):
     assert named[0]["status"] == "ok"
 
 
+def test_an_endpoint_that_hears_of_sources_and_not_of_their_money_is_told(lab):
+    sources = ["source.chargeable", "source.failed", "source.canceled"]
+    made = endpoint(lab, types=sources)
+    (said,) = [check for check in checkup(lab)["webhooks"] if "money" in check["message"]]
+    assert said["status"] == "warning" and made.id in said["message"] and said["action"]
+    for type in ("charge.failed", "charge.refunded", "refund.failed", "charge.dispute.created"):
+        assert type in said["message"]
+    assert "payment_intent" not in said["message"], "what else it lacks is another finding"
+    money = [name for name in said["message"].split("lacks ")[1].split(", ")]
+    lab.v1.webhook_endpoints.update(made.id, {"enabled_events": sources + money})
+    assert not [check for check in checkup(lab)["webhooks"] if "money" in check["message"]]
+    lab.v1.webhook_endpoints.update(made.id, {"enabled_events": ["*"]})
+    assert [check["status"] for check in checkup(lab)["webhooks"]] == ["ok"]
+
+
 def test_what_a_key_may_not_read_is_named(lab):
     lab.control("keys", {"key": "rk_test_narrow", "permissions": {"*": "read", "charges": "none", "disputes": "none"}})
     found = checkup(lab, status=1, STRIPE_API_KEY="rk_test_narrow")

@@ -187,13 +187,28 @@ extension StripeCheckup {
         }
         let has = Set(endpoint.enabledEvents)
         let missing = has.contains("*") ? [] : EventTypes.payments.filter { !has.contains($0) }
+        let ofMoney = Set(EventTypes.charges + EventTypes.refunds + EventTypes.disputes)
+        let hearsSources = has.contains { $0.hasPrefix("source.") }
+        let late = hearsSources ? missing.filter(ofMoney.contains) : []
+        let others = missing.filter { !late.contains($0) }
         if missing.isEmpty {
             add("webhooks", .ok, "\(name) gets all \(EventTypes.payments.count) types needed")
-        } else {
+        }
+        if !late.isEmpty {
+            // A subscription from before payments were told: it was all that was needed then.
             add(
                 "webhooks",
                 .warning,
-                "\(name) lacks \(missing.count) types: \(missing.joined(separator: ", "))",
+                "\(name) hears of Sources, but not what becomes of their money: it lacks "
+                    + late.joined(separator: ", "),
+                "Add them: until then a refund, a dispute or a return is told when the sweep finds it."
+            )
+        }
+        if !others.isEmpty {
+            add(
+                "webhooks",
+                .warning,
+                "\(name) lacks \(others.count) types: \(others.joined(separator: ", "))",
                 "Add them to the endpoint: what they tell is heard late, or never."
             )
         }
