@@ -201,8 +201,13 @@ struct StripeChargerTests {
         ])
     }
 
-    private func charger(_ rig: UpstreamRig) -> StripeCharger {
-        StripeCharger(accounts: accounts(rig), elapsed: { .zero })
+    func charger(_ rig: UpstreamRig, publicURL: String? = nil) -> StripeCharger {
+        StripeCharger(
+            accounts: accounts(rig),
+            refundingDuplicatesOf: [.main],
+            publicURL: publicURL,
+            elapsed: { .zero }
+        )
     }
 
     func charge(
@@ -232,10 +237,12 @@ struct StripeChargerTests {
         )
     }
 
-    private func watch(
+    func watch(
         _ source: String,
         account: AccountID = .main,
+        kind: SourceKind = .source,
         run: Int = 1,
+        order: OrderID? = nil,
         progress: ChargeProgress = .none
     ) -> Watch {
         let start = Timestamp(ms: 1_795_000_000_000)
@@ -243,18 +250,19 @@ struct StripeChargerTests {
             key: WatchKey(
                 account: account,
                 source: SourceID(unchecked: source),
-                kind: .source
+                kind: kind
             ),
             policy: .standard,
             createdAt: start,
             deadline: start + .seconds(3600),
             run: run,
             seq: 2,
+            order: order,
             state: WatchState(status: .chargeable, charge: progress)
         )
     }
 
-    private func object(_ rig: UpstreamRig, _ source: String) async throws -> RawJSON {
+    func object(_ rig: UpstreamRig, _ source: String) async throws -> RawJSON {
         let reply = try await rig.sandbox.get("/v1/sources/\(source)")
         return RawJSON(unchecked: String(decoding: reply.body, as: UTF8.self))
     }

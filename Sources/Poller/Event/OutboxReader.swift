@@ -23,6 +23,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let deliveries: Deliveries
     private let directory: EndpointDirectory?
     private let orders: OrderBook?
+    private let refunds: DuplicateRefunds?
     private let owner: OwnerID
     private let clock: C
     private let logger: Logger
@@ -30,12 +31,14 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     /// A reader; several in one group share the work.
     ///
-    /// Without a directory only inline `notify` URLs are told; without a book nothing is noted of orders.
+    /// Without a directory only inline `notify` URLs are told; without a book nothing is noted of orders,
+    /// and without `refunds` what was paid twice stays.
     package init(
         outbox: Events,
         deliveries: Deliveries,
         directory: EndpointDirectory? = nil,
         orders: OrderBook? = nil,
+        refunds: DuplicateRefunds? = nil,
         owner: OwnerID,
         clock: C,
         logger: Logger
@@ -44,6 +47,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         self.deliveries = deliveries
         self.directory = directory
         self.orders = orders
+        self.refunds = refunds
         self.owner = owner
         self.clock = clock
         self.logger = logger
@@ -109,6 +113,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     private func note(_ event: Event) async throws(StoreError) {
         do throws(StoreError) {
             try await orders?.note(event)
+            try await refunds?.note(event)
         } catch .corrupt(let reason) {
             // An order of another release must not hold up what all others are told.
             logger.error(

@@ -112,6 +112,9 @@ package struct OrderBook: Sendable {
         return answer
     }
 
+    /// Reads an order; nil when nobody has named it.
+    func order(_ key: OrderKey) async throws(StoreError) -> Order? { try await store.order(key) }
+
     /// Reads, changes and stores an order, again when somebody else was faster.
     ///
     /// `change` returns what is to be told and what to answer, or nil when nothing has changed.

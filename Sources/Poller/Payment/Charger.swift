@@ -22,9 +22,36 @@ package protocol Charger: Sendable {
     ///
     /// Answers `made`, `declined` when there is none (it has seen the end), or why it cannot tell.
     func find(_ watch: Watch, object: RawJSON, timeout: Duration) async -> ChargeResult
+
+    /// Whether money that an order was paid with a second time goes back by itself.
+    func refundsDuplicates(of account: AccountID) -> Bool
+
+    /// Gives back all that is left of a charge which has paid an order that was paid, exactly once however
+    /// often this is called.
+    ///
+    /// `charge` is its id, where that is known; `object` what was seen of the watch a moment ago.
+    func refundDuplicate(
+        _ watch: Watch,
+        charge: ChargeID?,
+        object: RawJSON,
+        timeout: Duration
+    ) async -> RefundResult
 }
 
 extension Charger {
+    /// Nothing goes back unless somebody wants it.
+    package func refundsDuplicates(of account: AccountID) -> Bool { false }
+
+    /// Nobody has asked for it.
+    package func refundDuplicate(
+        _ watch: Watch,
+        charge: ChargeID?,
+        object: RawJSON,
+        timeout: Duration
+    ) async -> RefundResult {
+        .refused("nothing here refunds")
+    }
+
     /// Charges the source of a watch that names no order.
     package func charge(
         _ watch: Watch,
@@ -59,6 +86,9 @@ package enum ChargeResult: Hashable, Sendable {
     /// `code` is a stable word such as `card_declined`, `reason` the issuer's such as
     /// `insufficient_funds`, when there is one.
     case declined(code: String, reason: String? = nil)
+    /// Not made, because the card's customer must confirm it first; with the source that they confirm, or
+    /// nil when nobody here could make one.
+    case unauthenticated(SecureTry?)
     /// Not enough has arrived at a receiver: charge it when the rest has come.
     case incomplete(received: Int, wanted: Int)
     /// Whether it was made is not known; the same key must be tried again.
@@ -89,13 +119,16 @@ package struct ChargeSeen: Hashable, Sendable {
 
 extension ChargeResult {
     /// Every ``name`` there is.
-    package static let names = ["made", "declined", "incomplete", "indeterminate", "postponed"]
+    package static let names = [
+        "made", "declined", "unauthenticated", "incomplete", "indeterminate", "postponed",
+    ]
 
     /// The class of the result, for logs and metrics.
     package var name: String {
         switch self {
         case .made: "made"
         case .declined: "declined"
+        case .unauthenticated: "unauthenticated"
         case .incomplete: "incomplete"
         case .indeterminate: "indeterminate"
         case .postponed: "postponed"

@@ -151,7 +151,8 @@ extension NextStep {
         case .failed, .expired:
             let isOpen = ["requires_payment_method", "requires_source"]
                 .contains(facts.status?.description)
-            self = isOpen ? .chooseMethod : .none
+            let isAsked = facts.kind == .source && payment.reason == .authenticationRequired
+            self = isOpen ? .chooseMethod : isAsked ? facts.step : .none
         case .processing:
             if case .awaitDebit = facts.step { self = facts.step } else { self = .none }
         case .authorised, .paid, .cancelled, .refunded, .partiallyRefunded, .disputed, .reversed,

@@ -4,7 +4,7 @@
 // |---|---|---|
 // | money, a dispute lost | reversed | dispute_lost |
 // | money, and the charge has failed since | reversed | bank_returned |
-// | money, all of it given back | refunded | |
+// | money, all of it given back | refunded | duplicate, if its order was paid twice |
 // | money, a dispute that is open | disputed | |
 // | money, part of it given back | partially_refunded | |
 // | money | paid | inquiry, if the bank only asks |
@@ -80,7 +80,7 @@ extension Payment {
             returned = captured
             word = (.reversed, .bankReturned)
         } else if refunded == captured {
-            word = (.refunded, nil)
+            word = (.refunded, charge.isDuplicate ? .duplicate : nil)
         } else if charge.dispute == .open || charge.dispute == .claimed {
             word = (.disputed, nil)
         } else if refunded > 0 {

@@ -143,6 +143,8 @@ package struct ChargeFacts: Hashable, Sendable {
     package var hasLapsed = false
     /// It had succeeded, and the bank has taken it back.
     package var isReturned = false
+    /// It was given back because its order was paid by another (``DuplicateRefunds``).
+    package var isDuplicate = false
     package var dispute = DisputeState.none
     /// What the payer's bank asks for; nil for all of it.
     package var disputed: Int?
@@ -188,6 +190,7 @@ package struct ChargeFacts: Hashable, Sendable {
         facts.method = method ?? earlier.method
         facts.amount = amount ?? earlier.amount
         facts.created = created ?? earlier.created
+        facts.isDuplicate = isDuplicate || earlier.isDuplicate
         guard !isStale else { return facts }
         if earlier.hasMoney {
             facts.captured = max(captured, earlier.captured)

@@ -7,8 +7,9 @@
 /// 9d2k1a|k3f9a2||un||||lxyz12ab
 /// ```
 /// The first three are fingerprints: of what the object showed, and of what was told last; then sums
-/// and an instant in base 36, the letter of a ``DisputeState``, and the mark `r` when the bank has
-/// taken the money back. Evidence without money is not kept: the object shows it again.
+/// and an instant in base 36, the letter of a ``DisputeState``, and the marks `r` when the bank has
+/// taken the money back and `d` when it was given back as a duplicate. Evidence without money is not
+/// kept: the object shows it again.
 /// *Who reads it*: releases before this one pass over it and leave it as it is.
 package struct PaymentMemory: Hashable, Sendable {
     /// Of the object as it was looked at; equal means that nothing can have changed.
@@ -56,6 +57,7 @@ package struct PaymentMemory: Hashable, Sendable {
         facts.disputed = Int(part(6), radix: 36)
         facts.paidAt = Int64(part(7), radix: 36).map(Timestamp.init(ms:))
         facts.isReturned = isReturned
+        facts.isDuplicate = part(8).contains("d")
         money = facts
     }
 
@@ -68,7 +70,8 @@ package struct PaymentMemory: Hashable, Sendable {
                 text(money.captured), text(money.refunded),
                 money.dispute == .none ? "" : String(money.dispute.rawValue),
                 money.disputed.map { String($0, radix: 36) } ?? "",
-                money.paidAt.map { String($0.ms, radix: 36) } ?? "", money.isReturned ? "r" : "",
+                money.paidAt.map { String($0.ms, radix: 36) } ?? "",
+                (money.isReturned ? "r" : "") + (money.isDuplicate ? "d" : ""),
             ]
         }
         while parts.last?.isEmpty ?? false { parts.removeLast() }
@@ -114,15 +117,17 @@ package struct PaymentLook: Hashable, Sendable {
         step = NextStep(facts, payment)
         isLive = facts.isLive
         var word = payment.fingerprint
+        var asked = step.fingerprint
         if let memory, facts.isRefusedBefore, payment.state == .failed, facts.charge == nil {
             // What was refused, and why, was told when it was; only that it was is remembered.
             word = memory.payment
+            asked = memory.step
         }
         if let memory {
             isPaymentNews = word != memory.payment
             // That nothing is left to do goes with the word that says why.
             let isImplied = step == .none && isPaymentNews
-            isStepNews = step.fingerprint != memory.step && !isImplied
+            isStepNews = asked != memory.step && !isImplied
         } else if let told {
             isPaymentNews = payment.state != told
             isStepNews = false
@@ -133,7 +138,7 @@ package struct PaymentLook: Hashable, Sendable {
         self.memory = PaymentMemory(
             object: object,
             payment: word,
-            step: step.fingerprint,
+            step: asked,
             money: facts.evidence
         )
     }

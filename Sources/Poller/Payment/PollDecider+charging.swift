@@ -5,6 +5,7 @@ import JSONText
 // ```
 // chargeable seen      ─▶ source.chargeable; look again at once, and then charge
 // made                 ─▶ charge.pending | charge.succeeded | charge.failed, by the bank's answer
+// unauthenticated      ─▶ charge.failed; another source is charged in its place (``SecureTry``)
 // declined             ─▶ charge.failed; the watch goes on as one without a charge
 // indeterminate        ─▶ doubtful; the same key again, or the charge found once it has consumed
 // incomplete, postponed ─▶ later
@@ -47,6 +48,8 @@ extension PollDecider {
         case .declined(let code, let reason):
             let failure = PaymentFacts.Failure(code: code, decline: reason)
             return declined(turn, failure, turn.look(observation, refused: failure), state)
+        case .unauthenticated(let secure):
+            return decide(turn, observation, unauthenticated: secure)
         case .incomplete(let received, let wanted):
             state.failures = 0
             let outlook = PollOutlook(turn.watch, observation)

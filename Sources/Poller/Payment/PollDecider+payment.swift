@@ -26,9 +26,14 @@ extension PollTurn {
         return look(facts, digest: seen.digest)
     }
 
-    /// What a refused charge has shown of the payment.
-    func look(_ seen: Observation, refused failure: PaymentFacts.Failure) -> PaymentLook? {
+    /// What a refused charge has shown of the payment; `step` is what the customer must do about it.
+    func look(
+        _ seen: Observation,
+        refused failure: PaymentFacts.Failure,
+        asking step: NextStep = .none
+    ) -> PaymentLook? {
         guard var facts = facts(watch.key, seen) else { return nil }
+        facts.step = step
         facts.isRefused = true
         facts.failure = failure
         return look(facts, digest: seen.digest)
@@ -43,13 +48,17 @@ extension PollTurn {
 
     /// Whether an answer is the one that was looked at last, and all there is.
     func isSame(_ seen: Observation) -> Bool {
-        !seen.digest.isEmpty && watch.payment?.object == seen.digest && seen.disputes == nil
+        !isRefundedAsDuplicate && !seen.digest.isEmpty && watch.payment?.object == seen.digest
+            && seen.disputes == nil
     }
 
     private func look(_ seen: PaymentFacts, digest: String) -> PaymentLook {
         var facts = seen
         if facts.kind == .source, let amount = watch.charge?.amount { facts.amount = amount }
         if facts.charge == nil, !facts.isRefused { facts.recall(watch.state.charge) }
+        if isRefundedAsDuplicate {
+            facts = facts.refundedAsDuplicate(after: watch.payment?.money)
+        }
         return PaymentLook(
             facts,
             object: digest,

@@ -9,7 +9,8 @@ package import Logging
 /// 2. The upstream is asked about the source, or about its charge while only that is open.
 /// 3. A source that was just seen chargeable, as it was told before, is charged; one that was
 ///    consumed by nobody knows what is searched for its charge (``ChargeStep``).
-/// 4. The decider turns what came of it into a ``Decision``.
+/// 4. Money that the watch's order was paid with a second time goes back (``DuplicateRefunds``).
+/// 5. The decider turns what came of it into a ``Decision``.
 ///
 /// Nothing is asked for that could not be recorded: each step has what the lease still allows, less
 /// ``commitMargin``. A turn that is cancelled gives the watch back: an answer that was cut off says
@@ -19,23 +20,26 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     static var commitMargin: Duration { .seconds(1) }
 
     private let upstream: Provider
-    private let charger: (any Charger)?
+    let charger: (any Charger)?
     private let payments: (any PaymentReader)?
-    private let orders: OrderBook?
-    private let timeout: Duration
+    let orders: OrderBook?
+    private let secureTries: SecureTries?
+    let timeout: Duration
     private let decider = PollDecider()
     private let metrics = PollMetrics()
-    private let logger: Logger
+    let logger: Logger
 
     /// A handler whose polls take at most `timeout`, from the connection to the last byte.
     ///
     /// Without a charger nothing is charged, whatever a watch asks for; without a reader of payments
-    /// only statuses are told; without a book each source is charged, whatever order it pays.
+    /// only statuses are told; without a book each source is charged, whatever order it pays;
+    /// without `secureTries` what 3-D Secure is done with is made and not watched.
     package init(
         upstream: Provider,
         charger: (any Charger)? = nil,
         payments: (any PaymentReader)? = nil,
         orders: OrderBook? = nil,
+        secureTries: SecureTries? = nil,
         timeout: Duration,
         logger: Logger
     ) {
@@ -43,6 +47,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         self.charger = charger
         self.payments = payments
         self.orders = orders
+        self.secureTries = secureTries
         self.timeout = timeout
         self.logger = logger
     }
@@ -65,14 +70,18 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         // The same holds for a charge: the idempotency key gives another worker the same answer.
         if Task.isCancelled { return nil }
 
-        let turn = PollTurn(
+        let refunded = await refundDuplicate(watch, after: result, charged?.1, leased)
+        if Task.isCancelled { return nil }
+
+        var turn = PollTurn(
             watch,
             due: leased.lease.due,
             polledAt: polledAt,
             now: leased.now,
             payments: payments
         )
-        let decision = decide(turn, result, step, charged)
+        turn.isRefundedAsDuplicate = refunded == .made
+        let decision = decide(turn, result, step, charged, refunded)
         report(turn, result, decision)
         return decision
     }
@@ -154,16 +163,33 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         guard limit > .zero else {
             return .postponed("the lease was about to end", retryAfter: nil)
         }
-        return await charger.charge(watch, order, by: right, object: object, timeout: limit)
+        let result = await charger.charge(
+            watch,
+            order,
+            by: right,
+            object: object,
+            timeout: limit
+        )
+        guard case .unauthenticated(let secure?) = result, let secureTries else { return result }
+        do throws(StoreError) {
+            try await secureTries.watch(secure, of: watch, charging: order)
+            return result
+        } catch {
+            return .postponed("\(secure.key.source) is not watched yet: \(error)", retryAfter: nil)
+        }
     }
 
     private func decide(
         _ turn: PollTurn,
         _ result: PollResult,
         _ step: ChargeStep,
-        _ charged: (seen: Observation, result: ChargeResult)?
+        _ charged: (seen: Observation, result: ChargeResult)?,
+        _ refunded: RefundResult?
     ) -> Decision<WatchChange> {
         var chance = SystemRandomNumberGenerator()
+        if case .postponed(let reason, let retryAfter)? = refunded {
+            return decider.decide(turn, notRefunded: reason, retryAfter, using: &chance)
+        }
         if let charged {
             return decider.decide(turn, charged.seen, charging: charged.result, using: &chance)
         }

@@ -11,6 +11,8 @@ package struct PollTurn: Sendable {
     package let polledAt: Timestamp
     /// When the answer had come.
     package let now: Timestamp
+    /// The money was given back in this turn, as what an order was paid with a second time.
+    package var isRefundedAsDuplicate = false
     /// Reads payments from answers; nil where nobody asks for them.
     private let payments: (any PaymentReader)?
 

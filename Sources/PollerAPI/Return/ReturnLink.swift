@@ -71,11 +71,19 @@ extension ReturnPageRoutes {
         do throws(StoreError) {
             let snapshot = try await watches.snapshot(of: key)
             let proof = ReturnCookie(key: key, isLocal: Self.isLocal(request))
-            guard proof.isProven(by: request.headers[.cookie], of: snapshot?.watch), let snapshot
-            else { return page.neutral(in: words) }
+            let secret = snapshot?.watch.clientSecret
+            // An address that was told with the payment leads on too, from another page or device.
+            let isGranted = visit["grant"].map { secret?.grants($0, for: key) ?? false } ?? false
+            let isProven = proof.isProven(by: request.headers[.cookie], of: snapshot?.watch)
+            guard isProven || isGranted, let snapshot else { return page.neutral(in: words) }
             let back = Self.path(key)
-            return ReturnLink(snapshot, path: back)?.response
+            var response =
+                ReturnLink(snapshot, path: back)?.response
                 ?? Response(status: .seeOther, headers: [.location: back])
+            if isGranted, let secret {
+                response.headers[.setCookie] = proof.cookie(secret.reveal)
+            }
+            return response
         } catch {
             context.logger.warning("no way on without a store", metadata: ["error": "\(error)"])
             return page.unavailable(in: words)

@@ -304,6 +304,7 @@ extension RouteInput where Value == ReturnVisit {
             ("redirect_status", "What Stripe adds; never believed."),
             ("livemode", "Must agree with what was seen."),
             ("account", "The account of the watch; default when absent."),
+            ("grant", "Leads on to the bank without the secret, as a next_step's url has it."),
         ]
         let described = path == nil ? ofIntents + ofAll : ofAll
         let parameters = described.map { name, description in

@@ -15,7 +15,7 @@ import StripeAPI
 /// | other 4xx | `made` when a charge of this source exists all the same, else `declined` |
 /// | 5xx, an answer nobody understands | `made` when the charge exists, else `indeterminate` |
 /// | no answer | `indeterminate` |
-/// | a card that needs 3D Secure | `postponed`, nothing is sent |
+/// | a card that needs 3D Secure, or was declined for want of it | `unauthenticated`: a source is made that does it |
 ///
 /// Two things keep a source from being charged twice. A source that is used up by its charge is no
 /// longer chargeable, and Stripe refuses it: so it is with single-use sources, whoever charges them.
@@ -31,28 +31,35 @@ package struct StripeCharger: Charger {
         "charge_exceeds_source_limit", "processing_error", "rate_limit", "lock_timeout",
     ]
     /// A key without the permission is mended by a person.
-    private static let refusedPause = Duration.seconds(60)
+    static let refusedPause = Duration.seconds(60)
     /// So is an order that says no amount.
     private static let unclearPause = Duration.seconds(3600)
     /// What tells our charges from others', and a person in the Dashboard what they are for.
     private static let mark = "poller_source"
 
-    private let accounts: StripeAccounts
+    let accounts: StripeAccounts
     private let standing: [AccountID: ChargeOrder]
-    private let elapsed: @Sendable () -> Duration
+    let refunding: Set<AccountID>
+    /// Where customers reach us; nil when they do not.
+    let publicURL: String?
+    let elapsed: @Sendable () -> Duration
     private let marks = ChargeSearchMarks()
 
     /// Charges with the credentials of each watch's account.
     ///
-    /// `standing` says what is charged for watches of an account that say nothing; `elapsed` tells
-    /// a span that only grows, by which requests share the time there is.
+    /// `standing` says what is charged for watches of an account that say nothing; `refunding` which
+    /// accounts want duplicates refunded; `publicURL` where customers come back to; `elapsed` tells a span that only grows, by which requests share the time there is.
     package init(
         accounts: StripeAccounts,
         standing: [AccountID: ChargeOrder] = [:],
+        refundingDuplicatesOf refunding: Set<AccountID> = [],
+        publicURL: String? = nil,
         elapsed: @escaping @Sendable () -> Duration
     ) {
         self.accounts = accounts
         self.standing = standing
+        self.refunding = refunding
+        self.publicURL = publicURL
         self.elapsed = elapsed
     }
 
@@ -87,10 +94,7 @@ package struct StripeCharger: Charger {
         if source.needsAuthentication {
             // A charge of it is declined, and counts against the card: the source that 3D Secure is done
             // with is charged in its place.
-            return .postponed(
-                "the card needs 3D Secure: make a source of type three_d_secure of it",
-                retryAfter: Self.refusedPause
-            )
+            return await authenticate(watch, order, source.id, sum, by: right, until: end)
         }
         if source.usage != .singleUse {
             let search = Self.search(source, watch, order, sum)
@@ -129,7 +133,11 @@ package struct StripeCharger: Charger {
             return Self.made(try response.decode(StripeAPI.Charge.self))
         } catch {
             let search = Self.search(source, watch, order, sum)
-            return await result(of: error, client, search, by: right, until: end)
+            let answer = await result(of: error, client, search, by: right, until: end)
+            guard source.type == .card, case .declined(let code, let reason) = answer,
+                code == Self.unauthenticated || reason == Self.unauthenticated
+            else { return answer }
+            return await authenticate(watch, order, source.id, sum, by: right, until: end)
         }
     }
 
@@ -295,7 +303,7 @@ extension ChargeSearch {
 
 extension ChargeOrder {
     /// What an order comes to.
-    fileprivate struct Sum {
+    struct Sum {
         let amount: Int
         let currency: String
     }

@@ -142,6 +142,7 @@ struct Configuration: Sendable {
     private var sectionLines: [String] {
         sections.accounts.map { id, account in
             "account \(id)" + (account.charge == nil ? "" : ", charges what becomes chargeable")
+                + (account.refundsDuplicates ? ", refunds duplicates" : "")
         }.sorted()
             + sections.upstreams.map { "upstream \($0.name)" }
             + (sections.endpoints ?? []).map { endpoint in

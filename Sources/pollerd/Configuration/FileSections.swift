@@ -11,6 +11,7 @@ import PollerUpstreams
 ///     stripe_api_key: {env: ACME_STRIPE_KEY}
 ///     webhook_secrets: {file: /run/secrets/acme_whsec}
 ///     charge: {description: Acme}
+///     refund_duplicates: true
 ///     branding: {name: Acme GmbH, support: help@acme.example, colour: "#1a73e8"}
 /// upstreams:
 ///   bank:
@@ -32,6 +33,8 @@ struct FileSections: Sendable {
         let webhookSecrets: [String]
         /// What is charged for sources whose watch says nothing; nil: nothing.
         let charge: ChargeOrder?
+        /// What an order was paid with a second time goes back by itself.
+        let refundsDuplicates: Bool
         /// What customers see on the return page and in mails.
         let branding: Branding?
     }
@@ -81,7 +84,11 @@ struct FileSections: Sendable {
         _ id: AccountID,
         _ node: YAMLNode
     ) throws(ConfigurationError) -> Account {
-        _ = try node.members(allowed: ["stripe_api_key", "webhook_secrets", "charge", "branding"])
+        _ = try node.members(
+            allowed: [
+                "stripe_api_key", "webhook_secrets", "charge", "refund_duplicates", "branding",
+            ]
+        )
         let secrets = try node.member("webhook_secrets")?.secret() ?? ""
         let key =
             id == .main
@@ -91,10 +98,18 @@ struct FileSections: Sendable {
         if charge != nil, key?.hasPrefix("pk_") ?? false {
             throw node.wrong("charge needs a secret key, or a restricted one that may charge")
         }
+        let refunds = node.member("refund_duplicates")
+        guard let refundsDuplicates = Bool(try refunds?.text() ?? "false") else {
+            throw (refunds ?? node).wrong("must be true or false")
+        }
+        if refundsDuplicates, key?.hasPrefix("pk_") ?? false {
+            throw node.wrong("refund_duplicates needs a secret key, or one that may refund")
+        }
         return Account(
             apiKey: key,
             webhookSecrets: secrets.split { $0 == "," || $0.isWhitespace }.map(String.init),
             charge: charge,
+            refundsDuplicates: refundsDuplicates,
             branding: try node.member("branding")?.branding()
         )
     }

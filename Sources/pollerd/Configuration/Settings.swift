@@ -163,6 +163,11 @@ struct Settings: Sendable {
         return keys.mapValues(StripeKey.init)
     }
 
+    /// The accounts whose orders are refunded what they were paid with a second time.
+    var refundingAccounts: Set<AccountID> {
+        Set(sections.accounts.filter(\.value.refundsDuplicates).keys)
+    }
+
     /// Refuses keys that may not go to where Stripe is said to be.
     func checkKeys() throws(ConfigurationError) {
         let wrong = stripeKeys.filter { !$0.value.maySend(to: stripeAPIBase) }

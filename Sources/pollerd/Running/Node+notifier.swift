@@ -111,6 +111,11 @@ extension Node {
                 deliveries: cluster.deliveries,
                 directory: directory,
                 orders: OrderBook(cluster.watches),
+                refunds: DuplicateRefunds(
+                    accounts: settings.refundingAccounts,
+                    orders: OrderBook(cluster.watches),
+                    watches: cluster.watches
+                ),
                 owner: cluster.owner,
                 clock: clock,
                 logger: log("outbox")

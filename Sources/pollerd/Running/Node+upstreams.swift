@@ -129,6 +129,8 @@ extension Node {
         return StripeCharger(
             accounts: accounts,
             standing: settings.sections.accounts.compactMapValues(\.charge),
+            refundingDuplicatesOf: settings.refundingAccounts,
+            publicURL: settings.publicURL,
             elapsed: { start.duration(to: clock.now) }
         )
     }

@@ -103,6 +103,14 @@ struct Node: Sendable {
             charger: charger,
             payments: upstream,
             orders: OrderBook(cluster.watches),
+            secureTries: SecureTries(
+                watches: cluster.watches,
+                enqueuer: Enqueuer(
+                    watches: cluster.watches,
+                    deliveries: cluster.deliveries,
+                    orders: OrderBook(cluster.watches)
+                )
+            ),
             timeout: settings.pollTimeout,
             logger: log("worker")
         )

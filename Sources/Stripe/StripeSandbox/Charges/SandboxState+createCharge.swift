@@ -50,7 +50,7 @@ extension SandboxState {
             return try decline(charge, source.id, failure)
         }
         // Such a card is charged through a source of 3D Secure made from it.
-        if source.type == "card", source.card?.security == "required" {
+        if source.type == "card", source.card?.needsAuthentication == true {
             return try decline(charge, source.id, .authenticationRequired)
         }
         let isAsynchronous = SourceKind.all[source.type]?.isAsynchronous == true

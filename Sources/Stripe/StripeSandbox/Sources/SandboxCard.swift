@@ -54,10 +54,16 @@ struct SandboxCard {
     var security: String {
         switch last4 {
         case "3063", "3220", "3155", "3178": "required"
-        case "3055": "optional"
+        case "3055", "3184": "optional"
         default: "not_supported"
         }
     }
+
+    /// Whether a charge of the card itself is declined, because its customer must confirm it first.
+    ///
+    /// …3184 does not say so before it is charged, as cards whose bank decides that each time.
+    /// *Source*: <https://docs.stripe.com/testing#three-ds-cards>.
+    var needsAuthentication: Bool { security == "required" || last4 == "3184" }
 
     /// What becomes of refunds to it.
     ///

@@ -1,0 +1,142 @@
+import Logging
+
+/// Sees to it that money that an order was paid with a second time goes back, where an account wants
+/// that (`refund_duplicates`).
+///
+/// ```
+/// order.paid_twice in the outbox ─▶ note: every try that has paid too much is hinted
+/// its watch is looked at         ─▶ the stored order still says so: refunded, with a key of the order
+/// the refund was made            ─▶ payment.refunded, reason duplicate, and remembered in that commit
+/// ```
+///
+/// *Which goes back*: what came later (``OrderPayment/alsoPaidBy``); the first money stays.
+///
+/// *Exactly once*: whoever dies before the outbox entry is acknowledged leaves it to the next reader, and
+/// a second hint finds the money refunded. Whoever dies between refund and commit leaves the watch open:
+/// the next worker sends the same idempotency key, and once the upstream has forgotten that it refuses a
+/// second refund of one charge by itself. What was refunded so is marked (``ChargeFacts/isDuplicate``) and
+/// never again: where the bank lets the refund fail, a person decides.
+///
+/// *What stays*: a watch that was cancelled or is dead is not opened again, so its money stays where
+/// it is; `order.paid_twice` has told of it.
+package struct DuplicateRefunds: Sendable {
+    private let accounts: Set<AccountID>
+    private let orders: OrderBook
+    private let watches: any WatchStore
+
+    /// Hints in `watches` of what `orders` say, for the accounts that want it.
+    package init(accounts: Set<AccountID>, orders: OrderBook, watches: any WatchStore) {
+        self.accounts = accounts
+        self.orders = orders
+        self.watches = watches
+    }
+
+    /// Has the duplicates of an order looked at, when an event says that it has some.
+    package func note(_ event: Event) async throws(StoreError) {
+        guard event.key.kind == .order, event.type == "order.paid_twice",
+            let name = event.order, accounts.contains(event.key.account)
+        else { return }
+        let key = OrderKey(account: event.key.account, order: name)
+        for duplicate in try await orders.duplicates(of: key) {
+            _ = try await watches.hint(duplicate, of: .money)
+        }
+    }
+}
+
+/// What came of asking for the money of a charge to go back.
+package enum RefundResult: Hashable, Sendable {
+    /// It goes back, by this request or an earlier one.
+    case made
+    /// Refused for good; a person must look.
+    case refused(String)
+    /// Not known to be made; try again later, with the same key.
+    case postponed(String, retryAfter: Duration?)
+}
+
+extension OrderID {
+    /// The idempotency key with which one try to pay the order is given back: always the same.
+    package func refundKey(of key: WatchKey) -> String {
+        let named = ["\(key.account)", "refund", description, key.kind.rawValue, "\(key.source)"]
+        return "poller-refund:\(Digest.base64url(of: named, bytes: 18))"
+    }
+}
+
+extension OrderBook {
+    /// The tries that have paid an order although it was paid.
+    package func duplicates(of key: OrderKey) async throws(StoreError) -> [WatchKey] {
+        try await order(key)?.truth.alsoPaidBy ?? []
+    }
+}
+
+extension PollHandler {
+    /// Gives back what the order of a watch was paid with a second time; nil when it was not, or nobody
+    /// wants that.
+    ///
+    /// Only money that was told of is refunded: the order knows no other.
+    func refundDuplicate(
+        _ watch: Watch,
+        after result: PollResult,
+        _ charged: ChargeResult?,
+        _ leased: LeasedItem<Watch>
+    ) async -> RefundResult? {
+        guard let charger, let orders, charger.refundsDuplicates(of: watch.key.account),
+            let key = OrderKey(of: watch), case .observed(let seen) = result,
+            let object = seen.object, let money = watch.payment?.money,
+            money.hasMoney, !money.isDuplicate, money.refunded < money.captured
+        else { return nil }
+        do throws(StoreError) {
+            guard try await orders.duplicates(of: key).contains(watch.key) else { return nil }
+        } catch {
+            return .postponed("nobody knows who paid order \(key.order): \(error)", retryAfter: nil)
+        }
+        let limit = min(timeout, leased.remaining - Self.commitMargin)
+        guard limit > .zero else {
+            return .postponed("the lease was about to end", retryAfter: nil)
+        }
+        var charge = watch.state.charge.charge ?? money.id
+        if case .made(let found)? = charged { charge = found.id }
+        let refunded = await charger.refundDuplicate(
+            watch,
+            charge: charge,
+            object: object,
+            timeout: limit
+        )
+        if case .refused(let why) = refunded {
+            logger.error(
+                "a duplicate payment was not refunded",
+                metadata: [
+                    "source": "\(watch.key.source)", "order": "\(key.order)", "error": "\(why)",
+                ]
+            )
+        }
+        return refunded
+    }
+}
+
+extension PollDecider {
+    /// Decides what follows when money could not be given back yet: the same turn again, later.
+    func decide(
+        _ turn: PollTurn,
+        notRefunded reason: String,
+        _ retryAfter: Duration?,
+        using chance: inout some RandomNumberGenerator
+    ) -> Decision<WatchChange> {
+        var state = turn.polledState
+        state.failures += 1
+        let wait = backoff(failures: state.failures, atLeast: bounded(retryAfter), &chance)
+        let error = "its order was paid twice, and this is not refunded yet: \(reason)"
+        return failed(turn, state, wait, error: error)
+    }
+}
+
+extension PaymentFacts {
+    /// The same with its money given back, as what an order was paid with a second time.
+    func refundedAsDuplicate(after earlier: ChargeFacts?) -> PaymentFacts {
+        var facts = following(earlier)
+        guard var money = facts.evidence else { return facts }
+        money.refunded = money.captured
+        money.isDuplicate = true
+        facts.charge = money
+        return facts
+    }
+}

@@ -1,0 +1,72 @@
+package import JSONText
+package import Poller
+import StripeAPI
+
+// What an order was paid with a second time, given back.
+//
+// | answer to the refund | result |
+// |---|---|
+// | 2xx | `made` |
+// | 400 `charge_already_refunded` | `made`: by an earlier try, or by a person who saw the same |
+// | 401, 403, 409, 429, 5xx, no answer | `postponed`, and the same key again |
+// | any other | `refused` |
+//
+// *Source*: <https://docs.stripe.com/api/refunds/create>,
+// <https://docs.stripe.com/error-codes#charge-already-refunded>.
+
+extension StripeCharger {
+    package func refundsDuplicates(of account: AccountID) -> Bool { refunding.contains(account) }
+
+    package func refundDuplicate(
+        _ watch: Watch,
+        charge: ChargeID?,
+        object: RawJSON,
+        timeout: Duration
+    ) async -> RefundResult {
+        let end = elapsed() + timeout
+        guard let order = watch.order, let client = accounts.client(for: watch.key.account) else {
+            return .postponed("no API key for this account", retryAfter: Self.refusedPause)
+        }
+        var form: [(String, String)] = []
+        switch (watch.key.kind, charge) {
+        case (.paymentIntent, _): form.append(("payment_intent", "\(watch.key.source)"))
+        case (.charge, _): form.append(("charge", "\(watch.key.source)"))
+        case (_, let charge?): form.append(("charge", "\(charge)"))
+        case (_, nil):
+            switch await find(watch, object: object, timeout: timeout / 2) {
+            case .made(let found): form.append(("charge", "\(found.id)"))
+            case .declined(let code, _): return .refused("its charge is not found: \(code)")
+            case .incomplete, .unauthenticated, .indeterminate, .postponed:
+                return .postponed("its charge is still looked for", retryAfter: nil)
+            }
+        }
+        form.append(("reason", "duplicate"))
+        form.append(("metadata[poller_order]", "\(order)"))
+        // What it was shared with others goes back with it.
+        if watch.charge?.sharing?.transfer != nil { form.append(("reverse_transfer", "true")) }
+        if watch.charge?.sharing?.feeAmount != nil {
+            form.append(("refund_application_fee", "true"))
+        }
+        do throws(StripeError) {
+            _ = try await client.post(
+                "/v1/refunds",
+                form: form,
+                idempotencyKey: order.refundKey(of: watch.key),
+                timeout: end - elapsed()
+            )
+            return .made
+        } catch {
+            return Self.refunded(error)
+        }
+    }
+
+    private static func refunded(_ error: StripeError) -> RefundResult {
+        guard !error.isIndeterminate, case .api(let failure) = error, let told = failure.error
+        else { return .postponed("\(error)", retryAfter: nil) }
+        switch failure.status {
+        case 401, 403: return .postponed("\(failure)", retryAfter: refusedPause)
+        case 409, 429: return .postponed("\(failure)", retryAfter: nil)
+        default: return told.code == "charge_already_refunded" ? .made : .refused("\(failure)")
+        }
+    }
+}

@@ -1,0 +1,128 @@
+"""What an order was paid with a second time goes back by itself, once, where an account wants that."""
+
+import pytest
+from test_charging import charges_of, create
+from test_configured import check
+from test_orders import order_of, told, watch
+
+from harness.cluster import Cluster
+from harness.waiting import wait_until
+
+
+@pytest.fixture
+def wishing(tmp_path):
+    path = tmp_path / "poller.yaml"
+    path.write_text("accounts:\n  default:\n    refund_duplicates: true\n")
+    return {"POLLER_CONFIG_FILE": str(path)}
+
+
+def refunds_of(cluster: Cluster, charge: str) -> list[dict]:
+    return cluster.sandbox._stripe("GET", f"/v1/refunds?charge={charge}&limit=100")["data"]
+
+
+def paid_twice(cluster: Cluster, order: str) -> tuple[str, str]:
+    """An order that two sources have paid, each charged by the shop itself."""
+    first, second = create(cluster, type="ideal"), create(cluster, type="ideal")
+    for source in (first, second):
+        watch(cluster, source, order)
+        cluster.wait_status(source, "pending")
+        cluster.sandbox.authorise(source)
+        cluster.wait_status(source, "chargeable")
+    for source in (first, second):
+        cluster.sandbox.charge(source)
+        wait_until(lambda: word(cluster, source) in ("paid", "refunded"), 20, f"{source} is paid")
+    return first, second
+
+
+def word(cluster: Cluster, source: str) -> str:
+    return cluster.api.watch(source)["payment"]["state"]
+
+
+def refunded(cluster: Cluster, source: str, timeout_s: float = 30) -> dict:
+    wait_until(lambda: word(cluster, source) == "refunded", timeout_s, f"{source} is refunded")
+    wait_until(lambda: cluster.api.watch(source)["state"] == "closed", timeout_s, f"{source} is closed")
+    return cluster.api.watch(source)
+
+
+def payments(cluster: Cluster, source: str) -> list[str]:
+    return [event["type"] for event in cluster.api.events(source) if event["type"].startswith("payment.")]
+
+
+def test_the_second_success_goes_back_and_the_first_stays(chaos, wishing):
+    cluster: Cluster = chaos(workers=1, listen=False, env=wishing)
+    first, second = paid_twice(cluster, "D-1")
+    end = refunded(cluster, second)
+    assert (end["payment"]["reason"], end["closed_reason"], end["status"]) == ("duplicate", "settled", "consumed")
+    assert (end["payment"]["amount_received"], end["payment"]["amount_returned"]) == (1099, 1099)
+    (charge,) = charges_of(cluster, second)
+    (refund,) = refunds_of(cluster, charge["id"])
+    assert (refund["amount"], refund["reason"], refund["metadata"]) == (1099, "duplicate", {"poller_order": "D-1"})
+    assert payments(cluster, second) == ["payment.authorised", "payment.paid", "payment.refunded"]
+    assert word(cluster, first) == "paid" and refunds_of(cluster, charges_of(cluster, first)[0]["id"]) == []
+    order = wait_until(lambda: "also_paid_by" not in order_of(cluster, "D-1") and order_of(cluster, "D-1"), 20, "noted")
+    assert order["paid_by"] == first and order["payment"]["state"] == "paid"
+    assert [event["type"] for event in told(cluster, "D-1")].count("order.paid_twice") == 1
+    # Looked at again, as Stripe's own news of the refund has it looked at, nothing is said or done twice.
+    looks = len(cluster.api.events(second))
+    cluster.sandbox._stripe("POST", f"/v1/charges/{charge['id']}", {"description": "looked at again"})
+    cluster.api.request("POST", f"/v1/watches/{second}/poll")
+    assert len(cluster.api.events(second)) == looks and len(refunds_of(cluster, charge["id"])) == 1
+
+
+def test_it_is_off_unless_somebody_wants_it(chaos):
+    cluster: Cluster = chaos(workers=1, listen=False)
+    first, second = paid_twice(cluster, "D-3")
+    wait_until(lambda: order_of(cluster, "D-3").get("also_paid_by") == [second], 20, "paid twice")
+    wait_until(lambda: cluster.api.watch(second)["state"] == "closed", 20, "closed")
+    assert (word(cluster, first), word(cluster, second)) == ("paid", "paid")
+    assert [refunds_of(cluster, charges_of(cluster, source)[0]["id"]) for source in (first, second)] == [[], []]
+
+
+def test_a_refund_is_made_and_told_once_while_everything_is_killed(chaos, wishing):
+    cluster: Cluster = chaos(workers=2, notifiers=2, listen=False, env=wishing)
+    orders = {f"D-{n}": [create(cluster, type="ideal") for _ in range(2)] for n in range(10, 18)}
+    sources = [source for tries in orders.values() for source in tries]
+    for name, tries in orders.items():
+        for source in tries:
+            watch(cluster, source, name)
+            cluster.wait_status(source, "pending")
+            cluster.sandbox.authorise(source)
+    for source in sources:
+        cluster.wait_status(source, "chargeable")
+    # Each refund takes effect at once and its answer comes late: that is where the workers die.
+    slow = cluster.sandbox.fault("delay", match="/v1/refunds", method="POST", delay_ms=900)
+    for source in sources:
+        cluster.sandbox.charge(source)
+    charges = {source: charges_of(cluster, source)[0]["id"] for source in sources}
+    wait_until(lambda: any(refunds_of(cluster, charge) for charge in charges.values()), 40, "a first refund")
+    doomed = [*cluster.workers, *cluster.notifiers]
+    for number in range(8):
+        process = doomed[number % len(doomed)]
+        process.kill9()
+        process.start().wait_ready()
+    cluster.sandbox.clear_fault(slow)
+    for name, tries in orders.items():
+        wait_until(
+            lambda: sorted(word(cluster, source) for source in tries) == ["paid", "refunded"], 90, f"{name} is paid once"
+        )
+    for source in sources:
+        back = refunds_of(cluster, charges[source])
+        said = payments(cluster, source)
+        if word(cluster, source) == "paid":
+            assert back == [] and "payment.refunded" not in said
+            continue
+        assert len(back) == 1 and back[0]["status"] == "succeeded"
+        assert said.count("payment.refunded") == 1, said
+        assert cluster.api.watch(source)["payment"]["reason"] == "duplicate"
+    assert not cluster.fsck().returncode, cluster.fsck().stdout
+
+
+@pytest.mark.parametrize("account, said", [
+    ("  default:\n    refund_duplicates: perhaps\n", "refund_duplicates must be true or false"),
+    ("  acme:\n    stripe_api_key: {env: PUBLIC}\n    refund_duplicates: true\n", "refund_duplicates needs a secret key"),
+])
+def test_a_wish_that_cannot_be_is_refused_at_the_start(tmp_path, account: str, said: str):
+    done = check(tmp_path, "accounts:\n" + account)
+    assert done.returncode == 78 and said in done.stderr, done.stderr
+    shown = check(tmp_path, "accounts:\n  default:\n    refund_duplicates: true\n")
+    assert shown.returncode == 0 and "account default, refunds duplicates" in shown.stdout

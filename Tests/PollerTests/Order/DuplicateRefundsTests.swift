@@ -1,0 +1,134 @@
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+@Suite("What an order was paid with twice")
+struct DuplicateRefundsTests {
+    private let rig = WorkerRig()
+    private let key = OrderKey(account: .main, order: OrderID(unchecked: "A77"))
+
+    private func money(refunded: Int = 0) -> ChargeFacts {
+        var money = ChargeFacts(id: ChargeID(unchecked: "ch_1"), status: .succeeded)
+        money.captured = 1099
+        money.refunded = refunded
+        money.paidAt = VirtualTime.start
+        return money
+    }
+
+    private var consumed: PaymentFacts {
+        var facts = PaymentFacts(kind: .source)
+        facts.status = .consumed
+        facts.amount = 1099
+        return facts
+    }
+
+    @Test("is told as refunded because it was a duplicate, and stays so however it is looked at")
+    func told() throws {
+        let before = PaymentLook(consumed, after: PaymentMemory(money: money()))
+        #expect(before.payment.state == .paid)
+        let back = PaymentLook(
+            consumed.refundedAsDuplicate(after: before.memory.money),
+            after: before.memory
+        )
+        #expect(back.payment.state == .refunded && back.payment.reason == .duplicate)
+        #expect(back.payment.amountReturned == 1099 && back.isPaymentNews)
+        #expect(back.memory.packed.utf8.count <= 64)
+        // The charge itself says only that it was refunded.
+        var seen = consumed
+        seen.charge = money(refunded: 1099)
+        let memory = PaymentMemory(
+            packed: back.memory.packed,
+            charge: ChargeID(unchecked: "ch_1")
+        )
+        let again = PaymentLook(seen, after: memory)
+        #expect(again.payment.reason == .duplicate && !again.isNews)
+        // What the shop gives back by itself is none.
+        #expect(Payment(seen.following(nil)).reason == nil)
+    }
+
+    @Test("is looked at once its account wants that, and otherwise left alone")
+    func hinted() async throws {
+        let members = ["1", "2"].map { Sample.key("src_\($0)", account: "default") }
+        _ = try await rig.store.enqueue(
+            try members.map { try NewWatch(key: $0, order: key.order) }
+        )
+        let book = OrderBook(rig.store)
+        var told: [Event] = []
+        for (place, member) in members.enumerated() {
+            told += try await book.note(paid(member, at: VirtualTime.start + .seconds(place)))
+        }
+        let twice = try #require(told.last)
+        #expect(twice.type == "order.paid_twice")
+        #expect(try await book.duplicates(of: key) == [members[1]])
+        func note(_ accounts: Set<AccountID>, _ event: Event) async throws -> [Bool] {
+            let refunds = DuplicateRefunds(accounts: accounts, orders: book, watches: rig.store)
+            try await refunds.note(event)
+            var hinted: [Bool] = []
+            for member in members {
+                hinted.append(try await rig.store.snapshot(of: member)?.watch.hintedAt != nil)
+            }
+            return hinted
+        }
+        #expect(try await note([], twice) == [false, false])
+        #expect(try await note([.main], told[0]) == [false, false])
+        #expect(try await note([.main], twice) == [false, true])
+    }
+
+    @Test("a refund that is not made yet changes nothing, and is tried again")
+    func postponed() {
+        var chance = SeededGenerator(seed: 7)
+        let now = VirtualTime.start
+        let watch = Watch(
+            key: Sample.key(),
+            policy: .standard,
+            createdAt: now,
+            deadline: now + .seconds(3600),
+            run: 1,
+            seq: 3,
+            order: key.order,
+            state: WatchState(status: .consumed)
+        )
+        let decision = PollDecider().decide(
+            PollTurn(watch, due: now, polledAt: now, now: now),
+            notRefunded: "429",
+            .seconds(7),
+            using: &chance
+        )
+        guard case .next(let wait) = decision.verdict else {
+            Issue.record("\(decision.verdict)")
+            return
+        }
+        #expect(wait >= .seconds(7) && decision.change.events.isEmpty)
+        #expect(decision.change.lastError?.contains("paid twice") == true)
+    }
+
+    private func paid(_ member: WatchKey, at instant: Timestamp) -> Event {
+        let watch = Watch(
+            key: member,
+            policy: .standard,
+            createdAt: VirtualTime.start,
+            deadline: VirtualTime.start + .seconds(60),
+            run: 1,
+            seq: 0,
+            order: key.order
+        )
+        return Event(
+            watch: watch,
+            of: .payment(.paid),
+            status: nil,
+            final: false,
+            payment: Payment(
+                state: .paid,
+                amount: 1099,
+                amountReceived: 1099,
+                currency: "eur",
+                paidAt: instant
+            ),
+            isLive: true,
+            object: nil,
+            polledAt: instant,
+            lag: .zero
+        )
+    }
+}

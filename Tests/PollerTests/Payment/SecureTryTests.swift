@@ -1,0 +1,83 @@
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+@Suite("A card that must be confirmed")
+struct SecureTryTests {
+    private let key = Sample.key("src_3ds", account: "default")
+    private let secret = ClientSecret(unchecked: "src_client_secret_1")
+
+    private func decide(_ secure: SecureTry?) -> Decision<WatchChange> {
+        let now = VirtualTime.start
+        var reader = NamedObjects(known: [:])
+        var facts = PaymentFacts(kind: .source)
+        facts.status = .chargeable
+        facts.usage = .reusable
+        reader.known["card"] = facts
+        let watch = Watch(
+            key: Sample.key(),
+            policy: .standard,
+            createdAt: now,
+            deadline: now + .seconds(3600),
+            run: 1,
+            seq: 3,
+            charge: .whole,
+            state: WatchState(status: .chargeable),
+            payment: PaymentMemory(payment: "before")
+        )
+        var chance = SeededGenerator(seed: 7)
+        return PollDecider().decide(
+            PollTurn(watch, due: now, polledAt: now, now: now, payments: reader),
+            Observation(status: .chargeable, final: false, object: NamedObjects.object("card")),
+            charging: .unauthenticated(secure),
+            using: &chance
+        )
+    }
+
+    @Test("ends its watch, which is never charged again, with the way to the bank")
+    func led() throws {
+        let secure = SecureTry(
+            key: key,
+            clientSecret: secret,
+            isAsked: true,
+            publicURL: "https://pay.example"
+        )
+        let decision = decide(secure)
+        #expect(decision.verdict == .close(.reached) && decision.change.state.charge == .failed)
+        let events = decision.change.events
+        #expect(events.map(\.type) == ["payment.failed", "next_step.changed", "charge.failed"])
+        let last = try #require(events.last)
+        #expect(last.payment?.reason == .authenticationRequired)
+        #expect(last.nextStep == secure.step && last.nextStep.name == "follow_link")
+        #expect(last.nextStep.withoutSecrets == last.nextStep, "it may be told to anybody who asks")
+        #expect(!last.json.contains(secret.reveal))
+    }
+
+    @Test("asks the shop where nobody here can ask the customer, and says what to do")
+    func unled() {
+        let decision = decide(nil)
+        #expect(decision.change.events.last?.nextStep == .returnToShop)
+        #expect(decision.change.lastError?.contains("POLLER_PUBLIC_URL") == true)
+    }
+
+    @Test("asks for nothing where the bank does not")
+    func unasked() {
+        let secure = SecureTry(
+            key: key,
+            clientSecret: secret,
+            isAsked: false,
+            publicURL: "https://pay.example"
+        )
+        #expect(decide(secure).change.events.map(\.type) == ["payment.failed", "charge.failed"])
+    }
+
+    @Test("a grant opens one payment, to who has it whole")
+    func grant() {
+        let grant = secret.grant(of: key)
+        #expect(secret.grants(grant, for: key))
+        #expect(!secret.grants(String(grant.dropLast()), for: key) && !secret.grants("", for: key))
+        #expect(!secret.grants(grant, for: Sample.key("src_other", account: "default")))
+        #expect(!ClientSecret(unchecked: "another").grants(grant, for: key))
+    }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import JSONText
+import Poller
+import PollerUpstreams
+import StripeAPI
+import Testing
+
+/// What is paid back, and what is asked of the customer instead of a charge.
+extension StripeChargerTests {
+    private static let order = OrderID(unchecked: "A77")
+
+    private func refund(
+        _ rig: UpstreamRig,
+        _ watch: Watch? = nil,
+        charge: ChargeID? = nil
+    ) async throws -> RefundResult {
+        await charger(rig).refundDuplicate(
+            watch ?? self.watch(rig.source, order: Self.order),
+            charge: charge,
+            object: try await object(rig, rig.source),
+            timeout: .seconds(8)
+        )
+    }
+
+    private func refunds(_ rig: UpstreamRig) async throws -> [JSONValue] {
+        let list = try await rig.sandbox.get("/v1/refunds").decode(StripeList<JSONValue>.self)
+        return list.data
+    }
+
+    private func disturb(_ rig: UpstreamRig, _ path: String, _ members: String) async throws {
+        let body = "{\"match\":\"\(path)\",\"method\":\"POST\",\"times\":1\(members)}"
+        let reply = try await Control(base: rig.base).post("/_sandbox/faults", json: body)
+        #expect(reply == 201)
+    }
+
+    @Test("a duplicate is refunded whole, once for all tries, with what it was for")
+    func refunded() async throws {
+        try await UpstreamRig.run { rig in
+            try await rig.set("chargeable")
+            let made = try #require(self.made(try await charge(rig, .whole)))
+            #expect(try await refund(rig, charge: made.id) == .made)
+            #expect(try await refund(rig, charge: made.id) == .made)
+            // Found by its source, where nobody has told the charge.
+            #expect(try await refund(rig) == .made)
+            let all = try await refunds(rig)
+            #expect(all.count == 1)
+            #expect(all.first?["amount"] == .integer(1099))
+            #expect(all.first?["reason"] == .string("duplicate"))
+            #expect(all.first?["metadata"] == .object(["poller_order": .string("A77")]))
+        }
+    }
+
+    @Test("what somebody has refunded already is done, and what cannot be is refused")
+    func refundedAlready() async throws {
+        try await UpstreamRig.run { rig in
+            try await rig.set("chargeable")
+            let made = try #require(self.made(try await charge(rig, .whole)))
+            _ = try await rig.sandbox.post("/v1/refunds", form: [("charge", "\(made.id)")])
+            #expect(try await refund(rig, charge: made.id) == .made)
+            #expect(try await refunds(rig).count == 1)
+            guard case .refused = try await refund(rig, charge: ChargeID(unchecked: "ch_no")) else {
+                Issue.record("a charge that nobody knows was refunded")
+                return
+            }
+        }
+    }
+
+    @Test("an answer that is lost or says nothing leads to the same key again")
+    func refundedLater() async throws {
+        try await UpstreamRig.run { rig in
+            try await rig.set("chargeable")
+            let made = try #require(self.made(try await charge(rig, .whole)))
+            for members in [
+                #","mode":"status","status":429"#, #","mode":"status","status":403"#,
+                #","mode":"reset","after":true"#,
+            ] {
+                try await disturb(rig, "/v1/refunds", members)
+                guard case .postponed = try await refund(rig, charge: made.id) else {
+                    Issue.record("\(members) was taken for an answer")
+                    return
+                }
+            }
+            #expect(try await refund(rig, charge: made.id) == .made)
+            #expect(try await refunds(rig).count == 1)
+        }
+    }
+
+    @Test(
+        "a card that must be confirmed is made into one source that does so, however often",
+        arguments: ["4000000000003063", "4000002760003184"]
+    )
+    func secured(number: String) async throws {
+        try await UpstreamRig.run { rig in
+            let (card, _) = try await savedCard(rig, number: number)
+            let order = try ChargeOrder(amount: 700, currency: "eur", metadata: ["order": "1"])
+            var tries: Set<SecureTry> = []
+            for run in 1...3 {
+                let result = await charger(rig, publicURL: "https://pay.example").charge(
+                    watch(card, run: run),
+                    order,
+                    object: try await object(rig, card),
+                    timeout: .seconds(8)
+                )
+                guard case .unauthenticated(let made?) = result else {
+                    Issue.record("\(result)")
+                    return
+                }
+                tries.insert(made)
+            }
+            let made = try #require(tries.first)
+            #expect(tries.count == 1)
+            let source = try await rig.sandbox.get("/v1/sources/\(made.key.source)")
+                .decode(StripeAPI.Source.self)
+            #expect(source.type == .threeDSecure && source.amount == 700)
+            let secret = try #require(made.clientSecret?.reveal)
+            let onward = try #require(made.onward)
+            #expect(onward.hasPrefix("https://pay.example/r/\(source.id)/continue?grant="))
+            #expect(!onward.contains(secret) && !onward.contains("client_secret"))
+            #expect(try await charges(rig, of: card).isEmpty)
+            // A declined card is not asked again by a charge.
+            let all = try await rig.sandbox.get("/v1/charges")
+                .decode(StripeList<StripeAPI.Charge>.self).data
+            #expect(all.count == (number.hasSuffix("3184") ? 1 : 0))
+        }
+    }
+
+    @Test("a card waits while the source is not made; where it cannot be, the shop is told")
+    func unsecured() async throws {
+        try await UpstreamRig.run { rig in
+            let (card, _) = try await savedCard(rig, number: "4000000000003063")
+            func charge(_ amount: Int) async throws -> ChargeResult {
+                await charger(rig, publicURL: "https://pay.example").charge(
+                    watch(card),
+                    try ChargeOrder(amount: amount, currency: "eur"),
+                    object: try await object(rig, card),
+                    timeout: .seconds(8)
+                )
+            }
+            try await disturb(rig, "/v1/sources", #","mode":"status","status":500"#)
+            guard case .postponed = try await charge(700) else {
+                Issue.record("an outage ended the card")
+                return
+            }
+            let told = #"{"error":{"type":"invalid_request_error","code":"x","message":"x"}}"#
+            let refusal = #","mode":"status","status":400,"body":\#(told)"#
+            try await disturb(rig, "/v1/sources", refusal)
+            #expect(try await charge(701) == .unauthenticated(nil))
+        }
+    }
+}
