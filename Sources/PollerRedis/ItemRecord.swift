@@ -72,7 +72,7 @@ struct ItemFields {
             case .closed: closed = value.string
             case .crashes: crashes = value.int ?? 0
             // The scripts' own.
-            case .token, .hasLong, .hasError, .formerDue, .formerCrashes: break
+            case .token, .hasLong, .hasError, .forgottenSeq, .formerDue, .formerCrashes: break
             }
         }
         self.lane = ownLane ?? lane

@@ -30,6 +30,7 @@ extension RedisWatchStore: OrderStore {
             .string(WatchRecord.state(after: WatchChange(state: order.watch.state))),
             // Whose first change has not said it became known by the server's clock.
             .string(order.createdAt.map { String($0.ms) } ?? ""),
+            .string(order.memory?.packed ?? ""),
             .string(redis.keys.events(of: key.source.description)),
             RedisArgument(events.first?.seq ?? 0),
         ]

@@ -121,11 +121,18 @@ extension RedisQueue {
         )
     }
 
-    package func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+    package func purge(
+        partition: Int,
+        retention: Duration,
+        afterlife: Duration
+    ) async throws(StoreError) -> Bool {
         let reply = try await redis.run(
             redis.scripts[.purge],
             partition: partition,
-            [RedisArgument(retention.ms), RedisArgument(RedisPartitions.chunk)]
+            [
+                RedisArgument(retention.ms), RedisArgument(RedisPartitions.chunk),
+                RedisArgument(afterlife.ms),
+            ]
         )
         return reply.int == RedisPartitions.chunk
     }

@@ -45,7 +45,8 @@ enum KeyKind: String, CaseIterable {
     case lane = "c"
     /// Set: lanes with settings of their own.
     case lanesWithSettings = "k"
-    /// Zset: closed items, item → closed ms.
+    /// Zset: closed items, item → closed ms; of those whose money may come back, once their log is
+    /// forgotten, the instant from which their age is counted.
     case closed = "h"
     /// Zset: of those, the quarantined, item → closed ms.
     case quarantine = "x"
@@ -110,6 +111,8 @@ enum ItemField: Unicode.Scalar, CaseIterable {
     case payment = "m"
     /// The order that is paid by it.
     case order = "o"
+    /// The seq of the last event that was forgotten while the item was kept.
+    case forgottenSeq = "u"
     /// Of a release that kept leases in items: when it was due, ms.
     case formerDue = "d"
     /// Of a release that counted crashes differently.

@@ -69,7 +69,11 @@ package struct Retention<
             await attempt { () throws(StoreError) in
                 // A watch outlives every delivery that points into its log.
                 let span = spans.closed + RetentionSpans.deliveryMax
-                while try await watches.purge(partition: partition, retention: span) {}
+                while try await watches.purge(
+                    partition: partition,
+                    retention: span,
+                    afterlife: spans.afterlife
+                ) {}
             }
         }
         for partition in 0..<deliveries.partitions {
@@ -93,6 +97,13 @@ package struct RetentionSpans: Hashable, Sendable {
     ///
     /// A delivery's longest schedule (75 h) must fit in.
     package let closed: Duration
+    /// Closed watches whose money may still come back, for as long as it may and no longer than this
+    /// after their last look: without their log, so that a dispute or a return is heard. Zero: they are
+    /// forgotten like the others.
+    package let afterlife: Duration
+
+    /// Half a year: almost all that comes back does within it.
+    package static let afterlifeStandard = Duration.seconds(180 * 86_400)
 
     /// A day of outbox and thirty days of history.
     package static let standard = RetentionSpans(
@@ -104,8 +115,9 @@ package struct RetentionSpans: Hashable, Sendable {
     static let deliveryMax = Duration.seconds(4 * 86_400)
 
     /// Sets the spans.
-    package init(outbox: Duration, closed: Duration) {
+    package init(outbox: Duration, closed: Duration, afterlife: Duration = afterlifeStandard) {
         self.outbox = outbox
         self.closed = closed
+        self.afterlife = afterlife
     }
 }

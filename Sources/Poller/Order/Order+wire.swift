@@ -90,6 +90,18 @@ extension Order {
         )
     }
 
+    /// What is remembered of it as of a payment: how long news of its money may come, which keeps it
+    /// for as long as its tries.
+    package var memory: PaymentMemory? {
+        let last = members.compactMap { member -> Timestamp? in
+            guard member.payment.state.wasPaid, let paidAt = member.payment.paidAt else {
+                return nil
+            }
+            return (member.payment.method?.traits ?? .unknown).comesBack.map { paidAt + $0 }
+        }.max()
+        return last.map { PaymentMemory(newsUntil: $0) }
+    }
+
     private var status: SourceStatus { SourceStatus(unchecked: truth.payment.state.rawValue) }
 
     /// The events that tell of a change, whose cause was an event of a member; they are counted.

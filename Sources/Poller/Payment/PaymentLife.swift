@@ -15,6 +15,11 @@
 package struct PaymentLife: Hashable, Sendable {
     /// How long a payment is looked at when nothing shorter is known.
     static let most = Duration.seconds(30 * 86_400)
+    /// How long a dispute may go on.
+    ///
+    /// Stripe says of the side of the payer's bank that it takes 30 to 90 days; ten more for the shop's
+    /// answer. *Source*: <https://docs.stripe.com/issuing/purchases/disputes>.
+    static let dispute = Duration.seconds(100 * 86_400)
 
     /// The latest instant at which the upstream itself ends what was seen; nil when it never does, or
     /// nobody knows.
@@ -24,6 +29,9 @@ package struct PaymentLife: Hashable, Sendable {
     /// Until when the payer or the bank may take the money back; nil when there is none, or they may
     /// not.
     package let comesBackUntil: Timestamp?
+    /// Until when news of it is worth waiting for, though nobody polls any more: for as long as the
+    /// money may come, come back, or a dispute about it goes on; nil when nothing is to be expected.
+    package let newsUntil: Timestamp?
     /// When the shop is told that a window closes in which it must take the money: after half of it,
     /// and when a tenth is left.
     package let warnings: [Timestamp]
@@ -48,6 +56,14 @@ package struct PaymentLife: Hashable, Sendable {
         comesBackUntil =
             payment.state.wasPaid
             ? traits.comesBack.map { (payment.paidAt ?? begun) + $0 } : nil
+        switch payment.state {
+        case .paid, .refunded, .partiallyRefunded, .reversed: newsUntil = comesBackUntil
+        case .disputed:
+            let decided = (facts.seenAt ?? now) + Self.dispute
+            newsUntil = max(comesBackUntil ?? decided, decided)
+        case .processing, .authorised, .partiallyPaid: newsUntil = endsAt
+        case .awaitingCustomer, .failed, .expired, .cancelled, .unknown: newsUntil = nil
+        }
         if payment.state == .authorised, let expiresAt, expiresAt > begun {
             let window = expiresAt - begun
             warnings = [begun + window / 2, begun + window * 9 / 10]

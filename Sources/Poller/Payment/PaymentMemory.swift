@@ -1,14 +1,15 @@
 /// What is remembered of a payment between two looks: what was told of it, and what proves its money.
 ///
-/// *Shape*: nine values joined by `|`, the empty ones at the end left out, in at most 64 bytes, so that
+/// *Shape*: ten values joined by `|`, the empty ones at the end left out, in at most 64 bytes, so that
 /// an item stays in the small encoding of a hash (`hash-max-listpack-value`):
 /// ```
-/// <object>|<payment>|<step>|<captured>|<refunded>|<dispute>|<disputed>|<paid at ms>|<marks>
-/// 9d2k1a|k3f9a2||un||||lxyz12ab
+/// <object>|<payment>|<step>|<captured>|<refunded>|<dispute>|<disputed>|<paid at ms>|<marks>|<last day>
+/// 9d2k1a|k3f9a2||un||||lxyz12ab||g5p
 /// ```
 /// The first three are fingerprints: of what the object showed, and of what was told last; then sums
 /// and an instant in base 36, the letter of a ``DisputeState``, and the marks `r` when the bank has
-/// taken the money back and `d` when it was given back as a duplicate. Evidence without money is not
+/// taken the money back and `d` when it was given back as a duplicate; last the day until which there
+/// may be news, in days since 1970 and base 36, which purge.lua reads. Evidence without money is not
 /// kept: the object shows it again.
 /// *Who reads it*: releases before this one pass over it and leave it as it is.
 package struct PaymentMemory: Hashable, Sendable {
@@ -20,18 +21,30 @@ package struct PaymentMemory: Hashable, Sendable {
     package var step: String
     /// The charge that has brought money.
     package var money: ChargeFacts?
+    /// The last day on which news of the money may come (``PaymentLife/newsUntil``), counted from
+    /// 1970-01-01 in UTC; nil when none is to be expected.
+    package var lastDay: Int?
+
+    /// When ``lastDay`` is over.
+    package var newsUntil: Timestamp? {
+        lastDay.map { Timestamp(ms: (Int64($0) + 1) * Self.dayMs) }
+    }
+
+    private static let dayMs: Int64 = 86_400_000
 
     /// A memory; by default of a payment nobody has looked at.
     package init(
         object: String = "",
         payment: String = "",
         step: String = "",
-        money: ChargeFacts? = nil
+        money: ChargeFacts? = nil,
+        newsUntil: Timestamp? = nil
     ) {
         self.object = object
         self.payment = payment
         self.step = step
         self.money = money
+        lastDay = newsUntil.map { Int($0.ms / Self.dayMs) }
     }
 
     /// Six characters (36 bits) that differ for what differs.
@@ -48,6 +61,8 @@ package struct PaymentMemory: Hashable, Sendable {
         object = part(0)
         payment = part(1)
         step = part(2)
+        // Three digits last until 2097.
+        lastDay = Int(part(9).prefix(3), radix: 36).flatMap { $0 >= 0 ? $0 : nil }
         guard let captured = Int(part(3), radix: 36), captured > 0 else { return }
         let isReturned = part(8).contains("r")
         var facts = ChargeFacts(id: charge, status: isReturned ? .failed : .succeeded)
@@ -73,6 +88,10 @@ package struct PaymentMemory: Hashable, Sendable {
                 money.paidAt.map { String($0.ms, radix: 36) } ?? "",
                 (money.isReturned ? "r" : "") + (money.isDuplicate ? "d" : ""),
             ]
+        }
+        if let lastDay {
+            parts += Array(repeating: "", count: 9 - parts.count)
+            parts.append(String(lastDay, radix: 36))
         }
         while parts.last?.isEmpty ?? false { parts.removeLast() }
         return parts.joined(separator: "|")
@@ -135,11 +154,16 @@ package struct PaymentLook: Hashable, Sendable {
             isPaymentNews = payment.state != .awaitingCustomer && payment.state != .unknown
             isStepNews = !step.isBegunByShop
         }
+        var newsUntil: Timestamp?
+        if let now = facts.seenAt ?? facts.created {
+            newsUntil = PaymentLife(facts, payment, now: now).newsUntil
+        }
         self.memory = PaymentMemory(
             object: object,
             payment: word,
             step: asked,
-            money: facts.evidence
+            money: facts.evidence,
+            newsUntil: newsUntil
         )
     }
 }

@@ -67,15 +67,6 @@ extension PollTurn {
         )
     }
 
-    /// The payment as it is remembered, where this turn has not seen it.
-    private var remembered: Payment? {
-        guard let memory = watch.payment else { return nil }
-        var facts = PaymentFacts(kind: watch.key.kind)
-        facts.status = watch.state.status
-        facts.recall(watch.state.charge)
-        return Payment(facts.following(memory.money))
-    }
-
     /// The events of a turn, in order: of the payment and the next step, where they are news, and of
     /// `subject`, where there is one.
     ///
@@ -103,7 +94,7 @@ extension PollTurn {
                 final: isLast && final,
                 closed: isLast ? closed : nil,
                 progress: progress,
-                payment: look?.payment ?? remembered,
+                payment: look?.payment ?? watch.remembered,
                 nextStep: look?.step ?? .none,
                 isLive: look?.isLive,
                 object: isLast ? object : nil,
@@ -111,6 +102,17 @@ extension PollTurn {
                 lag: lag
             )
         }
+    }
+}
+
+extension Watch {
+    /// The payment as it is remembered, where nothing shows it; nil where nobody has looked at it.
+    package var remembered: Payment? {
+        guard let payment else { return nil }
+        var facts = PaymentFacts(kind: key.kind)
+        facts.status = state.status
+        facts.recall(state.charge)
+        return Payment(facts.following(payment.money))
     }
 }
 

@@ -56,7 +56,15 @@ package protocol LeaseQueue<Item, Change>: Sendable {
 
     /// Forgets some items that were closed longer ago than `retention`; true when there may be
     /// more.
-    func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool
+    ///
+    /// Of a watch whose money may still come back (``PaymentMemory/lastDay``) and which a hint would
+    /// open the log alone is forgotten then; itself when that day has passed, or `afterlife` since it
+    /// was polled last.
+    func purge(
+        partition: Int,
+        retention: Duration,
+        afterlife: Duration
+    ) async throws(StoreError) -> Bool
 
     /// A sequence that yields a partition whenever something in it became due earlier than the
     /// last claim was told, and nil when such news may have been lost. Lossy by design.
@@ -71,6 +79,11 @@ package protocol LeaseQueue<Item, Change>: Sendable {
 extension LeaseQueue {
     /// None: a queue whose every result goes at once need not tell.
     package func marks() -> AsyncStream<Int?> { AsyncStream { $0.finish() } }
+
+    /// Forgets whatever was closed longer ago.
+    package func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+        try await purge(partition: partition, retention: retention, afterlife: .zero)
+    }
 
     package func commit(
         _ commits: [Commit<Change>],

@@ -173,6 +173,8 @@ extension WatchSnapshot {
     package var payment: Payment? {
         if let payment = lastEvent?.payment { return payment }
         guard watch.key.kind.isOfPayments else { return nil }
+        // The log of what may still come back is forgotten before the watch is.
+        if lastEvent == nil, let payment = watch.remembered { return payment }
         return PaymentState(inheriting: watch.key.kind, watch.state).map { Payment(state: $0) }
     }
 }

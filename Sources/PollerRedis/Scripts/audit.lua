@@ -12,7 +12,8 @@ local reply = { 0, -1 }
 local function fault(text) reply[#reply + 1] = text end
 
 local function check_item(id)
-  local w = call('HMGET', key(KEY.item, id), ITEM.source, ITEM.lane, ITEM.closed, ITEM.seq)
+  local w = call('HMGET', key(KEY.item, id), ITEM.source, ITEM.lane, ITEM.closed, ITEM.seq,
+    ITEM.forgottenSeq)
   if not w[2] then
     fault('item ' .. id .. ' has no lane')
     if isRepairing then call('DEL', key(KEY.item, id)) end
@@ -75,7 +76,7 @@ local function check_item(id)
     end
   end
   local seq, log = tonumber(w[4] or 0), call('LLEN', key(KEY.log, id))
-  if log ~= math.min(seq, 100) then
+  if log ~= math.min(seq - tonumber(w[5] or 0), 100) then
     fault('item ' .. id .. ' has recorded ' .. seq .. ' events and keeps ' .. log)
   end
 end

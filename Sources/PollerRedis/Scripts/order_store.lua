@@ -5,7 +5,8 @@
 -- KEYS[1]  meta key of the partition
 -- ARGV     id, order, facts (see WatchRecord), lane, version it was read with (0: none), the order
 --          behind its new version (see Order.stored), state (see WatchRecord), when it became known,
---          ms ('' for now), channel to publish on, seq of the first event, events
+--          ms ('' for now), what is remembered of its payment ('' for nothing), channel to publish on, seq
+--          of the first event, events
 -- RETURNS  1, or 0 when it has another version
 -- ERRORS   IDCLASH: another source has this id; BADSEQ: an event does not follow the last one
 -- COST     about 8 commands, and 4 an event
@@ -18,7 +19,7 @@ if w[1] and w[1] ~= ARGV[2] then
 end
 local known = call('HGET', key(KEY.long, id), LONG.order)
 if number(known and match(known, '^%d+') or 0) ~= number(ARGV[5]) then return 0 end
-if ARGV[11] and number(ARGV[10]) ~= number(w[2] or 0) + 1 then
+if ARGV[12] and number(ARGV[11]) ~= number(w[2] or 0) + 1 then
   return redis.error_reply(ERROR.outOfOrder .. ' ' .. id .. ' has ' .. (w[2] or 0) .. ' events')
 end
 if not w[1] then
@@ -28,10 +29,11 @@ if not w[1] then
   call('ZADD', key(KEY.orders), int(wall), id)
 end
 call('HSET', item, ITEM.state, ARGV[7])
+if ARGV[9] ~= '' then call('HSET', item, ITEM.payment, ARGV[9]) end
 call('HSET', key(KEY.long, id), LONG.order, ARGV[6])
 call('ZADD', key(KEY.closed), int(wall), id)
-if ARGV[11] then
-  record(id, ARGV[10], ARGV[9], ARGV, 11, #ARGV)
+if ARGV[12] then
+  record(id, ARGV[11], ARGV[10], ARGV, 12, #ARGV)
   call('PUBLISH', N .. CHANNEL.recorded, match(P, '%d+'))
 end
 return 1

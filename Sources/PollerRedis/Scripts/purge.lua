@@ -1,21 +1,52 @@
 #!lua flags=allow-oom
--- Forgets items that were closed long ago, with their long values and their log.
+-- Forgets items that were closed long ago, with their long values and their log; of those that news of
+-- their money may still open (see hint.lua) the log alone.
+--
+-- What stays keeps its place in the list of closed items, with the instant from which its age is to be
+-- counted: so it is looked at again when it may be forgotten, and costs nothing until then.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     retention ms, most items
--- RETURNS  how many were forgotten
--- COST     one variadic UNLINK of three keys an item
-local oldest = older_than(tonumber(ARGV[1]))
-local ids = call('ZRANGE', key(KEY.closed), '-inf', int(oldest), 'BYSCORE', 'LIMIT', 0, tonumber(ARGV[2]))
+-- ARGV     retention ms, most items, afterlife ms: how long after its last poll an item is kept for the
+--          sake of its money, at most
+-- RETURNS  how many were forgotten or spared
+-- COST     a read an item, one variadic UNLINK of three keys an item; of one that is spared three writes
+local DAY = 86400000
+local retention, afterlife = number(ARGV[1]), number(ARGV[3])
+local oldest = older_than(retention)
+local ids = call('ZRANGE', key(KEY.closed), '-inf', int(oldest), 'BYSCORE', 'LIMIT', 0, number(ARGV[2]))
 if #ids == 0 then return 0 end
-local keys = {}
+
+-- From when the age of an item counts that is to stay, ms, and the seq of its last event. The last day on
+-- which there may be news is the tenth value of what is remembered of the payment (PaymentMemory), the
+-- last poll the fifth of the state (WatchRecord); an order, which is not polled, has its beginning.
+local PAYMENT, STATE = '^' .. string.rep('[^|]*|', 9) .. '(%w+)', '^' .. string.rep('[^|]*|', 4) .. '(%d+)'
+local function spared(id)
+  local w = call('HMGET', key(KEY.item, id), ITEM.closed, ITEM.payment, ITEM.state, ITEM.began, ITEM.seq)
+  local day = w[2] and match(w[2], PAYMENT)
+  if not day or w[1] == CLOSED.cancelled or w[1] == CLOSED.dead then return end
+  local looked = number(w[3] and match(w[3], STATE) or w[4] or 0)
+  local since = min((tonumber(day, 36) + 1) * DAY, looked + afterlife) - retention
+  if since > oldest then return since, w[5] end
+end
+
+local keys, forgotten = {}, {}
 for _, id in ipairs(ids) do
-  keys[#keys + 1] = key(KEY.item, id)
-  keys[#keys + 1] = key(KEY.long, id)
+  local since, seq
+  if afterlife > 0 then since, seq = spared(id) end
   keys[#keys + 1] = key(KEY.log, id)
+  if since then
+    call('ZADD', key(KEY.closed), int(since), id)
+    if seq then call('HSET', key(KEY.item, id), ITEM.forgottenSeq, seq) end
+  else
+    forgotten[#forgotten + 1] = id
+    keys[#keys + 1] = key(KEY.item, id)
+    keys[#keys + 1] = key(KEY.long, id)
+  end
 end
 call('UNLINK', unpack(keys))
-call('ZREM', key(KEY.closed), unpack(ids))
-call('ZREM', key(KEY.quarantine), unpack(ids))
-call('ZREM', key(KEY.orders), unpack(ids))
+if #forgotten > 0 then
+  call('ZREM', key(KEY.closed), unpack(forgotten))
+  call('ZREM', key(KEY.quarantine), unpack(forgotten))
+  call('ZREM', key(KEY.orders), unpack(forgotten))
+end
 return #ids

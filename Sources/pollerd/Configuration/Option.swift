@@ -259,6 +259,12 @@ struct Option: Sendable {
             "30d",
             "how long closed watches and their history stay readable"
         ),
+        Option(
+            "afterlife",
+            "POLLER_AFTERLIFE",
+            "180d",
+            "how long a watch whose money may come back hears of that; 0: as long as any"
+        ),
         Option("log_level", "POLLER_LOG_LEVEL", "info", "trace, debug, info, warning or error"),
         Option(
             "log_format",

@@ -126,7 +126,9 @@ struct OptionReader {
         from least: Duration,
         to most: Duration
     ) throws(ConfigurationError) -> Duration {
-        guard let span = Duration(text: text(key) ?? ""), span >= least, span <= most else {
+        // Nothing needs no unit.
+        let written = text(key) == "0" ? "0s" : text(key) ?? ""
+        guard let span = Duration(text: written), span >= least, span <= most else {
             throw wrong(key, "must be a span from \(least.text) to \(most.text), such as 90s or 5m")
         }
         return span

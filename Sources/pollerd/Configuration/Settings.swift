@@ -137,7 +137,9 @@ struct Settings: Sendable {
                 "closed_retention",
                 from: .seconds(4 * 86_400),
                 to: .seconds(31_536_000)
-            )
+            ),
+            // Nothing comes back later than the table of methods says, 400 days.
+            afterlife: try read.span("afterlife", from: .zero, to: .seconds(400 * 86_400))
         )
         logLevel = try read.choice("log_level", Logger.Level.init(rawValue:))
         logFormat =

@@ -4,7 +4,8 @@ package enum QueueConformance {
     package static let allCases: [ConformanceCase] =
         enqueueing + charging + claiming + fencing + committing + hinting + lanes + outbox + reading
         + deliveries + outcomes + priorities + turns + ahead + control + slowing + circuits + poison
-        + quarantine + explaining + fusing + members + registry + clocks + payments + orders
+        + quarantine + explaining + fusing + members + registry + clocks + payments + afterlife
+        + orders
 }
 
 /// One behaviour that every store must show.

@@ -223,9 +223,17 @@ extension FaultyLeaseQueue {
         try await plan.run(.release) { () throws(StoreError) in try await base.release(refs) }
     }
 
-    package func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+    package func purge(
+        partition: Int,
+        retention: Duration,
+        afterlife: Duration
+    ) async throws(StoreError) -> Bool {
         try await plan.run(.other) { () throws(StoreError) in
-            try await base.purge(partition: partition, retention: retention)
+            try await base.purge(
+                partition: partition,
+                retention: retention,
+                afterlife: afterlife
+            )
         }
     }
 

@@ -117,7 +117,11 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
         changing { queue, now in queue.release(refs, now: now) }
     }
 
-    package func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+    package func purge(
+        partition: Int,
+        retention: Duration,
+        afterlife: Duration
+    ) async throws(StoreError) -> Bool {
         changing { queue, now in
             let gap = queue[partition].gap
             return queue[partition].purge(closedAt: gap.olderThan(retention, at: now))

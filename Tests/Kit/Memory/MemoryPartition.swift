@@ -185,13 +185,30 @@ struct MemoryPartition<Record: Sendable>: Sendable {
     }
 
     /// Forgets some items closed at or before an instant; true when there may be more.
-    mutating func purge(closedAt instant: Timestamp) -> Bool {
+    ///
+    /// `spare` says from when the age of an item is to be counted instead, where it is to stay, and
+    /// takes from it what it need not keep.
+    mutating func purge(
+        closedAt instant: Timestamp,
+        sparing spare: (inout Record, ClosedReason) -> Timestamp? = { _, _ in nil }
+    ) -> Bool {
         if flaws.contains(.neverPurges) { return false }
-        let old = items.filter {
-            if case .closed(_, let at) = $0.value.phase { at <= instant } else { false }
+        var old: [(id: ItemID, reason: ClosedReason)] = []
+        for (id, item) in items {
+            if case .closed(let reason, let at) = item.phase, at <= instant {
+                old.append((id, reason))
+            }
         }
-        let forgotten = Set(old.keys.prefix(purgeMax))
-        for id in forgotten { items[id] = nil }
+        var forgotten: Set<ItemID> = []
+        for (id, reason) in old.prefix(purgeMax) {
+            if var item = items[id], let since = spare(&item.record, reason) {
+                item.phase = .closed(reason, at: since)
+                items[id] = item
+            } else {
+                items[id] = nil
+                forgotten.insert(id)
+            }
+        }
         quarantine.removeAll(where: forgotten.contains)
         return old.count > purgeMax
     }

@@ -192,10 +192,21 @@ package final class MemoryStore: WatchStore, Outbox {
         changing { state, now in state.queue.release(refs, now: now) }
     }
 
-    package func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+    package func purge(
+        partition: Int,
+        retention: Duration,
+        afterlife: Duration
+    ) async throws(StoreError) -> Bool {
         changing { state, now in
-            let gap = state.queue[partition].gap
-            return state.queue[partition].purge(closedAt: gap.olderThan(retention, at: now))
+            let oldest = state.queue[partition].gap.olderThan(retention, at: now)
+            let sparesNone = state.flaws.contains(.forgetsWhatMayComeBack)
+            return state.queue[partition].purge(closedAt: oldest) { record, reason in
+                guard !sparesNone, let kept = record.keptUntil(reason, afterlife: afterlife),
+                    kept + (.zero - retention) > oldest
+                else { return nil }
+                record.forgetLog()
+                return kept + (.zero - retention)
+            }
         }
     }
 

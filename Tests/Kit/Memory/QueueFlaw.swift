@@ -64,6 +64,8 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     case endsThingsInGaps
     /// Closed items are never forgotten.
     case neverPurges
+    /// What was paid is forgotten with the rest, though it may still come back.
+    case forgetsWhatMayComeBack
     /// Attempts of deliveries are not kept.
     case losesAttempts
     /// A delivery with dead letters rests like any other.
@@ -96,7 +98,8 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
         case .losesAttempts, .settlesWhatIsSetAside, .revisesBlindly, .losesNamedEvents,
             .neverForgivesTrouble, .notesForAnyHistory, .forgetsWhoIsAtWork,
             .freezesWithTheClock, .endsThingsInGaps, .forgetsPayments, .hearsNothingOfMoney,
-            .movesToOtherOrders, .storesOrdersOverOthers, .tellsNothingOfOrders:
+            .movesToOtherOrders, .storesOrdersOverOthers, .tellsNothingOfOrders,
+            .forgetsWhatMayComeBack:
             true
         default: false
         }

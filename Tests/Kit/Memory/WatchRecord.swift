@@ -24,6 +24,8 @@ struct WatchRecord: Sendable {
     private(set) var metadata: String
     private(set) var lastError: String?
     private(set) var log: [Event] = []
+    /// The last event that a purge has forgotten.
+    private var forgottenSeq = 0
     /// What is known of the order, when it is one.
     private(set) var tries: Order?
 
@@ -63,6 +65,23 @@ struct WatchRecord: Sendable {
         state = order.watch.state
         // As it comes back from a store that keeps it as text.
         tries = Order(stored: order.stored, key: order.key, createdAt: createdAt, seq: seq)
+        payment = order.memory ?? payment
+    }
+
+    /// Until when a closed watch is kept because its money may come back; nil where that is no reason.
+    func keptUntil(_ reason: ClosedReason, afterlife: Duration) -> Timestamp? {
+        switch reason {
+        case .cancelled, .dead: return nil
+        case .settled, .reached, .expired, .gone: break
+        }
+        guard let news = payment?.newsUntil else { return nil }
+        return min(news, (state.lastPolledAt ?? createdAt) + afterlife)
+    }
+
+    /// Forgets what was told of it, and goes on counting.
+    mutating func forgetLog() {
+        log = []
+        forgottenSeq = seq
     }
 
     /// The watch as workers see it.
@@ -102,11 +121,12 @@ struct WatchRecord: Sendable {
 
     /// Starts a closed watch again; its events go on counting.
     mutating func restart(_ new: NewWatch, now: Timestamp) {
-        let (lastRun, lastSeq, kept) = (run, seq, log)
+        let (lastRun, lastSeq, kept, forgotten) = (run, seq, log, forgottenSeq)
         self = WatchRecord(new, now: now)
         run = lastRun + 1
         seq = lastSeq
         log = kept
+        forgottenSeq = forgotten
     }
 
     /// Starts a quarantined watch again, with the span it had and all it was asked for.
@@ -139,7 +159,7 @@ struct WatchRecord: Sendable {
 
     /// What is wrong with the log; nil when it is sound: gapless up to `seq`, the last 100 kept.
     var logFault: String? {
-        let first = max(1, seq - Self.logMax + 1)
+        let first = max(forgottenSeq + 1, seq - Self.logMax + 1)
         if log.map(\.seq) == Array(first..<(seq + 1)) { return nil }
         return "\(key.source): events \(log.map(\.seq)) of \(seq)"
     }

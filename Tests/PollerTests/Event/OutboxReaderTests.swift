@@ -192,8 +192,16 @@ private struct SlowMarks: DeliveryQueue {
         try await base.release(refs)
     }
 
-    func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
-        try await base.purge(partition: partition, retention: retention)
+    func purge(
+        partition: Int,
+        retention: Duration,
+        afterlife: Duration
+    ) async throws(StoreError) -> Bool {
+        try await base.purge(
+            partition: partition,
+            retention: retention,
+            afterlife: afterlife
+        )
     }
 
     func wakes() -> AsyncStream<Int?> { base.wakes() }

@@ -47,6 +47,47 @@ struct RetentionTests {
         }
     }
 
+    @Test("what may come back stays for its afterlife", arguments: [true, false])
+    func afterlife(isKept: Bool) async throws {
+        let clock = ManualClock()
+        let store = MemoryStore(time: ClockTime(clock))
+        let retention = Retention(
+            outbox: store,
+            watches: store,
+            deliveries: MemoryDeliveryQueue(time: ClockTime(clock)),
+            spans: RetentionSpans(
+                outbox: .seconds(3600),
+                closed: .seconds(7200),
+                afterlife: isKept ? RetentionSpans.afterlifeStandard : .zero
+            ),
+            clock: clock,
+            logger: Sample.quiet
+        )
+        let key = Sample.key()
+        _ = try await store.enqueue([try NewWatch(key: key)])
+        let claim = try await store.claim(
+            ClaimRequest(
+                partition: store.partition(of: key.lane),
+                limit: 1,
+                owner: Sample.owner,
+                lease: .seconds(10),
+                lane: .unlimited
+            )
+        )
+        let lease = try #require(claim.leases.first)
+        let memory = PaymentMemory(newsUntil: lease.claimedAt + .seconds(150 * 86_400))
+        let change = WatchChange(state: WatchState(), payment: memory)
+        _ = try await store.commit([
+            Commit(ref: lease.ref, verdict: .close(.settled), change: change)
+        ])
+        clock.advance(by: .seconds(60 * 86_400))
+        try await running(retention.run) {
+            await clock.waitForSleepers(1)
+            let known = try await store.snapshot(of: key)
+            #expect((known != nil) == isKept)
+        }
+    }
+
     @Test("a partition that cannot be reached keeps nothing of the others")
     func goesOn() async throws {
         let clock = ManualClock()

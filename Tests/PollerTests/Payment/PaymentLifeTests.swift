@@ -72,6 +72,33 @@ struct PaymentLifeTests {
         #expect(life(.paymentIntent, "processing", "card").comesBackUntil == nil)
     }
 
+    @Test("news is waited for while money may come, come back, or is disputed")
+    func news() {
+        func paid(_ method: String, _ change: (inout ChargeFacts) -> Void = { _ in }) -> Int64? {
+            let life = life(.paymentIntent, "succeeded", method) { facts in
+                var charge = ChargeFacts(status: .succeeded)
+                charge.captured = 1000
+                charge.paidAt = begun
+                change(&charge)
+                facts.charge = charge
+            }
+            return hours(life.newsUntil)
+        }
+        #expect(paid("card") == days(150))
+        #expect(paid("sepa_debit") == days(400))
+        #expect(paid("ideal") == nil)
+        #expect(paid("card") { $0.refunded = 1000 } == days(150))
+        // A dispute takes its time, also where the table knows of none.
+        #expect(paid("ideal") { $0.dispute = .open } == days(100))
+        #expect(paid("us_bank_account") { $0.dispute = .open } == days(100))
+        #expect(paid("card") { $0.dispute = .open } == days(150))
+        #expect(paid("us_bank_account") { $0.dispute = .lost } == days(70))
+        #expect(hours(life(.paymentIntent, "processing", "sepa_debit").newsUntil) == days(24))
+        #expect(hours(life(.source, "chargeable", "ideal").newsUntil) == 7)
+        #expect(life(.source, "pending", "ideal").newsUntil == nil)
+        #expect(life(.source, "failed", "card").newsUntil == nil)
+    }
+
     @Test("who must take the money is warned after half of the time and when a tenth is left")
     func warnings() {
         let source = life(.source, "chargeable", "ideal")

@@ -40,13 +40,16 @@ struct PaymentMemoryTests {
                 $0.disputed = 99_999_999_999
                 $0.isReturned = true
                 $0.status = .failed
-            }
+            },
+            newsUntil: Timestamp(ms: 4_000_000_000_000)
         )
         #expect(full.packed.utf8.count <= 64, "\(full.packed)")
         for memory in [
             full, PaymentMemory(), PaymentMemory(payment: "k3f9a2"), PaymentMemory(step: "abcdef"),
             PaymentMemory(payment: "k3f9a2", money: money()),
             PaymentMemory(money: money { $0.dispute = .over }),
+            PaymentMemory(newsUntil: Timestamp(ms: 1_796_083_200_125)),
+            PaymentMemory(money: money(), newsUntil: Timestamp(ms: 1_796_083_200_125)),
         ] {
             let read = PaymentMemory(packed: memory.packed, charge: ChargeID(unchecked: "ch_1"))
             #expect(read == memory, "\(memory.packed)")
@@ -60,6 +63,17 @@ struct PaymentMemoryTests {
     )
     func damaged(text: String) {
         #expect(PaymentMemory(packed: text).money == nil)
+    }
+
+    @Test("the last day is kept to its end")
+    func lastDay() {
+        let noon = Timestamp(ms: 1_796_083_200_000 + 43_200_000)
+        let memory = PaymentMemory(newsUntil: noon)
+        #expect(memory.packed == "|||||||||g1g")
+        #expect(memory.newsUntil == Timestamp(ms: 1_796_083_200_000 + 86_400_000))
+        #expect(PaymentMemory(packed: "|||||||||?").newsUntil == nil)
+        #expect(PaymentMemory(packed: "|||||||||-1").newsUntil == nil)
+        #expect(PaymentMemory(packed: "|||||||||zzzzzzzzzzzzzz").newsUntil != nil)
     }
 
     @Test("what was told is told once; what changes is told again")

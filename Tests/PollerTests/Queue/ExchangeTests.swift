@@ -139,7 +139,11 @@ final class SpyQueue: LeaseQueue {
         return refs.map { _ in .done }
     }
 
-    func purge(partition: Int, retention: Duration) async throws(StoreError) -> Bool { false }
+    func purge(
+        partition: Int,
+        retention: Duration,
+        afterlife: Duration
+    ) async throws(StoreError) -> Bool { false }
 
     func wakes() -> AsyncStream<Int?> { AsyncStream { $0.finish() } }
 

@@ -1,0 +1,112 @@
+"""What was paid is heard of for as long as its money may come back, long after its log is forgotten."""
+
+import pytest
+from harness.cluster import Cluster
+from harness.redis_server import free_port
+from harness.waiting import wait_until
+
+DAY_MS = 86_400_000
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+@pytest.fixture
+def heard():
+    """A cluster that the sandbox tells by webhook, and by nothing else."""
+    with Cluster(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": "off"}) as cluster:
+        port = free_port()
+        form = {"url": f"http://127.0.0.1:{port}/v1/stripe/webhook", "enabled_events[]": "*"}
+        secret = cluster.sandbox._stripe("POST", "/v1/webhook_endpoints", form)["secret"]
+        more = {"POLLER_API_BIND": f"127.0.0.1:{port}", "STRIPE_WEBHOOK_SECRET": secret}
+        cluster.role("taker", "api", more).start().wait_ready()
+        yield cluster
+
+
+def paid(cluster: Cluster, method: str) -> tuple[str, str]:
+    """An intent that was paid and told, and its charge."""
+    form = {
+        "amount": 2000, "currency": "eur", "payment_method_types[]": method,
+        "payment_method_data[type]": method, "confirm": "true", "return_url": "http://127.0.0.1/r",
+    }
+    intent = cluster.sandbox._stripe("POST", "/v1/payment_intents", form)["id"]
+    cluster.enqueue(intent, metadata={"cart": "77"})
+    cluster.wait_status(intent, "requires_action")
+    cluster.sandbox.authorise(intent)
+    wait_until(lambda: cluster.api.watch(intent)["state"] == "closed", 20, f"{intent} has ended")
+    cluster.wait_delivered([intent])
+    assert cluster.api.watch(intent)["payment"]["state"] == "paid"
+    return intent, cluster.sandbox._stripe("GET", f"/v1/payment_intents/{intent}")["latest_charge"]
+
+
+def base36(number: int) -> str:
+    return base36(number // 36) + DIGITS[number % 36] if number >= 36 else DIGITS[number]
+
+
+def age(cluster: Cluster, days: int) -> None:
+    """Makes all that is closed as old as if so many days had passed.
+
+    A clock that is set forward would not do: what nobody has seen pass ages nothing.
+    """
+    ms = days * DAY_MS
+    with cluster.redis.client() as client:
+        for closed in list(client.scan_iter("poller:h{*")) + list(client.scan_iter("poller:d:h{*")):
+            for id in client.zrange(closed, 0, -1):
+                client.zincrby(closed, -ms, id)
+                if closed.startswith("poller:d:"):
+                    continue
+                item = closed.replace(":h{", ":w{") + id
+                for field in ("b", "x"):
+                    client.hincrby(item, field, -ms)
+                state, money = (client.hget(item, field).split("|") for field in ("v", "m"))
+                # An order is neither polled nor paid itself.
+                if state[4]:
+                    state[4] = str(int(state[4]) - ms)
+                    money[7] = base36(int(money[7], 36) - ms)
+                if len(money) > 9:
+                    money[9] = base36(int(money[9], 36) - days)
+                client.hset(item, mapping={"v": "|".join(state), "m": "|".join(money)})
+
+
+def forget(cluster: Cluster, name: str, **env: str) -> None:
+    """Has a notifier forget what is old: each begins with a round of that."""
+    notifier = cluster.role(name, "notifier", {"POLLER_GATEWAY_BIND": "127.0.0.1:0"} | env)
+    notifier.start().wait_ready()
+
+
+def is_known(cluster: Cluster, source: str) -> bool:
+    return cluster.api.request("GET", f"/v1/watches/{source}").status_code == 200
+
+
+def test_a_dispute_on_day_60_is_told(heard: Cluster):
+    source, charge = paid(heard, "klarna")
+    never, _ = paid(heard, "ideal")
+    told = len(heard.api.events(source))
+    age(heard, 60)
+    forget(heard, "forgetful")
+    wait_until(lambda: not is_known(heard, never), 20, "what cannot come back is forgotten")
+    wait_until(lambda: heard.api.events(source) == [], 20, "the log is forgotten")
+    watch = heard.api.watch(source)
+    assert (watch["state"], watch["closed_reason"]) == ("closed", "settled")
+    assert watch["payment"]["state"] == "paid" and watch["payment"]["amount_received"] == 2000
+    polls = len(heard.sandbox.polls(source))
+    assert heard.fsck().returncode == 0, heard.fsck().stdout
+
+    heard.sandbox._call("POST", f"/_sandbox/charges/{charge}/disputes", json={})
+    (event,) = wait_until(lambda: heard.api.events(source), 20, "the dispute is told")
+    assert event["type"] == "payment.disputed" and event["seq"] == told + 1
+    assert event["metadata"] == {"cart": "77"} and event["closed_reason"] == "settled"
+    # On the channels of the watch, and nothing that was told before once more.
+    heard.wait_delivered([source])
+    got = [receipt.seq for receipt in heard.webhook.receipts.of(source)]
+    assert got == list(range(1, told + 2)), got
+    assert len(heard.sandbox.polls(source)) - polls <= 3
+    assert heard.fsck().returncode == 0, heard.fsck().stdout
+
+
+def test_nothing_is_kept_where_nobody_wants_it(heard: Cluster):
+    source, _ = paid(heard, "klarna")
+    age(heard, 33)
+    forget(heard, "young", POLLER_AFTERLIFE="0")
+    assert is_known(heard, source), "kept like any other"
+    age(heard, 27)
+    forget(heard, "forgetful", POLLER_AFTERLIFE="0")
+    wait_until(lambda: not is_known(heard, source), 20, "it is forgotten like any other")
