@@ -70,7 +70,7 @@ public struct Payment: WireObject, Hashable {
         Field(
             "reason",
             \.reason,
-            .examples("insufficient_funds", "not_charged_in_time"),
+            .examples("insufficient_funds", "not_charged_in_time", "window_closing"),
             note: "Why it is so, in a word that may be told to the payer."
         )
     }

@@ -83,6 +83,7 @@ struct MailNewsTests {
         #expect(mailed(events(.failed, .customerAborted)).isEmpty)
         #expect(mailed(events(.authorised)) == ["payment.authorised"])
         #expect(mailed(events(.authorised, .saved)).isEmpty)
+        #expect(mailed(events(.authorised, .windowClosing)).isEmpty)
         #expect(
             mailed(events(.authorised, .saved, kind: .setupIntent)) == ["payment.authorised"]
         )

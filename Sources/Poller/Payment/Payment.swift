@@ -54,6 +54,20 @@ package struct Payment: Hashable, Sendable {
         self.reason = reason
     }
 
+    /// The same, with the word that the shop must hurry.
+    var closing: Payment {
+        Payment(
+            state: state,
+            amount: amount,
+            amountReceived: amountReceived,
+            amountReturned: amountReturned,
+            currency: currency,
+            method: method,
+            paidAt: paidAt,
+            reason: .windowClosing
+        )
+    }
+
     /// Six characters that change when there is news of the payment: another word, sum or reason.
     ///
     /// How and when it is paid is told with these, and is no news by itself: it may become known later
@@ -134,6 +148,8 @@ package enum PaymentReason: String, Hashable, Sendable, CaseIterable {
     case unused
     /// The customer had agreed, and the shop did not take it in time: it goes back by itself.
     case notChargedInTime = "not_charged_in_time"
+    /// The customer has agreed, and the shop has not much time left to take the money.
+    case windowClosing = "window_closing"
     /// The bank's hold ended before the shop took the money.
     case authorisationExpired = "authorisation_expired"
     /// The hold was given up before any money was taken.

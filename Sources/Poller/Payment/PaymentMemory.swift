@@ -108,6 +108,8 @@ package struct PaymentLook: Hashable, Sendable {
     package let isPaymentNews: Bool
     /// The customer would have to be told anew what to do; not when a new word says that it is nothing.
     package let isStepNews: Bool
+    /// When the shop is warned that it must take the money (``PaymentLife/warnings``).
+    package let warnings: [Timestamp]
     /// Whether real money is meant; nil when the object does not say.
     package let isLive: Bool?
     /// What to remember, once the news is recorded.
@@ -132,10 +134,17 @@ package struct PaymentLook: Hashable, Sendable {
         told: PaymentState? = nil
     ) {
         let facts = facts.following(memory?.money)
-        payment = Payment(facts)
+        let seen = Payment(facts)
+        let now = facts.seenAt ?? facts.created
+        let life = now.map { PaymentLife(facts, seen, now: $0) }
+        warnings = life?.warnings ?? []
+        let warned = warnings.count(where: { $0 <= now ?? $0 })
+        payment = warned > 0 ? seen.closing : seen
         step = NextStep(facts, payment)
         isLive = facts.isLive
         var word = payment.fingerprint
+        // The second warning says what the first did, and is told as well.
+        if warned > 1 { word = PaymentMemory.fingerprint(of: [word, "\(warned)"]) }
         var asked = step.fingerprint
         if let memory, facts.isRefusedBefore, payment.state == .failed, facts.charge == nil {
             // What was refused, and why, was told when it was; only that it was is remembered.
@@ -154,16 +163,12 @@ package struct PaymentLook: Hashable, Sendable {
             isPaymentNews = payment.state != .awaitingCustomer && payment.state != .unknown
             isStepNews = !step.isBegunByShop
         }
-        var newsUntil: Timestamp?
-        if let now = facts.seenAt ?? facts.created {
-            newsUntil = PaymentLife(facts, payment, now: now).newsUntil
-        }
         self.memory = PaymentMemory(
             object: object,
             payment: word,
             step: asked,
             money: facts.evidence,
-            newsUntil: newsUntil
+            newsUntil: life?.newsUntil
         )
     }
 }

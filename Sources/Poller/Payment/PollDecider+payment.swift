@@ -49,7 +49,16 @@ extension PollTurn {
     /// Whether an answer is the one that was looked at last, and all there is.
     func isSame(_ seen: Observation) -> Bool {
         !isRefundedAsDuplicate && !seen.digest.isEmpty && watch.payment?.object == seen.digest
-            && seen.disputes == nil
+            && seen.disputes == nil && !hasWindow(seen)
+    }
+
+    /// Whether the shop has a time in which to take the money: the same answer says something else
+    /// when that time closes.
+    private func hasWindow(_ seen: Observation) -> Bool {
+        guard let memory = watch.payment, memory.lastDay != nil, memory.money == nil else {
+            return false
+        }
+        return seen.expiresAt != nil || seen.status.description == "requires_capture"
     }
 
     private func look(_ seen: PaymentFacts, digest: String) -> PaymentLook {

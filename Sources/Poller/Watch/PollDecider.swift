@@ -16,6 +16,7 @@ import JSONText
 /// expired upstream         ─▶ a look at that instant and one a minute later, then close(expired)
 /// hint after expired, gone ─▶ a minute of eager looks; without news closed as it was, and not told
 /// hint of money after an answer ─▶ one look, which tells of the payment alone what is new
+/// money not taken yet      ─▶ a look and a warning after half of the time for it, and at nine tenths
 /// ```
 ///
 /// News is another status, or the same with another ``Observation/detail``: a try that was declined,
@@ -76,7 +77,7 @@ package struct PollDecider: Sendable {
             if isNews || end != nil || look?.isNews == true {
                 return recorded(turn, observation, look, state, &chance)
             }
-            let outlook = PollOutlook(turn.watch, observation)
+            let outlook = PollOutlook(turn.watch, observation, warnings: look?.warnings ?? [])
             if outlook.isOver(at: turn.polledAt) {
                 return closed(turn, .expired, state, look, error: nil)
             }
@@ -167,7 +168,7 @@ package struct PollDecider: Sendable {
         let change = WatchChange(state: state, payment: look?.memory, events: events)
         if let end { return Decision(verdict: .close(end), change: change) }
         // A change at the deadline leaves one more look, at once, which then closes the watch.
-        let outlook = PollOutlook(watch, observation)
+        let outlook = PollOutlook(watch, observation, warnings: look?.warnings ?? [])
         let isAtOnce = turn.now >= outlook.deadline || isChargedNext(watch, state)
         let wait = isAtOnce ? Duration.zero : waitUntilNext(turn, outlook, state, &chance)
         return Decision(
@@ -251,14 +252,12 @@ package struct PollDecider: Sendable {
         _ chance: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         let wait = waitUntilNext(turn, outlook, state, &chance)
-        // What is remembered already need not be written again.
-        let known = turn.watch.payment?.packed
-        let memory = look?.memory
         return Decision(
             verdict: .next(after: wait),
+            // What is remembered already needs no writing.
             change: WatchChange(
                 state: state,
-                payment: memory?.packed == known ? nil : memory,
+                payment: look?.memory == turn.watch.payment ? nil : look?.memory,
                 lastError: error
             ),
             isUrgent: turn.isUrgent(after: wait, deadline: outlook.deadline),

@@ -75,12 +75,16 @@ struct PollOutlook: Hashable, Sendable {
     /// The instant of the last look.
     let deadline: Timestamp
     private let expiresAt: Timestamp?
+    private let warnings: [Timestamp]
     private let stretch: Double
     private let watch: Watch
 
     /// What an observation leaves of a watch.
-    init(_ watch: Watch, _ observation: Observation) {
+    ///
+    /// `warnings` are instants at which there is something to tell though nothing changes.
+    init(_ watch: Watch, _ observation: Observation, warnings: [Timestamp] = []) {
         self.watch = watch
+        self.warnings = warnings
         // When the upstream ends a source, a charge that was made already goes on; and a hint may
         // come after everything that was known.
         let isCharged = if case .pending = watch.state.charge { true } else { false }
@@ -104,10 +108,11 @@ struct PollOutlook: Hashable, Sendable {
         return .milliseconds(Int64(wait.inSeconds * stretch * 1000))
     }
 
-    /// A wait that misses neither the expiry nor the deadline.
+    /// A wait that misses neither a warning nor the expiry nor the deadline.
     func bounded(_ wait: Duration, from now: Timestamp) -> Duration {
         var wait = min(wait, deadline - now)
         if let expiresAt, now < expiresAt { wait = min(wait, expiresAt - now) }
+        for warning in warnings where now < warning { wait = min(wait, warning - now) }
         return max(.zero, wait)
     }
 }

@@ -56,7 +56,9 @@ struct MailNews: Hashable, Sendable {
         // That a bank has asked a question was told to the shop; the payer has been told of the money.
         case .paid: payment.reason != .inquiry
         // A way to pay that is kept is news of its own only where nothing else was to come.
-        case .authorised: payment.reason != .saved || isSetup
+        // That the shop must hurry is nothing to its customer.
+        case .authorised:
+            payment.reason != .windowClosing && (payment.reason != .saved || isSetup)
         // Who went back at the bank knows it.
         case .failed: payment.reason != .customerAborted
         // When the bank debits is told with the step.

@@ -37,7 +37,8 @@ def is_mailed(event: dict) -> bool:
         return (
             state in MAILED
             or (state == "paid" and reason != "inquiry")
-            or (state == "authorised" and (reason != "saved" or event["kind"] == "setup_intent"))
+            or (state == "authorised" and reason not in ("saved", "window_closing"))
+            or (state == "authorised" and reason == "saved" and event["kind"] == "setup_intent")
             or (state == "failed" and reason != "customer_aborted")
             or (state == "processing" and not asked)
         )

@@ -1,0 +1,38 @@
+"""Before the time to take the money is over the shop is told, also when everything was down meanwhile."""
+
+import pytest
+from harness.faked_clock import IS_HERE, FakedClock
+from harness.waiting import wait_until
+
+pytestmark = pytest.mark.skipif(not IS_HERE, reason="needs a C compiler on Linux")
+
+
+def test_a_window_that_closes_is_told_and_no_payer_hears_of_it(chaos, tmp_path):
+    clock = FakedClock(tmp_path / "clock")
+    cluster = chaos(redis_env=clock.env)
+    source = cluster.sandbox.create_source()
+    cluster.enqueue(source)
+    cluster.wait_status(source, "pending")
+    cluster.sandbox.authorise(source)
+    cluster.wait_status(source, "chargeable")
+
+    def warnings() -> list[dict]:
+        events = cluster.api.events(source)
+        return [e for e in events if (e.get("payment") or {}).get("reason") == "window_closing"]
+
+    # It may be charged for seven hours at most.
+    clock.set(216 * 60)
+    first = wait_until(warnings, 40, "half of the time is over")
+    assert [event["type"] for event in first] == ["payment.authorised"]
+    assert (first[0]["status"], first[0]["final"]) == ("chargeable", False)
+    for worker in cluster.workers:
+        worker.kill9()
+    clock.set(390 * 60)
+    for worker in cluster.workers:
+        worker.start().wait_ready()
+    wait_until(lambda: len(warnings()) == 2, 40, "a tenth is left")
+    cluster.wait_delivered([source])
+    mailed = cluster.mail.receipts.ids()
+    assert not mailed & {event["id"] for event in warnings()}
+    assert {event["id"] for event in warnings()} <= cluster.webhook.receipts.ids()
+    assert cluster.fsck().returncode == 0

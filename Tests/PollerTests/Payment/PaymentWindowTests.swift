@@ -1,0 +1,83 @@
+import JSONText
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+@Suite("PollDecider, the time to take the money")
+struct PaymentWindowTests: PaymentStories {
+    private let start = VirtualTime.start
+
+    /// Looks at a source that anybody may charge for seven hours, so many minutes after it was made;
+    /// the watch after it, as a store keeps it.
+    private func look(_ watch: Watch, minute: Int64) -> (Decision<WatchChange>, Watch) {
+        let reader = NamedObjects(known: ["c": source("chargeable") { $0.created = start }])
+        let now = start + .seconds(minute * 60)
+        var chance = SeededGenerator(seed: 7)
+        let seen = Observation(
+            status: .chargeable,
+            rank: .leftPending,
+            object: NamedObjects.object("c"),
+            digest: "c",
+            expiresAt: start + .seconds(7 * 3600)
+        )
+        let turn = PollTurn(watch, due: now, polledAt: now, now: now, payments: reader)
+        let decision = PollDecider().decide(turn, .observed(seen), using: &chance)
+        let memory = decision.change.payment ?? watch.payment
+        let next = Watch(
+            key: watch.key,
+            policy: watch.policy,
+            createdAt: watch.createdAt,
+            deadline: watch.deadline,
+            run: 1,
+            seq: watch.seq + decision.change.events.count,
+            state: decision.change.state,
+            payment: memory.map { PaymentMemory(packed: $0.packed) }
+        )
+        return (decision, next)
+    }
+
+    private func told(_ watch: inout Watch, minute: Int64) -> [PaymentReason?] {
+        let (decision, next) = look(watch, minute: minute)
+        watch = next
+        #expect(decision.change.events.allSatisfy { !$0.final && $0.closed == nil })
+        return decision.change.events.filter { $0.type == "payment.authorised" }
+            .map { $0.payment?.reason }
+    }
+
+    @Test("the shop is warned after half of it and when a tenth is left, each once")
+    func warned() {
+        var watch = PaymentStory().watch
+        #expect(told(&watch, minute: 0) == [nil])
+        for (minute, news) in [
+            (1, []), (209, []), (210, [.windowClosing]), (211, []), (377, []),
+            (378, [.windowClosing]), (379, []), (419, []),
+        ] as [(Int64, [PaymentReason?])] {
+            #expect(told(&watch, minute: minute) == news, "minute \(minute)")
+        }
+    }
+
+    @Test("who was away is warned at the first look")
+    func away() {
+        var watch = PaymentStory().watch
+        #expect(told(&watch, minute: 0) == [nil])
+        #expect(told(&watch, minute: 400) == [.windowClosing])
+        #expect(told(&watch, minute: 401) == [])
+    }
+
+    @Test("a look is due at the very instant")
+    func due() {
+        var watch = PaymentStory().watch
+        for minute in 0..<20 as Range<Int64> { _ = told(&watch, minute: minute) }
+        #expect(look(watch, minute: 208).0.verdict == .next(after: .seconds(120)))
+        #expect(look(watch, minute: 209).0.verdict == .next(after: .seconds(60)))
+    }
+
+    @Test("what is remembered already is not written again")
+    func silent() {
+        var watch = PaymentStory().watch
+        _ = told(&watch, minute: 0)
+        let (decision, _) = look(watch, minute: 5)
+        #expect(decision.change.payment == nil && !decision.isNews)
+    }
+}
