@@ -28,6 +28,14 @@ enum ChargeOutcome {
     /// Succeeds, and the customer or the bank objects to it later; nil is the reason its method has by itself.
     case isDisputed(reason: String?, isInquiry: Bool = false)
 
+    /// Whether the bank is waited for, though the method settles at once by itself.
+    var takesTime: Bool {
+        switch self {
+        case .failsLater, .staysPending: true
+        case .succeeds, .declined, .refused, .isDisputed: false
+        }
+    }
+
     /// Stripe's test cards.
     init(cardNumber number: String) {
         switch number.suffix(4) {

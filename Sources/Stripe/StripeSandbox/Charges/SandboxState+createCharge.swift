@@ -53,7 +53,8 @@ extension SandboxState {
         if source.type == "card", source.card?.needsAuthentication == true {
             return try decline(charge, source.id, .authenticationRequired)
         }
-        let isAsynchronous = SourceKind.all[source.type]?.isAsynchronous == true
+        let isAsynchronous =
+            SourceKind.all[source.type]?.isAsynchronous == true || source.outcome.takesTime
         if isAsynchronous { charge.status = "pending" }
         consume(source, amount: amount)
         charge.source = (source.id, sourceJSON(source.id))
