@@ -27,7 +27,8 @@ enum Sample {
         failures: Int = 0,
         malformed: Int = 0,
         hintedAt: Timestamp? = nil,
-        isReopened: Bool = false
+        isReopened: Bool = false,
+        endedAs: ClosedReason? = nil
     ) -> Watch {
         Watch(
             key: key(),
@@ -37,6 +38,7 @@ enum Sample {
             run: 1,
             seq: seq,
             reopenedSeq: isReopened ? seq : nil,
+            endedAs: endedAs,
             hintedAt: hintedAt,
             state: WatchState(
                 status: status.map(SourceStatus.init(unchecked:)),

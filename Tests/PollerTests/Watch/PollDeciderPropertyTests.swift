@@ -16,6 +16,9 @@ struct PollDeciderPropertyTests {
             let timeout = Duration.milliseconds(
                 Int64.random(in: 1000...86_400_000, using: &chance)
             )
+            let isReopened = Bool.random(using: &chance)
+            // What had ended with an answer is opened again because its money may have moved.
+            let endings: [ClosedReason?] = isReopened ? [nil, .settled, .reached] : [nil]
             watch = Sample.watch(
                 status: statuses.randomElement(using: &chance) ?? nil,
                 policy: PollPolicy.all.randomElement(using: &chance) ?? .standard,
@@ -24,7 +27,8 @@ struct PollDeciderPropertyTests {
                 step: Int.random(in: 0...100, using: &chance),
                 failures: Int.random(in: 0...100, using: &chance),
                 hintedAt: Bool.random(using: &chance) ? VirtualTime.start : nil,
-                isReopened: Bool.random(using: &chance)
+                isReopened: isReopened,
+                endedAs: endings.randomElement(using: &chance) ?? nil
             )
             let retryAfter: Duration? =
                 Bool.random(using: &chance)
@@ -44,6 +48,13 @@ struct PollDeciderPropertyTests {
         }
 
         var isAnswer: Bool { if case .observed = result { true } else { false } }
+
+        /// Whether a close for this reason, with this status, was told when the watch first ended.
+        func isTold(_ reason: ClosedReason, _ status: SourceStatus?) -> Bool {
+            guard watch.isOnlyLooking else { return false }
+            let isAsBefore = watch.isReview && status == watch.state.status
+            return reason.opensOnHint || (isAsBefore && reason != .dead)
+        }
     }
 
     @Test("rules hold", arguments: 0..<40)
@@ -88,8 +99,11 @@ struct PollDeciderPropertyTests {
                 #expect(situation.now + after <= latest, context)
             case .close(let reason):
                 // What a hint has opened may end as it was, and that was told.
-                let isTold = watch.isOnlyLooking && reason.opensOnHint
+                let isTold = situation.isTold(reason, state.status)
                 #expect((decision.change.event?.closed != nil) == !isTold, context)
+                // Who has had an answer is not told afterwards that there was none.
+                #expect(!watch.isReview || !reason.opensOnHint, context)
+                #expect(watch.endedAs != .settled || reason != .reached, context)
             case .rest, .setAside: Issue.record("a watch never rests")
             }
         }
