@@ -97,6 +97,15 @@ def test_a_dispute_is_told_when_it_is_opened_and_when_it_ends(heard: Cluster, ma
     assert words(heard, source)[-3:] == ["paid", "disputed", word]
 
 
+def test_a_debit_that_the_bank_sends_back_is_told(heard: Cluster):
+    source, charge = charged_source(heard)
+    path = f"/_sandbox/charges/{charge}/status"
+    heard.sandbox._call("POST", path, json={"status": "failed"})
+    payment = wait_word(heard, source, "reversed")
+    assert payment["reason"] == "bank_returned" and payment["amount_returned"] == payment["amount_received"]
+    assert words(heard, source)[-2:] == ["paid", "reversed"]
+
+
 def test_a_bank_that_answers_after_the_watch_has_ended_is_heard(heard: Cluster):
     form = {
         "type": "sofort", "amount": 1099, "currency": "eur", "sofort[country]": "DE",

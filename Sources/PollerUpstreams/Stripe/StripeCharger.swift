@@ -130,7 +130,9 @@ package struct StripeCharger: Charger {
                 // A quarter is left for what an error asks to be looked for.
                 timeout: (end - elapsed()) * 3 / 4
             )
-            return Self.made(try response.decode(StripeAPI.Charge.self))
+            let charge = try response.decode(StripeAPI.Charge.self)
+            guard response.headers.idempotentReplayed else { return Self.made(charge) }
+            return await asItIs(charge.id, client, until: end)
         } catch {
             let search = Self.search(source, watch, order, sum)
             let answer = await result(of: error, client, search, by: right, until: end)
@@ -154,6 +156,22 @@ package struct StripeCharger: Charger {
         case .found(let charge): return Self.made(charge)
         case .nothing: return .declined(code: "no_charge")
         case .unknown(let why): return Self.unsearched(why)
+        }
+    }
+
+    /// A charge that was made before, as it is now.
+    ///
+    /// What Stripe answers once more to the same key is what was true when it answered first: the bank may
+    /// have refused the charge since, or the money may have gone back.
+    private func asItIs(
+        _ charge: String,
+        _ client: StripeClient,
+        until end: Duration
+    ) async -> ChargeResult {
+        do throws(StripeError) {
+            return Self.made(try await client.retrieveCharge(charge, timeout: end - elapsed()))
+        } catch {
+            return .indeterminate("\(charge) was made, and cannot be looked at: \(error)")
         }
     }
 
@@ -255,8 +273,8 @@ extension StripeCharger {
 
     /// A search for what consumed a source; nil when nothing of this order can have.
     ///
-    /// A single-use source was consumed by its charge, which may have failed since. A reusable one
-    /// is consumed by being detached as well, and its older charges were of other orders.
+    /// What has consumed a source may have failed since. A single-use source was consumed by its charge; a
+    /// reusable one is consumed by being detached as well, and its older charges were of other orders.
     private static func consumption(of source: StripeAPI.Source, _ watch: Watch) -> ChargeSearch? {
         if source.usage == .singleUse {
             let id = source.id
@@ -267,7 +285,13 @@ extension StripeCharger {
             ) { $0.source?.id == id }
         }
         guard let order = watch.charge, let sum = order.sum(of: source) else { return nil }
-        return search(source, watch, order, sum)
+        let key = order.idempotencyKey(of: watch.key, amount: sum.amount, currency: sum.currency)
+        let id = source.id
+        return ChargeSearch(
+            name: "consumed:\(key)",
+            customer: source.customer,
+            created: source.created
+        ) { $0.source?.id == id && isOf(order, sum, $0) }
     }
 
     /// Whether a charge of the same source is of this order: the same sum and the same metadata, and

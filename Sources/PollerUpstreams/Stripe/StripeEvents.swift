@@ -153,8 +153,9 @@ extension StripeEvent {
             return .money
         }
         switch type {
-        case "charge.expired", "charge.captured": return .money
-        case "charge.succeeded", "charge.failed", "charge.pending", "payment_intent.succeeded",
+        // A charge that has succeeded fails when the bank takes the money back.
+        case "charge.expired", "charge.captured", "charge.failed": return .money
+        case "charge.succeeded", "charge.pending", "payment_intent.succeeded",
             "payment_intent.payment_failed":
             return .outcome
         default: return .anything
