@@ -1,9 +1,12 @@
 """The checker of words against money must see every kind of lie; otherwise its silence means nothing."""
 
+from dataclasses import replace
+
 import pytest
 
 from harness.ledger import Entry, Ledger, Truth, entries
-from harness.ledger_checker import LedgerChecker, Statement, of_event, of_text, of_watch
+from harness.ledger_checker import LedgerChecker
+from harness.statements import Statement, of_event, of_watch
 
 PAID = {"id": "ch_1", "status": "succeeded", "amount": 1099, "amount_captured": 1099, "captured": True}
 SOURCE = {"object": "source", "type": "ideal", "usage": "single_use", "amount": 1099}
@@ -81,16 +84,23 @@ def test_a_lie_is_seen(lie: Statement):
         checker.verdict()
 
 
+def test_a_word_is_not_told_before_it_is_true():
+    early = Statement("webhook", "src_1", frozenset({"paid"}), 2950, 2800, "evt_1")
+    assert checked(story(*BOUGHT), early).counts == {"false": 1}
+    assert checked(story(*BOUGHT), replace(early, told_ms=3050)).counts == {}
+
+
+def test_a_word_that_is_carried_along_may_be_a_look_old():
+    event = recorded(4, "source.consumed", "authorised")
+    assert checked(story(*BOUGHT), of_event(event, 9000), carried_ms=0).counts == {"false": 1}
+    assert checked(story(*BOUGHT), of_event(event, 9000), carried_ms=500).counts == {}
+    news = event | {"type": "payment.authorised"}
+    assert checked(story(*BOUGHT), of_event(news, 9000), carried_ms=500).counts == {"false": 1}
+
+
 def test_a_page_may_lag_as_far_as_it_is_allowed_to():
     assert checked(story(*BOUGHT), shown("awaiting_customer", 2400)).counts == {}
     assert checked(story(*BOUGHT), shown("authorised", 3700)).counts == {"false": 1}
-
-
-def test_what_says_nothing_is_never_false():
-    nothing = of_text("page", "src_1", "confirming", 9000)
-    assert nothing.claims == frozenset() and checked(story(*BOUGHT), nothing).counts == {}
-    with pytest.raises(AssertionError, match="nobody has judged"):
-        of_text("page", "src_1", "All is well", 9000)
 
 
 @pytest.mark.parametrize(
@@ -209,6 +219,7 @@ def test_an_order_charged_twice_is_seen():
     ledger = story(*BOUGHT[:2], (3000, "charge", PAID | {"metadata": {"order": "7"}}), (3100, "charge", other))
     checker = checked(ledger, pushed("paid", 4000))
     checker.ended(["webhook"])
+    checker.charged_once()
     assert checker.counts == {"charged_twice": 1} and "7: charged 2 times" in checker.violations[0]
     # Two orders on one source are no mistake, and neither is a charge that was given back.
     for harmless in (other | {"metadata": {"order": "8"}}, other | {"amount_refunded": 1099}):

@@ -73,3 +73,31 @@ def test_money_that_went_back_unheard_is_found(calm: Cluster):
     found = reconcile(calm)[1].get(source)
     # A cluster that has heard of it by itself has nothing to be told.
     assert found is None and word(calm, source) == "partially_refunded" or found["class"] == "stale"
+
+
+def test_money_that_came_after_a_watch_was_stopped_is_found_untold_and_looked_for(calm: Cluster):
+    source = calm.sandbox.create_source()
+    calm.api.enqueue(source, policy="interactive")
+    calm.wait_status(source, "pending")
+    # Somebody gave it up, and the customer paid all the same.
+    calm.api.request("DELETE", f"/v1/watches/{source}")
+    calm.sandbox.authorise(source)
+    charge = calm.sandbox.charge(source)["id"]
+    found = reconcile(calm)[1][source]
+    assert (found["class"], found["charge"]) == ("untold", charge)
+    assert "awaiting_customer" in found["message"]
+    assert reconcile(calm, "--mend")[1][source]["mended"]
+    wait_until(lambda: word(calm, source) == "paid", 20, "it is told to be paid")
+    assert source not in reconcile(calm)[1]
+
+
+def test_a_word_that_no_charge_bears_out_is_found_unpaid(calm: Cluster):
+    source = calm.sandbox.create_source()
+    calm.api.enqueue(source, policy="interactive")
+    calm.wait_status(source, "pending")
+    # Used up by what nobody finds: of a method that settles at once that says paid.
+    calm.sandbox.set_status(source, "consumed")
+    wait_until(lambda: word(calm, source) == "paid", 20, "it is told to be paid")
+    found = reconcile(calm)[1][source]
+    assert found["class"] == "unpaid" and "no charge has taken anything" in found["message"]
+    assert "charge" not in found or found["charge"] is None

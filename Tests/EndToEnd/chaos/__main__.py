@@ -7,11 +7,39 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from chaos.orders import OrderRun  # noqa: E402
 from chaos.run import Plan, Run  # noqa: E402
 from harness.cluster import STORES  # noqa: E402
 
 
+def orders(arguments: list[str]) -> int:
+    """`ops/chaos orders`."""
+    parser = argparse.ArgumentParser(prog="ops/chaos orders")
+    parser.add_argument("--orders", type=int, default=10_000)
+    parser.add_argument("--at-once", type=int, default=48)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args(arguments)
+    run = OrderRun(asked.orders, asked.seed, asked.at_once, say=tell)
+    with run.cluster() as cluster:
+        try:
+            run.on(cluster)
+        finally:
+            if run.violations:
+                print(cluster.report(), file=sys.stderr)
+    for violation in run.violations[:50]:
+        print(violation, file=sys.stderr)
+    print(run.figures.json() if asked.json else run.figures.text())
+    return 1 if run.violations else 0
+
+
+def tell(text: str) -> None:
+    print(time.strftime("%H:%M:%S"), text, file=sys.stderr, flush=True)
+
+
 def main() -> int:
+    if sys.argv[1:2] == ["orders"]:
+        return orders(sys.argv[2:])
     parser = argparse.ArgumentParser(prog="ops/chaos")
     parser.add_argument("--minutes", type=float, default=2)
     parser.add_argument("--seed", type=int, default=int(time.time()))
@@ -32,7 +60,7 @@ def main() -> int:
         fsync=asked.fsync,
         wait_replicas=asked.wait_replicas,
     )
-    run = Run(plan, say=lambda text: print(text, file=sys.stderr, flush=True))
+    run = Run(plan, say=tell)
     with run.cluster() as cluster:
         try:
             run.on(cluster)

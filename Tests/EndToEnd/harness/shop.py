@@ -8,8 +8,9 @@ import requests
 from .cluster import Cluster
 from .history_checker import is_beside
 from .ledger import read
-from .ledger_checker import LedgerChecker, of_event, of_watch
+from .ledger_checker import LedgerChecker
 from .redis_server import free_port
+from .statements import of_event, of_watch
 from .waiting import wait_until
 
 HOUR_S = 3600
@@ -128,4 +129,5 @@ def check_words(cluster: Cluster, sales: list[Sale], by_time: bool = True, is_ov
     checker.hear(of_watch(cluster.api.watch(sale.id), now_ms) for sale in sales)
     checker.told_once(recorded)
     checker.ended(["record"] if is_over else [], among=set(recorded))
+    checker.charged_once()
     checker.verdict()

@@ -1,0 +1,324 @@
+"""Orders of every kind while processes die at every step, and payers who look on all the while.
+
+Each payer gives an order, pays or does not, and reads the page until it says how that ended; the shop hears
+webhooks, the payer gets mails. In the end Stripe's own ledger judges every one of these words: was it
+true when it was said, was the last word told, and was anybody charged twice?
+"""
+
+import contextlib
+import itertools
+import json
+import re
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+
+import requests
+from chaos.fire import Fire
+from chaos.kinds import AMOUNT, KINDS, Kind
+
+from harness.cluster import Cluster
+from harness.headlines import LANGUAGES
+from harness.history_checker import is_mailed
+from harness.ledger import read
+from harness.ledger_checker import LedgerChecker
+from harness.poller_api import PollerAPI
+from harness.redis_server import free_port
+from harness.sandbox import Sandbox
+from harness.shop import with_webhooks
+from harness.statements import of_event, of_html, of_mail, of_page
+from harness.waiting import wait_until
+
+# What is said of the watch of an order that did not end.
+WATCHED = ("state", "run", "seq", "attempts", "last_polled_at", "next_poll_at", "last_error", "charge", "status")
+# How long any order may take, on a machine that is busy with more than this.
+PATIENCE_S = 90
+# A look ends with its lease, and a charge is made within one.
+LOOK_MS = 10_000
+
+
+@dataclass
+class Look:
+    """What a page said, and when; `shown` is its news, `html` the page itself."""
+
+    told_ms: float
+    shown: dict | None = None
+    html: str | None = None
+
+
+@dataclass
+class Sold:
+    """An order, what it is paid with, and what its payer has read."""
+
+    number: int
+    kind: Kind
+    id: str = ""
+    looks: list[Look] = field(default_factory=list)
+    failure: str = ""
+
+    @property
+    def order(self) -> str:
+        return f"A{self.number}"
+
+    @property
+    def language(self) -> str:
+        return LANGUAGES[self.number % len(LANGUAGES)]
+
+
+@dataclass
+class OrderFigures:
+    """What a run of orders did and what came of it; all of the second block must be 0."""
+
+    orders: int
+    seed: int
+    seconds: float = 0
+    kinds: int = len(KINDS)
+    charges: int = 0
+    kills: dict[str, int] = field(default_factory=dict)
+    events: int = 0
+    webhooks: int = 0
+    mails: int = 0
+    looks: int = 0
+
+    charged_twice: int = 0
+    false: int = 0
+    doubled: int = 0
+    untold: int = 0
+    unfinished: int = 0
+    fsck: int = 0
+
+    def json(self) -> str:
+        return json.dumps(asdict(self))
+
+    def text(self) -> str:
+        """For a person."""
+        rows = [(name.replace("_", " "), value) for name, value in asdict(self).items()]
+        return "\n".join(f"{name:<14}  {value}" for name, value in rows)
+
+
+def seq_of(html: str) -> int:
+    """The last event a page knows."""
+    return int(re.search(r' data-seq="(\d+)"', html)[1])
+
+
+class Payer:
+    """One of the people who order at the same time: with a browser, and a sandbox to pay at."""
+
+    def __init__(self, cluster: Cluster):
+        self._cluster = cluster
+        self._stripe = Sandbox(cluster.sandbox.url)
+        self._api = PollerAPI(cluster.api.url)
+
+    def buy(self, sold: Sold) -> None:
+        """Orders, does what the kind does, and looks on until it has ended as it has to."""
+        kind = sold.kind
+        made = kind.make(self._stripe, sold.order)
+        sold.id = made["id"]
+        watch = {
+            "source": sold.id, "client_secret": made["client_secret"], "policy": "interactive",
+            "notify": self._cluster.notify_of(sold.id), "metadata": {"order": sold.order, "locale": sold.language},
+        }
+        if kind.charges:
+            charge = {"metadata": {"order": sold.order}}
+            watch["charge"] = charge | ({} if made.get("amount") else {"amount": AMOUNT, "currency": "eur"})
+        # Whoever is not answered asks again, and what was accepted is not doubled by that.
+        self._again(lambda: self._api.request("POST", "/v1/watches", json=watch, timeout=8))
+        kind.act(self._stripe, made)
+        self._look_on(sold, made["client_secret"], kind.words)
+        if kind.after:
+            self._wait_closed(sold)
+            kind.after(self._stripe, made)
+            self._look_on(sold, made["client_secret"], {kind.last})
+
+    def _again(self, ask, among=(200, 201)) -> requests.Response:
+        end = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                answer = ask()
+                if answer.status_code in among:
+                    return answer
+                assert answer.status_code in (429, 500, 503, 504), f"{answer.status_code} {answer.text[:300]}"
+            except requests.RequestException:
+                pass
+            assert time.monotonic() < end, "nobody answers"
+            time.sleep(0.2)
+
+    def _wait_closed(self, sold: Sold) -> None:
+        """Until the watch has ended: what moves before that is another story, and not yet heard of each time."""
+        path, end = f"/v1/watches/{sold.id}", time.monotonic() + PATIENCE_S
+        while self._again(lambda: self._api.request("GET", path, timeout=8)).json()["state"] != "closed":
+            assert time.monotonic() < end, "its watch does not end"
+            time.sleep(0.2)
+
+    def _look_on(self, sold: Sold, secret: str, words: set[str]) -> None:
+        kind = "source" if sold.id.startswith("src_") else "payment_intent"
+        secret_name = "client_secret" if kind == "source" else f"{kind}_client_secret"
+        landing = {kind: sold.id, secret_name: secret, "livemode": "false", "redirect_status": "succeeded"}
+        self._api.http.cookies.clear()
+        page = self._again(lambda: self._api.request("GET", "/r", params=landing, timeout=8))
+        sold.looks.append(Look(time.time() * 1000, html=page.text))
+        seq, end = 0, time.monotonic() + PATIENCE_S
+        while True:
+            path = f"/r/{sold.id}/state?after_seq={seq}&wait=3s"
+            answer = self._again(lambda: self._api.request("GET", path, timeout=8), among=(200, 304))
+            if answer.status_code == 200:
+                shown = answer.json()
+                seq = shown["seq"]
+                sold.looks.append(Look(time.time() * 1000, shown=shown))
+                if (shown.get("payment") or {}).get("state") in words:
+                    return
+            assert time.monotonic() < end, f"{sold.kind} is no {words} for its payer: {sold.looks[-1]}"
+
+
+class OrderRun:
+    """A shop's busy hour: so many orders, so many at once, and a fire."""
+
+    def __init__(self, orders: int, seed: int, at_once: int = 48, say=lambda text: None):
+        self.figures = OrderFigures(orders, seed)
+        self.violations: list[str] = []
+        self._at_once = at_once
+        self._say = say
+
+    def cluster(self) -> Cluster:
+        """A cluster that may lose any of its processes: each comes back where it was."""
+        env = {
+            "POLLER_STRIPE_SWEEP": "1s", "POLLER_LOG_LEVEL": "warning",
+            "POLLER_API_BIND": f"127.0.0.1:{free_port()}",
+        }
+        return Cluster(workers=3, notifiers=2, listen=False, env=env)
+
+    def on(self, cluster: Cluster) -> None:
+        with_webhooks(cluster)
+        # Each charge takes effect at once and is answered late, and some answers never come.
+        slow = cluster.sandbox.fault("delay", match="/v1/charges", method="POST", delay_ms=300)
+        began = time.monotonic()
+        fire = Fire(cluster, self.figures.seed)
+        try:
+            sales = self._sell(cluster)
+        finally:
+            self.figures.kills = dict(sorted(fire.put_out().items()))
+            cluster.sandbox.clear_fault(slow)
+        self.figures.seconds = round(time.monotonic() - began, 1)
+        self._judge(cluster, sales)
+
+    def _sell(self, cluster: Cluster) -> list[Sold]:
+        sales = [Sold(number, KINDS[number % len(KINDS)]) for number in range(self.figures.orders)]
+        local, done = threading.local(), itertools.count(1)
+
+        def sell(sold: Sold) -> None:
+            if not hasattr(local, "payer"):
+                local.payer = Payer(cluster)
+            if sold.number % 10 == 0:
+                cluster.sandbox.fault("reset", match="/v1/charges", method="POST", times=1, after=True)
+            try:
+                local.payer.buy(sold)
+            except Exception as failure:
+                sold.failure = f"{type(failure).__name__}: {failure}"
+                with contextlib.suppress(Exception):
+                    watch = cluster.api.watch(sold.id)
+                    sold.failure += f"; its watch: { {name: watch.get(name) for name in WATCHED} }"
+            if (count := next(done)) % 500 == 0:
+                self._say(f"{count} orders have ended")
+
+        with ThreadPoolExecutor(self._at_once) as pool:
+            list(pool.map(sell, sales))
+        return sales
+
+    def _judge(self, cluster: Cluster, sales: list[Sold]) -> None:
+        self._say("held against the ledger")
+        for sold in sales:
+            if sold.failure:
+                self.figures.unfinished += 1
+                self.violations.append(f"{sold.order} {sold.id}: {sold.failure}")
+        by_id = {sold.id: sold for sold in sales if not sold.failure}
+        ledger = read(cluster.sandbox, set(by_id))
+        self._say("the ledger is read")
+        recorded = {id: cluster.api.events(id) for id in by_id}
+        self._wait_told(cluster, recorded)
+        self._say("everything has been told")
+        checker = LedgerChecker(ledger, look_ms=LOOK_MS)
+        self._hear(cluster, checker, by_id, recorded)
+        checker.told_once(recorded)
+        mailed = {id for id, row in recorded.items() if is_mailed(self._last_word(row))}
+        checker.ended(["webhook", "page"], among=set(by_id))
+        checker.ended(["mail"], among=mailed)
+        for id, row in recorded.items():
+            self._check_last(checker, by_id[id], row, {truth.word for truth in ledger.last(id)})
+        checker.charged_once()
+        self.figures.charges = sum(map(len, ledger.money_by_order().values()))
+        self.violations += checker.violations
+        for kind in ("false", "doubled", "untold", "charged_twice"):
+            setattr(self.figures, kind, checker.counts[kind])
+        self.figures.events = sum(map(len, recorded.values()))
+        fsck = cluster.fsck()
+        self.figures.fsck = fsck.returncode
+        if fsck.returncode:
+            self.violations.append(f"fsck: {fsck.stdout[-2000:]}")
+
+    def _wait_told(self, cluster: Cluster, recorded: dict[str, list[dict]]) -> None:
+        """Waits until shop and payers have been told all there is for them."""
+        ids = {event["id"] for row in recorded.values() for event in row}
+        hooked = cluster.webhook.receipts
+        try:
+            wait_until(lambda: ids <= hooked.ids(), 180, "every event has reached the shop", pause_s=1)
+            # Of the mails a newer one may have taken the place of those that were still to be sent.
+            last = {
+                [event for event in row if is_mailed(event)][-1]["id"]
+                for row in recorded.values() if any(map(is_mailed, row))
+            }
+            wait_until(lambda: last <= cluster.mail.receipts.ids(), 180, "the last mails have come", pause_s=1)
+        except AssertionError as late:
+            self.violations.append(str(late)[:300])
+            self.figures.unfinished += 1
+        for problem in hooked.problems + cluster.mail.receipts.problems:
+            self.violations.append(problem)
+            self.figures.false += 1
+
+    def _hear(self, cluster: Cluster, checker: LedgerChecker, sales: dict[str, Sold], recorded: dict) -> None:
+        """Every webhook, mail and page, in the order in which they came."""
+        events = {event["id"]: event for row in recorded.values() for event in row}
+        hooks = [receipt for receipt in cluster.webhook.receipts.all() if receipt.source in sales]
+        for receipt in hooks:
+            if receipt.body != events.get(receipt.event):
+                checker.note(receipt.source, f"{receipt.event} was sent and recorded otherwise", "false")
+        checker.hear([of_event(receipt.body, receipt.arrived_ms) for receipt in hooks], doubles=True)
+        mails = [
+            (receipt, mail)
+            for receipt, mail in zip(cluster.mail.receipts.all(), cluster.mail.messages)
+            if receipt.source in sales
+        ]
+        checker.hear(
+            [
+                of_mail(mail, events[receipt.event], sales[receipt.source].language, receipt.arrived_ms)
+                for receipt, mail in mails
+            ],
+            doubles=True,
+        )
+        for id, sold in sales.items():
+            by_seq = {event["seq"]: event for event in recorded[id]}
+            said = [
+                of_page(id, it.shown, sold.language, it.told_ms, by_seq[it.shown["seq"]])
+                if it.shown
+                else of_html(id, it.html, sold.language, it.told_ms, by_seq.get(seq_of(it.html)))
+                for it in sold.looks
+            ]
+            checker.hear(said, doubles=True)
+            self.figures.looks += len(sold.looks)
+        self.figures.webhooks, self.figures.mails = len(hooks), len(mails)
+
+    @staticmethod
+    def _last_word(row: list[dict]) -> dict:
+        return [event for event in row if event["type"].startswith("payment.")][-1]
+
+    def _check_last(self, checker: LedgerChecker, sold: Sold, row: list[dict], truths: set[str]) -> None:
+        """Each order ends as its kind has to, and its last word is told by one event."""
+        last, told = sold.kind.last, Counter(event["type"] for event in row)
+        if last not in truths:
+            checker.note(sold.id, f"{sold.kind} ended as {truths}", "false")
+        if row[-1]["payment"]["state"] != last:
+            checker.note(sold.id, f"{sold.kind} was last told as {row[-1]['payment']['state']}", "untold")
+        # A kept card or a won dispute says a word again; none of these does.
+        if told[f"payment.{last}"] != 1:
+            checker.note(sold.id, f"{sold.kind} was told {told[f'payment.{last}']} times as {last}", "doubled")

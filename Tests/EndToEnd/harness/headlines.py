@@ -1,0 +1,158 @@
+"""What the words that payers read claim of their money, in each language they are spoken to in.
+
+Judged by somebody who reads them, and not by the keys they are kept under: a headline in the wrong place,
+or in the wrong language, is seen. `#` stands for a sum or a time.
+"""
+
+import re
+
+LANGUAGES = ("en", "de", "fr", "nl", "es", "it", "pl", "pt")
+
+# What is claimed, and the headlines that claim it, in the order of LANGUAGES.
+_TITLES: list[tuple[str, tuple[str, ...]]] = [
+    ("", (
+        "Confirming your payment", "Ihre Zahlung wird bestätigt", "Confirmation de votre paiement",
+        "Uw betaling wordt bevestigd", "Confirmando su pago", "Conferma del pagamento in corso",
+        "Potwierdzamy płatność", "A confirmar o seu pagamento",
+    )),
+    ("", (
+        "Order received", "Bestellung eingegangen", "Commande reçue", "Bestelling ontvangen", "Pedido recibido",
+        "Ordine ricevuto", "Zamówienie przyjęte", "Encomenda recebida",
+    )),
+    ("", (
+        "Payment not confirmed yet", "Zahlung noch nicht bestätigt", "Paiement pas encore confirmé",
+        "Betaling nog niet bevestigd", "Pago aún sin confirmar", "Pagamento non ancora confermato",
+        "Płatność jeszcze niepotwierdzona", "Pagamento ainda não confirmado",
+    )),
+    ("awaiting_customer", (
+        "Your payment is not finished", "Ihre Zahlung ist noch nicht abgeschlossen",
+        "Votre paiement n'est pas terminé", "Uw betaling is nog niet klaar", "Su pago no está terminado",
+        "Il pagamento non è concluso", "Płatność nie jest dokończona", "O seu pagamento não está concluído",
+    )),
+    ("awaiting_customer", (
+        "Please pay your voucher", "Bitte bezahlen Sie Ihren Zahlschein", "Veuillez régler votre bon de paiement",
+        "Betaal uw betaalbewijs", "Pague su comprobante", "Paghi il suo bollettino", "Prosimy opłacić blankiet",
+        "Pague a sua referência",
+    )),
+    ("awaiting_customer", (
+        "Scan the code to pay", "Zum Bezahlen den Code scannen", "Scannez le code pour payer",
+        "Scan de code om te betalen", "Escanee el código para pagar", "Inquadri il codice per pagare",
+        "Zeskanuj kod, aby zapłacić", "Leia o código para pagar",
+    )),
+    ("awaiting_customer partially_paid", (
+        "Please transfer #", "Bitte überweisen Sie #", "Veuillez virer #", "Maak # over", "Transfiera #",
+        "Effettui un bonifico di #", "Prosimy przelać #", "Transfira #",
+    )),
+    ("awaiting_customer partially_paid", (
+        "Please transfer the money", "Bitte überweisen Sie den Betrag", "Veuillez virer le montant",
+        "Maak het bedrag over", "Transfiera el importe", "Effettui il bonifico", "Prosimy wykonać przelew",
+        "Faça a transferência",
+    )),
+    ("partially_paid", (
+        "# of # has arrived", "# von # ist angekommen", "Reçu : # sur #", "# van # is binnengekomen",
+        "Recibido: # de #", "Ricevuti # di #", "Wpłynęło # z #", "Recebido: # de #",
+    )),
+    ("processing", (
+        "Payment being processed", "Zahlung wird ausgeführt", "Paiement en cours", "Betaling wordt verwerkt",
+        "Pago en curso", "Pagamento in lavorazione", "Płatność w toku", "Pagamento em processamento",
+    )),
+    ("authorised", (
+        "Payment authorised", "Zahlung autorisiert", "Paiement autorisé", "Betaling geautoriseerd",
+        "Pago autorizado", "Pagamento autorizzato", "Płatność zatwierdzona", "Pagamento autorizado",
+    )),
+    ("paid", (
+        "Payment confirmed", "Zahlung bestätigt", "Paiement confirmé", "Betaling bevestigd", "Pago confirmado",
+        "Pagamento confermato", "Płatność potwierdzona", "Pagamento confirmado",
+    )),
+    ("failed", (
+        "Payment failed", "Zahlung fehlgeschlagen", "Échec du paiement", "Betaling mislukt", "Pago fallido",
+        "Pagamento non riuscito", "Płatność nie powiodła się", "Pagamento falhado",
+    )),
+    ("failed", (
+        "Your bank wants you to confirm", "Ihre Bank bittet um Ihre Bestätigung",
+        "Votre banque vous demande de confirmer", "Uw bank vraagt om uw bevestiging",
+        "Su banco le pide que confirme", "La sua banca le chiede di confermare", "Bank prosi o potwierdzenie",
+        "O seu banco pede a sua confirmação",
+    )),
+    # Of the payer, who went back, as of the shop.
+    ("cancelled failed", (
+        "Payment cancelled", "Zahlung abgebrochen", "Paiement annulé", "Betaling geannuleerd", "Pago cancelado",
+        "Pagamento annullato", "Płatność anulowana", "Pagamento cancelado",
+    )),
+    ("cancelled", (
+        "Payment cancelled", "Zahlung storniert", "Paiement annulé", "Betaling geannuleerd", "Pago cancelado",
+        "Pagamento annullato", "Płatność anulowana", "Pagamento cancelado",
+    )),
+    ("expired", (
+        "Time ran out", "Die Zeit ist abgelaufen", "Le délai est écoulé", "De tijd is verstreken",
+        "Se acabó el tiempo", "Tempo scaduto", "Czas upłynął", "O tempo acabou",
+    )),
+    ("expired", (
+        "Payment returned", "Zahlung zurückgegeben", "Paiement restitué", "Betaling teruggegeven",
+        "Pago devuelto", "Pagamento restituito", "Płatność zwrócona", "Pagamento devolvido",
+    )),
+    ("expired cancelled", (
+        "Payment released", "Zahlung freigegeben", "Paiement libéré", "Betaling vrijgegeven", "Pago liberado",
+        "Pagamento sbloccato", "Płatność zwolniona", "Pagamento libertado",
+    )),
+    ("refunded partially_refunded", (
+        "# refunded", "# erstattet", "Remboursement de #", "# terugbetaald", "Reembolso de #", "Rimborsati #",
+        "Zwrócono #", "Reembolso de #",
+    )),
+    ("disputed", (
+        "Payment under review", "Zahlung wird geprüft", "Paiement en cours d'examen",
+        "Betaling wordt onderzocht", "Pago en revisión", "Pagamento in verifica", "Płatność jest wyjaśniana",
+        "Pagamento em análise",
+    )),
+    ("reversed", (
+        "Payment returned by your bank", "Zahlung von Ihrer Bank zurückgeholt",
+        "Paiement repris par votre banque", "Betaling teruggehaald door uw bank",
+        "Pago devuelto por su banco", "Pagamento ritirato dalla sua banca", "Płatność cofnięta przez bank",
+        "Pagamento devolvido pelo seu banco",
+    )),
+]
+
+# That nothing was taken.
+_DENIALS = {
+    "en": r"no money was taken|nothing was (charged|taken)",
+    "de": r"es wurde nichts abgebucht",
+    "fr": r"(aucun montant|rien) n'a été débité",
+    "nl": r"er is niets afgeschreven",
+    "es": r"no se ha cobrado nada",
+    "it": r"non è stato (addebitato|prelevato) nulla",
+    "pl": r"nic nie pobrano",
+    "pt": r"nada foi cobrado",
+}
+
+_NUMBER = r"\d[\d.,\u00a0\u202f]*"
+_CURRENCY = r"(?:€|\$|£|EUR|USD|GBP)"
+_SUM = re.compile(rf"{_CURRENCY}\s?({_NUMBER})|({_NUMBER})\s?{_CURRENCY}")
+
+
+def _judged(language: str) -> list[tuple[re.Pattern, frozenset[str]]]:
+    place = LANGUAGES.index(language)
+    return [
+        (re.compile(".+?".join(map(re.escape, titles[place].split("#"))) + r"\Z"), frozenset(words.split()))
+        for words, titles in _TITLES
+    ]
+
+
+_JUDGED = {language: _judged(language) for language in LANGUAGES}
+
+
+def claims_of(title: str, language: str) -> frozenset[str]:
+    """The words of which a headline claims one; empty when it says nothing of the money."""
+    claims = [claims for pattern, claims in _JUDGED[language] if pattern.match(title)]
+    assert claims, f"nobody has judged what {title!r} claims in {language}"
+    return frozenset().union(*claims)
+
+
+def denies(text: str, language: str) -> bool:
+    """Whether it says that nothing was taken."""
+    return re.search(_DENIALS[language], text, re.IGNORECASE) is not None
+
+
+def sums_in(text: str) -> frozenset[int]:
+    """The sums that are named, in the smallest unit of currencies with two decimals."""
+    found = [first or second for first, second in _SUM.findall(text)]
+    return frozenset(int(re.sub(r"\D", "", number)) for number in found)
