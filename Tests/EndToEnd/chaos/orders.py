@@ -35,6 +35,8 @@ from harness.waiting import wait_until
 WATCHED = ("state", "run", "seq", "attempts", "last_polled_at", "next_poll_at", "last_error", "charge", "status")
 # How long any order may take, on a machine that is busy with more than this.
 PATIENCE_S = 90
+# What has failed several times, or found the relay busy, is tried again after minutes.
+DELIVERY_S = 900
 # A look ends with its lease, and a charge is made within one.
 LOOK_MS = 10_000
 
@@ -123,14 +125,20 @@ class Payer:
         if kind.charges:
             charge = {"metadata": {"order": sold.order}}
             watch["charge"] = charge | ({} if made.get("amount") else {"amount": AMOUNT, "currency": "eur"})
-        # Whoever is not answered asks again, and what was accepted is not doubled by that.
-        self._again(lambda: self._api.request("POST", "/v1/watches", json=watch, timeout=8))
+        self._again(lambda: self._enqueue(watch))
         kind.act(self._stripe, made)
         self._look_on(sold, made["client_secret"], kind.words)
         if kind.after:
             self._wait_closed(sold)
             kind.after(self._stripe, made)
             self._look_on(sold, made["client_secret"], {kind.last})
+
+    def _enqueue(self, watch: dict) -> requests.Response:
+        """Whoever was not answered looks first: to ask for what has ended is to begin it anew, and be told anew."""
+        known = self._api.request("GET", f"/v1/watches/{watch['source']}", timeout=8)
+        if known.status_code != 404:
+            return known
+        return self._api.request("POST", "/v1/watches", json=watch, timeout=8)
 
     def _again(self, ask, among=(200, 201)) -> requests.Response:
         end = time.monotonic() + PATIENCE_S
@@ -262,13 +270,13 @@ class OrderRun:
         ids = {event["id"] for row in recorded.values() for event in row}
         hooked = cluster.webhook.receipts
         try:
-            wait_until(lambda: ids <= hooked.ids(), 180, "every event has reached the shop", pause_s=1)
+            wait_until(lambda: ids <= hooked.ids(), DELIVERY_S, "every event has reached the shop", pause_s=1)
             # Of the mails a newer one may have taken the place of those that were still to be sent.
             last = {
                 [event for event in row if is_mailed(event)][-1]["id"]
                 for row in recorded.values() if any(map(is_mailed, row))
             }
-            wait_until(lambda: last <= cluster.mail.receipts.ids(), 180, "the last mails have come", pause_s=1)
+            wait_until(lambda: last <= cluster.mail.receipts.ids(), DELIVERY_S, "the last mails have come", pause_s=1)
         except AssertionError as late:
             self.violations.append(str(late)[:300])
             self.figures.unfinished += 1
