@@ -23,6 +23,8 @@ package struct APIBackend: Sendable {
     package let streamTokens: (any StreamTokenIssuer)?
     /// Tells whose source a URL is; nil when sources are named by id alone.
     package let locator: (any SourceLocator)?
+    /// Tells the upstream what payers have told us; nil when there is none to tell.
+    package let payers: (any PayerUpstream)?
     /// The suppression list of mail; nil when nobody keeps a list.
     package let mail: MailPreferences?
     /// Whose return page it is, by account; a page without a name where there is none.
@@ -48,6 +50,7 @@ package struct APIBackend: Sendable {
     ///   - streamTokens: makes tokens for the live gateway; nil when there is none.
     ///   - mail: the suppression list of mail; nil when nobody keeps a list.
     ///   - locator: tells whose source a URL is; nil when sources are named by id alone.
+    ///   - payers: tells the upstream what payers have told us; nil when there is none to tell.
     ///   - branding: whose return page it is, by account.
     ///   - words: what the return page says.
     package init(
@@ -66,6 +69,7 @@ package struct APIBackend: Sendable {
         streamTokens: (any StreamTokenIssuer)? = nil,
         mail: MailPreferences? = nil,
         locator: (any SourceLocator)? = nil,
+        payers: (any PayerUpstream)? = nil,
         branding: [AccountID: Branding] = [:],
         words: PayerLexicon = .standard
     ) {
@@ -84,6 +88,7 @@ package struct APIBackend: Sendable {
         self.streamTokens = streamTokens
         self.mail = mail
         self.locator = locator
+        self.payers = payers
         self.branding = branding
         self.words = words
     }

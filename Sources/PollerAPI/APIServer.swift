@@ -86,6 +86,12 @@ package struct APIServer: Service {
             deliveries: backend.deliveries,
             orders: OrderBook(backend.orders)
         )
+        let desk = PayerDesk(
+            upstream: backend.payers,
+            watches: backend.watches,
+            polls: polls,
+            clock: clock
+        )
         let statusCache = ClusterStatusCache(backend: backend, clock: clock)
         let groups = [
             WatchRoutes(
@@ -97,6 +103,7 @@ package struct APIServer: Service {
                 polls: polls
             ).routes,
             BatchRoutes(enqueuer: enqueuer, locator: backend.locator, reader: reader).routes,
+            PayerRoutes(watches: backend.watches, desk: desk, reader: reader).routes,
             OrderRoutes(orders: backend.orders, watches: backend.watches).routes,
             EventRoutes(backend: backend, polls: polls).routes,
             EndpointRoutes(
@@ -117,6 +124,8 @@ package struct APIServer: Service {
                 watches: backend.watches,
                 // Their own, so that customers take no place from operators.
                 polls: LongPolls(feed: backend.feed, addresses: addresses, clock: clock),
+                desk: desk,
+                reader: reader,
                 branding: backend.branding,
                 words: backend.words,
                 clock: clock

@@ -121,6 +121,7 @@ package struct PayerNews: Hashable, Sendable {
             values["reference"] = transfer.reference
         case .enterCode(let left): values["attempts"] = left.map { "\($0)" }
         case .verifyMicrodeposits(let deposits):
+            values["attempts"] = deposits.attemptsLeft.map { "\($0)" }
             values["at"] = deposits.arrivesAt.map { PayerMoney.time($0, in: words.language) }
         case .awaitDebit(let at, _):
             values["at"] = at.map { PayerMoney.time($0, in: words.language) }

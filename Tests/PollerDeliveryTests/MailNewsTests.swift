@@ -13,7 +13,8 @@ struct MailNewsTests {
         _ state: PaymentState,
         _ reason: PaymentReason? = nil,
         _ step: NextStep = .none,
-        kind: SourceKind = .source
+        kind: SourceKind = .source,
+        status: String? = "consumed"
     ) -> [Event] {
         let watch = Watch(
             key: WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: kind),
@@ -30,7 +31,7 @@ struct MailNewsTests {
                 watch: watch,
                 of: subject,
                 at: place,
-                status: SourceStatus(unchecked: "consumed"),
+                status: status.map(SourceStatus.init(unchecked:)),
                 final: place == 2,
                 payment: Payment(
                     state: state,
@@ -99,6 +100,20 @@ struct MailNewsTests {
         for state in [PaymentState.disputed, .reversed, .unknown] {
             #expect(mailed(events(state)).isEmpty, "\(state)")
         }
+    }
+
+    @Test("deposits are asked for by one mail, whatever tries were wrong")
+    func deposits() {
+        var asked = NextStep.Microdeposits()
+        #expect(
+            mailed(events(.awaitingCustomer, nil, .verifyMicrodeposits(asked)))
+                == ["next_step.changed"]
+        )
+        asked.attemptsLeft = 5
+        let first = events(.awaitingCustomer, nil, .verifyMicrodeposits(asked), status: nil)
+        #expect(mailed(first) == ["next_step.changed"])
+        asked.attemptsLeft = 4
+        #expect(mailed(events(.awaitingCustomer, nil, .verifyMicrodeposits(asked))).isEmpty)
     }
 
     @Test("a voucher's mail has its numbers, and says that no money moves")

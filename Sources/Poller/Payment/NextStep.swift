@@ -134,6 +134,8 @@ package enum NextStep: Hashable, Sendable {
         package var sort: String?
         package var arrivesAt: Timestamp?
         package var url: String?
+        /// Tries that are left to tell them, where the upstream says so.
+        package var attemptsLeft: Int?
 
         /// Deposits of which nothing is known yet.
         package init() {}
@@ -271,7 +273,9 @@ extension NextStep {
         case .approveInApp(let until): return [name, time(until)]
         case .enterCode(let left): return [name, left.map { "\($0)" } ?? ""]
         case .verifyMicrodeposits(let deposits):
+            // Deposits of which no tries are told are as they were told before there were any.
             return [name, deposits.sort ?? "", path(deposits.url), time(deposits.arrivesAt)]
+                + (deposits.attemptsLeft.map { ["\($0)"] } ?? [])
         case .awaitDebit(let at, let needsApproval):
             return [name, time(at), "\(needsApproval)"]
         }

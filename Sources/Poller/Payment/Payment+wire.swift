@@ -64,6 +64,7 @@ extension NextStep {
             wire.deposits = deposits.sort
             wire.at = deposits.arrivesAt.map { Time(ms: $0.ms) }
             wire.url = deposits.url
+            wire.attemptsLeft = deposits.attemptsLeft
         case .awaitDebit(let at, let needsApproval):
             // The instant is not the end of a span, but what happens then.
             wire.until = nil
@@ -114,6 +115,7 @@ extension NextStep {
             deposits.sort = wire.deposits
             deposits.arrivesAt = at
             deposits.url = wire.url
+            deposits.attemptsLeft = wire.attemptsLeft
             self = .verifyMicrodeposits(deposits)
         case .awaitDebit:
             self = .awaitDebit(at: at, needsApproval: wire.needsApproval ?? false)

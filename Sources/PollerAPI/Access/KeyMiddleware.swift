@@ -10,7 +10,9 @@ import PollerNet
 ///
 /// Without keys a page in the user's browser must still not reach the API: it could rebind its name
 /// to 127.0.0.1 (so the host asked for must be local) or send a simple cross-site request (so must
-/// be the Origin, when there is one). Nor must the world, through a proxy on this machine.
+/// be the Origin, when there is one). Nor must the world, through a proxy on this machine. Forms of pages
+/// for payers have the Origin `null`, because these pages tell nobody where they are: it is taken where the
+/// request needs a secret of the payer's own, which another site's page cannot bring along.
 struct KeyMiddleware: RouterMiddleware {
     let keys: APIKeys
     let table: RouteTable
@@ -23,7 +25,8 @@ struct KeyMiddleware: RouterMiddleware {
         var context = context
         switch table.matched(context.endpointPath, request.method)?.access ?? .key {
         case .signed: break
-        case .key where keys.isEmpty, .anybody where keys.isEmpty: try checkLocal(request)
+        case .key where keys.isEmpty: try checkLocal(request)
+        case .anybody where keys.isEmpty: try checkLocal(request, takesNoOrigin: true)
         case .key: context.key = try key(request)
         case .anybody: break
         }
@@ -49,9 +52,13 @@ struct KeyMiddleware: RouterMiddleware {
         return key
     }
 
-    private func checkLocal(_ request: Request) throws(Problem) {
+    private func checkLocal(
+        _ request: Request,
+        takesNoOrigin: Bool = false
+    ) throws(Problem) {
         // An Origin is `scheme://host:port`, or `null`, which is not local either.
-        let origins = request.headers[values: .origin].map { origin in
+        let told = request.headers[values: .origin].filter { !takesNoOrigin || $0 != "null" }
+        let origins = told.map { origin in
             origin.firstIndex(of: "/").map { String(origin[$0...].drop { $0 == "/" }) } ?? origin
         }
         let asked =

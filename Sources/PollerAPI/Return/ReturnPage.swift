@@ -29,7 +29,7 @@ struct ReturnPage {
         let logo = branding?.logoURL.flatMap(Self.place)
         policy =
             (logo.map { "img-src \($0); " } ?? "")
-            + "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+            + "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
         page = HTMLPage(
             PackageResources.return_html,
             style: style,
@@ -48,18 +48,27 @@ struct ReturnPage {
 
     /// The page of a payment.
     ///
-    /// `path` is the page's own clean address and `loads` how often it was loaded without a
-    /// script.
+    /// `path` has the page's own clean address, `loads` is how often it was loaded without a script, and
+    /// `notice` what is told at once of what was filled in.
     func response(
         _ news: ReturnNews,
         in words: PayerWords,
         seq: Int,
         isLive: Bool?,
-        path: (state: String, page: String),
-        loads: Int
+        path: ReturnPaths,
+        loads: Int,
+        notice: PayerNotice? = nil
     ) -> Response {
         page.response(
-            text(news, in: words, seq: seq, isLive: isLive, path: path, loads: loads),
+            text(
+                news,
+                in: words,
+                seq: seq,
+                isLive: isLive,
+                path: path,
+                loads: loads,
+                notice: notice
+            ),
             status: .ok
         )
     }
@@ -70,11 +79,13 @@ struct ReturnPage {
         in words: PayerWords,
         seq: Int,
         isLive: Bool?,
-        path: (state: String, page: String),
-        loads: Int
+        path: ReturnPaths,
+        loads: Int,
+        notice: PayerNotice? = nil
     ) -> String {
         var refresh = ""
-        if !news.state.isFinal, loads < Self.refreshesMax {
+        // Nobody's typing is thrown away.
+        if !news.state.isFinal, news.form == nil, loads < Self.refreshesMax {
             let next = path.page + (path.page.contains("?") ? "&" : "?") + "n=\(loads + 1)"
             refresh =
                 "<noscript><meta http-equiv=\"refresh\" "
@@ -90,10 +101,13 @@ struct ReturnPage {
                 "text": HTMLPage.escaped(news.said.text),
                 "seq": String(seq),
                 "watch": news.state.isFinal ? "" : HTMLPage.escaped(path.state),
+                "page": HTMLPage.escaped(path.page),
                 "view": news.view,
                 "late": news.leadsOn ? "load" : "words",
                 "test": isLive == false ? "<div id=\"test\">\(escaped(words, "test"))</div>" : "",
                 "code": code?.svg(label: words("label.code")) ?? "",
+                "notice": rows.notice(notice, words),
+                "form": news.form.map { rows.form($0, to: path.form, words) } ?? "",
                 "details": rows.details(news.said.details),
                 "links": rows.links(news.said.links),
                 "facts": rows.facts(news.said.facts),

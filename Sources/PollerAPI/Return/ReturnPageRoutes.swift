@@ -12,7 +12,8 @@ import PollerWords
 /// GET /r?source=src_…&client_secret=…&redirect_status=…   what Stripe adds to the return URL
 ///   └─ secret right ─▶ cookie, hint, 303 ─▶ GET /r/src_…      the page, without any secret
 ///                                           ├─ GET /r/src_…/state?after_seq=…&wait=…  its news
-///                                           └─ GET /r/src_…/continue   on to the bank, once more
+///                                           ├─ GET /r/src_…/continue   on to the bank, once more
+///                                           └─ POST /r/src_…/verify   the code the customer typed
 /// ```
 ///
 /// `redirect_status` is never believed. A wrong secret, an unknown payment and one that was
@@ -73,6 +74,8 @@ struct ReturnPageRoutes {
 
     let watches: any WatchStore
     let polls: LongPolls
+    let desk: PayerDesk
+    let reader: BodyReader
     let branding: [AccountID: Branding]
     let page = ReturnPage()
     private let pages: [AccountID: ReturnPage]
@@ -84,12 +87,16 @@ struct ReturnPageRoutes {
     init(
         watches: any WatchStore,
         polls: LongPolls,
+        desk: PayerDesk,
+        reader: BodyReader,
         branding: [AccountID: Branding],
         words: PayerLexicon,
         clock: any Clock<Duration>
     ) {
         self.watches = watches
         self.polls = polls
+        self.desk = desk
+        self.reader = reader
         self.branding = branding
         pages = branding.mapValues { ReturnPage($0) }
         lexicon = words
@@ -101,6 +108,7 @@ struct ReturnPageRoutes {
         [
             Self.landing.answered(by: show), Self.page.answered(by: show),
             Self.state.answered(by: state), Self.onward.answered(by: lead),
+            Self.verification.answered(by: verify), Self.verificationAgain.answered(by: leadBack),
         ]
     }
 
@@ -152,21 +160,46 @@ struct ReturnPageRoutes {
         guard proof.isProven(by: request.headers[.cookie], of: snapshot?.watch), let snapshot
         else { return page.neutral(in: spoken(to: request)) }
         let loads = visit["n"].flatMap(Int.init) ?? 0
+        return shown(snapshot, loads: max(0, loads), to: request)
+    }
+
+    /// The page of a payment, for somebody who may see it; `loads` is how often it was loaded without a
+    /// script, and `notice` what became of what they have just filled in.
+    func shown(
+        _ snapshot: WatchSnapshot,
+        loads: Int = 0,
+        after notice: PayerNotice? = nil,
+        to request: Request
+    ) -> Response {
+        let key = snapshot.watch.key
         let words = spoken(to: request, about: snapshot)
         return (pages[key.account] ?? page).response(
             // Three loads without a script are ten seconds and more.
-            ReturnNews(
-                snapshot,
-                isFirst: loads < 3,
-                shop: branding[key.account]?.name,
-                onward: Self.path(key, "/continue"),
-                in: words
-            ),
+            news(of: snapshot, isFirst: loads < 3, after: notice, in: words),
             in: words,
             seq: snapshot.watch.seq,
             isLive: SeenObject(snapshot.lastEvent).isLive,
-            path: (Self.path(key, "/state"), Self.path(key)),
-            loads: max(0, loads)
+            path: ReturnPaths(key),
+            loads: loads,
+            notice: notice
+        )
+    }
+
+    private func news(
+        of snapshot: WatchSnapshot,
+        isFirst: Bool,
+        after notice: PayerNotice? = nil,
+        in words: PayerWords
+    ) -> ReturnNews {
+        let key = snapshot.watch.key
+        return ReturnNews(
+            snapshot,
+            isFirst: isFirst,
+            shop: branding[key.account]?.name,
+            onward: ReturnPaths(key).onward,
+            form: desk.form(of: snapshot),
+            after: notice,
+            in: words
         )
     }
 
@@ -199,13 +232,7 @@ struct ReturnPageRoutes {
             return snapshot.watch.seq > afterSeq ? snapshot : nil
         }
         guard let found else { return Response(status: .notModified) }
-        let news = ReturnNews(
-            found,
-            isFirst: true,
-            shop: branding[key.account]?.name,
-            onward: Self.path(key, "/continue"),
-            in: spoken(to: request, about: found)
-        )
+        let news = news(of: found, isFirst: true, in: spoken(to: request, about: found))
         var answer = PollerWire.ReturnNews()
         answer.state = Open(rawValue: news.state.rawValue)
         answer.seq = found.watch.seq
@@ -248,10 +275,7 @@ struct ReturnPageRoutes {
         return WatchKey(account: account, source: source, kind: kind)
     }
 
-    static func path(_ key: WatchKey, _ tail: String = "") -> String {
-        let account = key.account == .main ? "" : "?account=\(key.account)"
-        return "/r/\(key.source)\(tail)\(account)"
-    }
+    static func path(_ key: WatchKey) -> String { ReturnPaths(key).page }
 
     /// Whether an address's `livemode` agrees with the object seen; it must when both are known.
     private static func isSameMode(_ livemode: String?, _ snapshot: WatchSnapshot) -> Bool {
@@ -262,65 +286,5 @@ struct ReturnPageRoutes {
     static func isLocal(_ request: Request) -> Bool {
         let host = (request.head.authority ?? "").prefix { $0 != ":" }
         return ListenAddress.isLoopback(host: host)
-    }
-}
-
-/// What a customer's address says.
-struct ReturnVisit: Sendable {
-    /// The id of the payment, as it is.
-    let payment: String?
-    private let query: [String: String]
-
-    fileprivate init(payment: String?, query: [String: String]) {
-        self.payment =
-            payment ?? query["source"] ?? query["payment_intent"] ?? query["setup_intent"]
-        self.query = query
-    }
-
-    /// A parameter that Stripe or we have added, the first of its name.
-    subscript(_ name: String) -> String? { query[name] }
-}
-
-extension RouteInput where Value == String {
-    /// The payment that the path names, whatever it is.
-    static var payment: Self {
-        segment("source", "src_…, pi_… or seti_….")
-    }
-}
-
-extension RouteInput where Value == ReturnVisit {
-    /// An address with what Stripe adds to a return URL, and ours.
-    ///
-    /// A customer gets a page, whatever else somebody has put into the address; so everything else
-    /// is passed over. `path`: the payment it names; without it the query does.
-    static func visit(at path: RouteInput<String>?) -> Self {
-        let ofIntents = [
-            ("source", "src_…; or payment_intent, setup_intent with their secrets."),
-            ("payment_intent", "pi_…"), ("payment_intent_client_secret", "Its secret."),
-            ("setup_intent", "seti_…"), ("setup_intent_client_secret", "Its secret."),
-        ]
-        let ofAll = [
-            ("client_secret", "The payment's own; a right one becomes a cookie of 30 minutes."),
-            ("redirect_status", "What Stripe adds; never believed."),
-            ("livemode", "Must agree with what was seen."),
-            ("account", "The account of the watch; default when absent."),
-            ("grant", "Leads on to the bank without the secret, as a next_step's url has it."),
-        ]
-        let described = path == nil ? ofIntents + ofAll : ofAll
-        let parameters = described.map { name, description in
-            RouteParameter(
-                name: name,
-                place: .query,
-                description: description,
-                schema: ["type": "string"]
-            )
-        }
-        // Ours: how often the page was loaded without a script.
-        let names = (ofIntents + ofAll).map(\.0) + ["n"]
-        return Self((path?.parameters ?? []) + parameters) { values throws(Problem) in
-            var query: [String: String] = [:]
-            for name in names { query[name] = values.query(name) }
-            return ReturnVisit(payment: try path?.read(values), query: query)
-        }.lenient(knowing: names)
     }
 }

@@ -72,15 +72,19 @@ struct ReturnNews: Hashable {
     let view: String
     /// Whether the customer is to go on where they come from, if nothing has come after some seconds.
     let leadsOn: Bool
+    /// What the customer fills in on the page itself.
+    let form: PayerForm?
 
     /// What is told of a payment.
     ///
-    /// `isFirst`: the customer has just come, so the bank may still be at work.
+    /// `isFirst`: the customer has just come, so the bank may still be at work. `form`: what can be filled
+    /// in here, as long as it is asked for.
     init(
         _ payment: Payment,
         _ step: NextStep,
         of purchase: Purchase,
         isFirst: Bool,
+        form: PayerForm? = nil,
         in words: PayerWords
     ) {
         func news(isFirst: Bool) -> PayerNews {
@@ -90,8 +94,11 @@ struct ReturnNews: Hashable {
         state = ReturnState(payment, step, isSetup: purchase.isSetup, isFirst: isFirst)
         said = news(isFirst: isFirst)
         let later = isFirst ? news(isFirst: false) : said
+        self.form = PayerNews.asks(payment, step) ? form : nil
         let shown =
-            (later.facts + later.details).flatMap { [$0.label, $0.value] } + later.links.map(\.url)
+            (self.form.map { ["\($0)"] } ?? [])
+            + (later.facts + later.details).flatMap { [$0.label, $0.value] }
+            + later.links.map(\.url)
         // No text has a line break in it, so none can be taken for two.
         let digest = SHA256.hash(data: Array(shown.joined(separator: "\n").utf8))
         view = Base64URL.encode(Array(digest.prefix(6)))
@@ -101,17 +108,20 @@ struct ReturnNews: Hashable {
 
     /// What is told of a watch.
     ///
-    /// `onward` is our address that leads on to the bank.
+    /// `onward` is our address that leads on to the bank; `notice` what the upstream has just said to what
+    /// the customer filled in.
     init(
         _ snapshot: WatchSnapshot,
         isFirst: Bool,
         shop: String? = nil,
         onward: String = "",
+        form: PayerForm? = nil,
+        after notice: PayerNotice? = nil,
         in words: PayerWords
     ) {
         let object = SeenObject(snapshot.lastEvent)
-        let (payment, asked) = Self.payment(of: snapshot, object)
-        var step = asked
+        var (payment, step) = Self.payment(of: snapshot, object)
+        if let notice { (payment, step) = notice.applied(to: payment, step) }
         if case .followLink = step {
             // Without a way on that we know, there is nothing to do but to wait.
             step = ReturnLink(snapshot, path: onward)?.step ?? .none
@@ -122,7 +132,7 @@ struct ReturnNews: Hashable {
             shop: shop,
             kind: snapshot.watch.key.kind
         )
-        self.init(payment, step, of: purchase, isFirst: isFirst, in: words)
+        self.init(payment, step, of: purchase, isFirst: isFirst, form: form, in: words)
     }
 
     /// The payment of a watch and its step, by its last status where nothing better was recorded.

@@ -6,6 +6,10 @@
   const late = 10_000;
   let failures = 0;
 
+  // The answer to a form has the form's address; the page is where it always was.
+  const page = body.dataset.page;
+  if (page && location.pathname !== page.split("?")[0]) history.replaceState(null, "", page);
+
   // How often it was loaded is of use to the server alone.
   const address = new URL(location.href);
   const wasLoaded = address.searchParams.has("n");
@@ -34,6 +38,9 @@
     button.hidden = false;
     button.addEventListener("click", () => copy(button));
   }
+  // Pressed twice it would be asked twice, and told that it was too soon.
+  const form = document.getElementById("form");
+  form?.addEventListener("submit", () => { form.querySelector("button").disabled = true; });
   if (!watch) return;
 
   const show = (found) => {

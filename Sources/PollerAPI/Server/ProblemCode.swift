@@ -45,6 +45,9 @@ enum ProblemCode: String, CaseIterable {
     case replayNotFound = "replay_not_found"
     case bodyTooLarge = "body_too_large"
     case unsupportedMediaType = "unsupported_media_type"
+    case nothingAsked = "nothing_asked"
+    case tooManyTries = "too_many_tries"
+    case upstreamUnavailable = "upstream_unavailable"
     case tooManyWaiters = "too_many_waiters"
     case storeUnavailable = "store_unavailable"
     case storeFull = "store_full"
@@ -67,11 +70,13 @@ enum ProblemCode: String, CaseIterable {
         case .bodyTooSlow: .requestTimeout
         case .watchClosed, .watchNotQuarantined, .idempotencyKeyReused, .tooManyEndpoints,
             .endpointOfFile, .endpointDisabled, .tooManySecrets, .secretNotShown, .channelMissing,
-            .deliveryBusy, .nothingToRetry, .replayRunning:
+            .deliveryBusy, .nothingToRetry, .replayRunning, .nothingAsked:
             .conflict
         case .bodyTooLarge: .contentTooLarge
         case .unsupportedMediaType: .unsupportedMediaType
-        case .tooManyWaiters, .storeUnavailable, .storeFull: .serviceUnavailable
+        case .tooManyTries: .tooManyRequests
+        case .tooManyWaiters, .storeUnavailable, .storeFull, .upstreamUnavailable:
+            .serviceUnavailable
         case .storeCorrupt, .internalError: .internalServerError
         }
     }
@@ -114,6 +119,9 @@ enum ProblemCode: String, CaseIterable {
         case .replayNotFound: "There is no such replay."
         case .bodyTooLarge: "The body is too large."
         case .unsupportedMediaType: "The body has a media type this route does not read."
+        case .nothingAsked: "The payment asks for nothing of the kind."
+        case .tooManyTries: "The last try was a moment ago."
+        case .upstreamUnavailable: "The upstream gave no answer."
         case .tooManyWaiters: "Too many requests are waiting already."
         case .storeUnavailable: "The store cannot be reached."
         case .storeFull: "The store is full and takes no new work."

@@ -44,7 +44,7 @@ struct MailNews: Hashable, Sendable {
         let isSetup = event.key.kind == .setupIntent
         let isNews =
             event.type == "next_step.changed"
-            ? isAsked(payment, event.nextStep)
+            ? isAsked(payment, event.nextStep) && !isRepeated(event)
             : event.type == payment.state.eventType && isTold(payment, event.nextStep, isSetup)
         return isNews ? (payment, event.nextStep) : nil
     }
@@ -83,6 +83,15 @@ struct MailNews: Hashable, Sendable {
         case .none, .followLink, .scanCode, .approveInApp, .enterCode, .returnToShop, .chooseMethod:
             false
         }
+    }
+
+    /// Whether the payer has been asked for the same before: of a try that was wrong they were told when
+    /// they made it.
+    ///
+    /// Deposits of a source are asked for from its first look on, before which it has no status.
+    private static func isRepeated(_ event: Event) -> Bool {
+        guard case .verifyMicrodeposits(let deposits) = event.nextStep else { return false }
+        return deposits.attemptsLeft != nil && event.status != nil
     }
 
     /// What is paid, as far as the shop has said.

@@ -223,6 +223,7 @@ struct Node: Sendable {
             streamTokens: await StreamTokens(secret: secret, wallClock: WallClock.now),
             mail: try await mailPreferences(),
             locator: HTTPSources(settings.sections.upstreams),
+            payers: StripePayers(accounts: accounts),
             branding: branding,
             words: settings.templates.words
         )

@@ -36,7 +36,9 @@ struct ReturnRowsTests {
             in: words,
             seq: 1,
             isLive: false,
-            path: ("/r/src_1/state", "/r/src_1"),
+            path: ReturnPaths(
+                WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source)
+            ),
             loads: loads
         )
         return (text, page.policy)

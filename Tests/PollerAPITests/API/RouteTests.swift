@@ -63,7 +63,7 @@ struct RouteTests {
     func unknownParameters() async throws {
         let lenient = [
             "stripeWebhook", "stripeAccountWebhook", "openAPI", "returnLanding", "returnPage",
-            "returnContinue",
+            "returnContinue", "returnVerify", "returnVerifyAgain",
             "unsubscribePage", "unsubscribe",
         ]
         try await LiveAPI.run { api in

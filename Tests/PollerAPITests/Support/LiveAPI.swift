@@ -28,6 +28,7 @@ struct LiveAPI: HTTPServer {
         webhooks: (any WebhookIntake)? = nil,
         streamTokens: (any StreamTokenIssuer)? = nil,
         locator: (any SourceLocator)? = nil,
+        payers: (any PayerUpstream)? = nil,
         mail: MailPreferences? = nil,
         channels: [any DeliveryChannel] = [],
         partitions: Int = 4,
@@ -54,7 +55,8 @@ struct LiveAPI: HTTPServer {
             webhooks: webhooks,
             streamTokens: streamTokens,
             mail: mail,
-            locator: locator
+            locator: locator,
+            payers: payers
         )
         let server = APIServer(
             bind: ListenAddress(host: "127.0.0.1", port: 0),

@@ -49,6 +49,7 @@ extension NextStep {
             if method?.name == "ach_debit" || method?.name == "acss_debit" {
                 var deposits = Microdeposits()
                 deposits.sort = "amounts"
+                deposits.attemptsLeft = verification.sum("attempts_remaining")
                 self = .verifyMicrodeposits(deposits)
             } else {
                 self = .enterCode(attemptsLeft: verification.sum("attempts_remaining"))

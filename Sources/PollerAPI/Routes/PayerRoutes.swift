@@ -1,0 +1,69 @@
+import Hummingbird
+import Logging
+import Poller
+import PollerWire
+
+/// What a service hands in for a payer whom it has asked on a page of its own.
+///
+/// Everything may be repeated: the same values are the same try at the upstream. What is shown on the return
+/// page is the same, by the same desk.
+struct PayerRoutes {
+    private static let verify = Route(
+        .post,
+        "/v1/watches/{source}/verify",
+        "verifyWatch",
+        "Hand in the code a payer was sent, or the amounts of two deposits",
+        "The watch is due at once, so the payment's own change is told as any other is.",
+        input: .watch,
+        repeats: .byNature,
+        body: .json(.shape("Verification")),
+        answers: [
+            .ok("What the upstream says to it; a wrong code is an answer.", "VerificationResult")
+        ],
+        problems: [404, 409, 429]
+    )
+
+    let watches: any WatchStore
+    let desk: PayerDesk
+    let reader: BodyReader
+
+    var routes: [AnsweredRoute] { [Self.verify.answered(by: verify)] }
+
+    @Sendable
+    private func verify(
+        _ key: WatchKey,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let told = try await reader.object(Verification.self, of: request)
+        let values = try Problem.checked { () throws(InvalidInput) in
+            try VerificationValues(told.values ?? [])
+        }
+        guard let snapshot = try await watches.snapshot(of: key) else {
+            throw Problem.watchNotFound(key)
+        }
+        var answer = PollerWire.VerificationResult()
+        switch try await desk.verify(snapshot, with: values) {
+        case .accepted: answer.result = Open(.accepted)
+        case .refused(let left):
+            answer.result = Open(.refused)
+            answer.attemptsLeft = left
+        case .exhausted:
+            answer.result = Open(.exhausted)
+            answer.attemptsLeft = 0
+        case .notAsked:
+            throw Problem(
+                .nothingAsked,
+                "\(key.source) waits for no code; its next_step says what it waits for."
+            )
+        case .unknown(let reason):
+            context.logger.warning("no answer to a code", metadata: ["error": "\(reason)"])
+            throw Problem(
+                .upstreamUnavailable,
+                "Whether the code was taken is not known; send the same again, it is no other try.",
+                retryAfterSeconds: 5
+            )
+        }
+        return Response(answer)
+    }
+}

@@ -1,0 +1,101 @@
+"""What a customer types on the page they come back to, and what a service hands in for them."""
+
+import os
+from pathlib import Path
+
+import pytest
+import requests
+from harness.browser import Browser, chromium
+from harness.cluster import Cluster
+from harness.waiting import wait_until
+from test_return_page import browser, create, landing, page  # noqa: F401
+
+pytestmark = pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
+
+
+def code_source(cluster: Cluster, **fields) -> dict:
+    """A source whose customer looks up two small deposits."""
+    form = {
+        "currency": "usd", "flow": "code_verification", "owner[name]": "Jenny Rosen",
+        "ach_debit[routing_number]": "110000000", "ach_debit[account_number]": "000123456789",
+        "ach_debit[account_holder_type]": "individual",
+    }
+    return create(cluster, "ach_debit", form, **fields)
+
+
+def fill_in(page: Browser, *values: str) -> None:
+    """Types values as a customer does, and presses the button."""
+    for number, value in enumerate(values):
+        page.evaluate(f"document.querySelectorAll('#form input')[{number}].value = {value!r}")
+    page.press("#form button")
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_two_deposits_are_told_on_the_page(page: Browser, calm: Cluster, width: int, language: str):
+    source = code_source(calm, metadata={"order": "A77"})
+    page.width(width)
+    page.languages(language)
+    words = {
+        "en": ("Confirm your bank account", "Tries left: 5", "not right", "Tries left: 4", "That is right"),
+        "de": ("Bestätigen Sie Ihr Bankkonto", "Versuche: 5", "stimmt nicht", "Versuche: 4", "Das stimmt."),
+    }[language]
+    page.open(landing(calm, source))
+    page.wait_state("action")
+    assert words[0] in page.text and words[1] in page.text
+    fill_in(page, "0.11", "0.12")
+    # A page that is just being left has no text.
+    wait_until(lambda: words[2] in (page.text or ""), 10, "a wrong answer is told at once")
+    page.wait_state("action")
+    assert words[3] in page.text and page.evaluate("document.querySelectorAll('#form input').length") == 2
+    assert page.address == f"{calm.api.url}/r/{source['id']}", "a reload does not send it again"
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    if folder := os.environ.get("POLLER_PICTURES"):
+        page.picture(Path(folder) / f"wrong-{language}-{width}.png")
+    # Nobody has to wait for the watch's own time: it is looked at now.
+    wait_until(
+        lambda: calm.api.watch(source["id"])["next_step"].get("attempts_left") == 4, 5, "the watch knows it, too"
+    )
+    wait_until(lambda: try_again(page, words[4]), 15, "the right answer is told at once", pause_s=0.5)
+    page.wait_state("authorised")
+    assert "form" not in page.evaluate("document.querySelector('main').innerHTML")
+
+
+def try_again(page: Browser, words: str) -> bool:
+    """Types the right amounts, as long as the page says that it is too soon."""
+    if words in (page.text or "") or "authorised" == page.evaluate("document.body.dataset.state"):
+        return True
+    if page.evaluate("!document.querySelector('#form button')?.disabled"):
+        fill_in(page, "32", "45")
+    return False
+
+
+def test_without_scripts_a_code_is_told_too_and_the_last_try_says_so(page: Browser, calm: Cluster):
+    source = code_source(calm)
+    page.allow_scripts(False)
+    page.open(landing(calm, source))
+    page.wait_state("action")
+    fill_in(page, "0,10", "0,11")
+    page.wait_state("failed")
+    assert "no tries are left" in page.text and "No money was taken" in page.text
+    assert not page.evaluate("document.querySelector('#form')")
+
+
+def test_a_code_is_handed_in_by_a_service_too(calm: Cluster):
+    form = {"currency": "eur", "flow": "code_verification", "owner[name]": "Jenny Rosen",
+            "sepa_debit[iban]": "DE89370400440532013000"}
+    source = create(calm, "sepa_debit", form)
+    way = f"/v1/watches/{source['id']}/verify"
+    wrong = calm.api.request("POST", way, json={"values": ["SM22BB"]})
+    assert wrong.status_code == 200, wrong.text
+    assert wrong.json() == {"result": "refused", "attempts_left": 4}
+
+    def right() -> bool:
+        answer = calm.api.request("POST", way, json={"values": ["SM11AA"]})
+        return answer.ok and answer.json() == {"result": "accepted"}
+
+    wait_until(right, 10, "the code is taken", pause_s=0.5)
+    calm.wait_status(source["id"], "chargeable")
+    # Another payment's customer cannot hand anything in.
+    answer = requests.post(f"{calm.api.url}/r/{source['id']}/verify", data={"value": "SM11AA"}, timeout=5)
+    assert answer.status_code == 404 and source["id"] not in answer.text

@@ -1,0 +1,287 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import Poller
+import PollerTesting
+import Synchronization
+import Testing
+
+@testable import PollerAPI
+
+/// An upstream that says to each code what a test has told it.
+private final class ScriptedPayers: PayerUpstream {
+    private let state = Mutex((answer: VerificationResult.accepted, told: [[String]]()))
+
+    /// What was handed in.
+    var told: [[String]] { state.withLock { $0.told } }
+
+    func answer(_ answer: VerificationResult) { state.withLock { $0.answer = answer } }
+
+    func verify(
+        _ watch: Watch,
+        with values: VerificationValues,
+        timeout: Duration
+    ) async -> VerificationResult {
+        state.withLock { state in
+            state.told.append(values.texts)
+            return state.answer
+        }
+    }
+}
+
+@Suite("What payers hand in")
+struct PayerRoutesTests {
+    private static let secret = "src_1_secret_abc"
+    private static let form = "application/x-www-form-urlencoded"
+
+    /// Runs `body` with watches that wait for a code or for amounts.
+    private func run(
+        _ step: NextStep = .enterCode(attemptsLeft: 3),
+        _ body: (LiveAPI, ScriptedPayers) async throws -> Void
+    ) async throws {
+        let payers = ScriptedPayers()
+        try await LiveAPI.run(payers: payers) { api in
+            let new = try NewWatch(
+                key: WatchKey(account: .main, source: SourceID("src_1"), kind: .source),
+                clientSecret: ClientSecret(Self.secret)
+            )
+            _ = try await api.store.enqueue([new])
+            try await api.see("src_1", "pending", payment: .awaitingCustomer, step: step)
+            try await body(api, payers)
+        }
+    }
+
+    /// The cookie of somebody who has shown the secret.
+    private func cookie(_ api: LiveAPI) async throws -> String {
+        var configuration = HTTPClient.Configuration()
+        configuration.redirectConfiguration = .disallow
+        return try await HTTPClient.withHTTPClient(configuration: configuration) { http in
+            let path = "/r/src_1?client_secret=\(Self.secret)"
+            let answer = try await http.execute(
+                HTTPClientRequest(url: api.url + path),
+                timeout: .seconds(20)
+            )
+            let cookie = try #require(answer.headers.first(name: "Set-Cookie"))
+            return String(cookie.prefix { $0 != ";" })
+        }
+    }
+
+    private func type(_ api: LiveAPI, _ body: String, _ cookie: String) async throws -> Answer {
+        try await api.request(
+            .POST,
+            "/r/src_1/verify",
+            body: body,
+            headers: ["Cookie": cookie, "Content-Type": Self.form]
+        )
+    }
+
+    @Test(
+        "a service is told what the upstream says, and the watch is looked at",
+        arguments: [
+            (VerificationResult.accepted, "accepted", nil),
+            (.refused(attemptsLeft: 2), "refused", 2), (.exhausted, "exhausted", 0),
+        ] as [(VerificationResult, String, Int?)]
+    )
+    func told(result: VerificationResult, word: String, left: Int?) async throws {
+        try await run { api, payers in
+            payers.answer(result)
+            let answer = try await api.post("/v1/watches/src_1/verify", #"{"values":["SM11AA"]}"#)
+            #expect(answer.status == 200 && answer["result"] == word, "\(answer.text)")
+            #expect(answer.number("attempts_left") == left)
+            #expect(payers.told == [["SM11AA"]])
+            let key = WatchKey(account: .main, source: try SourceID("src_1"), kind: .source)
+            #expect(try await api.store.snapshot(of: key)?.watch.hintedAt != nil)
+        }
+    }
+
+    @Test("what asks for no code, what is not watched and what is no code reach nobody or say so")
+    func refused() async throws {
+        try await run { api, payers in
+            for body in [
+                #"{}"#, #"{"values":[]}"#, #"{"values":["1","2","3"]}"#, #"{"values":["a b"]}"#,
+                #"{"values":[""]}"#, #"{"values":["12€"]}"#,
+            ] {
+                let answer = try await api.post("/v1/watches/src_1/verify", body)
+                #expect((400...422).contains(answer.status), "\(body): \(answer.text)")
+            }
+            let unknown = try await api.post("/v1/watches/src_9/verify", #"{"values":["1"]}"#)
+            #expect(unknown.status == 404 && unknown.code == "watch_not_found")
+            #expect(payers.told.isEmpty)
+            payers.answer(.notAsked)
+            let none = try await api.post("/v1/watches/src_1/verify", #"{"values":["1"]}"#)
+            #expect(none.status == 409 && none.code == "nothing_asked")
+        }
+    }
+
+    @Test("no answer is neither right nor wrong")
+    func unknown() async throws {
+        try await run { api, payers in
+            payers.answer(.unknown("down"))
+            let other = try await api.post("/v1/watches/src_1/verify", #"{"values":["1"]}"#)
+            #expect(other.status == 503 && other.code == "upstream_unavailable")
+            #expect(other.headers.first(name: "Retry-After") == "5")
+        }
+    }
+
+    @Test(
+        "a payment has one try at a time, and the next after two seconds; others have not to wait"
+    )
+    func limits() {
+        let clock = Mutex(Duration.zero)
+        let limits = PayerLimits(elapsed: { clock.withLock { $0 } })
+        let (one, other) = (ItemID(of: "1"), ItemID(of: "2"))
+        #expect(limits.enter(one))
+        clock.withLock { $0 = .seconds(3) }
+        #expect(!limits.enter(one), "the first is still there")
+        #expect(limits.enter(other))
+        limits.leave(one)
+        #expect(limits.enter(one))
+        limits.leave(one)
+        clock.withLock { $0 = .milliseconds(4999) }
+        #expect(!limits.enter(one), "a moment ago")
+        clock.withLock { $0 = .seconds(5) }
+        #expect(limits.enter(one))
+        for number in 0..<PayerLimits.countMax - 2 {
+            #expect(limits.enter(ItemID(of: "n\(number)")))
+        }
+        #expect(!limits.enter(ItemID(of: "last")), "this process has no place left")
+        limits.leave(other)
+        #expect(limits.enter(ItemID(of: "last")))
+    }
+
+    @Test(
+        "what the upstream leaves open is what the next poll has seen",
+        arguments: [
+            (
+                VerificationResult.refused(attemptsLeft: nil), PaymentState.awaitingCustomer,
+                "refused", 1
+            ),
+            (.unknown("lost"), .awaitingCustomer, "refused", 1),
+            (.unknown("lost"), .authorised, "accepted", nil),
+            (.unknown("lost"), .failed, "exhausted", 0),
+        ] as [(VerificationResult, PaymentState, String, Int?)]
+    )
+    func polled(
+        result: VerificationResult,
+        state: PaymentState,
+        word: String,
+        left: Int?
+    ) async throws {
+        try await run { api, payers in
+            payers.answer(result)
+            let listened = api.feed.listened
+            async let answered = api.post("/v1/watches/src_1/verify", #"{"values":["1"]}"#)
+            while api.feed.listened == listened { await Task.yield() }
+            let isOpen = state == .awaitingCustomer
+            try await api.see(
+                "src_1",
+                isOpen ? "pending" : "over",
+                of: .payment(state),
+                payment: state,
+                step: isOpen ? .enterCode(attemptsLeft: 1) : .none
+            )
+            let answer = try await answered
+            #expect(answer.status == 200 && answer["result"] == word, "\(answer.text)")
+            #expect(answer.number("attempts_left") == left)
+        }
+    }
+
+    @Test("the page has a form, and what is typed there is told at once")
+    func page() async throws {
+        try await run { api, payers in
+            let cookie = try await cookie(api)
+            let page = try await api.request(.GET, "/r/src_1", headers: ["Cookie": cookie])
+            #expect(
+                page.text.contains("action=\"/r/src_1/verify\"")
+                    && page.text.contains("Tries left: 3")
+            )
+            #expect(!page.text.contains("http-equiv=\"refresh\""), "nobody's typing is thrown away")
+            payers.answer(.refused(attemptsLeft: 1))
+            let wrong = try await type(api, "value=+sm44dd%20", cookie)
+            #expect(
+                wrong.status == 200 && wrong.text.contains("That is not right. Please look again.")
+            )
+            #expect(wrong.text.contains("Tries left: 1") && wrong.text.contains("<form"))
+            #expect(payers.told == [["sm44dd"]])
+        }
+    }
+
+    @Test("right and exhausted end the form; no answer keeps it")
+    func ends() async throws {
+        for (result, words, hasForm) in [
+            (VerificationResult.accepted, "That is right.", false),
+            (.exhausted, "no tries are left", false),
+            (.unknown("down"), "it counts as one try", true),
+        ] {
+            try await run { api, payers in
+                payers.answer(result)
+                let page = try await type(api, "value=SM11AA", try await cookie(api))
+                #expect(page.status == 200 && page.text.contains(words), "\(page.text)")
+                #expect(page.text.contains("<form") == hasForm)
+            }
+        }
+    }
+
+    @Test("amounts are read as banks print them")
+    func amounts() async throws {
+        var deposits = NextStep.Microdeposits()
+        deposits.sort = "amounts"
+        deposits.attemptsLeft = 5
+        try await run(.verifyMicrodeposits(deposits)) { api, payers in
+            let cookie = try await cookie(api)
+            let page = try await api.request(.GET, "/r/src_1", headers: ["Cookie": cookie])
+            #expect(page.text.contains("First amount") && page.text.contains("Tries left: 5"))
+            _ = try await type(api, "value=0.32&value=0%2C45", cookie)
+            #expect(payers.told == [["32", "45"]])
+            let none = try await type(api, "value=%F0%9F%92%A9&value=1", cookie)
+            #expect(none.text.contains("such as 0.32"))
+            #expect(payers.told.count == 1)
+        }
+    }
+
+    @Test("nobody types for a payment whose secret they have not shown")
+    func safe() async throws {
+        try await run { api, payers in
+            for cookie in ["", "return-src_1=AAAA"] {
+                let page = try await type(api, "value=SM11AA", cookie)
+                #expect(page.status == 404 && !page.text.contains("<form"))
+            }
+            #expect(payers.told.isEmpty)
+        }
+    }
+
+    @Test("a form of the page, which tells nobody where it is, is taken; another site's is not")
+    func origin() async throws {
+        try await run { api, payers in
+            let cookie = try await cookie(api)
+            for (origin, status) in [("null", 200), ("https://evil.example", 403)] {
+                let page = try await api.request(
+                    .POST,
+                    "/r/src_1/verify",
+                    body: "value=SM11AA",
+                    headers: ["Cookie": cookie, "Content-Type": Self.form, "Origin": origin]
+                )
+                #expect(page.status == status, "\(origin)")
+            }
+            let other = try await api.request(
+                .POST,
+                "/v1/watches/src_1/verify",
+                body: #"{"values":["1"]}"#,
+                headers: ["Origin": "null"]
+            )
+            #expect(other.status == 403)
+            #expect(payers.told.count == 1)
+        }
+    }
+
+    @Test("a payment that asks for nothing has no form, and none without an upstream")
+    func none() async throws {
+        try await run(.none) { api, payers in
+            let cookie = try await cookie(api)
+            let page = try await api.request(.GET, "/r/src_1", headers: ["Cookie": cookie])
+            #expect(!page.text.contains("<form"))
+            #expect(payers.told.isEmpty)
+        }
+    }
+}
