@@ -37,6 +37,8 @@ enum DeliveryRecord: ItemRecord {
     /// Deliveries have none.
     static func payment(after change: DeliveryChange) -> String? { nil }
 
+    static func secret(after change: DeliveryChange) -> String? { nil }
+
     static func entry(of change: DeliveryChange) -> ItemEntry {
         change.attempt.map { .attempt(AttemptLine.text($0)) } ?? .nothing
     }

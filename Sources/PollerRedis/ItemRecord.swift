@@ -20,6 +20,9 @@ protocol ItemRecord {
 
     /// What is to be remembered of a payment from now on, packed; nil leaves what is.
     static func payment(after change: Change) -> String?
+
+    /// The secret that was learned, packed; nil when none was.
+    static func secret(after change: Change) -> String?
 }
 
 /// The fields of an item that scripts pass on without understanding them.
@@ -37,6 +40,7 @@ struct ItemFields {
     private(set) var endedAs: String?
     private(set) var payment: String?
     private(set) var order: String?
+    private(set) var secret: String?
     private(set) var began = Timestamp(ms: 0)
     private(set) var deadline = Timestamp(ms: 0)
     private(set) var hinted: Timestamp?
@@ -66,6 +70,7 @@ struct ItemFields {
             case .endedAs: endedAs = value.string
             case .payment: payment = value.string
             case .order: order = value.string
+            case .secret: secret = value.string
             case .began: began = time()
             case .deadline: deadline = time()
             case .hinted: hinted = time()

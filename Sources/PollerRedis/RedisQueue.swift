@@ -145,17 +145,19 @@ extension RedisQueue {
         redis.news(on: redis.keys.markedChannel)
     }
 
-    /// Six values of a commit, seven more when it has anything but a new due time to tell, and its
+    /// Six values of a commit, eight more when it has anything but a new due time to tell, and its
     /// events.
     private func append(_ commit: Commit<Change>, to arguments: inout [RedisArgument]) {
         let error = Record.error(of: commit.change) ?? ""
         let entry = Record.entry(of: commit.change)
         let payment = Record.payment(after: commit.change)
+        let secret = Record.secret(after: commit.change)
         let (verdict, value) = words(of: commit.verdict)
         let hasMore =
             switch entry {
             case .events, .attempt: true
-            case .nothing: !error.isEmpty || payment != nil || commit.signal != .fine
+            case .nothing:
+                !error.isEmpty || payment != nil || secret != nil || commit.signal != .fine
             }
         arguments.append(.string(commit.ref.id.description))
         arguments.append(RedisArgument(commit.ref.token))
@@ -185,6 +187,7 @@ extension RedisQueue {
             arguments.append("")
         }
         arguments.append(.string(payment ?? ""))
+        arguments.append(.string(secret ?? ""))
         guard case .events(let events) = entry else { return }
         for event in events { arguments.append(.string(event.json)) }
     }

@@ -109,6 +109,8 @@ enum ItemField: Unicode.Scalar, CaseIterable {
     case endedAs = "k"
     /// What is remembered of its payment, packed (`PaymentMemory`).
     case payment = "m"
+    /// The payment's own secret as a poll has seen it, packed (`LearnedSecret`).
+    case secret = "p"
     /// The order that is paid by it.
     case order = "o"
     /// The seq of the last event that was forgotten while the item was kept.

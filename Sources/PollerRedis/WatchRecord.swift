@@ -35,12 +35,14 @@ enum WatchRecord: ItemRecord {
             maxSplits: 1,
             omittingEmptySubsequences: false
         )
-        let secret = long.first.map(String.init) ?? ""
+        let source = SourceID(unchecked: fields.source)
+        let given = long.first.flatMap { $0.isEmpty ? nil : String($0) }
+        let secret = given ?? fields.secret.map { LearnedSecret.text(of: $0, source) }
         let known = state(fields.state)
         return Watch(
             key: WatchKey(
                 account: account,
-                source: SourceID(unchecked: fields.source),
+                source: source,
                 kind: kind
             ),
             policy: policy,
@@ -52,7 +54,7 @@ enum WatchRecord: ItemRecord {
             reopenedSeq: fields.reopenedSeq,
             endedAs: fields.endedAs.flatMap(ClosedReason.init(rawValue:)),
             hintedAt: fields.hinted,
-            clientSecret: secret.isEmpty ? nil : ClientSecret(unchecked: secret),
+            clientSecret: secret.map(ClientSecret.init(unchecked:)),
             charge: long.count == 2 ? ChargeOrder(json: String(long[1])) : nil,
             order: fields.order.map(OrderID.init(unchecked:)),
             state: known,
@@ -74,6 +76,11 @@ enum WatchRecord: ItemRecord {
     static func error(of change: WatchChange) -> String? { change.lastError }
 
     static func payment(after change: WatchChange) -> String? { change.payment?.packed }
+
+    static func secret(after change: WatchChange) -> String? {
+        guard let secret = change.secret, let key = change.events.first?.key else { return nil }
+        return LearnedSecret.packed(secret.reveal, key.source)
+    }
 
     static func entry(of change: WatchChange) -> ItemEntry {
         change.events.isEmpty ? .nothing : .events(change.events)
@@ -119,6 +126,41 @@ enum WatchRecord: ItemRecord {
         case "s": .succeeded(id)
         case "f": .failed
         default: .none
+        }
+    }
+}
+
+/// A payment's own secret as a poll has seen it, in an item's hash.
+///
+/// *Shape*: a letter for what it begins with, which is the same for all or is told by the id, and the rest:
+/// `s` for `src_client_secret_`, `i` for `<id>_secret_`, `w` for a whole one. Some 25 bytes of each payment
+/// watched; a value of more than 64 would cost the item its compact form (`hash-max-listpack-value`), and
+/// is not kept.
+enum LearnedSecret {
+    private static let bytesMax = 64
+    private static let ofSources = "src_client_secret_"
+
+    /// The value to keep; nil for one that is too long.
+    static func packed(_ secret: String, _ source: SourceID) -> String? {
+        let ofIntents = "\(source)_secret_"
+        let packed =
+            if secret.hasPrefix(ofSources) {
+                "s" + String(secret.dropFirst(ofSources.count))
+            } else if secret.hasPrefix(ofIntents) {
+                "i" + String(secret.dropFirst(ofIntents.count))
+            } else {
+                "w" + secret
+            }
+        return packed.utf8.count <= bytesMax ? packed : nil
+    }
+
+    /// The secret again.
+    static func text(of packed: String, _ source: SourceID) -> String {
+        let rest = String(packed.dropFirst())
+        switch packed.first {
+        case "s": return ofSources + rest
+        case "i": return "\(source)_secret_" + rest
+        default: return rest
         }
     }
 }

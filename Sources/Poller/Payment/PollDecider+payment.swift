@@ -76,6 +76,18 @@ extension PollTurn {
         )
     }
 
+    /// The payment's own secret, where an answer has it and the watch has none.
+    ///
+    /// Stripe tells it to whoever asks with a secret key. With it a customer proves to be the one who pays,
+    /// also where the shop has not handed it in (``Watch/clientSecret``).
+    func learned(from object: RawJSON?) -> ClientSecret? {
+        guard watch.clientSecret == nil, watch.key.kind.isOfPayments,
+            let text = object?.member("client_secret")?.string
+        else { return nil }
+        // What could not be handed in is none.
+        return try? ClientSecret(text)
+    }
+
     /// The events of a turn, in order: of the payment and the next step, where they are news, and of
     /// `subject`, where there is one.
     ///

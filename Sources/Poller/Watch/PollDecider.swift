@@ -165,7 +165,12 @@ package struct PollDecider: Sendable {
         state.status = observation.status
         state.detail = observation.detail
         state.step = 0
-        let change = WatchChange(state: state, payment: look?.memory, events: events)
+        let change = WatchChange(
+            state: state,
+            payment: look?.memory,
+            secret: turn.learned(from: observation.object),
+            events: events
+        )
         if let end { return Decision(verdict: .close(end), change: change) }
         // A change at the deadline leaves one more look, at once, which then closes the watch.
         let outlook = PollOutlook(watch, observation, warnings: look?.warnings ?? [])

@@ -18,7 +18,8 @@ package struct Watch: Hashable, Sendable {
     package let seq: Int
     /// The last hint, which makes polling eager for a while.
     package let hintedAt: Timestamp?
-    /// The source's own `client_secret`, for polls with a publishable key.
+    /// The source's own `client_secret`, for polls with a publishable key and for the customer to show:
+    /// as it was handed in, or as a poll with a secret key has seen it.
     package let clientSecret: ClientSecret?
     /// What to charge once the source is chargeable; nil: what the account says, or nothing.
     package var charge: ChargeOrder?

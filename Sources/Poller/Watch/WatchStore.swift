@@ -76,6 +76,9 @@ package struct WatchChange: Hashable, Sendable {
     package let state: WatchState
     /// What is to be remembered of the payment from now on; nil leaves what is.
     package let payment: PaymentMemory?
+    /// The payment's own secret, where the upstream has told it and nobody else had: kept with the watch,
+    /// unless it has one; nil leaves what is.
+    package let secret: ClientSecret?
     /// What is to be recorded and told, in order; their numbers follow the watch's last one.
     ///
     /// All of them or none is recorded, with the state they tell of.
@@ -87,11 +90,13 @@ package struct WatchChange: Hashable, Sendable {
     package init(
         state: WatchState,
         payment: PaymentMemory? = nil,
+        secret: ClientSecret? = nil,
         events: [Event] = [],
         lastError: String? = nil
     ) {
         self.state = state
         self.payment = payment
+        self.secret = secret
         self.events = events
         self.lastError = lastError
     }

@@ -16,8 +16,8 @@ import PollerWords
 ///                                           └─ POST /r/src_…/verify   the code the customer typed
 /// ```
 ///
-/// `redirect_status` is never believed. A wrong secret, an unknown payment and one that was
-/// enqueued without its secret look the same. Nothing here is behind an API key: the client secret
+/// `redirect_status` is never believed. A wrong secret, an unknown payment and one whose
+/// secret was neither handed in nor seen by a poll yet look the same. Nothing here is behind an API key: the client secret
 /// is the key, to the public view of one payment alone.
 /// *Source*: <https://docs.stripe.com/sources/best-practices>.
 struct ReturnPageRoutes {

@@ -109,12 +109,12 @@ package struct OpenAuthenticator: Authenticator {
 
 /// Knows the secret that a source's own customer holds.
 package protocol SourceSecrets: Sendable {
-    /// What is on record for a watch; nil when it is not watched, or its secret was not given:
-    /// then nobody can show it.
+    /// What is on record for a watch; nil when it is not watched, or its secret was neither given nor
+    /// seen: then nobody can show it.
     func secret(of key: WatchKey) async throws(StoreError) -> ClientSecret?
 }
 
-/// The secrets given when the sources were enqueued.
+/// The secrets given when the sources were enqueued, and those that polls have seen.
 package struct WatchSecrets<Store: WatchStore>: SourceSecrets {
     private let watches: Store
 

@@ -4,10 +4,11 @@
 -- KEYS[1]  meta key of the partition all of them belong to
 -- ARGV     the seven values of claim.lua, most items 0 to take none; then for each lease six:
 --          id, token, verdict (n next, c close, r rest), wait ms or reason ('' settled), wheel of the next turn
---          (u|z), state (packed). A verdict in capitals is followed by seven more: error or '',
+--          (u|z), state (packed). A verdict in capitals is followed by eight more: error or '',
 --          signal ('' fine, h hold, s slow, f failing, d denied, k still failing, r refused; in capitals of an
 --          endpoint), its ms, how many events there are, the seq of the first, the channel to publish them on,
---          and what is to be remembered of the payment or '' to leave it; and then by the events, JSON. Without
+--          what is to be remembered of the payment or '' to leave it, and its secret or '' where none was
+--          learned; and then by the events, JSON. Without
 --          events seq and channel are a line for the item's log of attempts or '', and its ms to live
 -- RETURNS  {results, claim}: for each lease 1 (recorded, now or before) or 0 (LEASELOST: nothing
 --          written); and claim.lua's answer, or an empty list
@@ -34,7 +35,7 @@ while at <= last do
   count = count + 1
   starts[count], ids[count] = at, ARGV[at]
   isLong[count] = byte(ARGV[at + 2]) < 97
-  at = at + (isLong[count] and 13 + number(ARGV[at + 9]) or 6)
+  at = at + (isLong[count] and 14 + number(ARGV[at + 9]) or 6)
 end
 
 local results, held, marks, lane_names = {}, {}, {}, {}
@@ -153,12 +154,13 @@ for _, index in ipairs(held) do
     verdict, wait = VERDICT.next, 0
   elseif isLong[index] then
     if ARGV[at + 9] ~= '0' then
-      record(id, ARGV[at + 10], ARGV[at + 11], ARGV, at + 13, at + 12 + ARGV[at + 9])
+      record(id, ARGV[at + 10], ARGV[at + 11], ARGV, at + 14, at + 13 + ARGV[at + 9])
       told = true
     elseif ARGV[at + 10] ~= '' then
       note(id, ARGV[at + 10], ARGV[at + 11])
     end
     if ARGV[at + 12] ~= '' then call('HSET', items .. id, ITEM.payment, ARGV[at + 12]) end
+    if ARGV[at + 13] ~= '' then call('HSETNX', items .. id, ITEM.secret, ARGV[at + 13]) end
   end
   if signal ~= '' then
     hear(lane, signal, number(ARGV[at + 8]))

@@ -89,6 +89,44 @@ extension QueueConformance {
             try await bench.enqueue(key)
             try bench.equal(try await bench.snapshot(key).watch.payment, nil, "in a new run")
         },
+        ConformanceCase(
+            "a secret that a poll has seen is kept, and one that was handed in is before it"
+        ) {
+            bench in
+            for (name, form) in [
+                ("1", "src_client_secret_aB3"), ("2", "ID_secret_aB3"), ("3", "of-another-form"),
+            ] {
+                let key = bench.key(name)
+                let text = form.replacing("ID", with: "\(key.source)")
+                let learned = ClientSecret(unchecked: text)
+                try await bench.enqueue(key)
+                let lease = try await bench.take(key)
+                _ = try await bench.watches.commit([
+                    bench.news(lease, [.status], .next(after: .zero), secret: learned)
+                ])
+                let again = try await bench.take(key)
+                try bench.equal(again.item.clientSecret, learned, "with the lease")
+                _ = try await bench.watches.commit([
+                    bench.news(
+                        again,
+                        [.status],
+                        .next(after: .seconds(60)),
+                        secret: ClientSecret(unchecked: "another")
+                    )
+                ])
+                let kept = try await bench.snapshot(key).watch.clientSecret
+                try bench.equal(kept, learned, "the first one, as it is read")
+                let given = ClientSecret(unchecked: "given")
+                _ = try await bench.watches.enqueue([try NewWatch(key: key, clientSecret: given)])
+                let joined = try await bench.take(key)
+                try bench.equal(joined.item.clientSecret, given, "the one handed in")
+                _ = try await bench.commit(joined, .close(.settled))
+                try await bench.enqueue(key)
+                let anew = try await bench.snapshot(key).watch.clientSecret
+                try bench.equal(anew, nil, "in a new run")
+                _ = try await bench.commit(try await bench.take(key), .close(.settled))
+            }
+        },
         ConformanceCase("news of its money opens what has ended with an answer, once each") {
             bench in
             let paid = PaymentMemory(payment: "k3f9a2", money: bench.money)
@@ -153,7 +191,8 @@ extension ConformanceBench {
         _ lease: Lease<Watch>,
         _ subjects: [EventSubject],
         _ verdict: Verdict = .next(after: .zero),
-        _ memory: PaymentMemory? = nil
+        _ memory: PaymentMemory? = nil,
+        secret: ClientSecret? = nil
     ) -> Commit<WatchChange> {
         var state = lease.item.state
         state.attempts += 1
@@ -173,7 +212,7 @@ extension ConformanceBench {
         return Commit(
             ref: lease.ref,
             verdict: verdict,
-            change: WatchChange(state: state, payment: memory, events: events)
+            change: WatchChange(state: state, payment: memory, secret: secret, events: events)
         )
     }
 }

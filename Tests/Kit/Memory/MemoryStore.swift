@@ -36,7 +36,11 @@ package final class MemoryStore: WatchStore, Outbox {
                     }
                 },
                 apply: { record, change in
-                    record.apply(change, forgets: flaws.contains(.forgetsPayments))
+                    record.apply(
+                        change,
+                        forgets: flaws.contains(.forgetsPayments),
+                        learnsNothing: flaws.contains(.learnsNoSecrets)
+                    )
                     let told = change.events.suffix(flaws.contains(.tellsOnlyTheLast) ? 1 : .max)
                     recorded += told.map {
                         ($0.carrying(metadata: record.metadata), record.notify)

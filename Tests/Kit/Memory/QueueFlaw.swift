@@ -84,6 +84,8 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     case tellsOnlyTheLast
     /// A commit that says nothing of the payment makes the store forget it.
     case forgetsPayments
+    /// A secret that a poll has seen is not kept.
+    case learnsNoSecrets
     /// Who joins a watch changes the order that is paid by it.
     case movesToOtherOrders
     /// An order is stored whatever somebody else has made of it meanwhile.
@@ -97,9 +99,9 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
         switch self {
         case .losesAttempts, .settlesWhatIsSetAside, .revisesBlindly, .losesNamedEvents,
             .neverForgivesTrouble, .notesForAnyHistory, .forgetsWhoIsAtWork,
-            .freezesWithTheClock, .endsThingsInGaps, .forgetsPayments, .hearsNothingOfMoney,
-            .movesToOtherOrders, .storesOrdersOverOthers, .tellsNothingOfOrders,
-            .forgetsWhatMayComeBack:
+            .freezesWithTheClock, .endsThingsInGaps, .forgetsPayments, .learnsNoSecrets,
+            .hearsNothingOfMoney, .movesToOtherOrders, .storesOrdersOverOthers,
+            .tellsNothingOfOrders, .forgetsWhatMayComeBack:
             true
         default: false
         }

@@ -166,11 +166,16 @@ struct WatchRecord: Sendable {
 
     /// Takes over what a poll has changed.
     ///
-    /// `forgets` is a flaw: what the change does not say is forgotten.
-    mutating func apply(_ change: WatchChange, forgets: Bool = false) {
+    /// Flaws: `forgets` what the change does not say, `learnsNothing` of secrets.
+    mutating func apply(
+        _ change: WatchChange,
+        forgets: Bool = false,
+        learnsNothing: Bool = false
+    ) {
         state = change.state
         lastError = change.lastError
         if forgets || change.payment != nil { payment = change.payment }
+        if !learnsNothing { clientSecret = clientSecret ?? change.secret }
         for event in change.events { record(event.carrying(metadata: metadata)) }
     }
 

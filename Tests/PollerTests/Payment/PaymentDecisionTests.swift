@@ -37,6 +37,41 @@ struct PaymentDecisionTests: PaymentStories {
         )
     }
 
+    @Test("a secret is learned from the first look, where nobody has handed one in")
+    func secret() throws {
+        func learned(
+            _ object: String,
+            known: ClientSecret? = nil,
+            kind: SourceKind = .source
+        ) -> ClientSecret? {
+            let start = VirtualTime.start
+            let watch = Watch(
+                key: WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: kind),
+                policy: .standard,
+                createdAt: start,
+                deadline: start + .seconds(60),
+                run: 1,
+                seq: 0,
+                clientSecret: known
+            )
+            let seen = Observation(
+                status: SourceStatus(unchecked: "pending"),
+                final: false,
+                object: RawJSON(unchecked: object)
+            )
+            var chance = SystemRandomNumberGenerator()
+            let turn = PollTurn(watch, due: start, polledAt: start, now: start)
+            return PollDecider().decide(turn, .observed(seen), using: &chance).change.secret
+        }
+        let object = #"{"id":"src_1","client_secret":"src_client_secret_a"}"#
+        #expect(learned(object)?.reveal == "src_client_secret_a")
+        #expect(learned(object, known: ClientSecret(unchecked: "given")) == nil)
+        #expect(learned(object, kind: .http) == nil)
+        #expect(learned(#"{"id":"src_1","client_secret":"a b"}"#) == nil)
+        #expect(learned(#"{"id":"src_1","client_secret":7}"#) == nil)
+        #expect(learned(#"{"id":"src_1","owner":{"client_secret":"x"}}"#) == nil)
+    }
+
     @Test("an answer that is as it was is not read again")
     func same() {
         var story = PaymentStory()
