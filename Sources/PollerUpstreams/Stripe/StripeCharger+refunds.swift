@@ -8,7 +8,9 @@ import StripeAPI
 // |---|---|
 // | 2xx | `made` |
 // | 400 `charge_already_refunded` | `made`: by an earlier try, or by a person who saw the same |
+// | 400, for the key was used with other parameters | `postponed`: nobody knows what came of those |
 // | 401, 403, 409, 429, 5xx, no answer | `postponed`, and the same key again |
+// | 2xx, and the bank has sent it back already | `refused` |
 // | any other | `refused` |
 //
 // *Source*: <https://docs.stripe.com/api/refunds/create>,
@@ -48,12 +50,17 @@ extension StripeCharger {
             form.append(("refund_application_fee", "true"))
         }
         do throws(StripeError) {
-            _ = try await client.post(
+            let response = try await client.post(
                 "/v1/refunds",
                 form: form,
                 idempotencyKey: order.refundKey(of: watch.key),
                 timeout: end - elapsed()
             )
+            // An error is an answer too: only the object says that there is a refund.
+            let refund = try response.decode(StripeAPI.Refund.self)
+            guard refund.status != .failed, refund.status != .canceled else {
+                return .refused("\(refund.id) is \(refund.status?.rawValue ?? "")")
+            }
             return .made
         } catch {
             return Self.refunded(error)
@@ -66,6 +73,8 @@ extension StripeCharger {
         switch failure.status {
         case 401, 403: return .postponed("\(failure)", retryAfter: refusedPause)
         case 409, 429: return .postponed("\(failure)", retryAfter: nil)
+        case 400 where told.type == .idempotencyError:
+            return .postponed("\(failure)", retryAfter: refusedPause)
         default: return told.code == "charge_already_refunded" ? .made : .refused("\(failure)")
         }
     }
