@@ -25,6 +25,8 @@ package struct APIBackend: Sendable {
     package let locator: (any SourceLocator)?
     /// Tells the upstream what payers have told us; nil when there is none to tell.
     package let payers: (any PayerUpstream)?
+    /// Tells what is done before deadlines pass; nil when that is nobody's to tell.
+    package let deadlines: DeadlineForecast?
     /// The suppression list of mail; nil when nobody keeps a list.
     package let mail: MailPreferences?
     /// Whose return page it is, by account; a page without a name where there is none.
@@ -51,6 +53,7 @@ package struct APIBackend: Sendable {
     ///   - mail: the suppression list of mail; nil when nobody keeps a list.
     ///   - locator: tells whose source a URL is; nil when sources are named by id alone.
     ///   - payers: tells the upstream what payers have told us; nil when there is none to tell.
+    ///   - deadlines: tells what is done before deadlines pass; nil when that is nobody's to tell.
     ///   - branding: whose return page it is, by account.
     ///   - words: what the return page says.
     package init(
@@ -70,6 +73,7 @@ package struct APIBackend: Sendable {
         mail: MailPreferences? = nil,
         locator: (any SourceLocator)? = nil,
         payers: (any PayerUpstream)? = nil,
+        deadlines: DeadlineForecast? = nil,
         branding: [AccountID: Branding] = [:],
         words: PayerLexicon = .standard
     ) {
@@ -89,6 +93,7 @@ package struct APIBackend: Sendable {
         self.mail = mail
         self.locator = locator
         self.payers = payers
+        self.deadlines = deadlines
         self.branding = branding
         self.words = words
     }

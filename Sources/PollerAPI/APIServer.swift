@@ -98,6 +98,7 @@ package struct APIServer: Service {
                 watches: backend.watches,
                 laneLimit: backend.laneLimit,
                 enqueuer: enqueuer,
+                deadlines: backend.deadlines,
                 locator: backend.locator,
                 reader: reader,
                 polls: polls

@@ -26,6 +26,7 @@ enum ScriptNames {
         add("VERDICT", VerdictLetter.self)
         add("SIGNAL", SignalLetter.self)
         add("GOAL", GoalLetter.self)
+        add("ACT", ActLetter.self)
         add("HINT", HintLetter.self)
         // Lua counts from one.
         add("PART", DeliveryPart.self) { String($0 + 1) }

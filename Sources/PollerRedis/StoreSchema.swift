@@ -279,10 +279,19 @@ enum HintLetter: String, CaseIterable {
     case money = "m"
 }
 
-/// How far a watch goes, where it is not until it is settled; the last of its facts.
+/// How far a watch goes, where it is not until it is settled; the second of its facts.
 enum GoalLetter: String, CaseIterable {
     case leftPending = "l"
     case final = "f"
+}
+
+/// What a watch was told to do before a deadline passes (`DeadlineActs`); the third of its facts.
+enum ActLetter: String, CaseIterable {
+    case capture = "c"
+    case release = "r"
+    case leaveHold = "h"
+    case abandon = "a"
+    case leaveAbandoned = "k"
 }
 
 /// The parts of a delivery's state, in their order.

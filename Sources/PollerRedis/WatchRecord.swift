@@ -3,18 +3,57 @@ import Poller
 /// A watch in Redis.
 ///
 /// *Shape*: facts = the policy's name, with `|l` when the watch is to end once its source has left
-/// pending and `|f` when nothing but a final status ends it; state `status|attempts|step|failures|last polled ms|malformed`
+/// pending and `|f` when nothing but a final status ends it, and then, where anything of it is said, `|`
+/// and a letter for each thing to be done before a deadline passes (``ActLetter``), as in `standard||c`;
+/// releases before this one pass over these; state `status|attempts|step|failures|last polled ms|malformed`
 /// and, once there is a charge, `|` and how far it has come, and once there is a detail (``Observation/detail``, up to
 /// seven characters), a further `|` and that (missing before the first poll);
 /// private value = client secret, and after a newline the order to charge, if there is one. Account
 /// and kind are told by the lane: written again they would cost a watch 48 bytes.
 enum WatchRecord: ItemRecord {
     static func facts(of watch: NewWatch) -> String {
-        switch watch.goal {
-        case .settled: watch.policy.name
-        case .leftPending: Packed.join([watch.policy.name, GoalLetter.leftPending.rawValue])
-        case .final: Packed.join([watch.policy.name, GoalLetter.final.rawValue])
+        let goal: GoalLetter? =
+            switch watch.goal {
+            case .settled: nil
+            case .leftPending: .leftPending
+            case .final: .final
+            }
+        let acts = letters(watch.acts).map(\.rawValue).joined()
+        var facts = [watch.policy.name]
+        if goal != nil || !acts.isEmpty { facts.append(goal?.rawValue ?? "") }
+        if !acts.isEmpty { facts.append(acts) }
+        return Packed.join(facts)
+    }
+
+    private static func letters(_ acts: DeadlineActs) -> [ActLetter] {
+        var letters: [ActLetter] = []
+        switch acts.authorisation {
+        case .capture: letters.append(.capture)
+        case .cancel: letters.append(.release)
+        case .leave: letters.append(.leaveHold)
+        case nil: break
         }
+        switch acts.abandoned {
+        case .cancel: letters.append(.abandon)
+        case .leave: letters.append(.leaveAbandoned)
+        case nil: break
+        }
+        return letters
+    }
+
+    private static func acts(_ facts: [String]) -> DeadlineActs {
+        var acts = DeadlineActs.unsaid
+        for letter in facts.count > 2 ? facts[2] : "" {
+            switch ActLetter(rawValue: String(letter)) {
+            case .capture: acts.authorisation = .capture
+            case .release: acts.authorisation = .cancel
+            case .leaveHold: acts.authorisation = .leave
+            case .abandon: acts.abandoned = .cancel
+            case .leaveAbandoned: acts.abandoned = .leave
+            case nil: break
+            }
+        }
+        return acts
     }
 
     private static func goal(_ facts: [String]) -> WatchGoal {
@@ -56,6 +95,7 @@ enum WatchRecord: ItemRecord {
             hintedAt: fields.hinted,
             clientSecret: secret.map(ClientSecret.init(unchecked:)),
             charge: long.count == 2 ? ChargeOrder(json: String(long[1])) : nil,
+            acts: acts(facts),
             order: fields.order.map(OrderID.init(unchecked:)),
             state: known,
             payment: fields.payment.map { PaymentMemory(packed: $0, charge: known.charge.charge) }

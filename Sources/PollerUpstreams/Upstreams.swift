@@ -31,6 +31,28 @@ extension Upstreams: PaymentReader {
         seenAt: Timestamp
     ) -> PaymentFacts? {
         if key.kind == .http { return http.facts(of: key, in: object, seenAt: seenAt) }
+        return StripePayments().facts(
+            of: key,
+            in: object,
+            charge: charge,
+            disputes: disputes,
+            seenAt: seenAt
+        )
+    }
+}
+
+/// Reads payments from Stripe's objects.
+package struct StripePayments: PaymentReader {
+    /// Makes a reader; it holds nothing.
+    package init() {}
+
+    package func facts(
+        of key: WatchKey,
+        in object: RawJSON,
+        charge: RawJSON?,
+        disputes: RawJSON?,
+        seenAt: Timestamp
+    ) -> PaymentFacts? {
         guard key.kind.isOfPayments else { return nil }
         var facts = PaymentFacts(key.kind, object: object, charge: charge, seenAt: seenAt)
         if let listed = disputes?.member("data")?.elements {

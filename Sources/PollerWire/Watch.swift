@@ -22,6 +22,12 @@ public struct Watch: WireObject, Hashable {
         case settled, final
     }
 
+    /// What is done about money that is held, before the hold ends.
+    public enum AuthorisationAct: String, Word { case capture, cancel, leave }
+
+    /// What is done about a payment that nobody has finished.
+    public enum AbandonedAct: String, Word { case cancel, leave }
+
     /// What became of a request to watch.
     public enum Outcome: String, Word { case created, restarted, joined }
 
@@ -71,6 +77,10 @@ public struct Watch: WireObject, Hashable {
     package var object: RawJSON?
     /// How far its charge has come; nil when it is not to be charged.
     public var charge: ChargeProgress?
+    /// What is done about money that is held, before the hold ends; nil where nobody has said.
+    public var authorisation: Open<AuthorisationAct>?
+    /// What is done if nobody pays; nil where nobody has said.
+    public var abandoned: Open<AbandonedAct>?
     /// What is true of the money; nil where nobody knows of any.
     public var payment: Payment?
     /// What the customer must do next; nil when there is nothing.
@@ -114,6 +124,8 @@ public struct Watch: WireObject, Hashable {
                 + "beside it."
         )
         Field("charge", \.charge, note: "Only when it is to be charged.")
+        Field("authorisation", \.authorisation, note: "As it was asked for.")
+        Field("abandoned", \.abandoned, note: "As it was asked for.")
         Field("payment", \.payment, note: "What is true of the money, where that is known.")
         Field(
             "next_step",

@@ -26,6 +26,10 @@ public struct WatchRequest: WireObject, Hashable {
     /// What to charge, exactly once, when the source becomes chargeable; nil charges nothing but what the
     /// account's standing order says.
     public var charge: WatchCharge?
+    /// What is done about money that is held for you, before the hold ends; payment intents only.
+    public var authorisation: Open<Watch.AuthorisationAct>?
+    /// What is done about a payment that nobody has finished, at the end of its watch; intents only.
+    public var abandoned: Open<Watch.AbandonedAct>?
     /// What you call the order that is paid by it, repeated in each of its events; nil names none.
     public var order: String?
     /// Your own names and values, repeated in the watch; at most 4,096 bytes as JSON.
@@ -116,6 +120,22 @@ public struct WatchRequest: WireObject, Hashable {
                 "Charge the source, exactly once, when it becomes chargeable; sources only. A first "
                 + "order holds: later ones change nothing. false charges nothing, not even by the "
                 + "account's standing order."
+        )
+        Field(
+            "authorisation",
+            \.authorisation,
+            note:
+                "What is done about a payment intent's requires_capture when a tenth of the hold is "
+                + "left, or at the first look after that: capture all of it, or cancel it; leave does "
+                + "neither, whatever the account says. Payment intents only. What is said first holds."
+        )
+        Field(
+            "abandoned",
+            \.abandoned,
+            note:
+                "What is done about an intent that nobody has paid when its time is over (timeout): it "
+                + "is asked once more and then canceled, with the reason abandoned; leave does not, "
+                + "whatever the account says. Intents only. What is said first holds."
         )
         Field(
             "order",

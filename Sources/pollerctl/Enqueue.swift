@@ -40,6 +40,14 @@ struct Enqueue: AsyncParsableCommand {
     @Option(help: "Where to tell: https://…, mailto:… or redis+stream:NAME; may be repeated.")
     var notify: [String] = []
 
+    @Option(
+        help: "Before the hold of a payment intent ends: capture, cancel, or leave (the default)."
+    )
+    var authorisation: String?
+
+    @Option(help: "If nobody has paid an intent in time: cancel, or leave (the default).")
+    var abandoned: String?
+
     @Option(help: "The order that is paid by them, as you call it; it is in each of their events.")
     var order: String?
 
@@ -77,6 +85,8 @@ struct Enqueue: AsyncParsableCommand {
                 request.timeout = timeout
                 request.notify = notify.isEmpty ? nil : notify
                 request.clientSecret = clientSecret
+                request.authorisation = authorisation.map(Open.init(rawValue:))
+                request.abandoned = abandoned.map(Open.init(rawValue:))
                 request.order = order
                 request.metadata = metadata.isEmpty ? nil : Texts(metadata)
                 return request

@@ -60,6 +60,10 @@ import Testing
         #expect(pinned(LeaseMark.self) == "hinted=k hasError=y crashed=z")
         #expect(pinned(GoalLetter.self) == "leftPending=l final=f")
         #expect(
+            pinned(ActLetter.self)
+                == "capture=c release=r leaveHold=h abandon=a leaveAbandoned=k"
+        )
+        #expect(
             pinned(DeliveryPart.self) == """
                 cursor=0 failures=1 attempts=2 retryAt=3 failedSince=4 escalated=5 dead=6 again=7 \
                 told=8 owed=9

@@ -15,6 +15,10 @@
 package struct PaymentLife: Hashable, Sendable {
     /// How long a payment is looked at when nothing shorter is known.
     static let most = Duration.seconds(30 * 86_400)
+    /// How long money is held of which nobody tells the end: that of a card, for a purchase online.
+    ///
+    /// *Source*: <https://docs.stripe.com/payments/place-a-hold-on-a-payment-method>.
+    static let hold = Duration.seconds(7 * 86_400)
     /// How long a dispute may go on.
     ///
     /// Stripe says of the side of the payer's bank that it takes 30 to 90 days; ten more for the shop's
@@ -35,6 +39,9 @@ package struct PaymentLife: Hashable, Sendable {
     /// When the shop is told that a window closes in which it must take the money: after half of it,
     /// and when a tenth is left.
     package let warnings: [Timestamp]
+    /// When money that is held is taken or let go, by whoever was told to: when a tenth of the hold is
+    /// left; nil when nothing is held by an intent.
+    package let actsAt: Timestamp?
 
     /// The life of a payment that was seen so; `now` is the store's clock.
     package init(_ facts: PaymentFacts, _ payment: Payment, now: Timestamp) {
@@ -69,6 +76,12 @@ package struct PaymentLife: Hashable, Sendable {
             warnings = [begun + window / 2, begun + window * 9 / 10]
         } else {
             warnings = []
+        }
+        if payment.state == .authorised, facts.kind == .paymentIntent {
+            let held = facts.charge?.created ?? begun
+            actsAt = warnings.last ?? held + Self.hold * 9 / 10
+        } else {
+            actsAt = nil
         }
     }
 

@@ -110,6 +110,8 @@ package struct PaymentLook: Hashable, Sendable {
     package let isStepNews: Bool
     /// When the shop is warned that it must take the money (``PaymentLife/warnings``).
     package let warnings: [Timestamp]
+    /// When it is captured or released by whoever was told to (``PaymentLife/actsAt``).
+    package let actsAt: Timestamp?
     /// Whether real money is meant; nil when the object does not say.
     package let isLive: Bool?
     /// What to remember, once the news is recorded.
@@ -138,6 +140,7 @@ package struct PaymentLook: Hashable, Sendable {
         let now = facts.seenAt ?? facts.created
         let life = now.map { PaymentLife(facts, seen, now: $0) }
         warnings = life?.warnings ?? []
+        actsAt = life?.actsAt
         let warned = warnings.count(where: { $0 <= now ?? $0 })
         payment = warned > 0 ? seen.closing : seen
         step = NextStep(facts, payment)

@@ -17,6 +17,8 @@ package struct NewWatch: Hashable, Sendable {
     package let metadata: String
     /// What to charge once the source is chargeable; nil: what the account says, or nothing.
     package let charge: ChargeOrder?
+    /// What is to be done before its deadlines pass; unsaid: what the account says, or nothing.
+    package let acts: DeadlineActs
     /// What is paid by it; the first one holds until a closed watch starts again.
     package let order: OrderID?
 
@@ -32,6 +34,7 @@ package struct NewWatch: Hashable, Sendable {
         clientSecret: ClientSecret? = nil,
         metadata: String = "",
         charge: ChargeOrder? = nil,
+        acts: DeadlineActs = .unsaid,
         order: OrderID? = nil
     ) throws(InvalidInput) {
         let timeout = timeout ?? key.kind.life ?? policy.span
@@ -63,7 +66,9 @@ package struct NewWatch: Hashable, Sendable {
                     + "its watches"
             )
         }
+        try acts.check(key.kind)
         self.charge = charge
+        self.acts = acts
         self.order = order
         self.goal = goal
         self.key = key

@@ -70,14 +70,14 @@ package struct PollDecider: Sendable {
             state.failures = 0
             let isNews = observation.status != state.status || observation.detail != state.detail
             let look = turn.isSame(observation) ? nil : turn.look(observation)
-            let end = end(of: turn.watch, observation)
+            let end = end(of: turn, observation)
             if let end, !isNews, turn.watch.isReview {
                 return reviewed(turn, look, state, as: end, object: observation.object)
             }
             if isNews || end != nil || look?.isNews == true {
                 return recorded(turn, observation, look, state, &chance)
             }
-            let outlook = PollOutlook(turn.watch, observation, warnings: look?.warnings ?? [])
+            let outlook = turn.outlook(observation, look)
             if outlook.isOver(at: turn.polledAt) {
                 return closed(turn, .expired, state, look, error: nil)
             }
@@ -149,7 +149,7 @@ package struct PollDecider: Sendable {
         _ chance: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
         let watch = turn.watch
-        let end = end(of: watch, observation)
+        let end = end(of: turn, observation)
         let isStatusNews =
             observation.status != before.status || observation.detail != before.detail
         let look = seen ?? turn.look(observation)
@@ -173,8 +173,10 @@ package struct PollDecider: Sendable {
         )
         if let end { return Decision(verdict: .close(end), change: change) }
         // A change at the deadline leaves one more look, at once, which then closes the watch.
-        let outlook = PollOutlook(watch, observation, warnings: look?.warnings ?? [])
-        let isAtOnce = turn.now >= outlook.deadline || isChargedNext(watch, state)
+        let outlook = turn.outlook(observation, look)
+        let isAtOnce =
+            turn.now >= outlook.deadline || isChargedNext(watch, state)
+            || turn.isActedOnNext(observation, look)
         let wait = isAtOnce ? Duration.zero : waitUntilNext(turn, outlook, state, &chance)
         return Decision(
             verdict: .next(after: wait),
@@ -207,10 +209,12 @@ package struct PollDecider: Sendable {
         )
     }
 
-    /// How a watch ends with what was seen; nil while its goal is not reached, or a charge is still
-    /// to be made or answered.
-    private func end(of watch: Watch, _ seen: Observation) -> ClosedReason? {
-        guard watch.goal.isMet(by: seen.rank), !awaitsCharge(watch, seen) else { return nil }
+    /// How a watch ends with what was seen; nil while its goal is not reached, a charge is still to be
+    /// made or answered, or a hold to be acted on.
+    private func end(of turn: PollTurn, _ seen: Observation) -> ClosedReason? {
+        guard turn.watch.goal.isMet(by: seen.rank), !awaitsCharge(turn.watch, seen),
+            !turn.awaitsAct(seen.status)
+        else { return nil }
         return seen.rank >= .steady ? .settled : .reached
     }
 

@@ -4,13 +4,15 @@ package import Logging
 /// What a worker does with a watch: asks the upstream once and lets the ``PollDecider`` say what
 /// follows.
 ///
-/// One turn is one look and at most one charge, in this order:
+/// One turn is one look and at most one charge or other act, in this order:
 /// 1. A watch that has ended its workers too often is not asked about: it is put aside.
 /// 2. The upstream is asked about the source, or about its charge while only that is open.
 /// 3. A source that was just seen chargeable, as it was told before, is charged; one that was
 ///    consumed by nobody knows what is searched for its charge (``ChargeStep``).
 /// 4. Money that the watch's order was paid with a second time goes back (``DuplicateRefunds``).
-/// 5. The decider turns what came of it into a ``Decision``.
+/// 5. A payment whose deadline is near is captured or cancelled, where the watch was told to
+///    (``DeadlineActs``).
+/// 6. The decider turns what came of it into a ``Decision``.
 ///
 /// Nothing is asked for that could not be recorded: each step has what the lease still allows, less
 /// ``commitMargin``. A turn that is cancelled gives the watch back: an answer that was cut off says
@@ -22,6 +24,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     private let upstream: Provider
     let charger: (any Charger)?
     private let payments: (any PaymentReader)?
+    let settler: (any Settler)?
     let orders: OrderBook?
     private let secureTries: SecureTries?
     let timeout: Duration
@@ -31,12 +34,14 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
 
     /// A handler whose polls take at most `timeout`, from the connection to the last byte.
     ///
-    /// Without a charger nothing is charged, whatever a watch asks for; without a reader of payments
+    /// Without a charger nothing is charged, and without a settler nothing captured or cancelled, whatever
+    /// a watch asks for; without a reader of payments
     /// only statuses are told; without a book each source is charged, whatever order it pays;
     /// without `secureTries` what 3-D Secure is done with is made and not watched.
     package init(
         upstream: Provider,
         charger: (any Charger)? = nil,
+        settler: (any Settler)? = nil,
         payments: (any PaymentReader)? = nil,
         orders: OrderBook? = nil,
         secureTries: SecureTries? = nil,
@@ -45,6 +50,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     ) {
         self.upstream = upstream
         self.charger = charger
+        self.settler = settler
         self.payments = payments
         self.orders = orders
         self.secureTries = secureTries
@@ -55,6 +61,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     package func handle(_ leased: LeasedItem<Watch>) async -> Decision<WatchChange>? {
         var watch = leased.item
         watch.charge = order(for: watch)
+        watch.acts = acts(for: watch)
         let polledAt = leased.now
         if leased.lease.crashes >= Lease<Watch>.poisonAt { return quarantined(leased) }
         let limit = min(timeout, leased.remaining - Self.commitMargin)
@@ -81,7 +88,13 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
             payments: payments
         )
         turn.isRefundedAsDuplicate = refunded == .made
-        let decision = decide(turn, result, step, charged, refunded)
+        var acted: ActedOn?
+        if charged == nil, refunded == nil {
+            acted = await settle(turn, after: result, leased)
+            // The next look tells another worker what came of it.
+            if Task.isCancelled { return nil }
+        }
+        let decision = decide(turn, result, step, charged, refunded, acted)
         report(turn, result, decision)
         return decision
     }
@@ -91,6 +104,12 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         guard let charger, watch.key.kind == .source else { return nil }
         let order = watch.charge ?? charger.standingOrder(for: watch.key.account)
         return order.flatMap { $0.isNothing ? nil : $0 }
+    }
+
+    /// What is to be done before a deadline passes: what the watch says, or its account.
+    private func acts(for watch: Watch) -> DeadlineActs {
+        guard let settler, watch.key.kind.isIntent else { return .unsaid }
+        return watch.acts.filled(by: settler.standing(for: watch.key.account))
     }
 
     /// The watch itself, or its charge in its place.
@@ -184,12 +203,14 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         _ result: PollResult,
         _ step: ChargeStep,
         _ charged: (seen: Observation, result: ChargeResult)?,
-        _ refunded: RefundResult?
+        _ refunded: RefundResult?,
+        _ acted: ActedOn?
     ) -> Decision<WatchChange> {
         var chance = SystemRandomNumberGenerator()
         if case .postponed(let reason, let retryAfter)? = refunded {
             return decider.decide(turn, notRefunded: reason, retryAfter, using: &chance)
         }
+        if let acted { return decider.decide(turn, acted: acted, using: &chance) }
         if let charged {
             return decider.decide(turn, charged.seen, charging: charged.result, using: &chance)
         }

@@ -23,6 +23,8 @@ package struct Watch: Hashable, Sendable {
     package let clientSecret: ClientSecret?
     /// What to charge once the source is chargeable; nil: what the account says, or nothing.
     package var charge: ChargeOrder?
+    /// What is to be done before its deadlines pass; unsaid: what the account says, or nothing.
+    package var acts: DeadlineActs
     /// What is paid by it, where somebody has said so.
     package let order: OrderID?
     package let state: WatchState
@@ -43,6 +45,7 @@ package struct Watch: Hashable, Sendable {
         hintedAt: Timestamp? = nil,
         clientSecret: ClientSecret? = nil,
         charge: ChargeOrder? = nil,
+        acts: DeadlineActs = .unsaid,
         order: OrderID? = nil,
         state: WatchState = WatchState(),
         payment: PaymentMemory? = nil
@@ -59,6 +62,7 @@ package struct Watch: Hashable, Sendable {
         self.hintedAt = hintedAt
         self.clientSecret = clientSecret
         self.charge = charge
+        self.acts = acts
         self.order = order
         self.state = state
         self.payment = payment
@@ -73,13 +77,14 @@ extension Watch {
     package static let bankWait = Duration.seconds(30 * 86_400)
 
     /// The instant of the last look: the deadline, or as long after it as a bank may take while it
-    /// has not answered a charge of ours.
+    /// has not answered a charge of ours, or as a hold may last that we are to act on.
     ///
     /// A deadline is how long the payer is waited for; the payer has then done everything. What a
     /// hint has opened again is looked at for as long as a hint makes eager, however short its span.
     package var end: Timestamp {
         let isCharged = if case .pending = state.charge { true } else { false }
-        let end = isCharged ? deadline + Self.bankWait : deadline
+        let isHeld = state.status == .requiresCapture && awaitsActOnHold
+        let end = isCharged || isHeld ? deadline + Self.bankWait : deadline
         guard isOnlyLooking, let hintedAt else { return end }
         return max(end, hintedAt + PollDecider.eagerness)
     }

@@ -104,6 +104,7 @@ struct WatchRoutes {
     /// What holds for lanes without a limit of their own.
     let laneLimit: Poller.LaneLimit
     let enqueuer: Enqueuer
+    let deadlines: DeadlineForecast?
     let locator: (any SourceLocator)?
     let reader: BodyReader
     let polls: LongPolls
@@ -208,7 +209,8 @@ struct WatchRoutes {
     ) async throws -> Response {
         let explanation = try await watches.explain(key, limit: laneLimit)
         guard let explanation else { throw Problem.watchNotFound(key) }
-        return Response(WatchExplanation(explanation, standard: laneLimit))
+        let acts = deadlines?.sentences(of: explanation.snapshot) ?? []
+        return Response(WatchExplanation(explanation, standard: laneLimit, acts: acts))
     }
 
     private static func closed(_ snapshot: WatchSnapshot) -> Problem {

@@ -47,8 +47,8 @@ extension LaneReport {
 
 extension WatchExplanation {
     /// An explanation as readers are told it; `standard` is what holds for lanes without a limit of
-    /// their own.
-    init(_ explanation: Explanation, standard: Poller.LaneLimit) {
+    /// their own, `acts` what will be done before its deadlines.
+    init(_ explanation: Explanation, standard: Poller.LaneLimit, acts: [String] = []) {
         let key = explanation.snapshot.watch.key
         self.init()
         source = key.source.description
@@ -69,7 +69,7 @@ extension WatchExplanation {
             closedReason = reason.rawValue
         }
         earliestPollAt = explanation.earliest.map { Time($0) }
-        reasons = explanation.reasons
+        reasons = explanation.reasons + acts
         crashes = explanation.crashes
         lane = Lane(explanation.lane, standard: standard)
     }

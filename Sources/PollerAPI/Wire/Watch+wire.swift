@@ -30,6 +30,10 @@ extension NewWatch {
                 },
                 metadata: request.metadata.map { $0.isEmpty ? "" : $0.json.description } ?? "",
                 charge: charge,
+                acts: try DeadlineActs(
+                    authorisation: request.authorisation?.rawValue,
+                    abandoned: request.abandoned?.rawValue
+                ),
                 order: try request.order.map { text throws(InvalidInput) in try OrderID(text) }
             )
         }
@@ -169,6 +173,8 @@ extension PollerWire.Watch {
         let last = snapshot.lastEvent.flatMap { RawJSON(unchecked: $0.json).member("object") }
         object = last.flatMap { $0.isNull ? nil : $0 }
         if watch.charge?.isNothing == false || state.charge != .none { charge = state.charge.wire }
+        authorisation = watch.acts.authorisation.map { Open(rawValue: $0.rawValue) }
+        abandoned = watch.acts.abandoned.map { Open(rawValue: $0.rawValue) }
         payment = snapshot.payment?.wire
         let step = snapshot.lastEvent?.nextStep ?? .none
         nextStep = step == .none ? nil : step.wire

@@ -33,12 +33,21 @@ local function merged(old, new)
   return table.concat(lines, '\n')
 end
 
--- How far a watch goes (see WatchRecord): of two requests the farther holds.
+-- How far a watch goes (see WatchRecord): of two requests the farther holds. What it does before a
+-- deadline: of two that say something about the same the first holds.
 local REACH = { [GOAL.leftPending] = 1, [GOAL.final] = 3 }
-local function farther(old, new)
-  local was, asked = match(old, '|(%a)$'), match(new, '|(%a)$')
-  if (REACH[asked] or 2) <= (REACH[was] or 2) then return old end
-  return match(old, '^[^|]*') .. (asked and '|' .. asked or '')
+local ABOUT = {
+  '[' .. ACT.capture .. ACT.release .. ACT.leaveHold .. ']',
+  '[' .. ACT.abandon .. ACT.leaveAbandoned .. ']',
+}
+local function joined(old, new)
+  local policy, reach, acts = match(old, '^([^|]*)|?(%a?)|?(%a*)')
+  local _, asked, told = match(new, '^([^|]*)|?(%a?)|?(%a*)')
+  if (REACH[asked] or 2) > (REACH[reach] or 2) then reach = asked end
+  local said = ''
+  for at = 1, #ABOUT do said = said .. (match(acts, ABOUT[at]) or match(told, ABOUT[at]) or '') end
+  if said ~= '' then return policy .. '|' .. reach .. '|' .. said end
+  return reach ~= '' and policy .. '|' .. reach or policy
 end
 
 local replies, done, places, is_marked = {}, {}, {}, false
@@ -90,8 +99,8 @@ for at = 1, #ARGV, 10 do
     if deadline > number(w[5]) then call('HSET', item, ITEM.deadline, int(deadline)) end
     -- It is no longer there for a hint's news alone.
     if w[8] then call('HDEL', item, ITEM.reopenedSeq) end
-    local reach = farther(w[7], facts)
-    if reach ~= w[7] then call('HSET', item, ITEM.facts, reach) end
+    local both = joined(w[7], facts)
+    if both ~= w[7] then call('HSET', item, ITEM.facts, both) end
     if notify ~= '' then
       call('HSET', key(KEY.long, id), LONG.notify,
         merged(call('HGET', key(KEY.long, id), LONG.notify), notify))

@@ -143,6 +143,9 @@ struct Configuration: Sendable {
         sections.accounts.map { id, account in
             "account \(id)" + (account.charge == nil ? "" : ", charges what becomes chargeable")
                 + (account.refundsDuplicates ? ", refunds duplicates" : "")
+                + (account.acts.ofHold.map { ", \($0.rawValue)s what is held before it is lost" }
+                    ?? "")
+                + (account.acts.ofAbandoned == nil ? "" : ", cancels what nobody has paid")
         }.sorted()
             + sections.upstreams.map { "upstream \($0.name)" }
             + (sections.endpoints ?? []).map { endpoint in

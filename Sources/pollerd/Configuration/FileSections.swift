@@ -12,6 +12,8 @@ import PollerUpstreams
 ///     webhook_secrets: {file: /run/secrets/acme_whsec}
 ///     charge: {description: Acme}
 ///     refund_duplicates: true
+///     authorisation: capture
+///     abandoned: cancel
 ///     branding: {name: Acme GmbH, support: help@acme.example, colour: "#1a73e8"}
 /// upstreams:
 ///   bank:
@@ -35,6 +37,8 @@ struct FileSections: Sendable {
         let charge: ChargeOrder?
         /// What an order was paid with a second time goes back by itself.
         let refundsDuplicates: Bool
+        /// What is done before deadlines pass, for watches that say nothing.
+        let acts: DeadlineActs
         /// What customers see on the return page and in mails.
         let branding: Branding?
     }
@@ -86,7 +90,8 @@ struct FileSections: Sendable {
     ) throws(ConfigurationError) -> Account {
         _ = try node.members(
             allowed: [
-                "stripe_api_key", "webhook_secrets", "charge", "refund_duplicates", "branding",
+                "stripe_api_key", "webhook_secrets", "charge", "refund_duplicates", "authorisation",
+                "abandoned", "branding",
             ]
         )
         let secrets = try node.member("webhook_secrets")?.secret() ?? ""
@@ -105,11 +110,18 @@ struct FileSections: Sendable {
         if refundsDuplicates, key?.hasPrefix("pk_") ?? false {
             throw node.wrong("refund_duplicates needs a secret key, or one that may refund")
         }
+        let acts = try node.deadlineActs()
+        if acts.ofHold != nil || acts.ofAbandoned != nil, key?.hasPrefix("pk_") ?? false {
+            throw node.wrong(
+                "authorisation and abandoned need a secret key, or one that may write intents"
+            )
+        }
         return Account(
             apiKey: key,
             webhookSecrets: secrets.split { $0 == "," || $0.isWhitespace }.map(String.init),
             charge: charge,
             refundsDuplicates: refundsDuplicates,
+            acts: acts,
             branding: try node.member("branding")?.branding()
         )
     }
@@ -182,12 +194,22 @@ extension YAMLNode {
         }
     }
 
-    private func optional(_ name: String) throws(ConfigurationError) -> String? {
+    fileprivate func optional(_ name: String) throws(ConfigurationError) -> String? {
         try member(name).map { node throws(ConfigurationError) in try node.text() }
     }
 }
 
 extension YAMLNode {
+    /// What is done before deadlines pass for the watches of an account.
+    ///
+    /// *Shape*: members `authorisation: capture` (or `cancel`, `leave`) and `abandoned: cancel` (or `leave`).
+    func deadlineActs() throws(ConfigurationError) -> DeadlineActs {
+        let texts = try (authorisation: optional("authorisation"), abandoned: optional("abandoned"))
+        return try checked { () throws(InvalidInput) in
+            try DeadlineActs(authorisation: texts.authorisation, abandoned: texts.abandoned)
+        }
+    }
+
     /// What an account charges for each source that becomes chargeable; nil for `false`.
     ///
     /// *Shape*: `true`, or any of `{description: Acme, statement_descriptor: ACME, metadata: {shop: "7"}}`. The amount

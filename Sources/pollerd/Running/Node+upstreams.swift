@@ -122,6 +122,14 @@ extension Node {
             }
     }
 
+    /// What captures and cancels intents, by what their watches or their account say.
+    var settler: StripeSettler {
+        StripeSettler(
+            accounts: accounts,
+            standing: settings.sections.accounts.mapValues(\.acts)
+        )
+    }
+
     /// What charges sources, by what their watches or their account say.
     var charger: StripeCharger {
         let clock = ContinuousClock()

@@ -101,6 +101,7 @@ struct Node: Sendable {
         let handler = PollHandler(
             upstream: upstream,
             charger: charger,
+            settler: settler,
             payments: upstream,
             orders: OrderBook(cluster.watches),
             secureTries: SecureTries(
@@ -224,6 +225,7 @@ struct Node: Sendable {
             mail: try await mailPreferences(),
             locator: HTTPSources(settings.sections.upstreams),
             payers: StripePayers(accounts: accounts),
+            deadlines: DeadlineForecast(settler: settler, payments: StripePayments()),
             branding: branding,
             words: settings.templates.words
         )

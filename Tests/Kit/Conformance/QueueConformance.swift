@@ -2,8 +2,9 @@
 package enum QueueConformance {
     /// All behaviours, by topic.
     package static let allCases: [ConformanceCase] =
-        enqueueing + charging + claiming + fencing + committing + hinting + lanes + outbox + reading
-        + deliveries + outcomes + priorities + turns + ahead + control + slowing + circuits + poison
+        enqueueing + charging + acting + claiming + fencing + committing + hinting + lanes + outbox
+        + reading + deliveries + outcomes + priorities + turns + ahead + control + slowing
+        + circuits + poison
         + quarantine + explaining + fusing + members + registry + clocks + payments + afterlife
         + orders
 }

@@ -17,6 +17,7 @@ struct WatchRecord: Sendable {
     var hintedAt: Timestamp?
     private(set) var clientSecret: ClientSecret?
     private(set) var charge: ChargeOrder?
+    private(set) var acts: DeadlineActs
     private(set) var order: OrderID?
     private(set) var state = WatchState()
     private(set) var payment: PaymentMemory?
@@ -42,6 +43,7 @@ struct WatchRecord: Sendable {
         notify = new.notify.uniqued()
         metadata = new.metadata
         charge = new.charge
+        acts = new.acts
         order = new.order
     }
 
@@ -55,6 +57,7 @@ struct WatchRecord: Sendable {
         deadline = createdAt
         run = 1
         seq = 0
+        acts = .unsaid
         self.order = order.key.order
         notify = []
         metadata = ""
@@ -99,6 +102,7 @@ struct WatchRecord: Sendable {
             hintedAt: hintedAt,
             clientSecret: clientSecret,
             charge: charge,
+            acts: acts,
             order: order,
             state: state,
             // As it comes back from a store that keeps it packed.
@@ -114,6 +118,7 @@ struct WatchRecord: Sendable {
         notify = (notify + new.notify).uniqued()
         deadline = max(deadline, now + new.timeout)
         goal = goal.farther(new.goal)
+        acts = acts.filled(by: new.acts)
         clientSecret = new.clientSecret ?? clientSecret
         charge = charge.flatMap { $0.isNothing ? nil : $0 } ?? new.charge ?? charge
         reopenedSeq = nil

@@ -1,0 +1,190 @@
+import Logging
+
+// What is done before a deadline passes, where a watch was told to (``DeadlineActs``).
+//
+// ```
+// requires_capture, a tenth of the hold is left ─▶ the warning is told; look again at once
+//   nothing is new any more                     ─▶ capture or release it; look again at once
+// nobody has paid, and the watch is at its end  ─▶ cancel it; look again at once
+// done                 ─▶ the look tells what is true: payment.paid, payment.cancelled, payment.expired
+// outrun, unknown      ─▶ the look tells what is true
+// postponed            ─▶ later
+// refused              ─▶ a hold: an hour later; what was abandoned: the watch ends as without being told
+// ```
+//
+// *Why so late*: a shop captures when it ships, and a customer may come back. Whoever told the watch to act
+// wants it done rather than lost, not soon. A hold whose end nobody tells is taken for one of a card, which
+// lasts a week.
+//
+// *Exactly once*: an act follows a look that has just seen the status, as it was told before; nothing is
+// told of the act itself. Whoever dies between act and commit leaves a payment that has another status, and
+// the next look tells that. A watch with a hold to act on does not end before it, whatever its deadline
+// (``Watch/end``).
+
+extension PollTurn {
+    /// What the watch was told to do about what was just seen, if it is time; nil: nothing.
+    func act(on seen: Observation) -> DeadlineAct? {
+        guard watch.key.kind.isIntent, !watch.isOnlyLooking, watch.state.isSame(seen),
+            watch.acts.ofHold != nil || watch.acts.ofAbandoned != nil,
+            let look = look(seen), !look.isNews
+        else { return nil }
+        switch look.payment.state {
+        case .authorised:
+            guard seen.status == .requiresCapture, let instant = look.actsAt, polledAt >= instant
+            else { return nil }
+            return watch.acts.ofHold
+        // What has been paid in part is not abandoned.
+        case .awaitingCustomer, .failed, .expired:
+            guard seen.status.awaitsPayer, outlook(seen, look).isOver(at: polledAt) else {
+                return nil
+            }
+            return watch.acts.ofAbandoned
+        default: return nil
+        }
+    }
+
+    /// What bounds the waits after an answer; an act is due at its instant.
+    func outlook(_ seen: Observation, _ look: PaymentLook?) -> PollOutlook {
+        var instants = look?.warnings ?? []
+        if let look, let instant = look.actsAt, awaitsAct(seen.status) { instants.append(instant) }
+        return PollOutlook(watch, seen, warnings: instants)
+    }
+
+    /// Whether the next look is wanted at once, because there is something to do.
+    func isActedOnNext(_ seen: Observation, _ look: PaymentLook?) -> Bool {
+        guard awaitsAct(seen.status), let instant = look?.actsAt else { return false }
+        return polledAt >= instant
+    }
+
+    /// Whether a hold is there that something is to be done about: then nothing ends with it.
+    func awaitsAct(_ status: SourceStatus) -> Bool {
+        status == .requiresCapture && watch.awaitsActOnHold
+    }
+}
+
+extension Watch {
+    /// Whether it was told to do something about a hold, if there is to be one.
+    var awaitsActOnHold: Bool {
+        key.kind == .paymentIntent && acts.ofHold != nil && !isOnlyLooking
+    }
+}
+
+extension WatchState {
+    /// Whether an answer says of the status what was told already.
+    fileprivate func isSame(_ seen: Observation) -> Bool {
+        status == seen.status && detail == seen.detail
+    }
+}
+
+extension SourceStatus {
+    /// An intent's money is held, and waits for the shop.
+    package static let requiresCapture = SourceStatus(unchecked: "requires_capture")
+
+    /// Whether an intent waits for its payer, or for the shop's page to send them.
+    var awaitsPayer: Bool {
+        [
+            "requires_payment_method", "requires_confirmation", "requires_action",
+            "requires_source", "requires_source_action",
+        ].contains(description)
+    }
+}
+
+/// What was done in a turn, and what it was done to.
+struct ActedOn {
+    let act: DeadlineAct
+    let seen: Observation
+    let result: SettleResult
+}
+
+extension PollHandler {
+    /// Does what the watch was told to do, when what was just seen says that it is time; nil: nothing.
+    func settle(
+        _ turn: PollTurn,
+        after result: PollResult,
+        _ leased: LeasedItem<Watch>
+    ) async -> ActedOn? {
+        guard let settler, case .observed(let seen) = result, let act = turn.act(on: seen) else {
+            return nil
+        }
+        let settled = await settle(turn.watch, by: act, settler, leased)
+        let metadata: Logger.Metadata = [
+            "source": "\(turn.watch.key.source)", "account": "\(turn.watch.key.account)",
+            "act": "\(act.rawValue)",
+        ]
+        switch settled {
+        case .done: logger.info("a deadline was acted on", metadata: metadata)
+        case .refused(let why):
+            let more = metadata.merging(["error": "\(why)"]) { $1 }
+            logger.error("a deadline could not be acted on", metadata: more)
+        case .outrun, .postponed, .unknown: break
+        }
+        return ActedOn(act: act, seen: seen, result: settled)
+    }
+
+    private func settle(
+        _ watch: Watch,
+        by act: DeadlineAct,
+        _ settler: any Settler,
+        _ leased: LeasedItem<Watch>
+    ) async -> SettleResult {
+        // Money is taken once for an order, whichever of its tries holds it.
+        if act == .capture, let orders, let name = watch.order {
+            do throws(StoreError) {
+                if case .refused(let other)? = try await orders.take(watch) {
+                    let reason = "order \(name) is paid by \(other.source), or may still be"
+                    return .postponed(reason, retryAfter: nil)
+                }
+            } catch {
+                return .postponed("nobody knows who pays order \(name): \(error)", retryAfter: nil)
+            }
+        }
+        let limit = min(timeout, leased.remaining - Self.commitMargin)
+        guard limit > .zero else {
+            return .postponed("the lease was about to end", retryAfter: nil)
+        }
+        return await settler.settle(watch, by: act, timeout: limit)
+    }
+}
+
+extension PollDecider {
+    /// How long a refusal is left to a person before the same is tried again.
+    static let refusedWait = Duration.seconds(3600)
+
+    /// Decides what follows from an act: nothing is told of it, the next look tells what is true.
+    func decide(
+        _ turn: PollTurn,
+        acted: ActedOn,
+        using chance: inout some RandomNumberGenerator
+    ) -> Decision<WatchChange> {
+        var state = turn.polledState
+        state.malformed = 0
+        let act = acted.act
+        switch acted.result {
+        case .done:
+            state.failures = 0
+            state.step = 0
+            return Decision(
+                verdict: .next(after: .zero),
+                change: WatchChange(state: state),
+                isUrgent: true
+            )
+        case .refused(let reason) where act == .abandon:
+            let error = "nobody has finished it, and it may not be cancelled: \(reason)"
+            return closed(turn, .expired, state, turn.look(acted.seen), error: error)
+        case .refused(let reason):
+            state.failures = 0
+            let error = "it may not be \(act.participle): \(reason)"
+            return failed(turn, state, Self.refusedWait, error: error)
+        case .postponed(let reason, let retryAfter):
+            state.failures += 1
+            let least = bounded(retryAfter)
+            let wait = backoff(failures: state.failures, atLeast: least, &chance)
+            return failed(turn, state, wait, error: "not \(act.participle) yet: \(reason)")
+        case .outrun(let reason), .unknown(let reason):
+            state.failures += 1
+            let wait = backoff(failures: state.failures, atLeast: nil, &chance)
+            let error = "nobody knows yet whether it was \(act.participle): \(reason)"
+            return failed(turn, state, wait, error: error)
+        }
+    }
+}

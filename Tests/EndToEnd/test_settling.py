@@ -1,0 +1,204 @@
+"""Before a deadline passes a payment is captured or cancelled, once, where its watch was told to."""
+
+import pytest
+from test_charging import closed, types, words
+from test_command_line import run
+from test_configured import check
+
+from harness.cluster import LEASE_S, Cluster
+from harness.faked_clock import IS_HERE, FakedClock
+from harness.waiting import wait_until
+
+DAY_S = 86400
+
+
+def intent(cluster: Cluster, held: bool = True, **form) -> str:
+    """A payment intent whose money is held, or one that waits for its payer."""
+    form = {"amount": 2000, "currency": "eur", "payment_method_types[]": "card"} | form
+    if held:
+        form |= {"capture_method": "manual", "payment_method": "pm_card_visa", "confirm": "true"}
+    made = cluster.sandbox._stripe("POST", "/v1/payment_intents", form)
+    assert made["status"] == ("requires_capture" if held else "requires_payment_method")
+    return made["id"]
+
+
+def posts(cluster: Cluster, source: str, family: str = "payment_intents") -> list[str]:
+    """What was done to an intent since it was made, in order."""
+    listed = cluster.sandbox._call("GET", f"/_sandbox/requests?path=/v1/{family}/{source}/*")["data"]
+    return [request["path"].rpartition("/")[2] for request in listed if request["method"] == "POST"]
+
+
+def watch(cluster: Cluster, source: str, **fields) -> dict:
+    answer = cluster.api.enqueue(source, **fields)
+    assert answer.status_code in (200, 201), answer.text
+    return answer.json()
+
+
+def looked_at(cluster: Cluster, source: str) -> None:
+    """Waits for a look that began after now."""
+    before = len(cluster.sandbox.polls(source))
+    cluster.api.request("POST", f"/v1/watches/{source}/poll")
+    wait_until(lambda: len(cluster.sandbox.polls(source)) > before + 1, 20, "looked at again")
+
+
+def advance(cluster: Cluster, seconds: float) -> None:
+    cluster.sandbox._call("POST", "/_sandbox/clock/advance", json={"seconds": seconds})
+
+
+def test_what_nobody_pays_is_asked_once_more_and_cancelled(calm: Cluster):
+    source = intent(calm, held=False)
+    made = watch(calm, source, abandoned="cancel", timeout="3s", policy="interactive")
+    assert made["abandoned"] == "cancel" and "authorisation" not in made
+    why = calm.api.request("GET", f"/v1/watches/{source}/explain").json()["reasons"]
+    assert any("if nobody has paid it by" in reason and reason.endswith("it is cancelled") for reason in why), why
+    end = closed(calm, source)
+    assert (end["status"], end["closed_reason"]) == ("canceled", "settled")
+    assert (end["payment"]["state"], end["payment"]["reason"]) == ("expired", "abandoned")
+    assert types(calm, source) == ["payment_intent.requires_payment_method", "payment_intent.canceled"]
+    assert posts(calm, source) == ["cancel"]
+    # The last look before it was after the deadline.
+    looks = calm.sandbox.polls(source)
+    assert looks[-2]["at_ms"] - looks[0]["at_ms"] >= 2900
+
+
+def test_what_was_paid_at_the_last_moment_stays_paid(calm: Cluster):
+    source = intent(calm, held=False)
+    watch(calm, source, abandoned="cancel", timeout="4s", policy="patient")
+    calm.wait_status(source, "requires_payment_method")
+    # Nobody looks before the end: the look there finds that it was paid.
+    form = {"payment_method": "pm_card_visa"}
+    calm.sandbox._stripe("POST", f"/v1/payment_intents/{source}/confirm", form)
+    end = closed(calm, source)
+    assert (end["status"], end["payment"]["state"]) == ("succeeded", "paid")
+    assert "cancel" not in posts(calm, source)
+
+
+def test_a_watch_that_was_told_nothing_leaves_it_alone(calm: Cluster):
+    source = intent(calm, held=False)
+    watch(calm, source, timeout="2s", policy="interactive")
+    assert closed(calm, source)["closed_reason"] == "expired"
+    assert posts(calm, source) == []
+
+
+def test_a_setup_that_nobody_finishes_is_cancelled_too(calm: Cluster):
+    setup = calm.sandbox._stripe("POST", "/v1/setup_intents", {"payment_method_types[]": "card"})["id"]
+    watch(calm, setup, abandoned="cancel", timeout="2s", policy="interactive")
+    assert closed(calm, setup)["status"] == "canceled"
+    assert posts(calm, setup, "setup_intents") == ["cancel"]
+
+
+def test_what_cannot_be_is_refused_with_the_field(calm: Cluster):
+    for source, fields, field in (
+        ("src_1", {"authorisation": "capture"}, "authorisation"),
+        ("seti_1", {"authorisation": "cancel"}, "authorisation"),
+        ("ch_1", {"abandoned": "cancel"}, "abandoned"),
+        ("pi_1", {"authorisation": "take"}, "authorisation"),
+        ("pi_1", {"abandoned": True}, "abandoned"),
+    ):
+        answer = calm.api.enqueue(source, **fields)
+        assert answer.status_code in (400, 422) and answer.json()["field"] == field, answer.text
+
+
+@pytest.mark.skipif(not IS_HERE, reason="needs a C compiler on Linux")
+def test_a_hold_is_captured_or_let_go_before_it_ends_also_after_a_downtime(chaos, tmp_path):
+    clock = FakedClock(tmp_path / "clock")
+    config = tmp_path / "poller.yaml"
+    config.write_text("accounts:\n  default:\n    authorisation: capture\n")
+    cluster: Cluster = chaos(
+        listen=False, redis_env=clock.env,
+        env={"POLLER_CONFIG_FILE": str(config), "POLLER_STRIPE_SWEEP": "off"},
+    )
+    let_go, left, standing = intent(cluster), intent(cluster), intent(cluster)
+    watch(cluster, let_go, authorisation="cancel")
+    watch(cluster, left, authorisation="leave")
+    # Its own deadline is long over by then: a hold that is to be captured is waited for.
+    watch(cluster, standing, timeout="1h")
+    everybody = (let_go, left, standing)
+    for source in everybody:
+        cluster.wait_status(source, "requires_capture")
+    why = cluster.api.request("GET", f"/v1/watches/{let_go}/explain").json()["reasons"]
+    assert any("it is released at " in reason for reason in why), why
+    # A hold of the sandbox lasts a week.
+    clock.set(6 * DAY_S)
+    advance(cluster, 6 * DAY_S)
+    for source in everybody:
+        looked_at(cluster, source)
+        assert posts(cluster, source) == [], source
+    for worker in cluster.workers:
+        worker.kill9()
+    clock.set(int(6.5 * DAY_S))
+    advance(cluster, 0.5 * DAY_S)
+    for worker in cluster.workers:
+        worker.start().wait_ready()
+    assert closed(cluster, let_go)["payment"]["state"] == "cancelled"
+    assert closed(cluster, standing)["payment"]["state"] == "paid"
+    assert posts(cluster, let_go) == ["cancel"] and posts(cluster, standing) == ["capture"]
+    looked_at(cluster, left)
+    assert posts(cluster, left) == [] and cluster.api.watch(left)["status"] == "requires_capture"
+    for source, last in ((let_go, "cancelled"), (standing, "paid")):
+        assert words(cluster, source)[-1] == f"payment.{last}"
+        assert words(cluster, source).count(f"payment.{last}") == 1
+    assert cluster.fsck().returncode == 0
+
+
+@pytest.mark.skipif(not IS_HERE, reason="needs a C compiler on Linux")
+def test_workers_killed_between_act_and_commit_act_once(chaos, tmp_path):
+    clock = FakedClock(tmp_path / "clock")
+    cluster: Cluster = chaos(workers=2, listen=False, redis_env=clock.env, env={"POLLER_STRIPE_SWEEP": "off"})
+    held = [intent(cluster) for _ in range(12)]
+    lost = [intent(cluster, held=False) for _ in range(12)]
+    for source in held:
+        watch(cluster, source, authorisation="capture")
+        cluster.wait_status(source, "requires_capture")
+    # Each act takes effect at once and its answer comes late: that is where the workers die.
+    slow = cluster.sandbox.fault("delay", match="/v1/payment_intents", method="POST", delay_ms=900)
+    for source in lost:
+        watch(cluster, source, abandoned="cancel", timeout="5s")
+    clock.set(int(6.5 * DAY_S))
+    advance(cluster, 6.5 * DAY_S)
+
+    def done() -> int:
+        return sum(len(posts(cluster, source)) for source in (*held, *lost))
+
+    for _ in range(4):
+        before = done()
+        wait_until(lambda: done() > before or done() >= 24, 30, "another act")
+        for worker in cluster.workers:
+            worker.kill9()
+            worker.start().wait_ready()
+    cluster.sandbox.clear_fault(slow)
+    for source in held:
+        assert closed(cluster, source, timeout_s=90 + LEASE_S)["payment"]["state"] == "paid"
+    for source in lost:
+        assert closed(cluster, source, timeout_s=90 + LEASE_S)["payment"]["reason"] == "abandoned"
+    for source, word in [(source, "paid") for source in held] + [(source, "expired") for source in lost]:
+        assert words(cluster, source).count(f"payment.{word}") == 1, words(cluster, source)
+        assert words(cluster, source)[-1] == f"payment.{word}"
+        # What was captured or cancelled cannot be so again.
+        intended = cluster.sandbox._stripe("GET", f"/v1/payment_intents/{source}")
+        assert intended["amount_received"] == (2000 if word == "paid" else 0)
+    assert not cluster.fsck().returncode, cluster.fsck().stdout
+
+
+def test_the_command_line_says_it_too(calm: Cluster):
+    source, env = intent(calm), {"POLLER_URL": calm.api.url}
+    said = run("pollerctl", "enqueue", source, "--authorisation", "cancel", "--abandoned", "leave", env=env)
+    assert said.returncode == 0, said.stderr
+    found = calm.api.watch(source)
+    assert (found["authorisation"], found["abandoned"]) == ("cancel", "leave")
+    why = run("pollerctl", "explain", source, env=env)
+    assert "released" in why.stdout, why.stdout
+    calm.api.request("DELETE", f"/v1/watches/{source}")
+
+
+@pytest.mark.parametrize("account, said", [
+    ("  default:\n    authorisation: perhaps\n", "must be one of capture, cancel, leave"),
+    ("  default:\n    abandoned: capture\n", "must be one of cancel, leave"),
+    ("  acme:\n    stripe_api_key: {env: PUBLIC}\n    abandoned: cancel\n", "need a secret key"),
+])
+def test_a_wish_that_cannot_be_is_refused_at_the_start(tmp_path, account: str, said: str):
+    done = check(tmp_path, "accounts:\n" + account)
+    assert done.returncode == 78 and said in done.stderr, done.stderr
+    shown = check(tmp_path, "accounts:\n  default:\n    authorisation: capture\n    abandoned: cancel\n")
+    line = "account default, captures what is held before it is lost, cancels what nobody has paid"
+    assert shown.returncode == 0 and line in shown.stdout

@@ -1,0 +1,62 @@
+import Poller
+
+extension QueueConformance {
+    /// What a watch is told to do before its deadlines.
+    static let acting: [ConformanceCase] = [
+        ConformanceCase("what is to be done before a deadline goes to the worker, with any goal") {
+            bench in
+            for (name, goal) in [("1", WatchGoal.settled), ("2", .final), ("3", .leftPending)] {
+                for (of, acts) in [
+                    ("c", DeadlineActs(authorisation: .capture, abandoned: .cancel)),
+                    ("r", DeadlineActs(authorisation: .cancel)),
+                    ("a", DeadlineActs(abandoned: .cancel)), ("n", .unsaid),
+                    ("l", DeadlineActs(authorisation: .leave, abandoned: .leave)),
+                ] {
+                    let key = intent(name + of, account: "acct_\(name)\(of)")
+                    let new = try NewWatch(key: key, goal: goal, acts: acts)
+                    _ = try await bench.watches.enqueue([new])
+                    let read = try await bench.snapshot(key).watch
+                    try bench.equal(read.acts, acts, "as it is read")
+                    try bench.equal(read.goal, goal, "how far it goes")
+                    let taken = try await bench.take(key).item
+                    try bench.equal(taken.acts, acts, "as a worker has it")
+                }
+            }
+        },
+        ConformanceCase("of two that say what is to be done the first holds, until a restart") {
+            bench in
+            let key = intent("1")
+            for (said, goal, holds) in [
+                (DeadlineActs.unsaid, WatchGoal.leftPending, DeadlineActs.unsaid),
+                (
+                    DeadlineActs(abandoned: .cancel), .leftPending,
+                    DeadlineActs(abandoned: .cancel)
+                ),
+                (
+                    DeadlineActs(authorisation: .capture, abandoned: .leave), .final,
+                    DeadlineActs(authorisation: .capture, abandoned: .cancel)
+                ),
+                (
+                    DeadlineActs(authorisation: .cancel), .settled,
+                    DeadlineActs(authorisation: .capture, abandoned: .cancel)
+                ),
+            ] {
+                let new = try NewWatch(key: key, goal: goal, acts: said)
+                _ = try await bench.watches.enqueue([new])
+                try bench.equal(try await bench.snapshot(key).watch.acts, holds, "what holds")
+            }
+            try bench.equal(try await bench.snapshot(key).watch.goal, .final, "the farther goal")
+            _ = try await bench.watches.cancel(key)
+            _ = try await bench.watches.enqueue([try NewWatch(key: key)])
+            try bench.equal(try await bench.snapshot(key).watch.acts, .unsaid, "after a restart")
+        },
+    ]
+
+    private static func intent(_ name: String, account: String = "acct_a") -> WatchKey {
+        WatchKey(
+            account: AccountID(unchecked: account),
+            source: SourceID(unchecked: "pi_\(name)"),
+            kind: .paymentIntent
+        )
+    }
+}

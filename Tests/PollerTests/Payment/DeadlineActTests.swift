@@ -1,0 +1,334 @@
+import JSONText
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+@Suite("Deadlines that are acted on")
+struct DeadlineActTests {
+    private static let day: Int64 = 24 * 60
+    private let start = VirtualTime.start
+    private let span = Duration.seconds(86_400)
+
+    /// A hold of ten days, one whose end nobody tells, and intents that wait for their payers.
+    private var reader: NamedObjects {
+        func intent(
+            _ status: String,
+            _ change: (inout PaymentFacts) -> Void = { _ in }
+        )
+            -> PaymentFacts
+        {
+            var facts = PaymentFacts(kind: .paymentIntent)
+            facts.status = SourceStatus(unchecked: status)
+            facts.amount = 2000
+            facts.currency = "eur"
+            facts.created = start
+            change(&facts)
+            return facts
+        }
+        func held(until end: Timestamp?) -> PaymentFacts {
+            intent("requires_capture") { facts in
+                var charge = ChargeFacts(id: ChargeID(unchecked: "ch_1"), status: .succeeded)
+                charge.amount = 2000
+                charge.created = start
+                charge.captureBefore = end
+                facts.charge = charge
+            }
+        }
+        return NamedObjects(known: [
+            "held": held(until: start + .seconds(10 * 86_400)), "endless": held(until: nil),
+            "begun": intent("requires_action"), "new": intent("requires_payment_method"),
+            "partly": intent("requires_action") { $0.received = 500 },
+            "paid": intent("succeeded") { $0.received = 2000 },
+        ])
+    }
+
+    private func watch(
+        _ acts: DeadlineActs,
+        status: String? = nil,
+        goal: WatchGoal = .settled,
+        kind: SourceKind = .paymentIntent,
+        reopenedSeq: Int? = nil
+    ) -> Watch {
+        Watch(
+            key: WatchKey(account: .main, source: SourceID(unchecked: "pi_1"), kind: kind),
+            policy: .standard,
+            goal: goal,
+            createdAt: start,
+            deadline: start + span,
+            run: 1,
+            seq: 0,
+            reopenedSeq: reopenedSeq,
+            acts: acts,
+            state: WatchState(status: status.map(SourceStatus.init(unchecked:)))
+        )
+    }
+
+    private func seen(_ status: String, _ object: String) -> Observation {
+        Observation(
+            status: SourceStatus(unchecked: status),
+            rank: status == "requires_capture" ? .leftPending : .pending,
+            object: NamedObjects.object(object),
+            digest: object
+        )
+    }
+
+    private func turn(_ watch: Watch, minute: Int64) -> PollTurn {
+        let now = start + .seconds(minute * 60)
+        return PollTurn(watch, due: now, polledAt: now, now: now, payments: reader)
+    }
+
+    private func look(
+        _ watch: Watch,
+        _ seen: Observation,
+        minute: Int64
+    ) -> (act: DeadlineAct?, decision: Decision<WatchChange>, next: Watch) {
+        var chance = SeededGenerator(seed: 7)
+        let turn = turn(watch, minute: minute)
+        let act = turn.act(on: seen)
+        let decision = PollDecider().decide(turn, .observed(seen), using: &chance)
+        return (act, decision, kept(watch, decision))
+    }
+
+    private func acted(
+        _ watch: Watch,
+        _ act: DeadlineAct,
+        _ seen: Observation,
+        _ result: SettleResult,
+        minute: Int64
+    ) -> Decision<WatchChange> {
+        var chance = SeededGenerator(seed: 7)
+        let done = ActedOn(act: act, seen: seen, result: result)
+        return PollDecider().decide(turn(watch, minute: minute), acted: done, using: &chance)
+    }
+
+    /// The watch after a look, as a store keeps it.
+    private func kept(_ watch: Watch, _ decision: Decision<WatchChange>) -> Watch {
+        let memory = decision.change.payment ?? watch.payment
+        return Watch(
+            key: watch.key,
+            policy: watch.policy,
+            goal: watch.goal,
+            createdAt: watch.createdAt,
+            deadline: watch.deadline,
+            run: 1,
+            seq: watch.seq + decision.change.events.count,
+            acts: watch.acts,
+            state: decision.change.state,
+            payment: memory.map { PaymentMemory(packed: $0.packed) }
+        )
+    }
+
+    /// The minutes at which it would be acted on, of those at which it is looked at.
+    private func minutes(_ acts: DeadlineActs, _ object: String, at looks: [Int64]) -> [Int64] {
+        var watch = watch(acts)
+        var minutes: [Int64] = []
+        for minute in looks {
+            let (act, _, next) = look(watch, seen("requires_capture", object), minute: minute)
+            if let act {
+                #expect(act == acts.ofHold)
+                minutes.append(minute)
+            }
+            watch = next
+        }
+        return minutes
+    }
+
+    @Test(
+        "a hold is acted on when a tenth of it is left, after the warning is told, and not before",
+        arguments: [DeadlineActs.Authorisation.capture, .cancel]
+    )
+    func held(_ authorisation: DeadlineActs.Authorisation) {
+        let acts = DeadlineActs(authorisation: authorisation)
+        let tenth = 9 * Self.day
+        let looks = [0, 1, 5 * Self.day, tenth - 1, tenth, tenth, tenth + 1]
+        #expect(minutes(acts, "held", at: looks) == [tenth, tenth + 1])
+    }
+
+    @Test("after a downtime it is acted on at the look after the one that tells")
+    func away() {
+        let late = 9 * Self.day + 700
+        let acts = DeadlineActs(authorisation: .capture)
+        #expect(minutes(acts, "held", at: [0, late, late]) == [late])
+        // Also when nobody had seen the hold before.
+        #expect(minutes(acts, "held", at: [late, late]) == [late])
+    }
+
+    @Test("a hold whose end nobody tells is taken to last a week")
+    func endless() {
+        let tenth = 7 * Self.day * 9 / 10
+        let acts = DeadlineActs(authorisation: .capture)
+        #expect(minutes(acts, "endless", at: [0, 1, tenth - 1, tenth]) == [tenth])
+    }
+
+    @Test("a watch that was told nothing, or to leave it, does nothing")
+    func untold() {
+        let looks = [0, 9 * Self.day, 9 * Self.day, 10 * Self.day - 1]
+        for acts in [
+            .unsaid, DeadlineActs(authorisation: .leave), DeadlineActs(abandoned: .cancel),
+        ] {
+            #expect(minutes(acts, "held", at: looks) == [], "\(acts)")
+        }
+    }
+
+    @Test("the look that tells of it is followed by one at once, and one is due at the instant")
+    func due() {
+        var watch = watch(DeadlineActs(authorisation: .capture))
+        for minute in 0..<30 as Range<Int64> {
+            watch = look(watch, seen("requires_capture", "endless"), minute: minute).next
+        }
+        // A look less than a poll's wait before the instant waits no longer than until then.
+        let tenth = 7 * Self.day * 9 / 10
+        let before = look(watch, seen("requires_capture", "endless"), minute: tenth - 2)
+        #expect(before.decision.verdict == .next(after: .seconds(120)))
+        let told = look(watch, seen("requires_capture", "held"), minute: 9 * Self.day)
+        #expect(told.decision.change.events.map(\.type) == ["payment.authorised"])
+        #expect(told.decision.verdict == .next(after: .zero) && told.decision.isUrgent)
+    }
+
+    @Test("it does not end before it has acted, whatever its deadline and its goal")
+    func lives() {
+        for goal in [WatchGoal.settled, .leftPending] {
+            let told = DeadlineActs(authorisation: .capture)
+            var watch = watch(told, goal: goal)
+            for minute in [0, 60, 2 * Self.day, 8 * Self.day] {
+                let (_, decision, next) = look(
+                    watch,
+                    seen("requires_capture", "held"),
+                    minute: minute
+                )
+                guard case .next = decision.verdict else {
+                    Issue.record("\(goal) \(minute): \(decision.verdict)")
+                    continue
+                }
+                watch = next
+            }
+        }
+        let untold = look(
+            watch(.unsaid, goal: .leftPending),
+            seen("requires_capture", "held"),
+            minute: 0
+        )
+        #expect(untold.decision.verdict == .close(.reached))
+    }
+
+    @Test("an act is not told: the next look is at once and tells what is true")
+    func done() {
+        let watch = watch(DeadlineActs(authorisation: .capture), status: "requires_capture")
+        let held = seen("requires_capture", "held")
+        let minute = 9 * Self.day
+        let decision = acted(watch, .capture, held, .done, minute: minute)
+        #expect(decision.change.events.isEmpty && decision.verdict == .next(after: .zero))
+        let paid = Observation(
+            status: SourceStatus(unchecked: "succeeded"),
+            rank: .final,
+            object: NamedObjects.object("paid"),
+            digest: "paid"
+        )
+        let next = look(kept(watch, decision), paid, minute: minute)
+        let types = next.decision.change.events.map(\.type)
+        #expect(types == ["payment.paid", "payment_intent.succeeded"])
+        #expect(next.act == nil && next.decision.verdict == .close(.settled))
+    }
+
+    @Test("put off is not refused, unknown is not done: it is looked at again, and says why")
+    func notDone() throws {
+        let watch = watch(DeadlineActs(authorisation: .capture), status: "requires_capture")
+        let held = seen("requires_capture", "held")
+        for (result, least, most) in [
+            (SettleResult.postponed("429", retryAfter: .seconds(9)), 9, 60),
+            (.postponed("no key", retryAfter: nil), 0, 2), (.unknown("503"), 0, 2),
+            (.outrun("it has succeeded"), 0, 2), (.refused("not allowed"), 3600, 3600),
+        ] {
+            let decision = acted(watch, .capture, held, result, minute: 9 * Self.day)
+            guard case .next(let wait) = decision.verdict else {
+                Issue.record("\(result): \(decision.verdict)")
+                continue
+            }
+            #expect(wait >= .seconds(least) && wait <= .seconds(most), "\(result): \(wait)")
+            #expect(decision.change.events.isEmpty && decision.change.lastError != nil)
+        }
+    }
+
+    @Test("what nobody has paid is asked about once more at the end, and then cancelled")
+    func abandoned() {
+        let acts = DeadlineActs(abandoned: .cancel)
+        for (status, object) in [
+            ("requires_action", "begun"), ("requires_payment_method", "new"),
+        ] {
+            let known = look(watch(acts), seen(status, object), minute: 0).next
+            #expect(look(known, seen(status, object), minute: Self.day - 1).act == nil)
+            #expect(look(known, seen(status, object), minute: Self.day).act == .abandon)
+            // What is new at the end is told first.
+            let late = look(watch(acts), seen(status, object), minute: Self.day)
+            #expect(late.act == nil && late.decision.verdict == .next(after: .zero))
+            #expect(look(late.next, seen(status, object), minute: Self.day).act == .abandon)
+        }
+    }
+
+    @Test("what was paid in part, or opened again by a hint, is not cancelled")
+    func kept() {
+        let acts = DeadlineActs(abandoned: .cancel)
+        let partly = look(watch(acts), seen("requires_action", "partly"), minute: 0).next
+        #expect(look(partly, seen("requires_action", "partly"), minute: Self.day).act == nil)
+        let again = watch(acts, status: "requires_action", reopenedSeq: 0)
+        #expect(look(again, seen("requires_action", "begun"), minute: Self.day).act == nil)
+    }
+
+    @Test("what may not be cancelled ends as if nobody had said so; what is put off has its grace")
+    func refused() {
+        let watch = watch(DeadlineActs(abandoned: .cancel), status: "requires_action")
+        let begun = seen("requires_action", "begun")
+        let refused = acted(watch, .abandon, begun, .refused("no"), minute: Self.day)
+        #expect(refused.verdict == .close(.expired))
+        #expect(refused.change.events.last?.type == "watch.expired")
+        let put = SettleResult.postponed("429", retryAfter: nil)
+        guard case .next = acted(watch, .abandon, begun, put, minute: Self.day).verdict else {
+            Issue.record("it has ended at once")
+            return
+        }
+        let later = acted(watch, .abandon, begun, put, minute: Self.day + 11)
+        #expect(later.verdict == .close(.expired))
+    }
+
+    @Test("a key is of the watch, its run, the act and the looks that were recorded")
+    func keys() {
+        let one = watch(.unsaid, status: "requires_capture")
+        var other = kept(
+            one,
+            acted(one, .capture, seen("requires_capture", "held"), .done, minute: 0)
+        )
+        #expect(other.state.attempts == one.state.attempts + 1)
+        let keys = [
+            DeadlineAct.capture.idempotencyKey(of: one),
+            DeadlineAct.release.idempotencyKey(of: one),
+            DeadlineAct.capture.idempotencyKey(of: other),
+        ]
+        #expect(Set(keys).count == 3 && keys.allSatisfy { $0.utf8.count == 40 })
+        other.acts = DeadlineActs(authorisation: .capture)
+        #expect(DeadlineAct.capture.idempotencyKey(of: other) == keys[2])
+    }
+
+    @Test("only what can be captured or cancelled is taken, and what nobody knows is refused")
+    func checked() throws {
+        let capture = DeadlineActs(authorisation: .capture)
+        let cancel = DeadlineActs(abandoned: .cancel)
+        for kind in [SourceKind.source, .charge, .http, .setupIntent] {
+            #expect(throws: InvalidInput.self) { try capture.check(kind) }
+        }
+        for kind in [SourceKind.source, .charge, .http] {
+            #expect(throws: InvalidInput.self) { try cancel.check(kind) }
+        }
+        try capture.check(.paymentIntent)
+        try cancel.check(.setupIntent)
+        try DeadlineActs(authorisation: .leave, abandoned: .leave).check(.source)
+        #expect(throws: InvalidInput.self) {
+            try DeadlineActs(authorisation: "Capture", abandoned: nil)
+        }
+        let read = try DeadlineActs(authorisation: nil, abandoned: "leave")
+        #expect(
+            read.filled(by: DeadlineActs(authorisation: .cancel, abandoned: .cancel)).ofAbandoned
+                == nil
+        )
+    }
+}

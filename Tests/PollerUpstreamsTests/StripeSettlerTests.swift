@@ -1,0 +1,141 @@
+import JSONText
+import Poller
+import PollerUpstreams
+import StripeAPI
+import Testing
+
+@Suite("Stripe's intents are captured and cancelled")
+struct StripeSettlerTests {
+    @Test(
+        "a hold is captured or let go, and a second worker's try of the same look changes nothing"
+    )
+    func held() async throws {
+        try await UpstreamRig.run { rig in
+            for (act, status) in [(DeadlineAct.capture, "succeeded"), (.release, "canceled")] {
+                let intent = try await makeIntent(rig, isHeld: true)
+                #expect(await settle(rig, intent, act) == .done)
+                #expect(try await look(rig, intent).status == status)
+                #expect(await settle(rig, intent, act) == .done)
+                guard case .outrun = await settle(rig, intent, act, attempts: 1) else {
+                    Issue.record("\(act): done twice")
+                    continue
+                }
+            }
+        }
+    }
+
+    @Test("what nobody has paid is cancelled as abandoned")
+    func abandoned() async throws {
+        try await UpstreamRig.run { rig in
+            let intent = try await makeIntent(rig, isHeld: false)
+            #expect(await settle(rig, intent, .abandon) == .done)
+            let seen = try await look(rig, intent)
+            #expect(seen.status == "canceled" && seen.reason == "abandoned")
+            guard case .outrun = await settle(rig, "pi_unknown", .abandon) else {
+                Issue.record("an intent that nobody knows")
+                return
+            }
+        }
+    }
+
+    @Test(
+        "put off is not refused, and what is not known is neither",
+        arguments: [
+            (401, nil, "postponed"), (403, nil, "postponed"), (409, nil, "postponed"),
+            (429, nil, "postponed"), (400, "lock_timeout", "postponed"),
+            (400, "payment_intent_unexpected_state", "outrun"), (404, "resource_missing", "outrun"),
+            (400, "parameter_invalid_integer", "refused"), (402, "card_declined", "refused"),
+            (500, nil, "unknown"), (503, nil, "unknown"),
+        ] as [(Int, String?, String)]
+    )
+    func answers(status: Int, code: String?, name: String) async throws {
+        try await StubServer.run { stub in
+            let code = code.map { ",\"code\":\"\($0)\"" } ?? ""
+            let type = status == 402 ? "card_error" : "invalid_request_error"
+            let body = "{\"error\":{\"type\":\"\(type)\",\"message\":\"no\"\(code)}}"
+            stub.answer(StubServer.Answer(status: status, body: body))
+            let configuration = StripeClientConfiguration(
+                key: StripeKey("sk_test_1"),
+                baseURL: "http://127.0.0.1:\(stub.port)"
+            )
+            let settler = StripeSettler(accounts: StripeAccounts([.main: configuration]))
+            let result = await settler.settle(watch("pi_1"), by: .capture, timeout: .seconds(8))
+            #expect("\(result)".hasPrefix(name), "\(result)")
+        }
+    }
+
+    @Test("an account's own wish holds for it alone, and without a key nothing is done")
+    func standing() async throws {
+        let wish = DeadlineActs(authorisation: .capture)
+        let settler = StripeSettler(accounts: StripeAccounts([:]), standing: [.main: wish])
+        #expect(settler.standing(for: .main) == wish)
+        #expect(settler.standing(for: AccountID(unchecked: "acct_1")) == .unsaid)
+        guard
+            case .postponed = await settler.settle(
+                watch("pi_1"),
+                by: .capture,
+                timeout: .seconds(1)
+            )
+        else {
+            Issue.record("done without a key")
+            return
+        }
+    }
+
+    private func watch(_ intent: String, attempts: Int = 0) -> Watch {
+        let start = Timestamp(ms: 1_795_000_000_000)
+        return Watch(
+            key: WatchKey(
+                account: .main,
+                source: SourceID(unchecked: intent),
+                kind: .paymentIntent
+            ),
+            policy: .standard,
+            createdAt: start,
+            deadline: start + .seconds(3600),
+            run: 1,
+            seq: 0,
+            state: WatchState(attempts: attempts)
+        )
+    }
+
+    private func settle(
+        _ rig: UpstreamRig,
+        _ intent: String,
+        _ act: DeadlineAct,
+        attempts: Int = 0
+    ) async -> SettleResult {
+        let configuration = StripeClientConfiguration(
+            key: StripeKey("sk_test_1"),
+            baseURL: rig.base
+        )
+        return await StripeSettler(accounts: StripeAccounts([.main: configuration]))
+            .settle(watch(intent, attempts: attempts), by: act, timeout: .seconds(8))
+    }
+
+    private struct Seen: Decodable {
+        let id: String
+        let status: String
+        let reason: String?
+
+        enum CodingKeys: String, CodingKey {
+            case id, status
+            case reason = "cancellation_reason"
+        }
+    }
+
+    private func look(_ rig: UpstreamRig, _ intent: String) async throws -> Seen {
+        try await rig.sandbox.get("/v1/payment_intents/\(intent)").decode(Seen.self)
+    }
+
+    private func makeIntent(_ rig: UpstreamRig, isHeld: Bool) async throws -> String {
+        var form = [
+            ("amount", "2000"), ("currency", "eur"), ("payment_method_types[]", "card"),
+            ("capture_method", "manual"),
+        ]
+        if isHeld { form += [("payment_method", "pm_card_visa"), ("confirm", "true")] }
+        let made = try await rig.sandbox.post("/v1/payment_intents", form: form).decode(Seen.self)
+        #expect(made.status == (isHeld ? "requires_capture" : "requires_payment_method"))
+        return made.id
+    }
+}
