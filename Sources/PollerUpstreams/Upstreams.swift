@@ -31,7 +31,7 @@ extension Upstreams: PaymentReader {
         seenAt: Timestamp
     ) -> PaymentFacts? {
         if key.kind == .http { return http.facts(of: key, in: object, seenAt: seenAt) }
-        return StripePayments().facts(
+        return stripe.payments.facts(
             of: key,
             in: object,
             charge: charge,
@@ -43,8 +43,12 @@ extension Upstreams: PaymentReader {
 
 /// Reads payments from Stripe's objects.
 package struct StripePayments: PaymentReader {
-    /// Makes a reader; it holds nothing.
-    package init() {}
+    private let expiry: SourceExpiry
+
+    /// Makes a reader; `expiry` says when Stripe ends a source by itself.
+    package init(expiry: SourceExpiry = .documented) {
+        self.expiry = expiry
+    }
 
     package func facts(
         of key: WatchKey,
@@ -55,6 +59,7 @@ package struct StripePayments: PaymentReader {
     ) -> PaymentFacts? {
         guard key.kind.isOfPayments else { return nil }
         var facts = PaymentFacts(key.kind, object: object, charge: charge, seenAt: seenAt)
+        facts.sourceLife = expiry.changed(facts.method)
         if let listed = disputes?.member("data")?.elements {
             facts.charge = facts.charge?.disputed(by: listed)
         }

@@ -1,3 +1,4 @@
+import JSONText
 import Poller
 import Testing
 
@@ -59,6 +60,29 @@ struct SourceExpiryTests {
         #expect(try hours("ideal", "pending", in: table) == nil)
         #expect(try hours("tomorrow", "pending", in: table) == 48)
         #expect(try hours("p24", "pending", in: table) == 1)
+    }
+
+    @Test("what an operator says is what the shop is warned by, too")
+    func warned() throws {
+        let text =
+            #"{"id":"src_1","status":"chargeable","type":"eps","usage":"single_use","#
+            + #""amount":1099,"created":\#(Self.created)}"#
+        let start = Timestamp(ms: Self.created * 1000)
+        let key = WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source)
+        func warnings(_ expiry: SourceExpiry) throws -> [Double] {
+            let facts = StripePayments(expiry: expiry).facts(
+                of: key,
+                in: RawJSON(unchecked: text),
+                charge: nil,
+                disputes: nil,
+                seenAt: start
+            )
+            let known = try #require(facts)
+            return PaymentLife(known, Payment(known), now: start).warnings
+                .map { ($0 - start).inSeconds / 3600 }
+        }
+        #expect(try warnings(SourceExpiry(changes: "eps=1h/6h")) == [3.5, 6.3])
+        #expect(try warnings(.documented) == [])
     }
 
     @Test(

@@ -41,6 +41,8 @@ package struct PaymentFacts: Hashable, Sendable {
     package var step = NextStep.none
     /// The upstream's own word for the payment, where it has one and an operator has said what it means.
     package var claim: PaymentState?
+    /// How long a source of its method lives, where an operator has said so; nil for what is documented.
+    package var sourceLife: SourceLife?
     /// Whether real money is meant; nil when the object does not say.
     package var isLive: Bool?
     /// When the object was made, by the upstream's clock.

@@ -10,8 +10,8 @@
 /// | `unknown` | | 30 days | |
 /// | any other | | no more | |
 ///
-/// When a source became chargeable it does not tell: at the latest when it would have ceased to be
-/// pending. *Source*: the tables of ``MethodTraits`` and ``SourceKind/life``.
+/// *Source*: the tables of ``MethodTraits`` and ``SourceKind/life``; for a source what an operator has said
+/// of its method, ``PaymentFacts/sourceLife``.
 package struct PaymentLife: Hashable, Sendable {
     /// How long a payment is looked at when nothing shorter is known.
     static let most = Duration.seconds(30 * 86_400)
@@ -93,17 +93,41 @@ package struct PaymentLife: Hashable, Sendable {
     ) -> Timestamp? {
         // A source that may be used again has no end of its own.
         let source = facts.kind == .source && facts.usage != .reusable ? facts.created : nil
+        let life = facts.sourceLife ?? traits.sourceLife
         switch payment.state {
         case .awaitingCustomer, .partiallyPaid:
             guard facts.kind == .source else { return facts.step.until }
-            return source.flatMap { begun in traits.pendingLife.map { begun + $0 } }
+            return source.flatMap { life.end(of: .pending, created: $0, now: now) }
         case .authorised:
             guard facts.kind == .source else { return facts.charge?.captureBefore }
-            guard let source, let life = traits.chargeableLife else { return nil }
-            let end = source + (traits.pendingLife ?? .zero) + life
-            return traits.endsWithDayInChina ? min(end, dayInChina(after: now)) : end
+            return source.flatMap { life.end(of: .chargeable, created: $0, now: now) }
         default: return nil
         }
+    }
+}
+
+/// How long a single-use source keeps a status before its upstream ends it; nil where it does not.
+///
+/// When it became chargeable it does not tell: at the latest when it would have ceased to be pending.
+package struct SourceLife: Hashable, Sendable {
+    package let pending: Duration?
+    package let chargeable: Duration?
+    /// Ends at 23:45 in China in any case, as the day's books are closed.
+    package let endsWithDayInChina: Bool
+
+    /// Describes such a life.
+    package init(pending: Duration?, chargeable: Duration?, endsWithDayInChina: Bool = false) {
+        self.pending = pending
+        self.chargeable = chargeable
+        self.endsWithDayInChina = endsWithDayInChina
+    }
+
+    /// The latest instant at which a source that was made then keeps a status; nil when there is none.
+    package func end(of status: SourceStatus, created: Timestamp, now: Timestamp) -> Timestamp? {
+        if status == .pending { return pending.map { created + $0 } }
+        guard status == .chargeable, let chargeable else { return nil }
+        let end = created + (pending ?? .zero) + chargeable
+        return endsWithDayInChina ? min(end, Self.dayInChina(after: now)) : end
     }
 
     /// The next 23:45 in China, which is 15:45 UTC the whole year.

@@ -66,14 +66,10 @@ package struct MethodTraits: Hashable, Sendable {
     /// never.
     package let comesBack: Duration?
     package let act: Act
-    /// How long a source of it stays pending until the upstream ends it; nil when it does not.
-    package let pendingLife: Duration?
-    /// How long a single-use source of it may be charged; nil when that has no end.
-    package let chargeableLife: Duration?
+    /// How long a source of it lives until the upstream ends it.
+    package let sourceLife: SourceLife
     /// A single-use source of it that is consumed has been paid.
     package let isPaidOnceConsumed: Bool
-    /// Ends at 23:45 in China in any case, as the day's books are closed.
-    package let endsWithDayInChina: Bool
 
     private init(
         settles: Int = 0,
@@ -87,10 +83,12 @@ package struct MethodTraits: Hashable, Sendable {
         self.settles = .seconds(settles * 86_400)
         self.comesBack = comesBack.map { .seconds($0 * 86_400) }
         self.act = act
-        pendingLife = pendingHours.map { .seconds($0 * 3600) }
-        chargeableLife = chargeableHours.map { .seconds($0 * 3600) }
+        sourceLife = SourceLife(
+            pending: pendingHours.map { .seconds($0 * 3600) },
+            chargeable: chargeableHours.map { .seconds($0 * 3600) },
+            endsWithDayInChina: endsWithDayInChina
+        )
         self.isPaidOnceConsumed = isPaidOnceConsumed
-        self.endsWithDayInChina = endsWithDayInChina
     }
 
     /// A method nobody has heard of: its bank may take its time, and take it back.

@@ -182,6 +182,8 @@ extension ChargeProgress {
 }
 
 extension SourceStatus {
+    /// The customer has not done yet what is asked for, or the bank not answered.
+    package static let pending = SourceStatus(unchecked: "pending")
     /// The customer has authorised: it may be charged.
     package static let chargeable = SourceStatus(unchecked: "chargeable")
     /// Charged; nothing more happens to it.

@@ -86,7 +86,7 @@ extension SourceKind {
     ///
     /// Thirty days: a voucher may be paid for days, a bank transfer takes as long, and a SEPA debit
     /// is answered after up to 14 business days; an intent never ends by itself. Where Stripe itself
-    /// ends an object earlier (a redirect after an hour, `SourceExpiry` in `PollerUpstreams`), its
+    /// ends an object earlier (a redirect after an hour, ``SourceLife``), its
     /// watch ends then. *Source*: the page of each method below <https://docs.stripe.com/sources>.
     package var life: Duration? {
         switch self {

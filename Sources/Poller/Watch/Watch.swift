@@ -70,21 +70,17 @@ package struct Watch: Hashable, Sendable {
 }
 
 extension Watch {
-    /// How long a bank may take to answer a charge, at most.
-    ///
-    /// SEPA debits: 14 business days, which are 20 days and holidays; sofort: 14 days.
-    /// *Source*: <https://docs.stripe.com/sources/sepa-debit>, <https://docs.stripe.com/sources/sofort>.
-    package static let bankWait = Duration.seconds(30 * 86_400)
-
     /// The instant of the last look: the deadline, or as long after it as a bank may take while it
-    /// has not answered a charge of ours, or as a hold may last that we are to act on.
+    /// has not answered a charge of ours, or as a hold may last that we are to act on: what its method
+    /// takes (``PaymentLife/newsUntil``).
     ///
     /// A deadline is how long the payer is waited for; the payer has then done everything. What a
     /// hint has opened again is looked at for as long as a hint makes eager, however short its span.
     package var end: Timestamp {
         let isCharged = if case .pending = state.charge { true } else { false }
         let isHeld = state.status == .requiresCapture && awaitsActOnHold
-        let end = isCharged || isHeld ? deadline + Self.bankWait : deadline
+        let life = payment?.newsUntil ?? deadline + PaymentLife.most
+        let end = isCharged || isHeld ? max(deadline, life) : deadline
         guard isOnlyLooking, let hintedAt else { return end }
         return max(end, hintedAt + PollDecider.eagerness)
     }

@@ -2,88 +2,57 @@ package import Poller
 
 /// When Stripe itself cancels a source that keeps its status, by payment method.
 ///
-/// | type | pending | chargeable |
-/// |---|---|---|
-/// | bancontact, giropay, ideal, sofort, p24 | 1 h | 6 h |
-/// | alipay, wechat | 1 h | 6 h, or 23:45 in China if that is earlier |
-/// | multibanco | 7 d | 6 h |
-/// | any other, and every reusable source | – | – |
-///
-/// For eps, three_d_secure and klarna nothing is documented, and for methods nobody has heard of
-/// nothing is known: without an entry the watch's own deadline holds, since closing too early
-/// would lose a payment and looking too long costs a few reads. An operator adds entries by
-/// `source_expiry`. *Source*: <doc:StripeFacts>.
+/// ``MethodTraits`` has what is documented. For eps, three_d_secure and klarna nothing is, and of methods
+/// nobody has heard of nothing is known: without an entry the watch's own deadline holds, since closing too
+/// early would lose a payment and looking too long costs a few reads. An operator adds entries by
+/// `source_expiry`, or changes those there are; reusable sources do not end.
 package struct SourceExpiry: Hashable, Sendable {
-    /// How long a source lives in each status.
-    fileprivate struct Life: Hashable, Sendable {
-        var pending: Duration?
-        var chargeable: Duration?
-    }
-
-    private var lives: [String: Life]
+    /// What an operator says otherwise, by method.
+    private var changes: [String: SourceLife] = [:]
 
     /// What Stripe documents.
-    package static let documented = SourceExpiry(
-        lives: [
-            "bancontact": .redirect, "giropay": .redirect, "ideal": .redirect,
-            "sofort": .redirect, "p24": .redirect, "alipay": .redirect, "wechat": .redirect,
-            "multibanco": Life(pending: .seconds(7 * 86_400), chargeable: .seconds(6 * 3600)),
-        ]
-    )
+    package static let documented = SourceExpiry()
 
-    /// Methods that settle within a day of China's, which ends for them at 23:45 (GMT+8).
-    private static let methodsOfChina: Set<String> = ["alipay", "wechat"]
+    private init() {}
 
-    private init(lives: [String: Life]) {
-        self.lives = lives
-    }
-
-    /// The documented table with an operator's changes.
+    /// What is documented, with an operator's changes.
     ///
     /// *Shape*: `eps=1h/6h,klarna=2d/6h`: what pending and chargeable live; `-` for no end.
     package init(changes text: String) throws(InvalidInput) {
-        self = .documented
         for entry in text.split(separator: ",") {
             let sides = entry.filter { $0 != " " }.split(separator: "=")
             let spans = sides.count == 2 ? sides[1].split(separator: "/") : []
-            guard spans.count == 2 else { throw Self.invalid(entry) }
-            lives[sides[0].lowercased()] = Life(
+            guard spans.count == 2, let method = PaymentMethod(String(sides[0])) else {
+                throw Self.invalid(entry)
+            }
+            changes[method.name] = SourceLife(
                 pending: try Self.span(spans[0], entry),
-                chargeable: try Self.span(spans[1], entry)
+                chargeable: try Self.span(spans[1], entry),
+                endsWithDayInChina: method.traits.sourceLife.endsWithDayInChina
             )
         }
     }
 
+    /// What an operator says of a method; nil where what is documented holds.
+    func changed(_ method: PaymentMethod?) -> SourceLife? {
+        changes.isEmpty ? nil : method.flatMap { changes[$0.name] }
+    }
+
     /// The latest instant at which an object keeps its status; nil when there is none.
-    ///
-    /// When a source became chargeable it does not tell: at the latest when it would have ceased
-    /// to be pending.
     func expiresAt(_ facts: ObjectFacts, of kind: SourceKind, now: Timestamp) -> Timestamp? {
         guard kind == .source, facts.usage?.lowercased() != "reusable",
-            let type = facts.type?.lowercased(), let life = lives[type],
+            let method = PaymentMethod(facts.type), let status = facts.status?.lowercased(),
             let created = facts.created, (0...Self.createdMax).contains(created)
         else { return nil }
-        let start = Timestamp(ms: created * 1000)
-        switch facts.status?.lowercased() {
-        case "pending": return life.pending.map { start + $0 }
-        case "chargeable":
-            guard let chargeable = life.chargeable else { return nil }
-            let end = start + (life.pending ?? .zero) + chargeable
-            return Self.methodsOfChina.contains(type) ? min(end, Self.nextClose(after: now)) : end
-        default: return nil
-        }
+        return (changed(method) ?? method.traits.sourceLife).end(
+            of: Poller.SourceStatus(unchecked: status),
+            created: Timestamp(ms: created * 1000),
+            now: now
+        )
     }
 
     /// The year 9999: times beyond are a mistake, and must not overflow.
     private static let createdMax: Int64 = 253_402_300_799
-
-    /// The next 23:45 in China, which is 15:45 UTC the whole year.
-    private static func nextClose(after now: Timestamp) -> Timestamp {
-        let day: Int64 = 86_400_000
-        let close: Int64 = (15 * 60 + 45) * 60_000
-        let today = now.ms / day * day + close
-        return Timestamp(ms: today >= now.ms ? today : today + day)
-    }
 
     private static func span(
         _ text: Substring,
@@ -101,9 +70,4 @@ package struct SourceExpiry: Hashable, Sendable {
             message: "\(entry.prefix(64)) is no entry: write type=pending/chargeable as eps=1h/6h"
         )
     }
-}
-
-extension SourceExpiry.Life {
-    /// What most methods with a redirect have.
-    fileprivate static let redirect = Self(pending: .seconds(3600), chargeable: .seconds(6 * 3600))
 }

@@ -41,6 +41,9 @@ package struct StripeUpstream: Upstream {
         self.wallClock = wallClock
     }
 
+    /// What reads payments from the answers.
+    package var payments: StripePayments { StripePayments(expiry: expiry) }
+
     package func poll(_ watch: Watch, timeout: Duration) async -> PollResult {
         guard let head = accounts.head(for: watch.key.account) else {
             return .unserved(

@@ -10,7 +10,7 @@ extension NextStep {
     /// What a source asks for.
     init(source fields: StripeFields, _ method: PaymentMethod?) {
         let details = method.map { fields.object($0.name) } ?? StripeFields(nil)
-        let until = method?.traits.pendingLife.flatMap { life in
+        let until = method?.traits.sourceLife.pending.flatMap { life in
             fields.time("created").map { $0 + life }
         }
         switch (method?.name, fields.word("flow")) {
