@@ -145,6 +145,11 @@ extension RawJSON {
     /// A hostile upstream may give a name twice, or write it with escapes; every one of them goes.
     /// What is no object comes back unchanged.
     package func removing(member name: String) -> RawJSON {
+        removing { $0 == name }
+    }
+
+    /// The object without its own members of such names.
+    package func removing(_ isUnwanted: (String) -> Bool) -> RawJSON {
         var kept: [UInt8] = []
         var isFirst = true
         var hasLost = false
@@ -152,7 +157,7 @@ extension RawJSON {
         eachMember { spelled, _, place in
             if isFirst, kept.isEmpty { kept += bytes[rest..<place.lowerBound] }
             rest = place.upperBound
-            if spelled == name {
+            if isUnwanted(spelled) {
                 hasLost = true
             } else {
                 // The comma before a member is its own, but the first one has none.
@@ -163,6 +168,20 @@ extension RawJSON {
             return true
         }
         return hasLost ? RawJSON(unchecked: kept + bytes[rest..<range.upperBound]) : self
+    }
+
+    /// The text with another in the place of a part of it, which ``member(_:)`` or ``elements`` has found.
+    package func replacing(_ part: RawJSON, with other: RawJSON) -> RawJSON {
+        precondition(
+            range.lowerBound <= part.range.lowerBound && part.range.upperBound <= range.upperBound,
+            "it is a part of another text"
+        )
+        return RawJSON(
+            unchecked: Array(
+                bytes[range.lowerBound..<part.range.lowerBound] + other.utf8
+                    + bytes[part.range.upperBound..<range.upperBound]
+            )
+        )
     }
 
     /// Visits an object's members with their places, each from the comma before it to the one behind,

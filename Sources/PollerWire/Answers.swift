@@ -311,6 +311,7 @@ package enum Components {
             named(Page<Lane>.self), named(Worker.self), named(Page<Worker>.self),
             named(WatchExplanation.self), named(ProblemReport.self), named(WebhookResult.self),
             named(Verification.self), named(VerificationResult.self),
+            named(RefundAccount.self),
             named(ReturnNews.self), named(StreamTokenRequest.self), named(StreamToken.self),
             named(NewEndpoint.self), named(EndpointChange.self), named(Endpoint.self),
             named(Page<Endpoint>.self), named(EndpointTest.self), named(EndpointRotation.self),

@@ -104,6 +104,8 @@ public struct NextStep: WireObject, Hashable {
         case verifyMicrodeposits = "verify_microdeposits"
         /// Wait for the bank's debit, perhaps after agreeing to it.
         case awaitDebit = "await_debit"
+        /// Say to which account money goes back.
+        case giveRefundAccount = "give_refund_account"
         /// Go on at the shop's own page.
         case returnToShop = "return_to_shop"
         /// Choose how to pay.

@@ -26,6 +26,41 @@ public struct Verification: WireObject, Hashable {
     }
 }
 
+/// An account that money goes back to: an IBAN, or an American account with its routing number.
+public struct RefundAccount: WireObject, Hashable {
+    /// Whose an American account is.
+    public enum HolderType: String, Word { case individual, company }
+
+    /// Whose it is.
+    public var holder: String?
+    /// The account's IBAN.
+    public var iban: String?
+    /// The number of an American account.
+    public var accountNumber: String?
+    /// The number of its bank.
+    public var routingNumber: String?
+    /// Whose an American account is; nil is a person's.
+    public var holderType: Open<HolderType>?
+
+    package init() {}
+
+    package static let shape = Shape<RefundAccount>(
+        request: "RefundAccount",
+        "an account",
+        mustBe: #"The body must be an account, an object such as {"holder":"…","iban":"…"}"#,
+        .keyword(
+            "anyOf",
+            #"[{"required":["holder","iban"]},{"required":["holder","account_number","routing_number"]}]"#
+        )
+    ) {
+        Field("holder", \.holder, .length(1...255), note: "Whose account it is.")
+        Field("iban", \.iban, .length(15...64))
+        Field("account_number", \.accountNumber, .pattern("^[0-9]{4,17}$"))
+        Field("routing_number", \.routingNumber, .pattern("^[0-9]{9}$"))
+        Field("holder_type", \.holderType, note: "individual when absent.")
+    }
+}
+
 /// What came of a code that was handed in.
 public struct VerificationResult: WireObject, Hashable {
     /// What came of it in one word.

@@ -49,7 +49,8 @@ package struct PayerNews: Hashable, Sendable {
 
     /// Whether the payer is to do the step now.
     package static func asks(_ payment: Payment, _ step: NextStep) -> Bool {
-        switch payment.state {
+        if step.asksForAccount { return true }
+        return switch payment.state {
         case .awaitingCustomer, .partiallyPaid: step != .none
         case .processing: if case .awaitDebit = step { true } else { false }
         default: false
@@ -62,7 +63,7 @@ package struct PayerNews: Hashable, Sendable {
         switch step {
         case .followLink, .returnToShop, .chooseMethod: true
         case .none, .transfer, .payVoucher, .scanCode, .approveInApp, .enterCode,
-            .verifyMicrodeposits, .awaitDebit:
+            .verifyMicrodeposits, .awaitDebit, .giveRefundAccount:
             false
         }
     }
@@ -75,6 +76,9 @@ package struct PayerNews: Hashable, Sendable {
         isFirst: Bool
     ) -> [String] {
         let state = payment.state.rawValue
+        if case .giveRefundAccount(let url) = step {
+            return (url == nil ? [] : ["step.\(step.name).form"]) + ["step.\(step.name)"]
+        }
         var subjects: [String] = []
         if asks(payment, step), payment.state != .partiallyPaid {
             switch step {

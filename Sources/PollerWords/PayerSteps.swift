@@ -32,6 +32,7 @@ extension NextStep {
             case .payVoucher(let voucher): [("voucher", voucher.url), ("print", voucher.pdf)]
             case .scanCode(let code): [("open_app", code.appURL), ("details", code.url)]
             case .verifyMicrodeposits(let deposits): [("verify", deposits.url)]
+            case .giveRefundAccount(let url): [("refund_account", url)]
             case .none, .approveInApp, .enterCode, .awaitDebit, .returnToShop, .chooseMethod: []
             }
         return all.compactMap { key, url in

@@ -58,7 +58,8 @@ struct MailNewsTests {
         .none, .followLink(.init(url: "https://bank.example/")), .transfer(.init()),
         .payVoucher(.init()), .scanCode(.init()), .approveInApp(until: nil),
         .enterCode(attemptsLeft: 3), .verifyMicrodeposits(.init()),
-        .awaitDebit(at: nil, needsApproval: false), .returnToShop, .chooseMethod,
+        .awaitDebit(at: nil, needsApproval: false), .giveRefundAccount(url: nil), .returnToShop,
+        .chooseMethod,
     ]
 
     @Test(

@@ -31,7 +31,9 @@ struct PayerWordsTests {
             .enterCode(attemptsLeft: 3), .enterCode(attemptsLeft: nil),
             .verifyMicrodeposits(deposits), .verifyMicrodeposits(.init()),
             .awaitDebit(at: Timestamp(ms: 1_795_000_000_000), needsApproval: false),
-            .awaitDebit(at: nil, needsApproval: true), .returnToShop, .chooseMethod,
+            .awaitDebit(at: nil, needsApproval: true), .giveRefundAccount(url: nil),
+            .giveRefundAccount(url: "https://pay.example/r/src_1/continue?grant=x"), .returnToShop,
+            .chooseMethod,
         ]
     }()
 

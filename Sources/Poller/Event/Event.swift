@@ -18,8 +18,8 @@ package import PollerWire
 /// `order.paid_twice`, `kind` is `order`, `source` and `order` are its name, `status` is the word, and
 /// `object` the order with all tries to pay it. `order`, `payment`, `next_step` and `livemode` are in
 /// every event, each where it is known, and `metadata` as they were given to enqueue. `object` is the
-/// upstream's object
-/// without any `client_secret`; null when it is larger than ``objectBytesMax``. `previous_status` is the last one told
+/// upstream's object without any `client_secret` and without the account that money goes back to; null
+/// when it is larger than ``objectBytesMax``. `previous_status` is the last one told
 /// before; it equals `status` when the status stayed and something else that matters changed: a try that was declined, money
 /// that arrived, another next step (``Observation/detail``). Once a source was charged, its events also
 /// have `"charge":{"state":"pending","id":"ch_…"}` beside `closed_reason`: how far that has come.
@@ -135,7 +135,7 @@ package struct Event: Hashable, Sendable {
         wire.payment = payment?.wire
         wire.nextStep = self.nextStep == .none ? nil : self.nextStep.wire
         wire.isLive = isLive
-        wire.object = kept?.withoutClientSecrets()
+        wire.object = kept?.withoutSecrets()
         wire.observed.polledAt = Time(ms: polledAt.ms)
         wire.observed.lagMs = Int(lag.ms)
         metadata = ""
@@ -214,6 +214,32 @@ extension ChargeProgress {
 }
 
 extension RawJSON {
+    /// The object as it may be recorded: what opens a payment, and the account that its payer has named
+    /// for a refund, are the upstream's alone.
+    package func withoutSecrets() -> RawJSON {
+        withoutRefundAccount().withoutClientSecrets()
+    }
+
+    /// A source has it in the hash of its type, and a charge in its source.
+    ///
+    /// *Source*: Stripe's specification of `source_type_multibanco` and `source_type_ach_credit_transfer`:
+    /// `refund_iban`, `refund_account_…` and `refund_routing_number`.
+    private func withoutRefundAccount() -> RawJSON {
+        let said = description
+        guard said.contains("refund_iban") || said.contains("refund_account_") else { return self }
+        if let source = member("source"), source.kind == .object {
+            return replacing(source, with: source.withoutRefundAccount())
+        }
+        guard let type = member("type")?.string, let details = member(type),
+            details.kind == .object
+        else { return self }
+        let kept = details.removing { name in
+            ["refund_iban", "refund_account_", "refund_routing_number"]
+                .contains(where: name.hasPrefix)
+        }
+        return replacing(details, with: kept)
+    }
+
     /// The object without its own `client_secret`, and with those in URLs inside it blanked:
     /// Stripe's redirect and return URLs carry `?client_secret=…`.
     package func withoutClientSecrets() -> RawJSON {

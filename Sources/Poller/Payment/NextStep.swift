@@ -10,6 +10,7 @@
 /// | `enter_code` | a code the customer was sent, and how many tries are left |
 /// | `verify_microdeposits` | small deposits to look up at the bank |
 /// | `await_debit` | when the bank debits, and whether the customer must agree to it before |
+/// | `give_refund_account` | money waits to go back: the payer says to which account, on our page or to the shop |
 /// | `return_to_shop` | only the shop's own page can go on |
 /// | `choose_method` | nothing is chosen yet, or the last try has failed |
 /// | `none` | nothing |
@@ -28,6 +29,8 @@ package enum NextStep: Hashable, Sendable {
     case enterCode(attemptsLeft: Int?)
     case verifyMicrodeposits(Microdeposits)
     case awaitDebit(at: Timestamp?, needsApproval: Bool)
+    /// `url` is a page of ours on which it can be said; nil where there is none.
+    case giveRefundAccount(url: String?)
     case returnToShop
     case chooseMethod
 
@@ -147,7 +150,13 @@ extension NextStep {
     ///
     /// An intent whose last try failed, or ran out, asks for another method; a source does not come
     /// back from that, and what follows is the shop's.
+    ///
+    /// Where money has to go back, that comes before everything else, whatever has become of the payment.
     package init(_ facts: PaymentFacts, _ payment: Payment) {
+        if facts.awaitsRefundAccount {
+            self = .giveRefundAccount(url: facts.accountPage)
+            return
+        }
         switch payment.state {
         case .awaitingCustomer, .partiallyPaid: self = facts.step
         case .failed, .expired:
@@ -175,6 +184,7 @@ extension NextStep {
         case .enterCode: "enter_code"
         case .verifyMicrodeposits: "verify_microdeposits"
         case .awaitDebit: "await_debit"
+        case .giveRefundAccount: "give_refund_account"
         case .returnToShop: "return_to_shop"
         case .chooseMethod: "choose_method"
         }
@@ -206,7 +216,8 @@ extension NextStep {
         case .verifyMicrodeposits(var deposits):
             deposits.url = open(deposits.url)
             return .verifyMicrodeposits(deposits)
-        case .none, .approveInApp, .enterCode, .awaitDebit, .returnToShop, .chooseMethod:
+        case .none, .approveInApp, .enterCode, .awaitDebit, .giveRefundAccount, .returnToShop,
+            .chooseMethod:
             return self
         }
     }
@@ -216,9 +227,14 @@ extension NextStep {
         switch self {
         case .none, .followLink, .returnToShop, .chooseMethod: true
         case .transfer, .payVoucher, .scanCode, .approveInApp, .enterCode, .verifyMicrodeposits,
-            .awaitDebit:
+            .awaitDebit, .giveRefundAccount:
             false
         }
+    }
+
+    /// Whether it asks for the account that money goes back to.
+    package var asksForAccount: Bool {
+        if case .giveRefundAccount = self { true } else { false }
     }
 
     /// Until when it can be done; nil when nobody says.
@@ -229,7 +245,9 @@ extension NextStep {
         case .scanCode(let code): code.until
         case .approveInApp(let until): until
         case .awaitDebit(let at, _): at
-        case .none, .transfer, .enterCode, .verifyMicrodeposits, .returnToShop, .chooseMethod: nil
+        case .none, .transfer, .enterCode, .verifyMicrodeposits, .giveRefundAccount, .returnToShop,
+            .chooseMethod:
+            nil
         }
     }
 
@@ -246,7 +264,7 @@ extension NextStep {
         func path(_ url: String?) -> String { String((url ?? "").prefix { $0 != "?" }) }
         func time(_ at: Timestamp?) -> String { at.map { "\($0.ms)" } ?? "" }
         switch self {
-        case .none, .returnToShop, .chooseMethod: return [name]
+        case .none, .giveRefundAccount, .returnToShop, .chooseMethod: return [name]
         case .followLink(let link):
             return [name, path(link.url), path(link.appURL), time(link.until)]
         case .transfer(let transfer):

@@ -12,6 +12,16 @@ package protocol PayerUpstream: Sendable {
         with values: VerificationValues,
         timeout: Duration
     ) async -> VerificationResult
+
+    /// Says where money that came by a transfer goes back to.
+    ///
+    /// The same account handed in again changes nothing. `method` is how the payment is paid.
+    func give(
+        _ account: RefundAccount,
+        for watch: Watch,
+        paidBy method: PaymentMethod,
+        timeout: Duration
+    ) async -> RefundAccountResult
 }
 
 /// A code that a payer was sent, or the amounts of two small deposits in the smallest unit.

@@ -38,6 +38,7 @@ extension NextStep {
         wire.until = until.map { Time(ms: $0.ms) }
         switch self {
         case .none, .approveInApp, .returnToShop, .chooseMethod: break
+        case .giveRefundAccount(let url): wire.url = url
         case .followLink(let link):
             wire.url = link.url
             wire.appURL = link.appURL
@@ -120,6 +121,7 @@ extension NextStep {
         case .awaitDebit:
             self = .awaitDebit(at: at, needsApproval: wire.needsApproval ?? false)
         case .chooseMethod: self = .chooseMethod
+        case .giveRefundAccount: self = .giveRefundAccount(url: wire.url)
         case .returnToShop, nil: self = .returnToShop
         }
     }

@@ -23,6 +23,7 @@ extension PollTurn {
         if let charge, facts.charge == nil {
             facts.charge = ChargeFacts(id: charge.id, status: charge.status)
         }
+        facts.accountPage = accountPage(learned(from: seen.object))
         return look(facts, digest: seen.digest)
     }
 
@@ -42,8 +43,16 @@ extension PollTurn {
     /// What the charge alone has shown, looked at in the place of its source.
     func look(following charge: ChargeID, _ seen: Observation) -> PaymentLook? {
         let key = WatchKey(account: watch.key.account, source: charge, kind: .charge)
-        guard let facts = facts(key, seen) else { return nil }
+        guard var facts = facts(key, seen) else { return nil }
+        facts.accountPage = accountPage(nil)
         return look(facts, digest: watch.payment?.object ?? "")
+    }
+
+    /// Our address that leads to the page on which the payer can name an account; it needs the payment's
+    /// own secret, which may have been `learned` just now.
+    private func accountPage(_ learned: ClientSecret?) -> String? {
+        guard let publicURL, let secret = watch.clientSecret ?? learned else { return nil }
+        return secret.way(to: watch.key, at: publicURL)
     }
 
     /// Whether an answer is the one that was looked at last, and all there is.

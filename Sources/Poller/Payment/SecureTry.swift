@@ -36,9 +36,7 @@ package struct SecureTry: Hashable, Sendable {
             onward = nil
             return
         }
-        let account = key.account == .main ? "" : "&account=\(key.account)"
-        onward =
-            "\(publicURL)/r/\(key.source)/continue?grant=\(clientSecret.grant(of: key))\(account)"
+        onward = clientSecret.way(to: key, at: publicURL)
     }
 
     /// What the customer must do.
@@ -46,6 +44,13 @@ package struct SecureTry: Hashable, Sendable {
 }
 
 extension ClientSecret {
+    /// Our address that leads the payer on, without having shown the secret: to the bank, or to the page
+    /// where there is something to fill in.
+    func way(to key: WatchKey, at publicURL: String) -> String {
+        let account = key.account == .main ? "" : "&account=\(key.account)"
+        return "\(publicURL)/r/\(key.source)/continue?grant=\(grant(of: key))\(account)"
+    }
+
     /// What stands in an address for having the secret: it leads on to the bank and tells nothing.
     package func grant(of key: WatchKey) -> String {
         Digest.base64url(of: ["leads on", reveal, key.id.description], bytes: 24)

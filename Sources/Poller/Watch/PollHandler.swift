@@ -27,6 +27,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     let settler: (any Settler)?
     let orders: OrderBook?
     private let secureTries: SecureTries?
+    private let publicURL: String?
     let timeout: Duration
     private let decider = PollDecider()
     private let metrics = PollMetrics()
@@ -37,7 +38,8 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     /// Without a charger nothing is charged, and without a settler nothing captured or cancelled, whatever
     /// a watch asks for; without a reader of payments
     /// only statuses are told; without a book each source is charged, whatever order it pays;
-    /// without `secureTries` what 3-D Secure is done with is made and not watched.
+    /// without `secureTries` what 3-D Secure is done with is made and not watched; without `publicURL`
+    /// payers are asked for nothing that they would fill in with us.
     package init(
         upstream: Provider,
         charger: (any Charger)? = nil,
@@ -45,6 +47,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         payments: (any PaymentReader)? = nil,
         orders: OrderBook? = nil,
         secureTries: SecureTries? = nil,
+        publicURL: String? = nil,
         timeout: Duration,
         logger: Logger
     ) {
@@ -54,6 +57,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         self.payments = payments
         self.orders = orders
         self.secureTries = secureTries
+        self.publicURL = publicURL
         self.timeout = timeout
         self.logger = logger
     }
@@ -85,7 +89,8 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
             due: leased.lease.due,
             polledAt: polledAt,
             now: leased.now,
-            payments: payments
+            payments: payments,
+            publicURL: publicURL
         )
         turn.isRefundedAsDuplicate = refunded == .made
         var acted: ActedOn?

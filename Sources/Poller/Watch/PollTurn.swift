@@ -13,6 +13,8 @@ package struct PollTurn: Sendable {
     package let now: Timestamp
     /// The money was given back in this turn, as what an order was paid with a second time.
     package var isRefundedAsDuplicate = false
+    /// Where payers reach us; nil where they do not.
+    let publicURL: String?
     /// Reads payments from answers; nil where nobody asks for them.
     private let payments: (any PaymentReader)?
 
@@ -22,13 +24,15 @@ package struct PollTurn: Sendable {
         due: Timestamp,
         polledAt: Timestamp,
         now: Timestamp,
-        payments: (any PaymentReader)? = nil
+        payments: (any PaymentReader)? = nil,
+        publicURL: String? = nil
     ) {
         self.watch = watch
         self.due = due
         self.polledAt = polledAt
         self.now = now
         self.payments = payments
+        self.publicURL = publicURL
     }
 
     /// What the watch remembers, with this poll counted.

@@ -1,5 +1,6 @@
 import JSONText
 import Poller
+import PollerWords
 import Synchronization
 
 /// Where payers, and services that have asked them, hand in what the upstream wants to know.
@@ -33,10 +34,13 @@ struct PayerDesk {
 
     /// What a payer can fill in here; nil when that is nothing.
     func form(of snapshot: WatchSnapshot) -> PayerForm? {
-        guard upstream != nil, snapshot.closed == nil, snapshot.watch.key.kind == .source else {
-            return nil
+        guard upstream != nil, snapshot.watch.key.kind == .source, let event = snapshot.lastEvent
+        else { return nil }
+        if event.nextStep.asksForAccount {
+            // Money goes back also when nobody looks any more.
+            return RefundAccount.Sort(paidBy: Self.method(of: event)).map { .account($0) }
         }
-        return snapshot.lastEvent.flatMap { PayerForm($0.nextStep) }
+        return snapshot.closed == nil ? PayerForm(event.nextStep) : nil
     }
 
     /// Hands in a code; the watch is looked at as soon as the upstream has said anything to it.
@@ -47,13 +51,7 @@ struct PayerDesk {
         guard Self.hasVerification(snapshot) else { return .notAsked }
         guard let upstream else { return .unknown("this process has no upstream to tell") }
         let watch = snapshot.watch
-        guard limits.enter(watch.key.id) else {
-            throw Problem(
-                .tooManyTries,
-                "A payment has one try in two seconds, and one at a time; send it again.",
-                retryAfterSeconds: 2
-            )
-        }
+        guard limits.enter(watch.key.id) else { throw Self.tooSoon }
         defer { limits.leave(watch.key.id) }
         let result = await upstream.verify(watch, with: values, timeout: Self.timeout)
         _ = try await watches.hint(watch.key)
@@ -62,6 +60,33 @@ struct PayerDesk {
         case .refused(attemptsLeft: nil), .unknown: return try await seen(after: snapshot) ?? result
         }
     }
+
+    /// Hands in where money goes back to; the watch is looked at for its money, also where it has ended.
+    func give(
+        _ account: RefundAccount,
+        for snapshot: WatchSnapshot
+    ) async throws -> RefundAccountResult {
+        let watch = snapshot.watch
+        guard watch.key.kind == .source, let method = snapshot.lastEvent.flatMap(Self.method)
+        else { return .notAsked }
+        guard let upstream else { return .unknown("this process has no upstream to tell") }
+        guard limits.enter(watch.key.id) else { throw Self.tooSoon }
+        defer { limits.leave(watch.key.id) }
+        let result = await upstream.give(account, for: watch, paidBy: method, timeout: Self.timeout)
+        if result == .taken { _ = try await watches.hint(watch.key, of: .money) }
+        return result
+    }
+
+    /// How a payment is paid, as far as was seen.
+    private static func method(of event: Event) -> PaymentMethod? {
+        SeenObject(event).method ?? event.payment?.method
+    }
+
+    private static let tooSoon = Problem(
+        .tooManyTries,
+        "A payment has one try in two seconds, and one at a time; send it again.",
+        retryAfterSeconds: 2
+    )
 
     /// What the next poll has seen of the code; nil when it has seen nothing new.
     private func seen(after snapshot: WatchSnapshot) async throws -> VerificationResult? {
@@ -102,8 +127,10 @@ enum PayerForm: Hashable {
     case code
     /// The amounts of two deposits.
     case amounts
+    /// The account that money goes back to.
+    case account(RefundAccount.Sort)
 
-    /// What a step asks to be filled in here; nil for one that is done elsewhere.
+    /// What a step asks to verify here; nil for one that is done elsewhere.
     init?(_ step: NextStep) {
         switch step {
         case .enterCode: self = .code

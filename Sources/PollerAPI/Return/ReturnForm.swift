@@ -19,6 +19,10 @@ enum PayerNotice: Hashable {
     case unclear
     /// It was no code.
     case unreadable
+    /// The account is handed in.
+    case accountTaken
+    /// The account is not handed in, or nobody knows; what was typed is shown again.
+    case account(TypedAccount.Problem, TypedAccount)
 
     /// The sentence.
     func text(_ words: PayerWords) -> String {
@@ -28,16 +32,18 @@ enum PayerNotice: Hashable {
         case .exhausted: words("page.form.exhausted")
         case .unclear: words("page.form.unclear")
         case .unreadable: words("page.form.unreadable")
+        case .accountTaken: words("page.form.account_taken")
+        case .account(let problem, _): words("page.form.account_\(problem.rawValue)")
         }
     }
 
     /// What it says of the payment, before anybody has looked at that again.
     func applied(to payment: Payment, _ step: NextStep) -> (Payment, NextStep) {
         switch self {
-        case .right: (payment, .none)
+        case .right, .accountTaken: (payment, .none)
         case .wrong(let left): (payment, step.leaving(left))
         case .exhausted: (payment.withoutTries, .none)
-        case .unclear, .unreadable: (payment, step)
+        case .unclear, .unreadable, .account: (payment, step)
         }
     }
 }
@@ -73,33 +79,42 @@ extension ReturnRows {
     /// What is told at once; nothing where nobody has filled anything in.
     func notice(_ notice: PayerNotice?, _ words: PayerWords) -> String {
         guard let notice else { return "" }
-        let isGood = notice == .right
+        let isGood = notice == .right || notice == .accountTaken
         return "<p id=\"notice\" role=\"alert\"\(isGood ? " class=\"good\"" : "")>"
             + "\(HTMLPage.escaped(notice.text(words)))</p>"
     }
 
     /// The form, as the page shows it.
-    func form(_ form: PayerForm, to path: String, _ words: PayerWords) -> String {
-        let names =
+    ///
+    /// `notice` is what was told of what they have filled in just now.
+    func form(
+        _ form: PayerForm,
+        to path: String,
+        _ words: PayerWords,
+        _ notice: PayerNotice? = nil
+    ) -> String {
+        let fields =
             switch form {
-            case .code: ["label.code"]
-            case .amounts: ["label.first_amount", "label.second_amount"]
+            case .code: code("label.code", words)
+            case .amounts:
+                ["label.first_amount", "label.second_amount"]
+                    .map { code($0, words, isAmount: true) }.joined()
+            case .account(let sort): account(sort, words, notice)
             }
-        let isAmount = form == .amounts
-        let fields = names.map { name in
-            "<label>\(HTMLPage.escaped(words(name)))<input name=\"value\" required maxlength=\"32\" "
-                + "autocomplete=\"one-time-code\" autocapitalize=\"off\" spellcheck=\"false\" "
-                + "inputmode=\"\(isAmount ? "decimal" : "text")\""
-                + (isAmount ? " placeholder=\"0.32\"" : "") + "></label>"
-        }
-        return "<form id=\"form\" method=\"post\" action=\"\(HTMLPage.escaped(path))\">"
-            + fields.joined()
+        return "<form id=\"form\" method=\"post\" action=\"\(HTMLPage.escaped(path))\">" + fields
             + "<button>\(HTMLPage.escaped(words("action.confirm")))</button></form>"
+    }
+
+    private func code(_ name: String, _ words: PayerWords, isAmount: Bool = false) -> String {
+        "<label>\(HTMLPage.escaped(words(name)))<input name=\"value\" required maxlength=\"32\" "
+            + "autocomplete=\"one-time-code\" autocapitalize=\"off\" spellcheck=\"false\" "
+            + "inputmode=\"\(isAmount ? "decimal" : "text")\""
+            + (isAmount ? " placeholder=\"0.32\"" : "") + "></label>"
     }
 }
 
 extension ReturnPageRoutes {
-    /// Two values of 32 characters, in the encoding of forms, with room.
+    /// Two values of 32 characters, or an account, in the encoding of forms, with room.
     private static let formBytesMax = 4096
 
     static let verification = Route(
@@ -148,6 +163,22 @@ extension ReturnPageRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
+        try await answer(visit, request, context) { form, body, snapshot in
+            if case .account = form { return nil }
+            let values = FormFields(body).all("value", max: VerificationValues.countMax + 1)
+            return try await tell(form, values, snapshot, request, context)
+        }
+    }
+
+    /// Answers a form of the page, to somebody who has shown the payment's secret.
+    ///
+    /// `tell` hands in what was typed; nil for a form that is not asked for, whose answer is the page.
+    func answer(
+        _ visit: ReturnVisit,
+        _ request: Request,
+        _ context: APIContext,
+        _ tell: (PayerForm, [UInt8], WatchSnapshot) async throws -> Response?
+    ) async throws -> Response {
         let body = try await reader.read(request, bytesMax: Self.formBytesMax)
         guard let key = Self.key(visit.payment, visit["account"]) else {
             return page.neutral(in: spoken(to: request))
@@ -157,12 +188,14 @@ extension ReturnPageRoutes {
             let proof = ReturnCookie(key: key, isLocal: Self.isLocal(request))
             guard proof.isProven(by: request.headers[.cookie], of: snapshot?.watch), let snapshot
             else { return page.neutral(in: spoken(to: request)) }
-            guard let form = desk.form(of: snapshot) else {
-                return Response(status: .seeOther, headers: [.location: Self.path(key)])
+            if let form = desk.form(of: snapshot),
+                let answer = try await tell(form, body, snapshot)
+            {
+                return answer
             }
-            return try await tell(form, Self.values(of: body), snapshot, request, context)
+            return Response(status: .seeOther, headers: [.location: Self.path(key)])
         } catch let error as StoreError {
-            context.logger.warning("no code without a store", metadata: ["error": "\(error)"])
+            context.logger.warning("no form without a store", metadata: ["error": "\(error)"])
             return page.unavailable(in: spoken(to: request))
         }
     }
@@ -202,16 +235,27 @@ extension ReturnPageRoutes {
             return shown(snapshot, after: .unclear, to: request)
         }
     }
+}
 
-    /// The values of a form, at most as many as there are fields; what is no text is empty.
-    private static func values(of body: [UInt8]) -> [String] {
-        String(decoding: body, as: UTF8.self).split(separator: "&")
-            .map { $0.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false) }
-            .filter { $0.first == "value" }
-            .prefix(VerificationValues.countMax + 1)
-            .map { pair in
-                let text = pair.count > 1 ? pair[1].replacing("+", with: " ") : ""
-                return text.removingPercentEncoding ?? ""
-            }
+/// The fields of a form as a browser posts them; what is no text is empty.
+///
+/// *Source*: <https://url.spec.whatwg.org/#application/x-www-form-urlencoded>.
+struct FormFields {
+    private let pairs: [(name: Substring, value: String)]
+
+    init(_ body: [UInt8]) {
+        pairs = String(decoding: body, as: UTF8.self).split(separator: "&").map { field in
+            let parts = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let text = parts.count > 1 ? parts[1].replacing("+", with: " ") : ""
+            return (parts.first ?? "", text.removingPercentEncoding ?? "")
+        }
+    }
+
+    /// The first value of a name; empty when there is none.
+    subscript(_ name: String) -> String { pairs.first { $0.name == name }?.value ?? "" }
+
+    /// The values of a name, at most so many.
+    func all(_ name: String, max: Int) -> [String] {
+        pairs.lazy.filter { $0.name == name }.prefix(max).map(\.value)
     }
 }

@@ -107,9 +107,10 @@ struct ReturnPage {
                 "test": isLive == false ? "<div id=\"test\">\(escaped(words, "test"))</div>" : "",
                 "code": code?.svg(label: words("label.code")) ?? "",
                 "notice": rows.notice(notice, words),
-                "form": news.form.map { rows.form($0, to: path.form, words) } ?? "",
+                "form": news.form.map { rows.form($0, to: path.form($0), words, notice) } ?? "",
                 "details": rows.details(news.said.details),
-                "links": rows.links(news.said.links),
+                // What is filled in here needs no way to here.
+                "links": news.form == nil ? rows.links(news.said.links) : "",
                 "facts": rows.facts(news.said.facts),
             ],
             in: words

@@ -13,7 +13,8 @@ import PollerWords
 ///   └─ secret right ─▶ cookie, hint, 303 ─▶ GET /r/src_…      the page, without any secret
 ///                                           ├─ GET /r/src_…/state?after_seq=…&wait=…  its news
 ///                                           ├─ GET /r/src_…/continue   on to the bank, once more
-///                                           └─ POST /r/src_…/verify   the code the customer typed
+///                                           ├─ POST /r/src_…/verify   the code the customer typed
+///                                           └─ POST /r/src_…/refund_account   and the account
 /// ```
 ///
 /// `redirect_status` is never believed. A wrong secret, an unknown payment and one whose
@@ -109,6 +110,7 @@ struct ReturnPageRoutes {
             Self.landing.answered(by: show), Self.page.answered(by: show),
             Self.state.answered(by: state), Self.onward.answered(by: lead),
             Self.verification.answered(by: verify), Self.verificationAgain.answered(by: leadBack),
+            Self.account.answered(by: give), Self.accountAgain.answered(by: leadBack),
         ]
     }
 

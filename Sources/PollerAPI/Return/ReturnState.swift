@@ -34,6 +34,10 @@ enum ReturnState: String, CaseIterable {
 
     /// How a payment is drawn.
     init(_ payment: Payment, _ step: NextStep, isSetup: Bool, isFirst: Bool) {
+        if step.asksForAccount {
+            self = .action
+            return
+        }
         switch payment.state {
         case .awaitingCustomer:
             let isToDo =
@@ -126,6 +130,8 @@ struct ReturnNews: Hashable {
             // Without a way on that we know, there is nothing to do but to wait.
             step = ReturnLink(snapshot, path: onward)?.step ?? .none
         }
+        // Without a form here it is the shop that asks.
+        if step.asksForAccount { step = .giveRefundAccount(url: form == nil ? nil : onward) }
         let purchase = Purchase(
             metadata: snapshot.metadata.isEmpty ? nil : RawJSON(snapshot.metadata),
             object: object,

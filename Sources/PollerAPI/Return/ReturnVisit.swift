@@ -14,8 +14,13 @@ struct ReturnPaths {
     var state: String { path("/state") }
     /// The way on to the bank.
     var onward: String { path("/continue") }
-    /// Where its form is posted to.
-    var form: String { path("/verify") }
+    /// Where a form of it is posted to.
+    func form(_ form: PayerForm) -> String {
+        switch form {
+        case .code, .amounts: path("/verify")
+        case .account: path("/refund_account")
+        }
+    }
 
     private func path(_ tail: String = "") -> String {
         let account = key.account == .main ? "" : "?account=\(key.account)"

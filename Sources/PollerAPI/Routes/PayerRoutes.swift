@@ -23,11 +23,26 @@ struct PayerRoutes {
         problems: [404, 409, 429]
     )
 
+    private static let refundAccount = Route(
+        .post,
+        "/v1/watches/{source}/refund_attributes",
+        "giveRefundAccount",
+        "Say where money that came by a transfer goes back to",
+        "Asked for by the next step give_refund_account; may be said before. Nothing of it is kept here.",
+        input: .watch,
+        repeats: .byNature,
+        body: .json(.shape("RefundAccount")),
+        answers: [.json(202, "It is taken, and the watch is looked at.", "Watch")],
+        problems: [404, 409, 429]
+    )
+
     let watches: any WatchStore
     let desk: PayerDesk
     let reader: BodyReader
 
-    var routes: [AnsweredRoute] { [Self.verify.answered(by: verify)] }
+    var routes: [AnsweredRoute] {
+        [Self.verify.answered(by: verify), Self.refundAccount.answered(by: give)]
+    }
 
     @Sendable
     private func verify(
@@ -65,5 +80,63 @@ struct PayerRoutes {
             )
         }
         return Response(answer)
+    }
+
+    @Sendable
+    private func give(
+        _ key: WatchKey,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let told = try await reader.object(PollerWire.RefundAccount.self, of: request)
+        let account = try Problem.checked { () throws(InvalidInput) in
+            try Poller.RefundAccount(told)
+        }
+        guard let snapshot = try await watches.snapshot(of: key) else {
+            throw Problem.watchNotFound(key)
+        }
+        switch try await desk.give(account, for: snapshot) {
+        case .taken: break
+        case .refused(let word):
+            throw Problem(.invalidValue, "The upstream does not take this account: \(word).")
+        case .notAsked:
+            throw Problem(
+                .nothingAsked,
+                "Money of \(key.source) does not go back to an account of this sort."
+            )
+        case .unknown(let reason):
+            context.logger.warning("no answer to an account", metadata: ["error": "\(reason)"])
+            throw Problem(
+                .upstreamUnavailable,
+                "Whether the account was taken is not known; send it again.",
+                retryAfterSeconds: 5
+            )
+        }
+        let now = try await watches.snapshot(of: key) ?? snapshot
+        return Response(PollerWire.Watch(now), status: .accepted)
+    }
+}
+
+extension Poller.RefundAccount {
+    /// Reads an account of a request.
+    fileprivate init(_ wire: PollerWire.RefundAccount) throws(InvalidInput) {
+        if let iban = wire.iban {
+            guard wire.accountNumber == nil, wire.routingNumber == nil else {
+                throw InvalidInput(field: "iban", message: "needs no other number beside it")
+            }
+            try self.init(holder: wire.holder ?? "", place: .iban(iban))
+            return
+        }
+        if let type = wire.holderType, type.known == nil {
+            throw InvalidInput(field: "holder_type", message: "must be individual or company")
+        }
+        try self.init(
+            holder: wire.holder ?? "",
+            place: .american(
+                routing: wire.routingNumber ?? "",
+                number: wire.accountNumber ?? "",
+                isCompany: wire.holderType?.known == .company
+            )
+        )
     }
 }

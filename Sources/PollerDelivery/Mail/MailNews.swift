@@ -50,8 +50,11 @@ struct MailNews: Hashable, Sendable {
     }
 
     /// Whether a payer is written to because this is the payment's word now.
+    ///
+    /// Where money has to go back to an account that nobody knows, that is what they are written.
     private static func isTold(_ payment: Payment, _ step: NextStep, _ isSetup: Bool) -> Bool {
-        switch payment.state {
+        if step.asksForAccount { return false }
+        return switch payment.state {
         case .partiallyPaid, .expired, .cancelled, .refunded, .partiallyRefunded: true
         // That a bank has asked a question was told to the shop; the payer has been told of the money.
         case .paid: payment.reason != .inquiry
@@ -73,6 +76,7 @@ struct MailNews: Hashable, Sendable {
     ///
     /// What is missing after a part has arrived is told with the payment.
     private static func isAsked(_ payment: Payment, _ step: NextStep) -> Bool {
+        if step.asksForAccount { return true }
         guard payment.state == .awaitingCustomer || payment.state == .processing else {
             return false
         }
@@ -80,7 +84,8 @@ struct MailNews: Hashable, Sendable {
         case .transfer, .payVoucher: payment.state == .awaitingCustomer
         case .verifyMicrodeposits: payment.state == .awaitingCustomer
         case .awaitDebit: true
-        case .none, .followLink, .scanCode, .approveInApp, .enterCode, .returnToShop, .chooseMethod:
+        case .none, .followLink, .scanCode, .approveInApp, .enterCode, .giveRefundAccount,
+            .returnToShop, .chooseMethod:
             false
         }
     }

@@ -153,8 +153,11 @@ extension StripeEvent {
             return .money
         }
         switch type {
-        // A charge that has succeeded fails when the bank takes the money back.
-        case "charge.expired", "charge.captured", "charge.failed": return .money
+        // A charge that has succeeded fails when the bank takes the money back; and what arrives at a
+        // receiver that has ended has to go back from it.
+        case "charge.expired", "charge.captured", "charge.failed",
+            "source.refund_attributes_required":
+            return .money
         case "charge.succeeded", "charge.pending", "payment_intent.succeeded",
             "payment_intent.payment_failed":
             return .outcome

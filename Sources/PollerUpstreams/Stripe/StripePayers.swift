@@ -1,17 +1,18 @@
 package import Poller
 import StripeAPI
 
-/// Tells Stripe what payers have told us.
+/// Tells Stripe what payers have told us: a code, or the account that money goes back to.
 ///
 /// One request, to an endpoint with a limit of its own. Nothing is read here: reading a source counts with
 /// the polls, whose limits are kept for the whole cluster, so what a code has changed is seen by the
 /// watch's own next look.
 ///
-/// The idempotency key is made of the source and the values, so the same values are one try for as long as
-/// Stripe keeps keys: a double click, a page that is loaded again and a request whose answer got lost use
-/// up no further one, and wrong values do not become right in that time.
+/// The idempotency key of a code is made of the source and the values, so the same values are one try for
+/// as long as Stripe keeps keys: a double click, a page that is loaded again and a request whose answer got
+/// lost use up no further one, and wrong values do not become right in that time. An account may be handed
+/// in again and again, and the last one counts; nothing of it is in what comes back from here.
 ///
-/// | answer | result |
+/// | answer to a code | result |
 /// |---|---|
 /// | 2xx | what the source says |
 /// | 400 whose code tells of too many tries, or of the end of the time for them | `exhausted` |
@@ -46,6 +47,33 @@ package struct StripePayers: PayerUpstream {
             return Self.result(of: try answer.decode(StripeAPI.Source.self))
         } catch {
             return .unknown("\(error)")
+        }
+    }
+
+    package func give(
+        _ account: RefundAccount,
+        for watch: Watch,
+        paidBy method: PaymentMethod,
+        timeout: Duration
+    ) async -> RefundAccountResult {
+        guard watch.key.kind == .source,
+            let attributes = SourceRefundAttributes(account, paidBy: method)
+        else { return .notAsked }
+        guard let stripe = StripePayer(accounts, watch) else {
+            return .unknown(
+                "this process has no API key that may, for account \(watch.key.account)"
+            )
+        }
+        do throws(StripeError) {
+            try await stripe.set(attributes, timeout)
+            return .taken
+        } catch .api(let failure) where failure.status == 400 || failure.status == 402 {
+            // Its message may repeat what was handed in.
+            return .refused(failure.error?.code ?? failure.error?.param ?? "\(failure.status)")
+        } catch .api(let failure) {
+            return .unknown("Stripe answered \(failure.status)")
+        } catch {
+            return .unknown("Stripe gave no answer that says it")
         }
     }
 
@@ -88,6 +116,15 @@ private struct StripePayer {
         secret = isPublishable ? watch.clientSecret : nil
     }
 
+    func set(
+        _ attributes: SourceRefundAttributes,
+        _ timeout: Duration
+    ) async throws(StripeError) {
+        var client = client
+        client.configuration.timeout = timeout
+        _ = try await client.setRefundAttributes(ofSource: id, attributes)
+    }
+
     func verify(
         _ values: VerificationValues,
         _ timeout: Duration
@@ -99,5 +136,25 @@ private struct StripePayer {
             idempotencyKey: "poller-verify-\(ItemID(of: id, values.texts.joined(separator: " ")))",
             timeout: timeout
         )
+    }
+}
+
+extension SourceRefundAttributes {
+    /// What is handed in of an account; nil where a way to pay gives money back to none of that sort.
+    fileprivate init?(_ account: RefundAccount, paidBy method: PaymentMethod) {
+        switch (account.place, method.name) {
+        case (.iban(let iban), "multibanco"):
+            self = .multibanco(holderName: account.holder, iban: iban)
+        case (.iban(let iban), "sepa_credit_transfer"):
+            self = .sepaCreditTransfer(holderName: account.holder, iban: iban)
+        case (.american(let routing, let number, let isCompany), "ach_credit_transfer"):
+            self = .achCreditTransfer(
+                holderName: account.holder,
+                holderType: isCompany ? "company" : "individual",
+                routingNumber: routing,
+                accountNumber: number
+            )
+        default: return nil
+        }
     }
 }

@@ -112,6 +112,7 @@ struct Node: Sendable {
                     orders: OrderBook(cluster.watches)
                 )
             ),
+            publicURL: settings.publicURL,
             timeout: settings.pollTimeout,
             logger: log("worker")
         )

@@ -24,6 +24,11 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
         "Betaling nog niet bevestigd", "Pago aún sin confirmar", "Pagamento non ancora confermato",
         "Płatność jeszcze niepotwierdzona", "Pagamento ainda não confirmado",
     )),
+    ("", (
+        "Where shall your money go?", "Wohin soll Ihr Geld gehen?", "Où envoyer votre argent ?",
+        "Waar moet uw geld naartoe?", "¿Adónde enviamos su dinero?", "Dove deve andare il suo denaro?",
+        "Dokąd mają trafić pieniądze?", "Para onde deve ir o seu dinheiro?",
+    )),
     ("awaiting_customer", (
         "Your payment is not finished", "Ihre Zahlung ist noch nicht abgeschlossen",
         "Votre paiement n'est pas terminé", "Uw betaling is nog niet klaar", "Su pago no está terminado",

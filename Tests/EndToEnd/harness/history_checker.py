@@ -32,6 +32,9 @@ def is_mailed(event: dict) -> bool:
         step = (event.get("next_step") or {}).get("type")
         waits = state == "awaiting_customer" or (state == "processing" and step == "await_debit")
         asked = waits and step in MAILED_STEPS
+        # Where money has to go back to an account that nobody knows, nothing else is written.
+        if step == "give_refund_account":
+            return event["type"] == "next_step.changed"
         if event["type"] != f"payment.{state}":
             return event["type"] == "next_step.changed" and asked
         return (

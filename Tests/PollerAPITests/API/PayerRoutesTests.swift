@@ -30,6 +30,15 @@ private final class ScriptedPayers: PayerUpstream {
     }
 }
 
+extension ScriptedPayers {
+    func give(
+        _ account: RefundAccount,
+        for watch: Watch,
+        paidBy method: PaymentMethod,
+        timeout: Duration
+    ) async -> RefundAccountResult { .notAsked }
+}
+
 @Suite("What payers hand in")
 struct PayerRoutesTests {
     private static let secret = "src_1_secret_abc"

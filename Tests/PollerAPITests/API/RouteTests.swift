@@ -63,7 +63,8 @@ struct RouteTests {
     func unknownParameters() async throws {
         let lenient = [
             "stripeWebhook", "stripeAccountWebhook", "openAPI", "returnLanding", "returnPage",
-            "returnContinue", "returnVerify", "returnVerifyAgain",
+            "returnContinue", "returnVerify", "returnVerifyAgain", "returnRefundAccount",
+            "returnRefundAccountAgain",
             "unsubscribePage", "unsubscribe",
         ]
         try await LiveAPI.run { api in

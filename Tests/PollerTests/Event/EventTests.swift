@@ -167,4 +167,26 @@ struct EventTests {
         #expect(shown.contains("https://bank/src_1?client_secret=redacted&x=1"))
         #expect(shown.hasSuffix("\"a?client_secret=redacted\"}}"))
     }
+
+    @Test(
+        "nor does the account that money goes back to, in a source or in the source of a charge",
+        arguments: ["multibanco", "sepa_credit_transfer", "ach_credit_transfer"]
+    )
+    func refundAccounts(type: String) {
+        let source = """
+            {"id":"src_1","client_secret":"s3cret","type":"\(type)","\(type)":{\
+            "refund_account_holder_name":"Jenny","reference":"X","refund_iban":"PT50",\
+            "refund_account_holder_address_city":"Lisboa","refund_account_number":"000123",\
+            "refund_routing_number":"110000000"},"receiver":{"refund_attributes_status":"available"}}
+            """
+        let kept = """
+            {"id":"src_1","type":"\(type)","\(type)":{"reference":"X"},\
+            "receiver":{"refund_attributes_status":"available"}}
+            """
+        #expect(RawJSON(unchecked: source).withoutSecrets().description == kept)
+        let charge = RawJSON(unchecked: "{\"id\":\"ch_1\",\"source\":\(source),\"x\":1}")
+        let shown = charge.withoutSecrets().description
+        #expect(!shown.contains("PT50") && !shown.contains("Jenny") && !shown.contains("Lisboa"))
+        #expect(shown.hasSuffix("\"refund_attributes_status\":\"available\"}},\"x\":1}"))
+    }
 }

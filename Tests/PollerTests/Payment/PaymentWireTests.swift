@@ -46,7 +46,9 @@ struct PaymentWireTests {
             .payVoucher(.init()), .scanCode(code), .approveInApp(until: nil),
             .approveInApp(until: at), .enterCode(attemptsLeft: 3), .enterCode(attemptsLeft: nil),
             .verifyMicrodeposits(deposits), .awaitDebit(at: at, needsApproval: true),
-            .awaitDebit(at: nil, needsApproval: false), .returnToShop, .chooseMethod,
+            .awaitDebit(at: nil, needsApproval: false), .giveRefundAccount(url: nil),
+            .giveRefundAccount(url: "https://pay.example/r/src_1/continue?grant=x"), .returnToShop,
+            .chooseMethod,
         ]
     }()
 

@@ -45,6 +45,7 @@ extension PaymentFacts {
         case .charge:
             self.charge = ChargeFacts(fields)
             method = self.charge?.method
+            awaitsRefundAccount = Self.awaitsRefundAccount(fields.object("source"))
         case .http, .other: break
         }
     }
@@ -66,6 +67,26 @@ extension PaymentFacts {
             }
         isAnswered = answers == "succeeded" || answers == "not_required"
         step = NextStep(source: fields, method)
+        awaitsRefundAccount = Self.awaitsRefundAccount(fields)
+    }
+
+    /// Whether money of a source has to go back to an account that nobody has named: Stripe has asked for
+    /// it, or will, because what has arrived cannot be charged any more.
+    ///
+    /// *Source*: <https://docs.stripe.com/sources>, receiver sources: `refund_attributes_status` is
+    /// `missing`, `requested` or `available`, and `refund_attributes_method` `none` where no money can go back.
+    private static func awaitsRefundAccount(_ source: StripeFields) -> Bool {
+        let receiver = source.object("receiver")
+        guard receiver.word("refund_attributes_method") != "none" else { return false }
+        switch receiver.word("refund_attributes_status") {
+        case "requested": return true
+        case "missing":
+            let isOver = ["canceled", "failed", "consumed"].contains(source.word("status"))
+            let used =
+                (receiver.sum("amount_charged") ?? 0) + (receiver.sum("amount_returned") ?? 0)
+            return isOver && (receiver.sum("amount_received") ?? 0) > used
+        default: return false
+        }
     }
 
     private mutating func readIntent(_ fields: StripeFields, error: String) {

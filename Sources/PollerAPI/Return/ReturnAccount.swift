@@ -1,0 +1,186 @@
+import Hummingbird
+import Logging
+import Poller
+import PollerWords
+
+// The account that money goes back to, as a payer names it on the return page.
+//
+// What opens the page opens the form: the payment's cookie, which a page of another site cannot bring
+// along. What was typed is checked, handed to the upstream and forgotten: it is in no event, no log and
+// no watch. A slip is shown again in the form, to whoever made it and to nobody else, since numbers of
+// twenty digits are not typed twice on a phone.
+
+/// What a payer has typed of an account; describes itself as redacted.
+struct TypedAccount: Hashable, CustomStringConvertible, CustomReflectable {
+    /// Why it was not handed in.
+    enum Problem: String, CaseIterable {
+        case holder, iban, number
+        /// The upstream does not take it.
+        case refused
+        /// Nobody knows whether it was taken.
+        case unclear
+    }
+
+    /// The longest name that is taken, as Stripe has no longer one.
+    static let holderLengthMax = 255
+
+    let sort: RefundAccount.Sort
+    let holder: String
+    let iban: String
+    let routing: String
+    let number: String
+    let isCompany: Bool
+
+    /// Reads a form.
+    init(_ sort: RefundAccount.Sort, _ fields: FormFields) {
+        func digits(_ name: String) -> String {
+            fields[name].filter { !$0.isWhitespace && $0 != "-" }
+        }
+        self.sort = sort
+        holder = String(fields["holder"].prefix(Self.holderLengthMax))
+        iban = String(fields["iban"].prefix(64))
+        routing = digits("routing_number")
+        number = digits("account_number")
+        isCompany = !fields["company"].isEmpty
+    }
+
+    /// The account; the problem says which field is wrong.
+    func account() throws(InvalidInput) -> RefundAccount {
+        let place: RefundAccount.Place =
+            switch sort {
+            case .iban: .iban(iban)
+            case .american: .american(routing: routing, number: number, isCompany: isCompany)
+            }
+        return try RefundAccount(holder: holder, place: place)
+    }
+
+    var description: String { "(redacted)" }
+    var customMirror: Mirror { Mirror(self, children: ["account": "(redacted)"]) }
+}
+
+extension TypedAccount.Problem {
+    /// What is told of a field.
+    init(_ error: InvalidInput) {
+        switch error.field {
+        case "holder": self = .holder
+        case "iban": self = .iban
+        default: self = .number
+        }
+    }
+}
+
+extension ReturnRows {
+    /// The fields of an account, with what was typed before.
+    func account(
+        _ sort: RefundAccount.Sort,
+        _ words: PayerWords,
+        _ notice: PayerNotice?
+    ) -> String {
+        var typed: TypedAccount?
+        if case .account(_, let before)? = notice, before.sort == sort { typed = before }
+        let holder = field(
+            "holder",
+            "label.account_holder",
+            typed?.holder,
+            "maxlength=\"\(TypedAccount.holderLengthMax)\" autocomplete=\"name\"",
+            words
+        )
+        switch sort {
+        case .iban:
+            let more = "maxlength=\"64\" autocomplete=\"off\" autocapitalize=\"characters\""
+            return holder + field("iban", "label.iban", typed?.iban, more, words)
+        case .american:
+            let more = "maxlength=\"24\" autocomplete=\"off\" inputmode=\"numeric\""
+            return holder
+                + field("routing_number", "label.routing", typed?.routing, more, words)
+                + field("account_number", "label.account", typed?.number, more, words)
+                + "<label class=\"mark\"><input type=\"checkbox\" name=\"company\" value=\"1\""
+                + (typed?.isCompany == true ? " checked" : "")
+                + ">\(HTMLPage.escaped(words("label.company_account")))</label>"
+        }
+    }
+
+    private func field(
+        _ name: String,
+        _ label: String,
+        _ value: String?,
+        _ more: String,
+        _ words: PayerWords
+    ) -> String {
+        "<label class=\"wide\">\(HTMLPage.escaped(words(label)))<input name=\"\(name)\" required "
+            + more + " spellcheck=\"false\""
+            + (value.map { " value=\"\(HTMLPage.escaped($0))\"" } ?? "") + "></label>"
+    }
+}
+
+extension ReturnPageRoutes {
+    static let account = Route(
+        .post,
+        "/r/{source}/refund_account",
+        "returnRefundAccount",
+        "Hand in the account that the customer's money goes back to",
+        access: .anybody,
+        input: .visit(at: .payment),
+        body: .raw(
+            "application/x-www-form-urlencoded",
+            [
+                "type": "object", "required": ["holder"],
+                "properties": [
+                    "holder": ["type": "string", "maxLength": 255],
+                    "iban": ["type": "string", "maxLength": 64],
+                    "routing_number": ["type": "string"],
+                    "account_number": ["type": "string"],
+                    "company": ["type": "string"],
+                ],
+            ]
+        ),
+        answers: pages + [.page(429, "The page: one was handed in a moment ago.")]
+    )
+    static let accountAgain = Route(
+        .get,
+        "/r/{source}/refund_account",
+        "returnRefundAccountAgain",
+        "Back to the page, for a browser that asks for the form's own address",
+        access: .anybody,
+        input: .visit(at: .payment),
+        answers: pages
+    )
+
+    /// Hands in the account that a customer typed, and shows what came of it.
+    @Sendable
+    func give(
+        _ visit: ReturnVisit,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        try await answer(visit, request, context) { form, body, snapshot in
+            guard case .account(let sort) = form else { return nil }
+            let typed = TypedAccount(sort, FormFields(body))
+            let account: RefundAccount
+            do throws(InvalidInput) {
+                account = try typed.account()
+            } catch {
+                return shown(snapshot, after: .account(.init(error), typed), to: request)
+            }
+            do {
+                switch try await desk.give(account, for: snapshot) {
+                case .taken: return shown(snapshot, after: .accountTaken, to: request)
+                case .refused:
+                    return shown(snapshot, after: .account(.refused, typed), to: request)
+                case .notAsked: return nil
+                case .unknown(let reason):
+                    context.logger.warning(
+                        "no answer to an account",
+                        metadata: ["error": "\(reason)"]
+                    )
+                    return shown(snapshot, after: .account(.unclear, typed), to: request)
+                }
+            } catch let problem as Problem where problem.code == .tooManyTries {
+                var answer = shown(snapshot, after: .account(.unclear, typed), to: request)
+                answer.status = .tooManyRequests
+                answer.headers[.retryAfter] = "2"
+                return answer
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+"""Money that has to go back to an account which nobody has named: who is asked, and what is done with the answer."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+import requests
+from harness.browser import Browser, chromium
+from harness.cluster import Cluster
+from harness.redis_server import free_port
+from harness.waiting import wait_until
+
+IBAN = "PT50000201231234567890154"
+TYPED = "pt50 0002 0123 1234 5678 9015 4"
+NAME = "Jenny Rosenstern"
+
+
+@pytest.fixture(scope="module")
+def heard():
+    """A cluster with a public address, which the sandbox tells by webhook."""
+    bind = f"127.0.0.1:{free_port()}"
+    env = {"POLLER_STRIPE_SWEEP": "off", "POLLER_API_BIND": bind, "POLLER_PUBLIC_URL": f"http://{bind}"}
+    with Cluster(workers=1, env=env) as cluster:
+        port = free_port()
+        form = {"url": f"http://127.0.0.1:{port}/v1/stripe/webhook", "enabled_events[]": "*"}
+        secret = cluster.sandbox._stripe("POST", "/v1/webhook_endpoints", form)["secret"]
+        more = {"POLLER_API_BIND": f"127.0.0.1:{port}", "STRIPE_WEBHOOK_SECRET": secret}
+        cluster.role("taker", "api", more).start().wait_ready()
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def browser(heard: Cluster):
+    browser = Browser(heard.logs)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser):
+    browser.forget()
+    browser.allow_scripts(True)
+    browser.width(360)
+    browser.languages("en")
+    browser.complaints.clear()
+    yield browser
+    assert not browser.complaints, browser.complaints
+
+
+def step(cluster: Cluster, source: str) -> str:
+    return (cluster.api.watch(source).get("next_step") or {"type": "none"})["type"]
+
+
+def pay(cluster: Cluster, source: str, amount: int) -> None:
+    cluster.sandbox._call("POST", f"/_sandbox/sources/{source}/payments", json={"amount": amount})
+
+
+def asked(cluster: Cluster, type: str = "multibanco", **fields) -> str:
+    """A source that was over before the money came, so that Stripe asks where that is to go back to."""
+    form = {"type": type, "owner[email]": "jenny@example.com"}
+    if type == "multibanco":
+        form |= {"amount": 1099, "currency": "eur", "redirect[return_url]": "https://shop.example.com/thanks"}
+    else:
+        form |= {"currency": "usd"}
+    source = cluster.sandbox._stripe("POST", "/v1/sources", form)["id"]
+    cluster.enqueue(source, **fields)
+    cluster.wait_status(source, "pending")
+    cluster.sandbox.set_status(source, "canceled")
+    cluster.wait_status(source, "canceled")
+    assert cluster.api.watch(source)["closed_reason"] == "settled" and step(cluster, source) == "none"
+    # The customer pays all the same.
+    pay(cluster, source, 1099)
+    wait_until(lambda: step(cluster, source) == "give_refund_account", 20, "the payer is asked")
+    return source
+
+
+def way(cluster: Cluster, source: str) -> str:
+    """Where the payer says it, as everybody is told."""
+    url = cluster.api.watch(source)["next_step"]["url"]
+    assert url.startswith(f"{cluster.api.url}/r/{source}/continue?grant=")
+    return url
+
+
+def mails(cluster: Cluster, source: str) -> list:
+    return [mail for mail in cluster.mail.messages if source in mail["To"]]
+
+
+def fill_in(page: Browser, **values: str) -> None:
+    """Types values as a customer does, and presses the button."""
+    for name, value in values.items():
+        page.evaluate(f"document.querySelector('#form input[name={name}]').value = {value!r}")
+    page.press("#form button")
+
+
+def picture(page: Browser, name: str) -> None:
+    if folder := os.environ.get("POLLER_PICTURES"):
+        page.picture(Path(folder) / f"{name}.png")
+
+
+def is_known_nowhere(cluster: Cluster, source: str, *secrets: str) -> None:
+    """What a payer has typed is the bank's alone: no event, no log and no key has it."""
+    told = str(cluster.api.events(source)) + str(cluster.api.watch(source))
+    told += "".join(path.read_text() for path in cluster.logs.iterdir() if not path.name.startswith("sandbox"))
+    told += "".join(str(mail) for mail in cluster.mail.messages)
+    kept = b"".join(path.read_bytes() for path in cluster._data.rglob("*") if path.is_file())
+    assert kept, "the store has a file"
+    for secret in secrets:
+        assert secret not in told
+        assert secret.encode() not in kept
+
+
+def test_money_that_came_too_late_goes_back_to_the_account_that_is_handed_in(heard: Cluster):
+    source = asked(heard)
+    api = f"/v1/watches/{source}/refund_attributes"
+    wrong = heard.api.request("POST", api, json={"holder": NAME, "iban": IBAN[:-1] + "5"})
+    assert wrong.status_code == 422 and wrong.json()["field"] == "iban" and IBAN[:-1] not in wrong.text, wrong.text
+    american = {"holder": NAME, "account_number": "000123456789", "routing_number": "110000000"}
+    other = heard.api.request("POST", api, json=american)
+    assert other.status_code == 409 and other.json()["code"] == "nothing_asked", other.text
+
+    def taken() -> bool:
+        answer = heard.api.request("POST", api, json={"holder": NAME, "iban": IBAN})
+        assert answer.status_code in (202, 429), answer.text
+        return answer.status_code == 202
+
+    wait_until(taken, 10, "the account is taken", pause_s=0.5)
+    wait_until(lambda: step(heard, source) == "none", 20, "nobody is asked any more")
+    known = heard.sandbox.source(source)
+    assert known["receiver"]["refund_attributes_status"] == "available"
+    assert known["multibanco"]["refund_iban"] == IBAN
+    assert known["multibanco"]["refund_account_holder_name"] == NAME
+    events = heard.api.events(source)
+    steps = [event.get("next_step") for event in events if event["type"] == "next_step.changed"]
+    assert [(said or {"type": "none"})["type"] for said in steps][-2:] == ["give_refund_account", "none"], steps
+    assert events[-1]["object"]["receiver"]["refund_attributes_status"] == "available"
+    is_known_nowhere(heard, source, IBAN, NAME)
+
+
+@pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_payer_names_it_on_our_page(heard: Cluster, page: Browser, width: int, language: str):
+    source = asked(heard)
+    page.width(width)
+    page.languages(language)
+    words = {
+        "en": ("Where shall your money go?", "This is no IBAN", "Your money goes to this account"),
+        "de": ("Wohin soll Ihr Geld gehen?", "Das ist keine IBAN", "Ihr Geld geht auf dieses Konto"),
+    }[language]
+    page.open(way(heard, source))
+    page.wait_state("action")
+    # The grant is left behind; the page asks, and needs no further way to itself.
+    assert page.address == f"{heard.api.url}/r/{source}"
+    assert words[0] in page.text and not page.evaluate("document.querySelector('#links')")
+    fill_in(page, holder=NAME, iban=TYPED[:-1] + "5")
+    wait_until(lambda: words[1] in (page.text or ""), 10, "a slip is told at once")
+    # It is mended, not typed anew.
+    assert page.evaluate("document.querySelector('#form input[name=holder]').value") == NAME
+    assert page.evaluate("document.querySelector('#form input[name=iban]').value") == TYPED[:-1] + "5"
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    picture(page, f"refund-account-{language}-{width}")
+    fill_in(page, iban=TYPED)
+    wait_until(lambda: words[2] in (page.text or ""), 15, "it is taken")
+    page.wait_state("expired")
+    assert not page.evaluate("document.querySelector('#form')")
+    assert heard.sandbox.source(source)["multibanco"]["refund_iban"] == IBAN
+    wait_until(lambda: step(heard, source) == "none", 20, "nobody is asked any more")
+    page.open(f"{heard.api.url}/r/{source}")
+    page.wait_state("expired")
+    assert not page.evaluate("document.querySelector('#form')")
+    is_known_nowhere(heard, source, IBAN, TYPED, NAME)
+
+
+@pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
+def test_without_scripts_an_american_account_is_named_too(heard: Cluster, page: Browser):
+    source = asked(heard, "ach_credit_transfer")
+    page.allow_scripts(False)
+    page.open(way(heard, source))
+    page.wait_state("action")
+    fill_in(page, holder=NAME, routing_number="11000000", account_number="000-123 456789")
+    page.wait_state("action")
+    assert "no numbers of an account" in page.text
+    page.evaluate("document.querySelector('#form input[name=company]').checked = true")
+    fill_in(page, routing_number="110000000")
+    page.wait_state("expired")
+    known = heard.sandbox.source(source)["ach_credit_transfer"]
+    assert known["refund_routing_number"] == "110000000" and known["refund_account_holder_type"] == "company"
+    is_known_nowhere(heard, source, "000123456789", NAME)
+
+
+def test_the_payer_is_written_to_with_the_way_there(heard: Cluster):
+    source = asked(heard, metadata={"order": "A77"})
+    (mail,) = wait_until(
+        lambda: [mail for mail in mails(heard, source) if "Where shall your money go?" in mail["Subject"]], 15,
+        "the payer is written to",
+    )
+    assert "Order A77" in mail["Subject"]
+    text = mail.get_body(("plain",)).get_content()
+    found = re.search(rf"{heard.api.url}/r/{source}/continue\S+", text)
+    assert found and found.group() == way(heard, source), text
+    # It leads to the page and not into it for whoever has only half of it.
+    for wrong in (found.group()[:-2], found.group().split("?")[0]):
+        assert requests.get(wrong, allow_redirects=False, timeout=5).status_code == 404
+    led = requests.get(found.group(), allow_redirects=False, timeout=5)
+    assert led.status_code == 303 and led.headers["Location"] == f"/r/{source}"
+
+
+def test_nobody_else_names_an_account(heard: Cluster):
+    source = asked(heard)
+    form = {"holder": "Mallory", "iban": "DE89370400440532013000"}
+    address = f"{heard.api.url}/r/{source}/refund_account"
+    answer = requests.post(address, data=form, timeout=5)
+    assert answer.status_code == 404 and source not in answer.text
+    # Nor with the cookie of another payment.
+    session = requests.Session()
+    session.get(way(heard, asked(heard)), timeout=5)
+    answer = session.post(address, data=form, timeout=5)
+    assert answer.status_code == 404 and source not in answer.text
+    assert heard.sandbox.source(source)["receiver"]["refund_attributes_status"] == "requested"
+    # Where nothing is asked, the form leads back to the page, and nothing reaches Stripe.
+    paid = heard.sandbox._stripe("POST", "/v1/sources", {
+        "type": "multibanco", "amount": 1099, "currency": "eur", "owner[email]": "jenny@example.com",
+        "redirect[return_url]": "https://shop.example.com/thanks",
+    })
+    heard.enqueue(paid["id"])
+    heard.wait_status(paid["id"], "pending")
+    session.get(f"{heard.api.url}/r?source={paid['id']}&client_secret={paid['client_secret']}", timeout=5)
+    answer = session.post(
+        f"{heard.api.url}/r/{paid['id']}/refund_account", data=form, timeout=5, allow_redirects=False
+    )
+    assert answer.status_code == 303, answer.text
+    assert heard.sandbox.source(paid["id"])["receiver"]["refund_attributes_status"] == "missing"

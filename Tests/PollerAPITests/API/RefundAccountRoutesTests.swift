@@ -1,0 +1,217 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import Poller
+import PollerTesting
+import Synchronization
+import Testing
+
+@testable import PollerAPI
+
+/// An upstream that says to each account what a test has told it.
+private final class ScriptedAccounts: PayerUpstream {
+    private let state = Mutex((answer: RefundAccountResult.taken, given: [RefundAccount]()))
+
+    /// What was handed in.
+    var given: [RefundAccount] { state.withLock { $0.given } }
+
+    func answer(_ answer: RefundAccountResult) { state.withLock { $0.answer = answer } }
+
+    func verify(
+        _ watch: Watch,
+        with values: VerificationValues,
+        timeout: Duration
+    ) async -> VerificationResult { .notAsked }
+
+    func give(
+        _ account: RefundAccount,
+        for watch: Watch,
+        paidBy method: PaymentMethod,
+        timeout: Duration
+    ) async -> RefundAccountResult {
+        state.withLock { state in
+            state.given.append(account)
+            return state.answer
+        }
+    }
+}
+
+@Suite("Accounts for refunds that payers name")
+struct RefundAccountRoutesTests {
+    private static let secret = "src_1_secret_abc"
+    private static let iban = "DE89370400440532013000"
+    private static let api = "/v1/watches/src_1/refund_attributes"
+
+    /// Runs `body` with a watch that has ended, whose money waits to go back.
+    private func run(
+        paidBy method: String = "multibanco",
+        _ step: NextStep = .giveRefundAccount(url: "https://pay.example/r/src_1/continue?grant=x"),
+        _ body: (LiveAPI, ScriptedAccounts) async throws -> Void
+    ) async throws {
+        let payers = ScriptedAccounts()
+        try await LiveAPI.run(payers: payers) { api in
+            let new = try NewWatch(
+                key: WatchKey(account: .main, source: SourceID("src_1"), kind: .source),
+                clientSecret: ClientSecret(Self.secret)
+            )
+            _ = try await api.store.enqueue([new])
+            try await api.see(
+                "src_1",
+                "canceled",
+                final: true,
+                method: method,
+                payment: .expired,
+                step: step
+            )
+            try await body(api, payers)
+        }
+    }
+
+    /// The cookie of somebody who was led here by a mail.
+    private func cookie(_ api: LiveAPI) async throws -> String {
+        let key = WatchKey(account: .main, source: try SourceID("src_1"), kind: .source)
+        let grant = try ClientSecret(Self.secret).grant(of: key)
+        var configuration = HTTPClient.Configuration()
+        configuration.redirectConfiguration = .disallow
+        return try await HTTPClient.withHTTPClient(configuration: configuration) { http in
+            let answer = try await http.execute(
+                HTTPClientRequest(url: api.url + "/r/src_1/continue?grant=\(grant)"),
+                timeout: .seconds(20)
+            )
+            #expect(answer.headers.first(name: "Location") == "/r/src_1")
+            let cookie = try #require(answer.headers.first(name: "Set-Cookie"))
+            return String(cookie.prefix { $0 != ";" })
+        }
+    }
+
+    private func type(_ api: LiveAPI, _ body: String, _ cookie: String) async throws -> Answer {
+        try await api.request(
+            .POST,
+            "/r/src_1/refund_account",
+            body: body,
+            headers: ["Cookie": cookie, "Content-Type": "application/x-www-form-urlencoded"]
+        )
+    }
+
+    @Test("the page has a form though the watch has ended, and says at once that it is taken")
+    func page() async throws {
+        try await run { api, payers in
+            let cookie = try await cookie(api)
+            let page = try await api.request(.GET, "/r/src_1", headers: ["Cookie": cookie])
+            #expect(page.text.contains("action=\"/r/src_1/refund_account\""), "\(page.text)")
+            #expect(page.text.contains("Where shall your money go?"))
+            #expect(!page.text.contains("id=\"links\""), "the way here is not shown here")
+            let taken = try await type(
+                api,
+                "holder=Zo%C3%AB+Rosen&iban=de89+3704+0044+0532+0130+00",
+                cookie
+            )
+            #expect(taken.status == 200 && !taken.text.contains("<form"))
+            #expect(taken.text.contains("Your money goes to this account"))
+            let wanted = try RefundAccount(holder: "Zoë Rosen", place: .iban(Self.iban))
+            #expect(payers.given == [wanted])
+        }
+    }
+
+    @Test("a slip is shown again to be mended, escaped, and reaches nobody")
+    func slip() async throws {
+        try await run { api, payers in
+            let cookie = try await cookie(api)
+            for (body, words) in [
+                ("holder=%22%3E%3Cb%3E&iban=DE88370400440532013000", "This is no IBAN"),
+                ("holder=+&iban=\(Self.iban)", "name of the account"), ("", "name of the account"),
+            ] {
+                let page = try await type(api, body, cookie)
+                #expect(page.status == 200 && page.text.contains(words), "\(page.text)")
+                #expect(page.text.contains("<form") && !page.text.contains("<b>"))
+            }
+            let page = try await type(api, "holder=A%22B&iban=DE88", cookie)
+            #expect(
+                page.text.contains("value=\"A&quot;B\"") && page.text.contains("value=\"DE88\"")
+            )
+            #expect(payers.given.isEmpty)
+        }
+    }
+
+    @Test("an American account has its own fields")
+    func american() async throws {
+        try await run(paidBy: "ach_credit_transfer") { api, payers in
+            let cookie = try await cookie(api)
+            let page = try await api.request(.GET, "/r/src_1", headers: ["Cookie": cookie])
+            #expect(page.text.contains("name=\"routing_number\"") && !page.text.contains("iban"))
+            let body = "holder=A&routing_number=110000000&account_number=000-123 456&company=1"
+            _ = try await type(api, body.replacing(" ", with: "+"), cookie)
+            let place = RefundAccount.Place.american(
+                routing: "110000000",
+                number: "000123456",
+                isCompany: true
+            )
+            #expect(try payers.given == [RefundAccount(holder: "A", place: place)])
+        }
+    }
+
+    @Test("what the upstream refuses, and what nobody knows, keeps the form")
+    func refused() async throws {
+        for (result, words) in [
+            (RefundAccountResult.refused("invalid_iban"), "This account is not taken"),
+            (.unknown("down"), "We do not know yet"),
+        ] {
+            try await run { api, payers in
+                payers.answer(result)
+                let page = try await type(api, "holder=A&iban=\(Self.iban)", cookie(api))
+                #expect(page.status == 200 && page.text.contains(words), "\(page.text)")
+                #expect(page.text.contains("<form") && page.text.contains(Self.iban))
+                #expect(payers.given.count == 1)
+            }
+        }
+    }
+
+    @Test("nobody names an account for a payment whose secret they have not shown")
+    func safe() async throws {
+        try await run { api, payers in
+            for cookie in ["", "return-src_1=AAAA"] {
+                let page = try await type(api, "holder=A&iban=\(Self.iban)", cookie)
+                #expect(page.status == 404 && !page.text.contains("<form"))
+            }
+            #expect(payers.given.isEmpty)
+        }
+    }
+
+    @Test("where nothing is asked, or of a way to pay without accounts, there is no form")
+    func none() async throws {
+        for (method, step) in [
+            ("multibanco", NextStep.none), ("ideal", .giveRefundAccount(url: nil)),
+        ] {
+            try await run(paidBy: method, step) { api, payers in
+                let cookie = try await cookie(api)
+                let page = try await api.request(.GET, "/r/src_1", headers: ["Cookie": cookie])
+                #expect(!page.text.contains("<form") && !page.text.contains("id=\"links\""))
+                if step != .none { #expect(page.text.contains("Please tell the shop")) }
+                #expect(payers.given.isEmpty)
+            }
+        }
+    }
+
+    @Test("a service hands in what it was told, and what is wrong is said without repeating it")
+    func service() async throws {
+        try await run { api, payers in
+            for body in [
+                #"{"holder":"A"}"#, #"{"iban":"GB82WEST12345698765432"}"#,
+                #"{"holder":"A","iban":"GB83WEST12345698765432"}"#,
+                #"{"holder":"A","iban":"GB82WEST12345698765432","account_number":"0001"}"#,
+                #"{"holder":"A","account_number":"12","routing_number":"110000000"}"#,
+                #"{"holder":"A","account_number":"1234","routing_number":"110000000","holder_type":"x"}"#,
+            ] {
+                let answer = try await api.post(Self.api, body)
+                #expect((400...422).contains(answer.status), "\(body): \(answer.text)")
+                #expect(!answer.text.contains("WEST1234"), "\(answer.text)")
+            }
+            #expect(payers.given.isEmpty)
+            let body = #"{"holder":"A","iban":"GB82WEST12345698765432"}"#
+            let taken = try await api.post(Self.api, body)
+            #expect(taken.status == 202 && payers.given.count == 1, "\(taken.text)")
+            let unknown = try await api.post("/v1/watches/src_9/refund_attributes", body)
+            #expect(unknown.status == 404 && unknown.code == "watch_not_found")
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import Poller
+import Testing
+
+@Suite("Accounts that money goes back to")
+struct RefundAccountTests {
+    @Test("an IBAN is taken with spaces and small letters, and its check digits count")
+    func iban() throws {
+        let account = try RefundAccount(
+            holder: "Jenny Rosen",
+            place: .iban("de89 3704 0044 0532 0130 00")
+        )
+        #expect(account.place == .iban("DE89370400440532013000"))
+        for wrong in [
+            "DE88370400440532013000", "DE89", "", "1289370400440532013000",
+            "DE8937040044053201300€",
+        ] {
+            #expect(throws: InvalidInput.self, "\(wrong)") {
+                try RefundAccount(holder: "Jenny Rosen", place: .iban(wrong))
+            }
+        }
+    }
+
+    @Test("an American account has nine digits and four to seventeen")
+    func american() throws {
+        _ = try RefundAccount(
+            holder: "A",
+            place: .american(routing: "110000000", number: "000123456789", isCompany: false)
+        )
+        for (routing, number) in [
+            ("11000000", "0001"), ("110000000", "000"), ("11000000x", "0001"),
+        ] {
+            #expect(throws: InvalidInput.self) {
+                try RefundAccount(
+                    holder: "A",
+                    place: .american(routing: routing, number: number, isCompany: false)
+                )
+            }
+        }
+    }
+
+    @Test("nobody is no holder, and an account tells itself to nobody")
+    func holder() throws {
+        for name in ["", "  ", "a\u{7}", String(repeating: "a", count: 256)] {
+            #expect(throws: InvalidInput.self) {
+                try RefundAccount(holder: name, place: .iban("DE89370400440532013000"))
+            }
+        }
+        let account = try RefundAccount(holder: "Jenny", place: .iban("DE89370400440532013000"))
+        var dumped = ""
+        dump(account, to: &dumped)
+        #expect(!"\(account) \(dumped)".contains("DE89") && !dumped.contains("Jenny"))
+    }
+}
