@@ -104,6 +104,26 @@ def test_two_changes_of_one_second_are_both_told(shop: Cluster):
     check_words(shop, [sale])
 
 
+def test_two_changes_of_one_object_in_one_second_are_both_told(shop: Cluster):
+    """2: the same charge, the same second, and nobody polls any more: the second is known by its event alone."""
+    for _ in range(10):
+        sale = Sale(shop, charge=True, notify=shop.notify).pending()
+        shop.sandbox.authorise(sale.id)
+        sale.closed()
+        (charge,) = sale.charges()
+        for amount, word in ((99, "payment.partially_refunded"), (1000, "payment.refunded")):
+            shop.sandbox._stripe("POST", "/v1/refunds", {"charge": charge["id"], "amount": amount})
+            wait_until(lambda: sale.words()[-1] == word, PATIENT_S, f"{word} is told")
+        refunded = [event for event in about(shop, sale) if event["type"] == "charge.refunded"]
+        if len({event["created"] for event in refunded}) == 1:
+            break
+    else:
+        raise AssertionError("both were never within one second")
+    assert sale.words() == [*WORDS, "payment.partially_refunded", "payment.refunded"]
+    sale.check_deliveries()
+    check_words(shop, [sale])
+
+
 def test_return_webhook_and_poll_race_and_each_thing_is_told_once(shop: Cluster):
     """3: the customer's return, Stripe's webhook and our own poll come at the same moment."""
     sales = [Sale(shop, charge={"metadata": {"order": str(n)}}, notify=shop.notify) for n in range(12)]
@@ -174,6 +194,9 @@ def test_a_locked_object_waits_alone_and_nobody_hears_of_a_failure(shop: Cluster
         lambda: [it for it in shop.sandbox.polls(locked.id) if it["status"] == 429], 15, "asked and refused"
     )
     assert answered and shop.api.watch(locked.id)["state"] == "open"
+    # Stripe has not said that we ask too much: everybody else is asked about at full rate.
+    lanes = {lane["id"]: lane for lane in shop.api.get("/v1/lanes")["data"]}
+    assert lanes["default/sources"]["factor"] == 1 and not lanes["default/sources"]["held_until"]
     assert locked.told() == ["source.pending"] and locked.come_back() in ("confirming", "waiting", "action")
     # Its charge meets the lock as well.
     fault = shop.sandbox.fault(**LOCK, match="/v1/charges", method="POST", times=3)

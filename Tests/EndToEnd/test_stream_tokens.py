@@ -99,6 +99,60 @@ def test_a_page_hears_what_its_token_names_and_nothing_else(closed: Cluster):
     assert token not in logs
 
 
+@pytest.mark.parametrize("kind", ["source", "payment_intent"])
+def test_a_payer_hears_by_the_payment_s_own_secret_though_the_shop_has_given_none(closed: Cluster, kind: str):
+    if kind == "source":
+        form = {"type": "ideal", "amount": 1099, "currency": "eur", "redirect[return_url]": "http://127.0.0.1/r"}
+        made = closed.sandbox._stripe("POST", "/v1/sources", form)
+        end = ["payment.authorised", "source.chargeable", "payment.paid", "source.consumed"]
+    else:
+        form = {"amount": 1099, "currency": "eur", "payment_method_types[]": "ideal", "confirm": "true",
+                "payment_method_data[type]": "ideal", "return_url": "http://127.0.0.1/r"}
+        made = closed.sandbox._stripe("POST", "/v1/payment_intents", form)
+        end = ["payment.paid", "payment_intent.succeeded"]
+    shown = {"op": "auth", "source": made["id"], "client_secret": made["client_secret"]}
+
+    def refused(message: dict) -> int:
+        with browser(closed) as socket:
+            socket.send(json.dumps(message))
+            with pytest.raises(ConnectionClosed) as gone:
+                until(socket, "hello")
+        return gone.value.rcvd.code
+
+    assert refused(shown) == 4003, "nobody watches it"
+    closed.enqueue(made["id"], notify=[], charge=kind == "source")
+    closed.wait_status(made["id"], made["status"])
+    for wrong in ("", made["client_secret"][:-1], made["client_secret"] + "x", "redacted"):
+        assert refused(shown | {"client_secret": wrong}) == 4003, wrong
+    with browser(closed) as socket:
+        socket.send(json.dumps(shown))
+        until(socket, "hello")
+        socket.send(json.dumps({"op": "subscribe", "ref": 1, "from": "now"}))
+        until(socket, "caught_up")
+        if kind == "source":
+            closed.sandbox.authorise(made["id"])
+        else:
+            requests.post(f"{closed.sandbox.url}/redirect/{made['id']}/authorize", allow_redirects=False, timeout=10)
+        told = []
+        with pytest.raises(ConnectionClosed) as over:
+            while True:
+                told.append(until(socket, "event")["event"])
+    # Nothing more can come with this secret.
+    assert over.value.rcvd.code == 4200
+    assert [event["type"] for event in told if not event["type"].startswith("charge.")] == end
+    assert told[-1]["payment"]["state"] == "paid"
+    for event in told:
+        assert "account" not in event and "metadata" not in event and event["source"] == made["id"]
+    assert made["client_secret"] not in json.dumps(told)
+    # A stream of events takes a token of the shop's, and tells the same.
+    token = make(closed, sources=[made["id"]])
+    way = f"{closed.gateway()}/v1/sources/{made['id']}/events?after_seq={told[0]['seq'] - 1}"
+    with requests.get(way, headers={"Authorization": f"Bearer {token}"}, timeout=10, stream=True) as stream:
+        lines = list(stream.iter_lines(decode_unicode=True))
+    heard = [json.loads(line[6:]) for line in lines if line.startswith("data: ") and '"seq"' in line]
+    assert [event["type"] for event in heard if event.get("type")] == [event["type"] for event in told]
+
+
 def test_a_page_of_another_origin_is_turned_away(closed: Cluster):
     with pytest.raises(InvalidStatus) as refused:
         browser(closed, make(closed), origin="https://evil.example")
