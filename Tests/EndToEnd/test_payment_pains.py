@@ -8,7 +8,7 @@
 |  4 | webhooks are lost: paid, and stuck as pending                  | test_stripe_hints |
 |  5 | the window to charge is missed, or slept through               | test_payment_windows |
 |  6 | the same event twice, or at the same time                      | test_stripe_hints |
-|  7 | 429 is neither waited out nor avoided                          | StripeUpstreamTests; SourcePollStateTests |
+|  7 | 429 is neither waited out nor avoided                          | here; StripeUpstreamTests; SourcePollStateTests |
 |  8 | `lock_timeout` of one object is shown as a failed payment      | here |
 |  9 | the webhook is there before the local record                   | test_stripe_hints |
 | 10 | nobody paid, and the page says "processing" for ever           | test_payment_windows |
@@ -270,3 +270,29 @@ def test_two_orders_on_one_source_are_two_charges(shop: Cluster):
     other.closed()
     assert len(other.charges()) == 1 and len(sale.charges()) == 2
     check_words(shop, [sale, other])
+
+
+def test_what_stripe_refuses_for_its_limits_is_waited_for_and_nobody_hears_of_it(shop: Cluster):
+    """7: five answers a second, to looks and charges of eight payments; each is told once, and none as refused."""
+    sales = [Sale(shop, charge=True, notify=shop.notify) for _ in range(8)]
+    for sale in sales:
+        sale.pending()
+    begun = shop.sandbox._call("GET", "/_sandbox/requests?path=/v1/*")["next"]
+    shop.sandbox._call("POST", "/_sandbox/limits", json={"global_rate": 5})
+    try:
+        for sale in sales:
+            shop.sandbox.authorise(sale.id)
+        for sale in sales:
+            sale.closed(timeout_s=90)
+    finally:
+        shop.sandbox._call("DELETE", "/_sandbox/limits")
+    asked = shop.sandbox._call("GET", f"/_sandbox/requests?path=/v1/*&since={begun}")["data"]
+    refused = [request for request in asked if request["status"] == 429]
+    assert {"GET", "POST"} <= {request["method"] for request in refused}, "the limit was never met"
+    # Whoever asks again at once is refused some hundred times.
+    assert len(refused) < 10 * len(sales), f"{len(refused)} of {len(asked)} were refused"
+    for sale in sales:
+        assert sale.told() == WHOLE and sale.words() == WORDS and len(sale.charges()) == 1
+        sale.check_deliveries()
+        assert len(sale.mails()) == 2
+    check_words(shop, sales)
