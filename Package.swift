@@ -305,7 +305,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PollerWordsTests",
-            dependencies: ["Poller", "PollerTesting", "PollerWords"],
+            dependencies: ["JSONText", "Poller", "PollerTesting", "PollerWords"],
             swiftSettings: settings
         ),
         .testTarget(

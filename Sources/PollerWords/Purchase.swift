@@ -8,6 +8,8 @@ package struct Purchase: Hashable, Sendable {
     /// What the shop calls it, where there is no number.
     package let note: String?
     package let shop: String?
+    /// Where its payer goes back to, where the shop has said so of this one.
+    package let home: PayerHome?
     /// Nothing is paid: a way to pay is being kept.
     package let isSetup: Bool
 
@@ -19,11 +21,13 @@ package struct Purchase: Hashable, Sendable {
         order: String? = nil,
         note: String? = nil,
         shop: String? = nil,
+        home: PayerHome? = nil,
         isSetup: Bool = false
     ) {
         self.order = Self.line(order)
         self.note = Self.line(note)
         self.shop = Self.line(shop)
+        self.home = home
         self.isSetup = isSetup
     }
 
@@ -31,7 +35,7 @@ package struct Purchase: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - order: the watch's own order; without it `order` or `order_id` of the metadata.
-    ///   - metadata: of the watch, a JSON object.
+    ///   - metadata: of the watch, a JSON object; its `return_url` is where the payer goes back to.
     ///   - object: the upstream's, whose description is told where there is no order.
     ///   - shop: the shop's name.
     ///   - kind: what is watched.
@@ -49,6 +53,7 @@ package struct Purchase: Hashable, Sendable {
             order: order ?? [said("order"), said("order_id")].compactMap(Self.line).first,
             note: said("description") ?? object.note,
             shop: shop,
+            home: said("return_url").flatMap(PayerHome.init),
             isSetup: kind == .setupIntent
         )
     }

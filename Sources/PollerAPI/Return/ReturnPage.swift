@@ -112,6 +112,7 @@ struct ReturnPage {
                 // What is filled in here needs no way to here.
                 "links": news.form == nil ? rows.links(news.said.links) : "",
                 "facts": rows.facts(news.said.facts),
+                "footer": footer(words, news.home),
             ],
             in: words
         )
@@ -178,16 +179,16 @@ struct ReturnPage {
         return "<p id=\"shop\"><img src=\"\(HTMLPage.escaped(url))\" alt=\"\(name)\"></p>"
     }
 
-    private func footer(_ words: PayerWords) -> String {
-        guard let branding else { return "" }
-        let name = HTMLPage.escaped(branding.name)
-        let back = HTMLPage.escaped(words("action.back", ["shop": branding.name]))
-        var lines = [
-            branding.homeURL.map {
-                "<a href=\"\(HTMLPage.escaped($0))\" rel=\"noreferrer\">\(back)</a>"
-            } ?? name
-        ]
-        if let support = branding.support?.description {
+    /// The way back, and whom to ask; `home` is this payment's own way.
+    private func footer(_ words: PayerWords, _ home: PayerHome? = nil) -> String {
+        let name = branding.map { HTMLPage.escaped($0.name) }
+        let shop = branding.map { ["shop": $0.name] } ?? [:]
+        let back = HTMLPage.escaped(words("action.back", shop))
+        let way = (home?.url ?? branding?.homeURL).map {
+            "<a href=\"\(HTMLPage.escaped($0))\" rel=\"noreferrer\">\(back)</a>"
+        }
+        var lines = [way ?? name].compactMap(\.self)
+        if let support = branding?.support?.description {
             let address = HTMLPage.escaped(support)
             let question = HTMLPage.escaped(words("action.support", ["support": support]))
             lines.append(

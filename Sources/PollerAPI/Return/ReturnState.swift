@@ -78,6 +78,8 @@ struct ReturnNews: Hashable {
     let leadsOn: Bool
     /// What the customer fills in on the page itself.
     let form: PayerForm?
+    /// Where they go back to, where that is another place than the shop's usual one.
+    let home: PayerHome?
 
     /// What is told of a payment.
     ///
@@ -95,6 +97,7 @@ struct ReturnNews: Hashable {
             PayerNews(payment, step, of: purchase, for: .page, in: words, isFirst: isFirst)
         }
         (self.payment, self.step) = (payment, step)
+        home = purchase.home
         state = ReturnState(payment, step, isSetup: purchase.isSetup, isFirst: isFirst)
         said = news(isFirst: isFirst)
         let later = isFirst ? news(isFirst: false) : said
@@ -133,6 +136,7 @@ struct ReturnNews: Hashable {
         // Without a form here it is the shop that asks.
         if step.asksForAccount { step = .giveRefundAccount(url: form == nil ? nil : onward) }
         let purchase = Purchase(
+            order: snapshot.watch.order?.description,
             metadata: snapshot.metadata.isEmpty ? nil : RawJSON(snapshot.metadata),
             object: object,
             shop: shop,

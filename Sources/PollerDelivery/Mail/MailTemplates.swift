@@ -66,14 +66,19 @@ package struct MailTemplates: Sendable {
     /// `unsubscribe` is where the customer stops such mails, if they can.
     func content(_ news: MailNews, branding: Branding?, unsubscribe: String?) -> MailContent {
         let words = words[news.language ?? branding?.language ?? .en]
+        let purchase = news.purchase(of: branding?.name)
         let said = PayerNews(
             news.payment,
             news.step,
-            of: news.purchase(of: branding?.name),
+            of: purchase,
             for: .mail,
             in: words
         )
-        let values = Self.values(news, said, words, branding, unsubscribe)
+        var values = Self.values(news, said, words, branding, unsubscribe)
+        if let home = purchase.home, home.isOnTheWeb {
+            values["home"] = home.url
+            values["back"] = values["back"] ?? words("action.back")
+        }
         return MailContent(
             subject: Self.line(said.subject),
             text: render("mail.txt", values),

@@ -1,0 +1,54 @@
+"""Where the return page leads when all is said: to the shop, its app, or nowhere that could harm."""
+
+import pytest
+from harness.browser import Browser, chromium
+from harness.cluster import Cluster
+from test_return_page import browser, create, landing, page  # noqa: F401
+
+pytestmark = pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
+
+SHOP = "https://shop.example/"
+
+
+@pytest.fixture(scope="module")
+def branded(tmp_path_factory):
+    """A cluster of a shop with a page of its own."""
+    file = tmp_path_factory.mktemp("config") / "poller.yaml"
+    file.write_text(f"accounts:\n  default:\n    branding: {{name: Acme, url: '{SHOP}'}}\n")
+    with Cluster(workers=1, listen=False, env={"POLLER_CONFIG_FILE": str(file)}) as cluster:
+        yield cluster
+
+
+def shown(page: Browser, cluster: Cluster, order: str | None = None, **metadata) -> list:
+    """The way back that the page of a payment offers once it has failed, and what it says of it."""
+    source = create(cluster, metadata=metadata, **({"order": order} if order else {}))
+    page.open(landing(cluster, source))
+    page.wait_state("confirming")
+    cluster.sandbox.set_status(source["id"], "failed")
+    page.wait_state("failed")
+    # What the server draws, and not only what the script has changed.
+    page.open(f"{cluster.api.url}/r/{source['id']}")
+    page.wait_state("failed")
+    return page.evaluate(
+        "(a => [a?.getAttribute('href') ?? null, a?.textContent ?? ''])(document.querySelector('footer a'))"
+    )
+
+
+@pytest.mark.parametrize("home", [
+    "acme-shop://orders/A77", "https://shop.example/app/orders/A77?x=1&y=2",
+])
+def test_the_page_leads_back_where_the_payment_says(page: Browser, calm: Cluster, home: str):
+    assert shown(page, calm, f"W-{len(home)}", return_url=home) == [home, "Back to the shop"]
+    assert f"W-{len(home)}" in page.text, "the order of the watch is the payer's, too"
+
+
+@pytest.mark.parametrize("evil", ["javascript:alert(1)", "javascript://%0aalert(1)", "data:text/html,x", "x\"onclick=1"])
+def test_what_is_no_way_back_is_not_offered(page: Browser, calm: Cluster, evil: str):
+    assert shown(page, calm, return_url=evil) == [None, ""]
+
+
+def test_the_payment_s_own_way_goes_before_the_shop_s(page: Browser, branded: Cluster, calm: Cluster):
+    assert shown(page, branded) == [SHOP, "Back to Acme"]
+    assert shown(page, branded, return_url="acme-shop://A77") == ["acme-shop://A77", "Back to Acme"]
+    # The pages of another cluster than the fixture's were asked for, and of nobody else.
+    page.requests.clear()
