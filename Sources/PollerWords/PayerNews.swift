@@ -86,6 +86,8 @@ package struct PayerNews: Hashable, Sendable {
             case .awaitDebit(_, needsApproval: true):
                 subjects += ["step.await_debit.approval", "step.await_debit"]
             case .chooseMethod: subjects.append("step.return_to_shop")
+            case .verifyMicrodeposits(let deposits) where deposits.sort == "amounts":
+                subjects += ["step.\(step.name).amounts", "step.\(step.name)"]
             default: subjects.append("step.\(step.name)")
             }
         }

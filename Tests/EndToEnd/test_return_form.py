@@ -30,19 +30,27 @@ def fill_in(page: Browser, *values: str) -> None:
     page.press("#form button")
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("language, is_dark", [("en", False), ("de", True)])
 @pytest.mark.parametrize("width", [360, 1280])
-def test_two_deposits_are_told_on_the_page(page: Browser, calm: Cluster, width: int, language: str):
+def test_two_deposits_are_told_on_the_page(
+    page: Browser, calm: Cluster, width: int, language: str, is_dark: bool
+):
     source = code_source(calm, metadata={"order": "A77"})
     page.width(width)
+    page.dark(is_dark)
     page.languages(language)
     words = {
-        "en": ("Confirm your bank account", "Tries left: 5", "not right", "Tries left: 4", "That is right"),
-        "de": ("Bestätigen Sie Ihr Bankkonto", "Versuche: 5", "stimmt nicht", "Versuche: 4", "Das stimmt."),
+        "en": ("Two small deposits arrive", "Tries left: 5", "not right", "Tries left: 4", "That is right"),
+        "de": ("zwei kleine Beträge ein", "Versuche: 5", "stimmt nicht", "Versuche: 4", "Das stimmt."),
     }[language]
     page.open(landing(calm, source))
     page.wait_state("action")
     assert words[0] in page.text and words[1] in page.text
+    if folder := os.environ.get("POLLER_PICTURES"):
+        page.picture(Path(folder) / f"asked-{language}-{width}.png")
+    # A sum as it is written where that is spoken.
+    example = page.evaluate("document.querySelector('#form input').placeholder")
+    assert example == {"en": "0.32", "de": "0,32"}[language]
     fill_in(page, "0.11", "0.12")
     # A page that is just being left has no text.
     wait_until(lambda: words[2] in (page.text or ""), 10, "a wrong answer is told at once")

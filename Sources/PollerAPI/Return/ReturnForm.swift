@@ -109,7 +109,9 @@ extension ReturnRows {
         "<label>\(HTMLPage.escaped(words(name)))<input name=\"value\" required maxlength=\"32\" "
             + "autocomplete=\"one-time-code\" autocapitalize=\"off\" spellcheck=\"false\" "
             + "inputmode=\"\(isAmount ? "decimal" : "text")\""
-            + (isAmount ? " placeholder=\"0.32\"" : "") + "></label>"
+            + (isAmount
+                ? " placeholder=\"\(HTMLPage.escaped(words("label.amount_example")))\"" : "")
+            + "></label>"
     }
 }
 

@@ -241,6 +241,10 @@ struct PayerRoutesTests {
             let cookie = try await cookie(api)
             let page = try await api.request(.GET, "/r/src_1", headers: ["Cookie": cookie])
             #expect(page.text.contains("First amount") && page.text.contains("Tries left: 5"))
+            #expect(page.text.contains("placeholder=\"0.32\""))
+            let german = ["Cookie": cookie, "Accept-Language": "de"]
+            let other = try await api.request(.GET, "/r/src_1", headers: german)
+            #expect(other.text.contains("placeholder=\"0,32\""))
             _ = try await type(api, "value=0.32&value=0%2C45", cookie)
             #expect(payers.told == [["32", "45"]])
             let none = try await type(api, "value=%F0%9F%92%A9&value=1", cookie)
