@@ -12,6 +12,8 @@ struct MailNews: Hashable, Sendable {
     let isTest: Bool
     /// The customer's, where somebody has said it.
     let language: PayerLanguage?
+    /// What the shop calls that which is paid.
+    private let order: String?
     private let metadata: RawJSON?
     private let object: SeenObject
     private let kind: SourceKind
@@ -31,6 +33,7 @@ struct MailNews: Hashable, Sendable {
         object = seen.hasObject ? seen : SeenObject(snapshot?.lastEvent)
         metadata = snapshot.flatMap { $0.metadata.isEmpty ? nil : RawJSON($0.metadata) }
         kind = event.key.kind
+        order = event.order?.description
         time = event.polledAt
         isTest = (seen.isLive ?? object.isLive) == false
         language = Purchase.language(metadata: metadata, object: object)
@@ -101,7 +104,7 @@ struct MailNews: Hashable, Sendable {
 
     /// What is paid, as far as the shop has said.
     func purchase(of shop: String?) -> Purchase {
-        Purchase(metadata: metadata, object: object, shop: shop, kind: kind)
+        Purchase(order: order, metadata: metadata, object: object, shop: shop, kind: kind)
     }
 
     /// How the news looks at the first glance.

@@ -39,8 +39,6 @@ struct FileSections: Sendable {
         let refundsDuplicates: Bool
         /// What is done before deadlines pass, for watches that say nothing.
         let acts: DeadlineActs
-        /// What customers see on the return page and in mails.
-        let branding: Branding?
     }
 
     /// The keys of the file that are sections.
@@ -48,6 +46,8 @@ struct FileSections: Sendable {
 
     private(set) var accounts: [AccountID: Account] = [:]
     private(set) var upstreams: [HTTPSource] = []
+    /// What customers see, by the account or upstream that says so.
+    private(set) var branding: [AccountID: Branding] = [:]
     /// Nil when the file has no such section, and so says nothing about endpoints.
     private(set) var endpoints: [Endpoint]?
 
@@ -64,6 +64,7 @@ struct FileSections: Sendable {
             } else {
                 upstreams.append(try Self.upstream(id, value))
             }
+            if let shop = try value.member("branding")?.branding() { branding[id] = shop }
         }
     }
 
@@ -121,8 +122,7 @@ struct FileSections: Sendable {
             webhookSecrets: secrets.split { $0 == "," || $0.isWhitespace }.map(String.init),
             charge: charge,
             refundsDuplicates: refundsDuplicates,
-            acts: acts,
-            branding: try node.member("branding")?.branding()
+            acts: acts
         )
     }
 
@@ -133,7 +133,7 @@ struct FileSections: Sendable {
         _ = try node.members(
             allowed: [
                 "url", "status", "final", "payment", "headers", "rate", "burst", "concurrency",
-                "timeout",
+                "timeout", "branding",
             ]
         )
         var headers: [HTTPSource.Header] = []

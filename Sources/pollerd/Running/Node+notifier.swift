@@ -172,7 +172,7 @@ extension Node {
 extension Node {
     /// Whose payments they are, by account.
     var branding: [AccountID: Branding] {
-        settings.sections.accounts.compactMapValues(\.branding)
+        settings.sections.branding
     }
 
     /// Who is sent no mail.
