@@ -56,6 +56,26 @@ struct MailRoutesTests {
         }
     }
 
+    @Test("a button that tells nobody where it is, as in mails and sandboxes, stops the mails too")
+    func origin() async throws {
+        let recipient = try MailAddress("a@b.example")
+        for keys in [APIKeys.none, try APIKeys(text: "pk_0123456789abcdef0123")] {
+            try await run(keys: keys) { api in
+                let page = try await api.request(
+                    .POST,
+                    "/u/\(try token())",
+                    body: oneClick,
+                    headers: [
+                        "Content-Type": "application/x-www-form-urlencoded", "Origin": "null",
+                    ]
+                )
+                #expect(page.status == 200 && page.text.contains("no more mails"))
+                #expect(try await list.reason(for: recipient, of: .main) == .unsubscribed)
+                try await list.lift(recipient, of: .main)
+            }
+        }
+    }
+
     @Test("a link that is not ours, and a post that is no click, do nothing")
     func refused() async throws {
         try await run { api in

@@ -59,6 +59,36 @@ struct RouteTests {
         }
     }
 
+    /// What somebody without a key may change, each with a secret of their own.
+    private static let wishes: Set = ["returnVerify", "unsubscribe"]
+
+    @Test(
+        "without keys pages elsewhere reach no route, and those without an origin none that wants a key"
+    )
+    func origins() async throws {
+        try await LiveAPI.run { api in
+            for route in api.routes {
+                let method = HTTPMethod(rawValue: route.methodName)
+                func isRefused(_ origin: String) async throws -> Bool {
+                    let answer = try await api.request(
+                        method,
+                        Self.path(route),
+                        body: method == .GET ? nil : "{}",
+                        headers: ["Origin": origin]
+                    )
+                    return answer.status == 403 && answer.code == "not_local"
+                }
+                let isForeignRefused = try await isRefused("https://evil.example")
+                #expect(isForeignRefused == (route.access != .signed), "\(route.operation)")
+                let isPlacelessRefused = try await isRefused("null")
+                #expect(isPlacelessRefused == (route.access == .key), "\(route.operation)")
+                if route.access == .anybody, method != .GET {
+                    #expect(Self.wishes.contains(route.operation))
+                }
+            }
+        }
+    }
+
     @Test("every route refuses a parameter that it does not describe, but what others link to")
     func unknownParameters() async throws {
         let lenient = [
