@@ -134,6 +134,26 @@ import Testing
         }
     }
 
+    @Test("a fault for some requests goes before one that stands")
+    func precedence() async throws {
+        try await SandboxProbe.run { probe in
+            for members in [#""status":503"#, #""status":418,"times":1"#] {
+                let body = #"{"match":"/v1/sources","mode":"status",\#(members)}"#
+                #expect(try await probe.control(.POST, "faults", body).status == 201)
+            }
+            for expected in [418, 503, 503] {
+                let error = await #expect(throws: StripeError.self) {
+                    try await probe.client().createSource([("type", "card")], idempotencyKey: nil)
+                }
+                guard case .api(let failure) = error else {
+                    Issue.record("\(String(describing: error))")
+                    return
+                }
+                #expect(failure.status == expected)
+            }
+        }
+    }
+
     @Test("a fault that strikes after the request leaves its effect behind")
     func lostAnswer() async throws {
         try await SandboxProbe.run { probe in

@@ -30,6 +30,7 @@ class Fire:
         # What waits for a step to be reached, and what is killed then.
         self._armed: dict[str, tuple[threading.Event, Role]] = {}
         self._lock = threading.Lock()
+        self._failure: Exception | None = None
         cluster.webhook.receipts._listener = lambda _: self._reached("webhook")
         cluster.mail.receipts._listener = lambda _: self._reached("mail")
         self._thread = threading.Thread(target=self._run)
@@ -38,11 +39,20 @@ class Fire:
     def put_out(self) -> Counter:
         """Ends it, with everything running again; gives the kills by step."""
         self._out.set()
-        self._thread.join(120)
+        self._thread.join(300)
         assert not self._thread.is_alive()
+        # A fire that has gone out by itself would have proven nothing.
+        if self._failure:
+            raise self._failure
         return self.kills
 
     def _run(self) -> None:
+        try:
+            self._burn()
+        except Exception as failure:
+            self._failure = failure
+
+    def _burn(self) -> None:
         cluster = self._cluster
         while not self._out.wait(self._chance.uniform(0.1, 0.8)):
             step = self._chance.choice(self.STEPS)

@@ -84,7 +84,8 @@ class RedisServer(Process):
                 except (redis.ConnectionError, redis.TimeoutError):
                     return False
 
-            wait_until(answers, 20, f"{self.name} answers")
+            # A long append-only file on a busy machine is read for half a minute and more.
+            wait_until(answers, 180, f"{self.name} answers")
         return self
 
     def client(self) -> redis.Redis:

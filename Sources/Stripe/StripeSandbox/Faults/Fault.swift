@@ -81,10 +81,12 @@ extension SandboxState {
     static let faultsMax = 1000
 
     /// The fault that strikes a request, if any; it counts as used.
+    ///
+    /// One that is for so many requests goes before one that stands until it is deleted.
     mutating func strike(path: String, method: String) -> FaultStrike? {
-        guard let index = faults.firstIndex(where: { $0.applies(to: path, method: method) }) else {
-            return nil
-        }
+        let fitting = faults.indices.filter { faults[$0].applies(to: path, method: method) }
+        guard let index = fitting.first(where: { faults[$0].timesLeft != nil }) ?? fitting.first
+        else { return nil }
         if let left = faults[index].timesLeft { faults[index].timesLeft = left - 1 }
         let (release, continuation) = AsyncStream.makeStream(of: Void.self)
         let plan = faults[index].plan
