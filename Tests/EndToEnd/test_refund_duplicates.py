@@ -69,6 +69,37 @@ def test_the_second_success_goes_back_and_the_first_stays(chaos, wishing):
     assert len(cluster.api.events(second)) == looks and len(refunds_of(cluster, charge["id"])) == 1
 
 
+def test_an_intent_that_pays_second_goes_back_also_within_the_second_of_the_first(chaos, wishing):
+    cluster: Cluster = chaos(workers=1, listen=False, env=wishing)
+    for order in ("D-4", "D-5", "D-6"):
+        first, second = create(cluster, type="ideal"), cluster.sandbox.create_intent(1099)
+        for source in (first, second):
+            watch(cluster, source, order)
+        cluster.wait_status(first, "pending")
+        cluster.sandbox.authorise(first)
+        cluster.wait_status(first, "chargeable")
+        cluster.sandbox.charge(first)
+        wait_until(lambda: word(cluster, first) == "paid", 20, f"{first} is paid")
+        cluster.sandbox.authorise(second)
+        end = refunded(cluster, second)
+        assert (end["payment"]["reason"], end["status"]) == ("duplicate", "succeeded")
+        charge = cluster.sandbox._stripe("GET", f"/v1/payment_intents/{second}")["latest_charge"]
+        (refund,) = refunds_of(cluster, charge)
+        assert (refund["amount"], refund["metadata"]) == (1099, {"poller_order": order})
+        assert word(cluster, first) == "paid" and order_of(cluster, order)["paid_by"] == first
+
+
+def test_a_refund_that_is_refused_is_not_told_as_made(chaos, wishing):
+    cluster: Cluster = chaos(workers=1, listen=False, env=wishing)
+    error = {"error": {"type": "invalid_request_error", "code": "charge_disputed", "message": "no"}}
+    cluster.sandbox.fault("status", match="/v1/refunds", method="POST", status=400, body=error)
+    _, second = paid_twice(cluster, "D-7")
+    wait_until(lambda: order_of(cluster, "D-7").get("also_paid_by") == [second], 20, "paid twice")
+    wait_until(lambda: cluster.api.watch(second)["run"] > 1, 20, "looked at for its refund")
+    wait_until(lambda: cluster.api.watch(second)["state"] == "closed", 20, "closed")
+    assert word(cluster, second) == "paid" and refunds_of(cluster, charges_of(cluster, second)[0]["id"]) == []
+
+
 def test_it_is_off_unless_somebody_wants_it(chaos):
     cluster: Cluster = chaos(workers=1, listen=False)
     first, second = paid_twice(cluster, "D-3")

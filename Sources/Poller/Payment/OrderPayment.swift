@@ -12,7 +12,9 @@
 /// | nothing is known of any | `unknown` |
 ///
 /// Who pays first is the one whose money counts; of two at the same instant the one with the smaller
-/// key, so that everybody finds the same. The order in which members became known does not matter.
+/// key, so that everybody finds the same. The order in which members became known does not matter. An
+/// instant that is known to the second alone, as those of charges are, stands for the end of its second:
+/// what was seen to be paid in the middle of it was paid before.
 package struct OrderPayment: Hashable, Sendable {
     /// One way in which the order was tried to be paid.
     package struct Member: Hashable, Sendable {
@@ -73,9 +75,15 @@ package struct OrderPayment: Hashable, Sendable {
 
     /// Earlier money first, then by the key.
     private static func isBefore(_ lhs: Member, _ rhs: Member) -> Bool {
-        let (left, right) = (lhs.payment.paidAt?.ms ?? .max, rhs.payment.paidAt?.ms ?? .max)
+        let (left, right) = (latest(lhs.payment.paidAt), latest(rhs.payment.paidAt))
         if left != right { return left < right }
         return lhs.key.id.description < rhs.key.id.description
+    }
+
+    /// When it was paid at the latest, ms; the end of time where nobody knows.
+    private static func latest(_ paidAt: Timestamp?) -> Int64 {
+        guard let ms = paidAt?.ms else { return .max }
+        return ms % 1000 == 0 ? ms + 999 : ms
     }
 
     /// How far from the truth of the order a member is when none is paid.

@@ -36,6 +36,16 @@ struct OrderPaymentTests {
         #expect(mended.payment.state == .paid)
     }
 
+    @Test("an instant known to the second is that second's end, for what was seen within it")
+    func seconds() {
+        let seen = member("src_1", .paid, received: 1000, at: 51_573)
+        let charged = member("src_2", .paid, received: 1000, at: 51_000)
+        #expect(OrderPayment([charged, seen]).paidBy == seen.key)
+        #expect(OrderPayment([charged, seen]).alsoPaidBy == [charged.key])
+        let later = member("src_3", .paid, received: 1000, at: 52_001)
+        #expect(OrderPayment([later, charged]).paidBy == charged.key)
+    }
+
     @Test("any two members make a word, whichever became known first")
     func pairs() {
         for first in PaymentState.allCases {
