@@ -23,6 +23,9 @@ protocol ItemRecord {
 
     /// The secret that was learned, packed; nil when none was.
     static func secret(after change: Change) -> String?
+
+    /// Whether the look that led to a change has seen what the money did.
+    static func seesMoney(_ change: Change) -> Bool
 }
 
 /// The fields of an item that scripts pass on without understanding them.
@@ -38,6 +41,8 @@ struct ItemFields {
     private(set) var run = 1
     private(set) var reopenedSeq: Int?
     private(set) var endedAs: String?
+    /// The letter of what a hint has told, and a token.
+    private(set) var news: String?
     private(set) var payment: String?
     private(set) var order: String?
     private(set) var secret: String?
@@ -68,6 +73,7 @@ struct ItemFields {
             case .run: run = value.int ?? 1
             case .reopenedSeq: reopenedSeq = value.int
             case .endedAs: endedAs = value.string
+            case .news: news = value.string
             case .payment: payment = value.string
             case .order: order = value.string
             case .secret: secret = value.string

@@ -145,7 +145,7 @@ extension RedisQueue {
         redis.news(on: redis.keys.markedChannel)
     }
 
-    /// Six values of a commit, eight more when it has anything but a new due time to tell, and its
+    /// Six values of a commit, nine more when it has anything but a new due time to tell, and its
     /// events.
     private func append(_ commit: Commit<Change>, to arguments: inout [RedisArgument]) {
         let error = Record.error(of: commit.change) ?? ""
@@ -158,6 +158,7 @@ extension RedisQueue {
             case .events, .attempt: true
             case .nothing:
                 !error.isEmpty || payment != nil || secret != nil || commit.signal != .fine
+                    || Record.seesMoney(commit.change)
             }
         arguments.append(.string(commit.ref.id.description))
         arguments.append(RedisArgument(commit.ref.token))
@@ -188,6 +189,7 @@ extension RedisQueue {
         }
         arguments.append(.string(payment ?? ""))
         arguments.append(.string(secret ?? ""))
+        arguments.append(Record.seesMoney(commit.change) ? "1" : "")
         guard case .events(let events) = entry else { return }
         for event in events { arguments.append(.string(event.json)) }
     }

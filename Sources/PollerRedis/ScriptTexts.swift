@@ -11,7 +11,9 @@ enum ScriptName: String, CaseIterable {
     fileprivate enum Preface {
         case nothing
         case prelude
+        case preludeAndOpening
         case preludeAndClaiming
+        case all
     }
 
     fileprivate var file: [UInt8] {
@@ -56,7 +58,9 @@ enum ScriptName: String, CaseIterable {
 
     fileprivate var preface: Preface {
         switch self {
-        case .claim, .commit: .preludeAndClaiming
+        case .hint: .preludeAndOpening
+        case .claim: .preludeAndClaiming
+        case .commit: .all
         // They concern accounts instead of partitions, and go by Redis' own clock.
         case .sweepTake, .sweepFinish, .reads, .remember, .suppress: .nothing
         default: .prelude
@@ -67,11 +71,12 @@ enum ScriptName: String, CaseIterable {
 /// What Redis is sent: the same files as scripts and as a library of functions.
 ///
 /// A file is the body of a function of `KEYS` and `ARGV`, and its first line says what Redis is to
-/// allow it (`#!lua flags=…`). What stands before all of them (`prelude.lua`, `claiming.lua`) defines
+/// allow it (`#!lua flags=…`). What stands before all of them (`prelude.lua`, `opening.lua`, `claiming.lua`) defines
 /// functions and constants and calls nothing: of a library it runs once, when it is loaded. So the
 /// first thing a body does is `enter(KEYS)`, which makes the variables of the call new.
 struct ScriptTexts {
     private let prelude: String
+    private let opening: String
     private let claiming: String
 
     /// The texts; `clock` takes the place of the prelude's clock.
@@ -84,6 +89,7 @@ struct ScriptTexts {
                     .map { $0.hasPrefix("local function clock()") ? clock : String($0) }
                     .joined(separator: "\n")
             } ?? text
+        opening = Self.rendered(PackageResources.opening_lua)
         claiming = Self.rendered(PackageResources.claiming_lua)
     }
 
@@ -94,13 +100,15 @@ struct ScriptTexts {
         return switch name.preface {
         case .nothing: "\(line)\(body)"
         case .prelude: "\(line)\n\(prelude)enter(KEYS)\(body)"
+        case .preludeAndOpening: "\(line)\n\(prelude)\(opening)enter(KEYS)\(body)"
         case .preludeAndClaiming: "\(line)\n\(prelude)\(claiming)enter(KEYS)\(body)"
+        case .all: "\(line)\n\(prelude)\(opening)\(claiming)enter(KEYS)\(body)"
         }
     }
 
     /// All scripts as functions.
     var library: String {
-        "\(prelude)\(claiming)" + ScriptName.allCases.map { function($0) }.joined()
+        "\(prelude)\(opening)\(claiming)" + ScriptName.allCases.map { function($0) }.joined()
     }
 
     private func function(_ name: ScriptName) -> String {

@@ -107,6 +107,9 @@ enum ItemField: Unicode.Scalar, CaseIterable {
     case reopenedSeq = "r"
     /// How it had ended when a hint opened it again, where that was with an answer.
     case endedAs = "k"
+    /// What a hint has told of it since it was opened, and the token of the lease during which it came or
+    /// 0 (opening.lua).
+    case news = "f"
     /// What is remembered of its payment, packed (`PaymentMemory`).
     case payment = "m"
     /// The payment's own secret as a poll has seen it, packed (`LearnedSecret`).
@@ -254,7 +257,7 @@ enum LeaseMark: Unicode.Scalar, CaseIterable {
     case crashed = "z"
 }
 
-/// What commit.lua is told to do with an item; in capitals when six more values follow.
+/// What commit.lua is told to do with an item; in capitals when nine more values follow.
 enum VerdictLetter: String, CaseIterable {
     case next = "n"
     case close = "c"

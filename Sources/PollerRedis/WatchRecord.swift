@@ -92,6 +92,7 @@ enum WatchRecord: ItemRecord {
             seq: fields.seq,
             reopenedSeq: fields.reopenedSeq,
             endedAs: fields.endedAs.flatMap(ClosedReason.init(rawValue:)),
+            news: news(fields),
             hintedAt: fields.hinted,
             clientSecret: secret.map(ClientSecret.init(unchecked:)),
             charge: long.count == 2 ? ChargeOrder(json: String(long[1])) : nil,
@@ -100,6 +101,15 @@ enum WatchRecord: ItemRecord {
             state: known,
             payment: fields.payment.map { PaymentMemory(packed: $0, charge: known.charge.charge) }
         )
+    }
+
+    private static func news(_ fields: ItemFields) -> HintNews? {
+        switch fields.news?.first.flatMap({ HintLetter(rawValue: String($0)) }) {
+        case .anything: .anything
+        case .outcome: .outcome
+        case .money: .money
+        case nil: nil
+        }
     }
 
     static func state(after change: WatchChange) -> String {
@@ -121,6 +131,8 @@ enum WatchRecord: ItemRecord {
         guard let secret = change.secret, let key = change.events.first?.key else { return nil }
         return LearnedSecret.packed(secret.reveal, key.source)
     }
+
+    static func seesMoney(_ change: WatchChange) -> Bool { change.seesMoney }
 
     static func entry(of change: WatchChange) -> ItemEntry {
         change.events.isEmpty ? .nothing : .events(change.events)

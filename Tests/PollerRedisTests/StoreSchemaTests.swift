@@ -32,8 +32,8 @@ import Testing
         #expect(
             pinned(ItemField.self) == """
                 source=s facts=i lane=l began=b deadline=x run=n seq=q state=v token=g closed=c \
-                hinted=h hasLong=e hasError=y crashes=j reopenedSeq=r endedAs=k payment=m secret=p \
-                order=o forgottenSeq=u formerDue=d formerCrashes=z
+                hinted=h hasLong=e hasError=y crashes=j reopenedSeq=r endedAs=k news=f payment=m \
+                secret=p order=o forgottenSeq=u formerDue=d formerCrashes=z
                 """
         )
         #expect(pinned(LongField.self) == "notify=n metadata=m private=p charge=k error=y order=o")

@@ -161,6 +161,38 @@ enum ChargeStep: Hashable, Sendable {
         }
     }
 
+    /// Whether a look has seen all that the news of a watch is of.
+    ///
+    /// A source says nothing of its charge: where that is not looked at or found, the look has not.
+    func seesNews(
+        of watch: Watch,
+        _ result: PollResult,
+        _ charged: ChargeResult?,
+        _ decision: Decision<WatchChange>
+    ) -> Bool {
+        guard watch.news != nil, case .observed = result else { return false }
+        guard let charged else {
+            return watch.isReview || watch.key.kind != .source || self != .source
+        }
+        // What was found disputed is still to be asked how.
+        if case .next = decision.verdict, watch.charge == nil { return false }
+        return if case .made = charged { true } else { false }
+    }
+
+    /// The charge that is to be looked at in the same turn, before its source.
+    ///
+    /// What is told of the source repeats what is known of the payment: with news of its money, or long
+    /// after the last look, that may be true no more.
+    func first(_ watch: Watch, at now: Timestamp) -> ChargeID? {
+        guard self == .source, watch.key.kind == .source, !watch.isReview else { return nil }
+        let last = watch.state.lastPolledAt ?? now
+        let isOld = watch.state.step == 0 && now - last > Self.wordSpan
+        return isOld || watch.news == .money ? watch.state.charge.charge : nil
+    }
+
+    /// How old what was seen of a charge may be when it is told again.
+    private static let wordSpan = Duration.seconds(2)
+
     /// What is to be done about the charge after the source was seen; nil: nothing.
     enum Action: Hashable, Sendable {
         case charge(ChargeOrder)
@@ -172,7 +204,8 @@ enum ChargeStep: Hashable, Sendable {
     /// What has used up a source that nobody ordered to charge is looked for when its money may have
     /// moved.
     static func action(_ watch: Watch, seeing seen: Observation) -> Action? {
-        if watch.isReview, watch.charge == nil, watch.state.charge == .none {
+        if watch.isReview || watch.news == .money, watch.charge == nil, watch.state.charge == .none
+        {
             return seen.status == .consumed ? .find : nil
         }
         guard let order = watch.charge, !watch.state.charge.isSettled,

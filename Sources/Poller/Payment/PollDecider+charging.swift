@@ -44,6 +44,14 @@ extension PollDecider {
             guard turn.watch.charge == nil else { return answered(turn, charge, look, state) }
             // The shop's own charge, found for the sake of its money.
             state.charge = ChargeProgress(charge)
+            if case .succeeded = state.charge, look?.memory.money?.dispute == .claimed {
+                // What is disputed, and how, is asked for with the charge in the source's place.
+                let change = WatchChange(state: state)
+                return Decision(verdict: .next(after: .zero), change: change, isUrgent: true)
+            }
+            guard turn.watch.isReview else {
+                return recorded(turn, observation, look, state, &chance)
+            }
             return reviewed(turn, look, state, as: .settled, object: charge.object)
         case .declined(let code, let reason):
             let failure = PaymentFacts.Failure(code: code, decline: reason)
@@ -88,6 +96,7 @@ extension PollDecider {
         let look = turn.look(following: charge, seen)
         if turn.watch.state.charge == .succeeded(charge) {
             // That it was made was told when it was; only its money may have moved.
+            guard turn.watch.isReview else { return moved(turn, look, seen) }
             let reason = turn.watch.endedAs ?? .settled
             return reviewed(turn, look, turn.polledState, as: reason, object: seen.object)
         }
@@ -105,6 +114,30 @@ extension PollDecider {
             stretch: seen.stretch
         )
         return decide(turn, .observed(unchanged), using: &chance)
+    }
+
+    /// What the money of a charge did while its watch is open, which then goes on.
+    private func moved(
+        _ turn: PollTurn,
+        _ look: PaymentLook?,
+        _ seen: Observation
+    ) -> Decision<WatchChange> {
+        var state = turn.polledState
+        (state.failures, state.malformed) = (0, 0)
+        let events = turn.events(
+            look,
+            nil,
+            status: state.status,
+            final: false,
+            progress: state.charge,
+            object: seen.object
+        )
+        return Decision(
+            verdict: .next(after: .zero),
+            change: WatchChange(state: state, payment: look?.memory, events: events),
+            isUrgent: true,
+            isNews: !events.isEmpty
+        )
     }
 
     /// The bank's refusal, recorded; the watch goes on as one without a charge.

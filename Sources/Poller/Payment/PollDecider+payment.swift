@@ -73,7 +73,9 @@ extension PollTurn {
     private func look(_ seen: PaymentFacts, digest: String) -> PaymentLook {
         var facts = seen
         if facts.kind == .source, let amount = watch.charge?.amount { facts.amount = amount }
-        if facts.charge == nil, !facts.isRefused { facts.recall(watch.state.charge) }
+        if facts.charge == nil, !facts.isRefused {
+            facts.recall(watch.state.charge, proven: watch.payment?.money != nil)
+        }
         if isRefundedAsDuplicate {
             facts = facts.refundedAsDuplicate(after: watch.payment?.money)
         }
@@ -141,7 +143,7 @@ extension Watch {
         guard let payment else { return nil }
         var facts = PaymentFacts(kind: key.kind)
         facts.status = state.status
-        facts.recall(state.charge)
+        facts.recall(state.charge, proven: payment.money != nil)
         return Payment(facts.following(payment.money))
     }
 }
@@ -149,15 +151,16 @@ extension Watch {
 extension PaymentFacts {
     /// Adds what a watch remembers of the charge it has made.
     ///
-    /// Whether it has brought money is known of its evidence; a release that kept none knew only that it
-    /// had, and it was for the whole sum.
-    fileprivate mutating func recall(_ progress: ChargeProgress) {
+    /// Whether it has brought money is known of its evidence, which is remembered by itself with all that
+    /// became of it (`proven`); a release that kept none knew only that it had, and it was for the whole sum.
+    fileprivate mutating func recall(_ progress: ChargeProgress, proven: Bool) {
         switch progress {
         case .none, .doubtful: break
         case .failed:
             isRefused = true
             isRefusedBefore = true
         case .pending(let id): charge = ChargeFacts(id: id, status: .pending)
+        case .succeeded where proven: break
         case .succeeded(let id):
             var facts = ChargeFacts(id: id, status: .succeeded)
             facts.captured = amount ?? 0

@@ -37,7 +37,7 @@ package struct LeasedItem<Item: Sendable>: Sendable {
 /// What follows from one look at an item, to be recorded under its lease.
 package struct Decision<Change: Sendable>: Sendable {
     package let verdict: Verdict
-    package let change: Change
+    package var change: Change
     /// What the attempt says about the whole lane.
     package let signal: LaneSignal
     /// Served before the others of its lane next time.

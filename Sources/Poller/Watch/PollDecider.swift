@@ -141,7 +141,7 @@ package struct PollDecider: Sendable {
     }
 
     /// Something nobody has been told yet, or a status that ends the watch.
-    private func recorded(
+    func recorded(
         _ turn: PollTurn,
         _ observation: Observation,
         _ seen: PaymentLook?,

@@ -6,7 +6,8 @@ package import Logging
 ///
 /// One turn is one look and at most one charge or other act, in this order:
 /// 1. A watch that has ended its workers too often is not asked about: it is put aside.
-/// 2. The upstream is asked about the source, or about its charge while only that is open.
+/// 2. The upstream is asked about the source, or about its charge while only that is open; about both,
+///    the charge first, where news has come of its money or what is known of it is old.
 /// 3. A source that was just seen chargeable, as it was told before, is charged; one that was
 ///    consumed by nobody knows what is searched for its charge (``ChargeStep``).
 /// 4. Money that the watch's order was paid with a second time goes back (``DuplicateRefunds``).
@@ -71,12 +72,25 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         let limit = min(timeout, leased.remaining - Self.commitMargin)
         guard limit > .zero else { return nil }
 
-        let step = ChargeStep(watch)
-        var result = await upstream.poll(target(of: watch, step), timeout: limit)
-        if case .observed(let seen) = result { result = .observed(seen.told(at: leased.now)) }
+        var step = ChargeStep(watch)
+        var result: PollResult?
+        let first = step.first(watch, at: polledAt)
+        if let first {
+            let charge = ChargeStep.charge(first)
+            let seen = await ask(target(of: watch, charge), limit / 2, leased)
+            // Where nothing is new of it the source has its look at once.
+            if !isUnchanged(pollTurn(watch, leased, polledAt), first, seen) {
+                (step, result) = (charge, seen)
+            }
+        }
+        if result == nil, !Task.isCancelled {
+            let left = min(limit, leased.remaining - Self.commitMargin)
+            guard left > .zero else { return nil }
+            result = await ask(target(of: watch, step), left, leased)
+        }
         // A poll that we cut off ourselves is not an answer: it is not recorded, and another
         // worker asks again.
-        if Task.isCancelled { return nil }
+        guard !Task.isCancelled, let result else { return nil }
         let charged = await charge(watch, after: result, step, leased)
         // The same holds for a charge: the idempotency key gives another worker the same answer.
         if Task.isCancelled { return nil }
@@ -84,14 +98,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         let refunded = await refundDuplicate(watch, after: result, charged?.1, leased)
         if Task.isCancelled { return nil }
 
-        var turn = PollTurn(
-            watch,
-            due: leased.lease.due,
-            polledAt: polledAt,
-            now: leased.now,
-            payments: payments,
-            publicURL: publicURL
-        )
+        var turn = pollTurn(watch, leased, polledAt)
         turn.isRefundedAsDuplicate = refunded == .made
         var acted: ActedOn?
         if charged == nil, refunded == nil {
@@ -99,9 +106,44 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
             // The next look tells another worker what came of it.
             if Task.isCancelled { return nil }
         }
-        let decision = decide(turn, result, step, charged, refunded, acted)
+        var decision = decide(turn, result, step, charged, refunded, acted)
+        let looked = first.map(ChargeStep.charge) ?? step
+        decision.change.seesMoney = looked.seesNews(of: watch, result, charged?.1, decision)
         report(turn, result, decision)
         return decision
+    }
+
+    private func pollTurn(
+        _ watch: Watch,
+        _ leased: LeasedItem<Watch>,
+        _ polledAt: Timestamp
+    ) -> PollTurn {
+        PollTurn(
+            watch,
+            due: leased.lease.due,
+            polledAt: polledAt,
+            now: leased.now,
+            payments: payments,
+            publicURL: publicURL
+        )
+    }
+
+    private func ask(
+        _ target: Watch,
+        _ limit: Duration,
+        _ leased: LeasedItem<Watch>
+    ) async -> PollResult {
+        let result = await upstream.poll(target, timeout: limit)
+        guard case .observed(let seen) = result else { return result }
+        return .observed(seen.told(at: leased.now))
+    }
+
+    /// Whether a look at a charge has nothing to tell.
+    private func isUnchanged(_ turn: PollTurn, _ charge: ChargeID, _ result: PollResult) -> Bool {
+        guard case .observed = result else { return false }
+        var chance = SystemRandomNumberGenerator()
+        let decision = decider.decide(turn, following: charge, result, using: &chance)
+        return decision.change.events.isEmpty
     }
 
     /// What is to be charged: what the watch says, or its account.
@@ -128,7 +170,8 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
             run: watch.run,
             seq: watch.seq,
             reopenedSeq: watch.reopenedSeq,
-            endedAs: watch.endedAs
+            endedAs: watch.endedAs,
+            news: watch.news
         )
     }
 

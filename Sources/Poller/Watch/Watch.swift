@@ -14,6 +14,8 @@ package struct Watch: Hashable, Sendable {
     package let reopenedSeq: Int?
     /// How it had ended when a hint opened it again, where that was with an answer.
     package let endedAs: ClosedReason?
+    /// What hints have told of it since it was opened, the gravest, until a look has seen it.
+    package let news: HintNews?
     /// Events recorded so far over all runs: gapless, the next one is `seq + 1`.
     package let seq: Int
     /// The last hint, which makes polling eager for a while.
@@ -42,6 +44,7 @@ package struct Watch: Hashable, Sendable {
         seq: Int,
         reopenedSeq: Int? = nil,
         endedAs: ClosedReason? = nil,
+        news: HintNews? = nil,
         hintedAt: Timestamp? = nil,
         clientSecret: ClientSecret? = nil,
         charge: ChargeOrder? = nil,
@@ -59,6 +62,7 @@ package struct Watch: Hashable, Sendable {
         self.seq = seq
         self.reopenedSeq = reopenedSeq
         self.endedAs = endedAs
+        self.news = news
         self.hintedAt = hintedAt
         self.clientSecret = clientSecret
         self.charge = charge

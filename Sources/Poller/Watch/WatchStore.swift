@@ -10,6 +10,10 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
     /// ended without an answer (``ClosedReason/opensOnHint``), or with one that the news of the hint
     /// may change (``HintNews``).
     ///
+    /// News of an open watch is kept until a look has seen it (``Watch/news``): where the one that closes
+    /// the watch was begun before the hint, or did not see the money (``WatchChange/seesMoney``), the
+    /// watch is opened again at once, as if the hint had come a moment later.
+    ///
     /// That is a new run with the span it had at first and everything it knew: where to tell, what
     /// to charge, the last status and how far its charge has come. False when there is none.
     func hint(_ key: WatchKey, of news: HintNews) async throws(StoreError) -> Bool
@@ -85,6 +89,8 @@ package struct WatchChange: Hashable, Sendable {
     package let events: [Event]
     /// Why the poll failed, for operators; nil clears it.
     package let lastError: String?
+    /// Whether the look has seen all that news was of which came before it; what has no news needs none.
+    package var seesMoney = false
 
     /// Describes a change.
     package init(

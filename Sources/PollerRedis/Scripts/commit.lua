@@ -4,15 +4,15 @@
 -- KEYS[1]  meta key of the partition all of them belong to
 -- ARGV     the seven values of claim.lua, most items 0 to take none; then for each lease six:
 --          id, token, verdict (n next, c close, r rest), wait ms or reason ('' settled), wheel of the next turn
---          (u|z), state (packed). A verdict in capitals is followed by eight more: error or '',
+--          (u|z), state (packed). A verdict in capitals is followed by nine more: error or '',
 --          signal ('' fine, h hold, s slow, f failing, d denied, k still failing, r refused; in capitals of an
 --          endpoint), its ms, how many events there are, the seq of the first, the channel to publish them on,
---          what is to be remembered of the payment or '' to leave it, and its secret or '' where none was
---          learned; and then by the events, JSON. Without
+--          what is to be remembered of the payment or '' to leave it, its secret or '' where none was
+--          learned, and 1 where it has seen what news was of, else ''; and then by the events, JSON. Without
 --          events seq and channel are a line for the item's log of attempts or '', and its ms to live
 -- RETURNS  {results, claim}: for each lease 1 (recorded, now or before) or 0 (LEASELOST: nothing
 --          written); and claim.lua's answer, or an empty list
--- USES     claiming
+-- USES     opening, claiming
 -- ERRORS   BADSEQ: events do not follow the last one; nothing of the batch is written then
 -- COST     one HSET for an unchanged item; all else once for the batch or a lane of it
 --
@@ -22,7 +22,8 @@
 -- lease, and its own token in the item: done before (1). The events go to the outbox, the item's
 -- log and its listeners in this script, together with the state they tell of; of an item's writes the
 -- stream comes first, as it is the one that can fail. Marks set during the lease win over the verdict:
--- what was hinted is due now, whatever the holder saw before.
+-- what was hinted is due now, whatever the holder saw before; and an item that is closed by a look
+-- that may not have seen the news of a hint is opened again for it at once, as hint.lua does.
 local owner, items = ARGV[1], key(KEY.item)
 local now, wall, back, gap = watched_clocks()
 local isClaiming = ARGV[2] ~= '0'
@@ -35,7 +36,7 @@ while at <= last do
   count = count + 1
   starts[count], ids[count] = at, ARGV[at]
   isLong[count] = byte(ARGV[at + 2]) < 97
-  at = at + (isLong[count] and 14 + number(ARGV[at + 9]) or 6)
+  at = at + (isLong[count] and 15 + number(ARGV[at + 9]) or 6)
 end
 
 local results, held, marks, lane_names = {}, {}, {}, {}
@@ -154,13 +155,14 @@ for _, index in ipairs(held) do
     verdict, wait = VERDICT.next, 0
   elseif isLong[index] then
     if ARGV[at + 9] ~= '0' then
-      record(id, ARGV[at + 10], ARGV[at + 11], ARGV, at + 14, at + 13 + ARGV[at + 9])
+      record(id, ARGV[at + 10], ARGV[at + 11], ARGV, at + 15, at + 14 + ARGV[at + 9])
       told = true
     elseif ARGV[at + 10] ~= '' then
       note(id, ARGV[at + 10], ARGV[at + 11])
     end
     if ARGV[at + 12] ~= '' then call('HSET', items .. id, ITEM.payment, ARGV[at + 12]) end
     if ARGV[at + 13] ~= '' then call('HSETNX', items .. id, ITEM.secret, ARGV[at + 13]) end
+    if ARGV[at + 14] ~= '' and verdict ~= VERDICT.close then forget_seen_news(items .. id, token) end
   end
   if signal ~= '' then
     hear(lane, signal, number(ARGV[at + 8]))
@@ -173,7 +175,10 @@ for _, index in ipairs(held) do
   end
 
   local due
-  if isMarked and verdict ~= VERDICT.close then
+  local reason = wait ~= '' and wait or CLOSED.settled
+  local isReopened = verdict == VERDICT.close
+    and has_missed_news(items .. id, token, reason, isLong[index] and ARGV[at + 14] ~= '')
+  if isReopened or (isMarked and verdict ~= VERDICT.close) then
     due, wheel = now, URGENT
   elseif verdict == VERDICT.next then
     due = now + wait
@@ -184,6 +189,7 @@ for _, index in ipairs(held) do
     else
       call('HSET', items .. id, ITEM.token, token, ITEM.state, ARGV[at + 5])
     end
+    if isReopened then reopen(id, reason, wall) end
     local list = places[wheel][name]
     if not list then
       list = { earliest = due }
@@ -193,7 +199,6 @@ for _, index in ipairs(held) do
     list[#list + 1] = text(due)
     list[#list + 1] = id
   else
-    local reason = wait ~= '' and wait or CLOSED.settled
     call('HSET', items .. id, ITEM.token, token, ITEM.state, ARGV[at + 5], ITEM.closed, reason)
     closed[#closed + 1] = wall
     closed[#closed + 1] = id

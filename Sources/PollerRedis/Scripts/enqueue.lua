@@ -81,7 +81,7 @@ for at = 1, #ARGV, 10 do
     call('HSET', item, unpack(values))
     if w[1] then
       call('HDEL', item, ITEM.closed, ITEM.hinted, ITEM.state, ITEM.hasError, ITEM.formerCrashes,
-        ITEM.crashes, ITEM.reopenedSeq, ITEM.endedAs, ITEM.payment, ITEM.secret)
+        ITEM.crashes, ITEM.reopenedSeq, ITEM.endedAs, ITEM.news, ITEM.payment, ITEM.secret)
       if secret == '' and charge == '' then call('HDEL', item, ITEM.hasLong) end
       if order == '' then call('HDEL', item, ITEM.order) end
       call('DEL', key(KEY.long, id))

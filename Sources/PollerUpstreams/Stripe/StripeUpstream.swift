@@ -66,9 +66,10 @@ package struct StripeUpstream: Upstream {
                 path += "?expand%5B%5D=latest_charge"
             }
             // A second request may follow.
-            let share = watch.isReview ? timeout / 2 : timeout
+            let isOfMoney = watch.isReview || watch.news == .money
+            let share = isOfMoney ? timeout / 2 : timeout
             let found = result(of: try await polls.get(path, head, timeout: share), for: watch)
-            guard watch.isReview, !head.isPublishable, case .observed(var seen) = found,
+            guard isOfMoney, !head.isPublishable, case .observed(var seen) = found,
                 let charge = disputed(seen, of: watch)
             else { return found }
             let list = "/v1/disputes?" + StripeClient.query([("charge", "\(charge)")])

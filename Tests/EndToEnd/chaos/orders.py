@@ -129,7 +129,6 @@ class Payer:
         kind.act(self._stripe, made)
         self._look_on(sold, made["client_secret"], kind.words)
         if kind.after:
-            self._wait_closed(sold)
             kind.after(self._stripe, made)
             self._look_on(sold, made["client_secret"], {kind.last})
 
@@ -151,13 +150,6 @@ class Payer:
             except requests.RequestException:
                 pass
             assert time.monotonic() < end, "nobody answers"
-            time.sleep(0.2)
-
-    def _wait_closed(self, sold: Sold) -> None:
-        """Until the watch has ended: what moves before that is another story, and not yet heard of each time."""
-        path, end = f"/v1/watches/{sold.id}", time.monotonic() + PATIENCE_S
-        while self._again(lambda: self._api.request("GET", path, timeout=8)).json()["state"] != "closed":
-            assert time.monotonic() < end, "its watch does not end"
             time.sleep(0.2)
 
     def _look_on(self, sold: Sold, secret: str, words: set[str]) -> None:

@@ -51,21 +51,28 @@ extension MemoryStore {
     package func hint(_ key: WatchKey, of news: HintNews) async throws(StoreError) -> Bool {
         changing { state, now in
             let partition = state.queue.partition(of: key.lane)
-            switch state.queue[partition].items[key.id]?.phase {
-            case nil: return false
+            guard let item = state.queue[partition].items[key.id] else { return false }
+            var token: Int?
+            var isReview = false
+            switch item.phase {
             case .closed(let reason, _):
-                let payment = state.queue[partition].items[key.id]?.record.payment
+                let payment = item.record.payment
                 guard Self.opens(reason, news, payment, state.flaws) else { return false }
                 state.queue[partition].update(key.id) { $0.reopen(from: reason, now: now) }
-            case .waiting, .leased: break
+                isReview = !reason.opensOnHint
+            case .waiting: break
+            case .leased: token = item.token
             }
-            state.queue[partition].update(key.id) { $0.hintedAt = now }
+            state.queue[partition].update(key.id) { record in
+                record.hintedAt = now
+                if !isReview { record.keep(news, during: token) }
+            }
             state.queue[partition].makeDue(key.id, now: now)
             return true
         }
     }
 
-    private static func opens(
+    fileprivate static func opens(
         _ reason: ClosedReason,
         _ news: HintNews,
         _ payment: PaymentMemory?,
@@ -171,6 +178,37 @@ extension MemoryStore {
             stats.undelivered = state.outbox.reduce(0) { $0 + $1.unacknowledgedCount }
             return stats
         }
+    }
+}
+
+extension MemoryStore.State {
+    /// Whether a commit of this lease would be taken.
+    func isHeld(_ ref: LeaseRef) -> Bool {
+        queue.hasPartition(ref.partition) && queue[ref.partition].standing(of: ref) == .held
+    }
+
+    /// What becomes of the news of a watch with a commit that was taken: what its look has seen is
+    /// forgotten, and what was closed without is opened again at once.
+    mutating func look(at commit: Commit<WatchChange>, now: Timestamp) {
+        let (ref, seesMoney, flaws) = (commit.ref, commit.change.seesMoney, self.flaws)
+        guard case .close = commit.verdict else {
+            if seesMoney { queue[ref.partition].update(ref.id) { $0.forgetSeen(by: ref.token) } }
+            return
+        }
+        guard !flaws.contains(.closesOverNews), let item = queue[ref.partition].items[ref.id],
+            case .closed(let reason, _) = item.phase
+        else { return }
+        var isOpened = false
+        queue[ref.partition].update(ref.id) { record in
+            let missed = record.takeMissed(by: ref.token, closing: reason, seesMoney: seesMoney)
+            guard let missed, MemoryStore.opens(reason, missed, record.payment, flaws) else {
+                return
+            }
+            record.reopen(from: reason, now: now)
+            record.hintedAt = now
+            isOpened = true
+        }
+        if isOpened { queue[ref.partition].makeDue(ref.id, now: now) }
     }
 }
 

@@ -26,8 +26,10 @@ package final class MemoryStore: WatchStore, Outbox {
             let partition = commits.first?.ref.partition ?? 0
             var recorded: [(Event, [NotifyURL])] = []
             let flaws = flaws
+            let commits = commits.map { prolonged(outlivingGap($0), now: now) }
+            let held = commits.filter { isHeld($0.ref) }
             let results = try queue.commit(
-                commits.map { prolonged(outlivingGap($0), now: now) },
+                commits,
                 now: now,
                 check: { record, change throws(StoreError) in
                     for (event, due) in zip(change.events, (record.seq + 1)...)
@@ -51,6 +53,7 @@ package final class MemoryStore: WatchStore, Outbox {
                 outbox[partition].append(event, notify: notify, now: now)
                 arrived.insert(partition)
             }
+            for commit in held { look(at: commit, now: now) }
             return results
         }
 

@@ -80,6 +80,8 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     case keepsDepartedMembers
     /// What has ended with an answer is not opened by news of its money.
     case hearsNothingOfMoney
+    /// News that the look which closes an item has not seen is closed with it.
+    case closesOverNews
     /// Of the events of a commit only the last goes to the outbox.
     case tellsOnlyTheLast
     /// A commit that says nothing of the payment makes the store forget it.
@@ -101,7 +103,7 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
             .neverForgivesTrouble, .notesForAnyHistory, .forgetsWhoIsAtWork,
             .freezesWithTheClock, .endsThingsInGaps, .forgetsPayments, .learnsNoSecrets,
             .hearsNothingOfMoney, .movesToOtherOrders, .storesOrdersOverOthers,
-            .tellsNothingOfOrders, .forgetsWhatMayComeBack:
+            .tellsNothingOfOrders, .forgetsWhatMayComeBack, .closesOverNews:
             true
         default: false
         }

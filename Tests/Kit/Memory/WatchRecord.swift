@@ -15,6 +15,8 @@ struct WatchRecord: Sendable {
     private(set) var reopenedSeq: Int?
     private(set) var endedAs: ClosedReason?
     var hintedAt: Timestamp?
+    /// What a hint has told since it was opened, and the token of the lease during which it came.
+    private var news: (kind: HintNews, token: Int?)?
     private(set) var clientSecret: ClientSecret?
     private(set) var charge: ChargeOrder?
     private(set) var acts: DeadlineActs
@@ -99,6 +101,7 @@ struct WatchRecord: Sendable {
             seq: seq,
             reopenedSeq: reopenedSeq,
             endedAs: endedAs,
+            news: news?.kind,
             hintedAt: hintedAt,
             clientSecret: clientSecret,
             charge: charge,
@@ -143,6 +146,7 @@ struct WatchRecord: Sendable {
         payment = nil
         endedAs = nil
         hintedAt = nil
+        news = nil
         lastError = nil
         reopenedSeq = nil
     }
@@ -154,7 +158,37 @@ struct WatchRecord: Sendable {
         createdAt = now
         run += 1
         lastError = nil
+        news = nil
         reopenedSeq = seq
+    }
+
+    /// Keeps the news of a hint; the gravest, of several.
+    mutating func keep(_ kind: HintNews, during token: Int?) {
+        if token == nil, kind == .anything { return }
+        let gravity: [HintNews] = [.anything, .outcome, .money]
+        let known = gravity.firstIndex(of: news?.kind ?? .anything) ?? 0
+        let gravest = gravity[max(known, gravity.firstIndex(of: kind) ?? 0)]
+        news = (kind: gravest, token: token)
+    }
+
+    /// The news that the look of a lease may have missed, if any; what it has seen is forgotten.
+    mutating func takeMissed(
+        by token: Int,
+        closing reason: ClosedReason,
+        seesMoney: Bool
+    ) -> HintNews? {
+        let kept = news
+        news = nil
+        guard let kept else { return nil }
+        let isSeen = kept.token != token && (seesMoney || reason.opensOnHint)
+        // Who does not know what the news is does not doubt that the source is gone.
+        if reason == .gone, kept.kind == .anything { return nil }
+        return isSeen ? nil : kept.kind
+    }
+
+    /// Forgets news that the look of a lease has seen, which goes on.
+    mutating func forgetSeen(by token: Int) {
+        if news?.token != token { news = nil }
     }
 
     /// Leaves the watch, after a gap in which its deadline fell, what it had left before.

@@ -47,6 +47,8 @@ struct SimulationModel {
         let isUrgent: Bool
         let endsAt: Timestamp
         var isHinted = false
+        /// By a hint, not by who has joined.
+        var hasNews = false
 
         /// Where it goes when it ends by itself or is given back.
         func back(_ now: Timestamp) -> Place {
@@ -167,6 +169,7 @@ struct SimulationModel {
             items[key]?.place = .waiting(due: min(due, now), isUrgent: true)
         case .leased(var held):
             held.isHinted = true
+            held.hasNews = true
             items[key]?.place = .leased(held)
         case .closed, nil: break
         }
@@ -266,6 +269,9 @@ struct SimulationModel {
             item.place = .waiting(due: now, isUrgent: true)
         case .rest: item.place = .closed(.settled, at: now)
         case .setAside: item.place = .closed(.dead, at: now)
+        // Its look was begun before the hint, which would open what is closed so.
+        case .close(.expired) where held.hasNews:
+            reopen(&item, for: item.deadline - item.createdAt, now)
         case .close(let reason): item.place = .closed(reason, at: now)
         }
     }

@@ -48,6 +48,133 @@ struct PaymentAfterTheEndTests: PaymentStories {
         #expect(story.lookInVain(after: .seconds(200_000)) == [] && story.closed == .settled)
     }
 
+    @Test("which looks have seen what news of the money is of")
+    func seen() {
+        var source = PaymentStory()
+        let seen = PollResult.observed(source.seen("consumed", "u"))
+        let (step, charge) = (ChargeStep.source, ChargeStep.charge(ChargeID(unchecked: "ch_1")))
+        let made = ChargeResult.made(
+            ChargeSeen(id: ChargeID(unchecked: "ch_1"), status: .succeeded, object: nil)
+        )
+        let change = WatchChange(state: WatchState())
+        let end = Decision(verdict: .close(.settled), change: change)
+        let later = Decision(verdict: .next(after: .zero), change: change)
+        #expect(!charge.seesNews(of: source.watch, seen, nil, end), "there is none")
+        source.hint(.money)
+        // A source says nothing of its charge.
+        #expect(!step.seesNews(of: source.watch, seen, nil, end))
+        #expect(step.seesNews(of: source.watch, seen, made, end))
+        #expect(!step.seesNews(of: source.watch, seen, made, later), "it is looked at next")
+        #expect(!step.seesNews(of: source.watch, seen, .indeterminate("503"), later))
+        #expect(charge.seesNews(of: source.watch, seen, nil, later))
+        let silence = PollResult.unavailable("503", retryAfter: nil)
+        #expect(!charge.seesNews(of: source.watch, silence, nil, later))
+        // An intent shows its charge.
+        var intent = PaymentStory(.paymentIntent)
+        intent.hint(.money)
+        #expect(step.seesNews(of: intent.watch, seen, nil, end))
+        // A review asks for all there is.
+        _ = source.look("consumed", "u", rank: .final)
+        source.reopen()
+        source.hint(.money)
+        #expect(source.watch.isReview && step.seesNews(of: source.watch, seen, nil, end))
+    }
+
+    @Test("a charge is looked at before its source where its word may be old, or has news")
+    func first() {
+        let id = ChargeID(unchecked: "ch_1")
+        let start = VirtualTime.start
+        func first(_ story: PaymentStory, after span: Duration) -> ChargeID? {
+            story.step.first(story.watch, at: start + span)
+        }
+        for progress in [ChargeProgress.pending(id), .succeeded(id)] {
+            var state = WatchState(status: .chargeable, lastPolledAt: start, charge: progress)
+            var story = PaymentStory(state: state, charge: .whole)
+            #expect(story.step == .source)
+            #expect(first(story, after: .seconds(1)) == nil)
+            #expect(first(story, after: .seconds(3)) == id)
+            story.hint(.outcome)
+            #expect(first(story, after: .seconds(1)) == nil)
+            story.hint(.money)
+            #expect(first(story, after: .seconds(1)) == id)
+            guard case .succeeded = progress else { continue }
+            // What stays as it is for days tells nothing again.
+            state.step = 1
+            #expect(first(PaymentStory(state: state), after: .seconds(9)) == nil)
+        }
+        #expect(first(PaymentStory(), after: .seconds(9)) == nil)
+    }
+
+    @Test(
+        "money that moves before the source has ended is told by the payment, and the source goes on"
+    )
+    func movedBeforeTheEnd() {
+        var story = PaymentStory(charge: .whole)
+        var refunded = charge(.succeeded)
+        refunded.charge?.refunded = 99
+        story.reader.known = [
+            "c": source("chargeable"), "u": source("consumed"), "ok": charge(.succeeded),
+            "back": refunded,
+        ]
+        _ = story.look("chargeable", "c", rank: .leftPending)
+        let id = ChargeID(unchecked: "ch_1")
+        let made = ChargeSeen(id: id, status: .succeeded, object: NamedObjects.object("ok"))
+        _ = story.charge(.made(made), "chargeable", "c")
+        story.hint(.money)
+        #expect(story.follow(id, "succeeded", "back") == ["payment.partially_refunded"])
+        #expect(story.told.last?.closed == nil && story.told.last?.final == false)
+        #expect(story.closed == nil && story.follow(id, "succeeded", "back") == [])
+        #expect(story.look("consumed", "u", rank: .final) == ["source.consumed"])
+        #expect(story.told.last?.payment?.state == .partiallyRefunded)
+        #expect(story.closed == .settled)
+        // Nor does who has forgotten what was told take it for what was paid.
+        #expect(story.watch.remembered?.state == .partiallyRefunded)
+        #expect(story.watch.remembered?.amountReturned == 99)
+    }
+
+    @Test(
+        "the shop's own charge is found with the source that it has used up, when its money has moved"
+    )
+    func foundAtTheEnd() {
+        var story = PaymentStory()
+        var refunded = charge(.succeeded)
+        refunded.charge?.refunded = 99
+        story.reader.known = ["u": source("consumed"), "back": refunded]
+        let seen = story.seen("consumed", "u", rank: .final)
+        #expect(ChargeStep.action(story.watch, seeing: seen) == nil)
+        story.hint(.money)
+        #expect(ChargeStep.action(story.watch, seeing: seen) == .find)
+        let object = NamedObjects.object("back")
+        let found = ChargeSeen(id: ChargeID(unchecked: "ch_1"), status: .succeeded, object: object)
+        #expect(
+            story.charge(.made(found), "consumed", "u", rank: .final)
+                == ["payment.partially_refunded", "source.consumed"]
+        )
+        #expect(story.closed == .settled && story.watch.state.charge == .succeeded(found.id))
+    }
+
+    @Test("a charge that is found disputed is asked how, before anybody is told")
+    func foundDisputed() {
+        var story = PaymentStory()
+        func charge(_ dispute: DisputeState) -> PaymentFacts {
+            var facts = self.charge(.succeeded)
+            facts.charge?.dispute = dispute
+            return facts
+        }
+        story.reader.known = [
+            "u": source("consumed"), "claimed": charge(.claimed), "inquiry": charge(.inquiry),
+        ]
+        _ = story.look("consumed", "u", rank: .final)
+        story.reopen()
+        let id = ChargeID(unchecked: "ch_1")
+        let object = NamedObjects.object("claimed")
+        let found = ChargeSeen(id: id, status: .succeeded, object: object)
+        #expect(story.charge(.made(found), "consumed", "u") == [])
+        #expect(story.closed == nil && story.step == .charge(id))
+        #expect(story.follow(id, "succeeded", "inquiry") == ["payment.paid"])
+        #expect(story.told.last?.payment?.reason == .inquiry && story.closed == .settled)
+    }
+
     @Test("the charge of a source is looked at for its money, and told of once")
     func returned() throws {
         var story = PaymentStory(charge: .whole)

@@ -40,6 +40,7 @@ struct PaymentStory {
     /// How it had ended, and the seq at which a hint has opened it again.
     private var endedAs: ClosedReason?
     private var reopenedSeq: Int?
+    private var news: HintNews?
     private(set) var closed: ClosedReason?
 
     init(
@@ -83,9 +84,14 @@ struct PaymentStory {
         return take(PollDecider().decide(turn, result, using: &chance))
     }
 
-    mutating func charge(_ result: ChargeResult, _ status: String, _ object: String) -> [String] {
+    mutating func charge(
+        _ result: ChargeResult,
+        _ status: String,
+        _ object: String,
+        rank: StatusRank = .pending
+    ) -> [String] {
         var chance = SeededGenerator(seed: 7)
-        let seen = seen(status, object)
+        let seen = seen(status, object, rank: rank)
         return take(PollDecider().decide(turn, seen, charging: result, using: &chance))
     }
 
@@ -122,6 +128,12 @@ struct PaymentStory {
         keep(watch.state, watch.payment, seq: watch.seq)
     }
 
+    /// A hint brings news of it, as a store shows it.
+    mutating func hint(_ news: HintNews) {
+        self.news = news
+        keep(watch.state, watch.payment, seq: watch.seq)
+    }
+
     /// What the next look is there for.
     var step: ChargeStep { ChargeStep(watch) }
 
@@ -135,6 +147,7 @@ struct PaymentStory {
             seq: seq,
             reopenedSeq: reopenedSeq,
             endedAs: endedAs,
+            news: news,
             hintedAt: reopenedSeq == nil ? nil : now,
             charge: watch.charge,
             state: state,
