@@ -16,10 +16,15 @@ from .waiting import wait_until
 HOUR_S = 3600
 
 
-def with_webhooks(cluster: Cluster) -> Cluster:
-    """Adds an API that takes the sandbox's webhooks, as `cluster.taker`."""
+def with_webhooks(cluster: Cluster, through=None) -> Cluster:
+    """Adds an API that takes the sandbox's webhooks, as `cluster.taker`.
+
+    through: what they are sent to instead, and which passes them on, as `cluster.relay`.
+    """
     bind = f"127.0.0.1:{free_port()}"
-    form = {"url": f"http://{bind}/v1/stripe/webhook", "enabled_events[]": "*"}
+    url = f"http://{bind}/v1/stripe/webhook"
+    cluster.relay = cluster._peer(through(url)) if through else None
+    form = {"url": cluster.relay.url if through else url, "enabled_events[]": "*"}
     secret = cluster.sandbox._stripe("POST", "/v1/webhook_endpoints", form)["secret"]
     more = {"POLLER_API_BIND": bind, "STRIPE_WEBHOOK_SECRET": secret}
     cluster.taker = cluster.role("taker", "api", more).start().wait_ready()
