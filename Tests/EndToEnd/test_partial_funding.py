@@ -1,0 +1,64 @@
+"""Money that comes in parts: each part is told when Stripe tells of it, and not when the next look is due."""
+
+import pytest
+from harness.cluster import Cluster
+from harness.redis_server import free_port
+from harness.waiting import wait_until
+
+# A patient watch looks at once and then after half a minute: whatever is known before was told by Stripe.
+SOON_S = 15
+
+
+@pytest.fixture(scope="module", params=["webhook", "sweep"])
+def heard(request):
+    """A cluster that hears of Stripe's events by webhook alone, or by its own sweep alone."""
+    sweep = "off" if request.param == "webhook" else "1s"
+    with Cluster(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": sweep}) as cluster:
+        if request.param == "webhook":
+            port = free_port()
+            form = {"url": f"http://127.0.0.1:{port}/v1/stripe/webhook", "enabled_events[]": "*"}
+            secret = cluster.sandbox._stripe("POST", "/v1/webhook_endpoints", form)["secret"]
+            more = {"POLLER_API_BIND": f"127.0.0.1:{port}", "STRIPE_WEBHOOK_SECRET": secret}
+            cluster.role("taker", "api", more).start().wait_ready()
+        yield cluster
+
+
+def types(cluster: Cluster, source: str) -> list[str]:
+    return [event["type"] for event in cluster.api.events(source)]
+
+
+def last(cluster: Cluster, source: str, type: str) -> dict:
+    return wait_until(
+        lambda: [event for event in cluster.api.events(source) if event["type"] == type][-1:], SOON_S, type
+    )[0]
+
+
+def test_each_part_that_a_source_receives_is_told(heard: Cluster):
+    form = {"type": "multibanco", "amount": 1099, "currency": "eur", "owner[email]": "jenny@example.com",
+            "redirect[return_url]": "https://shop.example.com/thanks"}
+    source = heard.sandbox._stripe("POST", "/v1/sources", form)["id"]
+    heard.enqueue(source, policy="patient", notify=[])
+    heard.wait_status(source, "pending")
+    heard.sandbox._call("POST", f"/_sandbox/sources/{source}/payments", json={"amount": 400})
+    part = last(heard, source, "payment.partially_paid")["payment"]
+    assert (part["amount"], part["amount_received"], part["currency"]) == (1099, 400, "eur")
+    heard.sandbox._call("POST", f"/_sandbox/sources/{source}/payments", json={"amount": 699})
+    whole = last(heard, source, "payment.authorised")["payment"]
+    assert whole["amount"] == 1099
+    assert types(heard, source)[-1] == "source.chargeable"
+
+
+def test_each_part_that_an_intent_receives_is_told(heard: Cluster):
+    customer = heard.sandbox._stripe("POST", "/v1/customers", {})["id"]
+    form = {"amount": 2000, "currency": "eur", "customer": customer, "confirm": "true",
+            "payment_method_types[]": "customer_balance", "payment_method_data[type]": "customer_balance",
+            "return_url": "https://shop.example.com/thanks"}
+    intent = heard.sandbox._stripe("POST", "/v1/payment_intents", form)["id"]
+    heard.enqueue(intent, policy="patient", notify=[])
+    heard.wait_status(intent, "requires_action")
+    heard.sandbox._call("POST", f"/_sandbox/payment_intents/{intent}/payments", json={"amount": 500})
+    told = last(heard, intent, "payment.partially_paid")
+    assert (told["payment"]["amount"], told["payment"]["amount_received"]) == (2000, 500)
+    assert told["next_step"]["type"] == "transfer" and told["next_step"]["amount_missing"] == 1500
+    heard.sandbox._call("POST", f"/_sandbox/payment_intents/{intent}/payments", json={"amount": 1500})
+    assert last(heard, intent, "payment.paid")["payment"]["amount_received"] == 2000
