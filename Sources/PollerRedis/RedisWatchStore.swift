@@ -110,6 +110,33 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
         throw .unavailable("the watch changes faster than it can be cancelled; try again")
     }
 
+    package func announce(
+        _ notice: MandateNotice,
+        of key: WatchKey
+    ) async throws(StoreError) -> Bool {
+        // As a cancellation: the event names its seq.
+        for _ in 0..<16 {
+            guard let snapshot = try await snapshot(of: key) else { return false }
+            let event = Event(announcing: notice, of: snapshot, at: try await now())
+            do throws(StoreError) {
+                return try await redis.run(
+                    redis.scripts[.announce],
+                    partition: partition(of: key),
+                    [
+                        .string(key.id.description), RedisArgument(event.seq),
+                        RedisArgument(event.run), .string(event.json),
+                        .string(redis.keys.events(of: "\(key.source)")),
+                        .string(event.id.description),
+                    ],
+                    isDurable: true
+                ).int == 1
+            } catch .outOfOrder {
+                continue
+            }
+        }
+        throw .unavailable("the watch changes faster than it can be told of; try again")
+    }
+
     /// The partition of a watch.
     package func partition(of key: WatchKey) -> Int {
         redis.keys.partition(of: key.lane.description)

@@ -1,7 +1,7 @@
 /// The name of each script, as functions are called.
 enum ScriptName: String, CaseIterable {
     case orderStore, orderList
-    case enqueue, mark, revise, claim, commit, release, hint, cancel, redrive
+    case enqueue, mark, revise, claim, commit, release, hint, cancel, announce, redrive
     case lane, control, explain, audit, beat, read, list, log, stats
     case ledger, settled, outboxGroup, confirm, trim, purge
     case sweepTake, sweepFinish, reads, remember, suppress
@@ -28,6 +28,7 @@ enum ScriptName: String, CaseIterable {
         case .release: PackageResources.release_lua
         case .hint: PackageResources.hint_lua
         case .cancel: PackageResources.cancel_lua
+        case .announce: PackageResources.announce_lua
         case .redrive: PackageResources.redrive_lua
         case .lane: PackageResources.lane_lua
         case .control: PackageResources.control_lua

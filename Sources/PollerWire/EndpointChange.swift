@@ -55,7 +55,8 @@ public struct EndpointChange: WireObject, Hashable {
             .each(
                 .length(0...128),
                 .pattern(
-                    "^(source|payment_intent|setup_intent|charge|http|watch|payment|next_step|order)"
+                    "^(source|payment_intent|setup_intent|charge|http|watch|payment|next_step|order"
+                        + "|mandate)"
                         + "([.][a-z0-9_.-]*([.][*])?|[.][*])$"
                 )
             ),

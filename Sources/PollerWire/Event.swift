@@ -40,6 +40,8 @@ public struct Event: WireObject, Hashable {
     public var payment: Payment?
     /// What the customer must do next; nil when there is nothing.
     public var nextStep: NextStep?
+    /// The debit that is announced; only in `mandate.notification`.
+    public var mandate: MandateNotice?
     /// Whether real money is meant; nil where the upstream does not say.
     public var isLive: Bool?
     /// The upstream's object without any `client_secret`; nil when it is too large to keep, and in
@@ -109,6 +111,11 @@ public struct Event: WireObject, Hashable {
             "next_step",
             \.nextStep,
             note: "What the customer must do next; left out when there is nothing."
+        )
+        Field(
+            "mandate",
+            \.mandate,
+            note: "The debit that is announced; only in mandate.notification."
         )
         Field("livemode", \.isLive, note: "Whether real money is meant.")
         Field(nullable: "object", \.object, .type("object"))

@@ -85,6 +85,8 @@ public struct Watch: WireObject, Hashable {
     public var payment: Payment?
     /// What the customer must do next; nil when there is nothing.
     public var nextStep: NextStep?
+    /// What allows its account to be debited; nil where nothing has to.
+    public var mandate: Mandate?
     /// Only in the answer to enqueue.
     public var outcome: Open<Outcome>?
 
@@ -132,6 +134,7 @@ public struct Watch: WireObject, Hashable {
             \.nextStep,
             note: "What the customer must do next; left out when there is nothing."
         )
+        Field("mandate", \.mandate, note: "What allows its account to be debited, of a debit.")
         Field("outcome", \.outcome, note: "Only in the answer to POST.")
     }
 }

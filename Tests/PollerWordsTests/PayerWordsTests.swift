@@ -69,6 +69,42 @@ struct PayerWordsTests {
         }
     }
 
+    @Test(
+        "a debit is announced in every language, whatever is known of it",
+        arguments: PayerLanguage.allCases
+    )
+    func mandates(language: PayerLanguage) {
+        let words = PayerWords.in(language)
+        var full = MandateNotice(id: "srcmn_1")
+        full.amount = 1099
+        full.currency = "eur"
+        full.last4 = "3000"
+        full.reference = "NXDSYREGC9PSMKWY"
+        full.creditor = "TEST42ZZZ0000424242"
+        var confirmed = full
+        confirmed.reason = "mandate_confirmed"
+        let page = "https://hooks.example/mandate"
+        for (notice, purchase) in [
+            (full, Purchase(order: "A77", shop: "Shop GmbH")), (full, Purchase()),
+            (confirmed, Purchase(shop: "Shop GmbH")), (MandateNotice(id: "srcmn_2"), Purchase()),
+        ] {
+            let news = PayerNews(notice, shownAt: page, of: purchase, in: words)
+            for text in [news.title, news.text, news.subject] + news.links.map(\.label) {
+                let isWhole =
+                    !text.isEmpty && !text.contains { "_{}[]|".contains($0) }
+                    && !text.contains("  ") && text.first != " "
+                #expect(isWhole, "\(text)")
+            }
+            #expect(news.links.map(\.url) == [page])
+            if notice.reference != nil {
+                let values = news.details.map(\.value)
+                #expect(
+                    values.contains("NXDSYREGC9PSMKWY") && values.contains("TEST42ZZZ0000424242")
+                )
+            }
+        }
+    }
+
     /// Every state with every reason, and every step where there can be one.
     static func all() -> [(Payment, NextStep, Purchase)] {
         var all: [(Payment, NextStep, Purchase)] = []

@@ -151,7 +151,8 @@ struct PendingEvent: Hashable, Sendable {
     /// - Parameters:
     ///   - events: in the order of the log.
     ///   - isWhole: whether the log has no more after them.
-    ///   - coalesces: only the newest is wanted, but never past one that ends a run: an end is
+    ///   - coalesces: only the newest is wanted, but never past one that announces a debit, which must
+    ///     be told in time, or that ends a run: an end is
     ///     always told.
     ///   - wants: whether the endpoint is told of an event at all.
     init?(in events: [Event], isWhole: Bool, coalesces: Bool, wants: (Event) -> Bool) {
@@ -159,7 +160,7 @@ struct PendingEvent: Hashable, Sendable {
         guard let oldest = wanted.first else { return nil }
         var chosen = oldest
         if coalesces, let newest = wanted.last {
-            chosen = wanted.first { $0.closed != nil } ?? newest
+            chosen = wanted.first { $0.closed != nil || $0.mandate != nil } ?? newest
         }
         var event = chosen
         event.skippedSeqs = wanted.map(\.seq).filter { $0 < chosen.seq }

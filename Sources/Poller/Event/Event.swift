@@ -12,7 +12,8 @@ package import PollerWire
 /// ```
 /// `type` is `<kind>.<status>`; `charge.<outcome>` when the source was charged, with the charge as
 /// `object` and the source's own status repeated; `payment.<state>` when what is true of the money
-/// changed, and `next_step.changed` when the customer must do something else (``EventSubject``); or
+/// changed, and `next_step.changed` when the customer must do something else (``EventSubject``);
+/// `mandate.notification`, with what is debited in `mandate`, when a debit is coming; or
 /// `watch.<closed reason>` when the watch ended without a final status; then `final` is false and
 /// `status` repeats the last one seen (or null). Of an order (``Order``) `type` is `order.<state>` or
 /// `order.paid_twice`, `kind` is `order`, `source` and `order` are its name, `status` is the word, and
@@ -54,6 +55,8 @@ package struct Event: Hashable, Sendable {
     package let payment: Payment?
     /// What the customer must do next, without links that carry a secret.
     package let nextStep: NextStep
+    /// The debit that it announces; nil in events of anything else.
+    package let mandate: MandateNotice?
     /// Whether real money is meant; nil where the upstream does not say.
     package let isLive: Bool?
     /// When the upstream was asked; for a cancellation, when that was asked for.
@@ -105,18 +108,25 @@ package struct Event: Hashable, Sendable {
             case .nextStep: "next_step.changed"
             case .order(let state): "order.\(state.rawValue)"
             case .orderPaidTwice: "order.paid_twice"
+            case .mandate: "mandate.notification"
             case .charge(let status) where stopped == nil: "charge.\(status.rawValue)"
             case .status, .charge:
                 stopped.map { "watch.\($0.rawValue)" }
                     ?? "\(watch.key.kind.rawValue).\(status?.description ?? "unknown")"
             }
-        id = EventID(
-            key: watch.key,
-            run: watch.run,
-            began: watch.createdAt,
-            seq: seq,
-            type: type
-        )
+        if case .mandate(let notice) = subject {
+            mandate = notice
+            id = EventID(announcing: notice, of: watch.key)
+        } else {
+            mandate = nil
+            id = EventID(
+                key: watch.key,
+                run: watch.run,
+                began: watch.createdAt,
+                seq: seq,
+                type: type
+            )
+        }
         let kept = object.flatMap { $0.utf8.count > Self.objectBytesMax ? nil : $0 }
         var wire = PollerWire.Event()
         wire.id = id.description
@@ -134,6 +144,7 @@ package struct Event: Hashable, Sendable {
         wire.charge = self.progress == .none ? nil : self.progress.wire
         wire.payment = payment?.wire
         wire.nextStep = self.nextStep == .none ? nil : self.nextStep.wire
+        wire.mandate = mandate?.wire
         wire.isLive = isLive
         wire.object = kept?.withoutSecrets()
         wire.observed.polledAt = Time(ms: polledAt.ms)
@@ -170,6 +181,7 @@ package struct Event: Hashable, Sendable {
         )
         payment = wire.payment.map(Payment.init)
         nextStep = wire.nextStep.map(NextStep.init) ?? .none
+        mandate = wire.mandate.map(MandateNotice.init)
         isLive = wire.isLive
         polledAt = Timestamp(ms: wire.observed.polledAt.ms)
         metadata = wire.metadata?.json.description ?? ""
@@ -197,10 +209,12 @@ package enum EventSubject: Hashable, Sendable {
     case order(PaymentState)
     /// That an order was paid by one more try than one.
     case orderPaidTwice
+    /// That a debit is coming.
+    case mandate(MandateNotice)
 
     /// What an event's type begins with; `watch` when we stopped looking.
     package static let families =
-        SourceKind.allCases.map(\.rawValue) + ["watch", "payment", "next_step", "order"]
+        SourceKind.allCases.map(\.rawValue) + ["watch", "payment", "next_step", "order", "mandate"]
 }
 
 extension ChargeProgress {
@@ -210,62 +224,6 @@ extension ChargeProgress {
         wire.state = Open(rawValue: name)
         wire.id = charge?.description
         return wire
-    }
-}
-
-extension RawJSON {
-    /// The object as it may be recorded: what opens a payment, and the account that its payer has named
-    /// for a refund, are the upstream's alone.
-    package func withoutSecrets() -> RawJSON {
-        withoutRefundAccount().withoutClientSecrets()
-    }
-
-    /// A source has it in the hash of its type, and a charge in its source.
-    ///
-    /// *Source*: Stripe's specification of `source_type_multibanco` and `source_type_ach_credit_transfer`:
-    /// `refund_iban`, `refund_account_…` and `refund_routing_number`.
-    private func withoutRefundAccount() -> RawJSON {
-        let said = description
-        guard said.contains("refund_iban") || said.contains("refund_account_") else { return self }
-        if let source = member("source"), source.kind == .object {
-            return replacing(source, with: source.withoutRefundAccount())
-        }
-        guard let type = member("type")?.string, let details = member(type),
-            details.kind == .object
-        else { return self }
-        let kept = details.removing { name in
-            ["refund_iban", "refund_account_", "refund_routing_number"]
-                .contains(where: name.hasPrefix)
-        }
-        return replacing(details, with: kept)
-    }
-
-    /// The object without its own `client_secret`, and with those in URLs inside it blanked:
-    /// Stripe's redirect and return URLs carry `?client_secret=…`.
-    package func withoutClientSecrets() -> RawJSON {
-        let name = Array("client_secret=".utf8)
-        let bytes = Array(removing(member: "client_secret").description.utf8)
-        var kept: [UInt8] = []
-        kept.reserveCapacity(bytes.count)
-        var position = 0
-        while position < bytes.count {
-            kept.append(bytes[position])
-            position += 1
-            if kept.count >= name.count, kept.suffix(name.count).elementsEqual(name) {
-                kept += Array("redacted".utf8)
-                while position < bytes.count, !Self.endsQueryValue(bytes[position]) {
-                    position += 1
-                }
-            }
-        }
-        return RawJSON(unchecked: String(decoding: kept, as: UTF8.self))
-    }
-
-    /// `"` ends the string, `&` and `#` the value; a backslash begins an escaped one of them.
-    private static func endsQueryValue(_ byte: UInt8) -> Bool {
-        [UInt8(ascii: "\""), UInt8(ascii: "&"), UInt8(ascii: "#"), UInt8(ascii: "\\")].contains(
-            byte
-        )
     }
 }
 
@@ -295,6 +253,15 @@ package struct EventID: Hashable, Sendable, CustomStringConvertible {
         if began >= Self.era {
             said.append(String((began - Self.era).ms / RetentionSpans.deliveryMax.ms))
         }
+        description = "evt_" + Digest.base64url(of: said, bytes: 18)
+    }
+
+    /// The id of what is told of a notice: the same whenever and wherever that is heard.
+    init(announcing notice: MandateNotice, of key: WatchKey) {
+        let said = [
+            key.account.description, key.kind.rawValue, key.source.description, "mandate",
+            notice.id,
+        ]
         description = "evt_" + Digest.base64url(of: said, bytes: 18)
     }
 

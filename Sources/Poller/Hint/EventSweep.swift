@@ -306,7 +306,8 @@ package struct AccountEventsPage: Hashable, Sendable {
     }
 }
 
-/// Something that happened in an account: a reason to look at its subjects, never the truth.
+/// Something that happened in an account: a reason to look at its subjects, never the truth; but of a
+/// debit that it announces, which no look can show.
 package struct AccountEvent: Hashable, Sendable {
     package let id: String
     package let type: String
@@ -314,13 +315,22 @@ package struct AccountEvent: Hashable, Sendable {
     package let subjects: [SourceID]
     /// What it is news of.
     package let news: HintNews
+    /// The debit it announces; nil for an event that announces none.
+    package let mandate: MandateNotice?
 
     /// Describes an event.
-    package init(id: String, type: String, subjects: [SourceID], news: HintNews = .anything) {
+    package init(
+        id: String,
+        type: String,
+        subjects: [SourceID],
+        news: HintNews = .anything,
+        mandate: MandateNotice? = nil
+    ) {
         self.id = id
         self.type = type
         self.subjects = subjects
         self.news = news
+        self.mandate = mandate
     }
 }
 

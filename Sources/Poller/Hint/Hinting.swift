@@ -72,7 +72,13 @@ package struct Hinting: Sendable {
         for subject in try await subjects(of: event, in: account) {
             guard let kind = SourceKind(inferredFrom: subject) else { continue }
             let key = WatchKey(account: account, source: subject, kind: kind)
-            if try await watches.hint(key, of: event.news) {
+            let isKnown: Bool
+            if let mandate = event.mandate {
+                isKnown = try await watches.announce(mandate, of: key)
+            } else {
+                isKnown = try await watches.hint(key, of: event.news)
+            }
+            if isKnown {
                 hinted += 1
             } else {
                 rest.append(key)

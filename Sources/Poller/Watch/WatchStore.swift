@@ -22,6 +22,13 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
     /// open.
     func cancel(_ key: WatchKey) async throws(StoreError) -> Bool
 
+    /// Records what a debit's payer has to be told of before, with an event of its own and nothing else
+    /// changed; once, by the notice's id, for as long as the watch's log goes back.
+    ///
+    /// A poll in flight becomes stale, since its events would not follow, and is made again at once.
+    /// False when there is no such watch, or somebody has ended it by their wish.
+    func announce(_ notice: MandateNotice, of key: WatchKey) async throws(StoreError) -> Bool
+
     /// Reads one watch, open or closed; nil when there is none.
     func snapshot(of key: WatchKey) async throws(StoreError) -> WatchSnapshot?
 

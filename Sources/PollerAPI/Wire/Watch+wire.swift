@@ -178,6 +178,12 @@ extension PollerWire.Watch {
         payment = snapshot.payment?.wire
         let step = snapshot.lastEvent?.nextStep ?? .none
         nextStep = step == .none ? nil : step.wire
+        mandate = Poller.Mandate(snapshot).map { known in
+            var wire = PollerWire.Mandate()
+            wire.reference = known.reference
+            wire.url = known.url
+            return wire
+        }
         self.outcome = outcome.map { Open(rawValue: $0.rawValue) }
     }
 }

@@ -6,6 +6,10 @@ import PollerWords
 struct MailNews: Hashable, Sendable {
     let payment: Payment
     let step: NextStep
+    /// The debit that is announced, and nothing else; nil in other mails.
+    let notice: MandateNotice?
+    /// A page that shows what allows it.
+    let mandateURL: String?
     /// When it was seen.
     let time: Timestamp
     /// Whether no real money is meant.
@@ -30,6 +34,8 @@ struct MailNews: Hashable, Sendable {
         let seen = SeenObject(event)
         guard let told = Self.told(event, seen) else { return nil }
         (payment, step) = told
+        notice = event.mandate
+        mandateURL = snapshot.flatMap { Mandate($0)?.url }
         object = seen.hasObject ? seen : SeenObject(snapshot?.lastEvent)
         metadata = snapshot.flatMap { $0.metadata.isEmpty ? nil : RawJSON($0.metadata) }
         kind = event.key.kind
@@ -40,6 +46,7 @@ struct MailNews: Hashable, Sendable {
     }
 
     private static func told(_ event: Event, _ seen: SeenObject) -> (Payment, NextStep)? {
+        if event.mandate != nil { return (event.payment ?? Payment(state: .processing), .none) }
         guard let payment = event.payment, event.key.kind.isOfPayments || event.key.kind == .http
         else {
             return MailOccasion(event)?.payment(of: event, seen)
@@ -109,6 +116,11 @@ struct MailNews: Hashable, Sendable {
 
     /// How the news looks at the first glance.
     var tone: Tone {
+        if notice != nil { return Tone(colour: "#57606a", mark: "…") }
+        return word
+    }
+
+    private var word: Tone {
         switch payment.state {
         case .paid, .authorised: Tone(colour: "#1a7f4b", mark: "✓")
         case .failed, .reversed: Tone(colour: "#c5221f", mark: "✕")

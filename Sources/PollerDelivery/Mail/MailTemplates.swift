@@ -67,13 +67,9 @@ package struct MailTemplates: Sendable {
     func content(_ news: MailNews, branding: Branding?, unsubscribe: String?) -> MailContent {
         let words = words[news.language ?? branding?.language ?? .en]
         let purchase = news.purchase(of: branding?.name)
-        let said = PayerNews(
-            news.payment,
-            news.step,
-            of: purchase,
-            for: .mail,
-            in: words
-        )
+        let said =
+            news.notice.map { PayerNews($0, shownAt: news.mandateURL, of: purchase, in: words) }
+            ?? PayerNews(news.payment, news.step, of: purchase, for: .mail, in: words)
         var values = Self.values(news, said, words, branding, unsubscribe)
         if let home = purchase.home, home.isOnTheWeb {
             values["home"] = home.url

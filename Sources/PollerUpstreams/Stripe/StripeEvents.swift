@@ -143,7 +143,33 @@ extension StripeEvent {
             guard let subject = try? SourceID(text), !subjects.contains(subject) else { continue }
             subjects.append(subject)
         }
-        return AccountEvent(id: id, type: type, subjects: subjects, news: news)
+        return AccountEvent(
+            id: id,
+            type: type,
+            subjects: subjects,
+            news: news,
+            mandate: mandate
+        )
+    }
+
+    /// The debit it announces.
+    ///
+    /// *Source*: Stripe's specification of `source_mandate_notification`.
+    private var mandate: MandateNotice? {
+        let object = data.object
+        guard type == "source.mandate_notification", let id = object["id"]?.string else {
+            return nil
+        }
+        let details = (object["type"]?.string).flatMap { object[$0] }
+        var notice = MandateNotice(id: id)
+        notice.reason = object["reason"]?.string
+        notice.amount = object["amount"]?.integer
+        notice.currency = object["source"]?["currency"]?.string
+        notice.last4 = details?["last4"]?.string
+        notice.reference = details?["mandate_reference"]?.string
+        notice.creditor = details?["creditor_identifier"]?.string
+        notice.createdAt = object["created"]?.integer.map { Timestamp(ms: Int64($0) * 1000) }
+        return notice
     }
 
     /// What it is news of: what money does after it has arrived, how a bank has answered, or something

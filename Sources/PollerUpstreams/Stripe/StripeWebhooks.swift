@@ -4,7 +4,7 @@ import Metrics
 package import Poller
 import StripeAPI
 
-/// Stripe's webhooks: signed on the raw bytes, and no more than a hint.
+/// Stripe's webhooks: signed on the raw bytes, and no more than a hint; but for a debit that is announced.
 ///
 /// | delivery | outcome |
 /// |---|---|
@@ -13,7 +13,8 @@ import StripeAPI
 /// | an event, or a change, that is known already | `duplicate` |
 /// | anything else | `accepted`: its subjects' watches are due now, also those that ended without an answer |
 ///
-/// *Order*: none is assumed: a hint makes us look, and what we see is true. *Latency*: two or
+/// *Order*: none is assumed: a hint makes us look, and what we see is true. A debit that is announced can
+/// be seen by no look, so what the signed event says of it is told (``MandateNotice``). *Latency*: two or
 /// three round trips to Redis; Stripe is asked only what the charge of a dispute or refund belongs to.
 /// *Source*: <doc:StripeFacts>.
 package struct StripeWebhooks: WebhookIntake {

@@ -25,7 +25,7 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
         "Płatność jeszcze niepotwierdzona", "Pagamento ainda não confirmado",
     )),
     ("", (
-        "Where shall your money go?", "Wohin soll Ihr Geld gehen?", "Où envoyer votre argent ?",
+        "Where should your money go?", "Wohin soll Ihr Geld gehen?", "Où envoyer votre argent ?",
         "Waar moet uw geld naartoe?", "¿Adónde enviamos su dinero?", "Dove deve andare il suo denaro?",
         "Dokąd mają trafić pieniądze?", "Para onde deve ir o seu dinheiro?",
     )),

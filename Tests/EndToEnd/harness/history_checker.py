@@ -13,7 +13,7 @@ from .receipts import Receipts
 
 def is_beside(event: dict) -> bool:
     """Whether it tells of the money, the order or the next step, and repeats the status that was told."""
-    return event["type"].startswith(("payment.", "order.")) or event["type"] == "next_step.changed"
+    return event["type"].startswith(("payment.", "order.", "mandate.")) or event["type"] == "next_step.changed"
 
 
 # What a customer is written to about whenever it becomes the payment's word.
@@ -27,6 +27,8 @@ def is_mailed(event: dict) -> bool:
 
     An event that knows of no payment is told by its status: what is final, authorised, or to be tried again.
     """
+    if event["type"] == "mandate.notification":
+        return True
     if payment := event.get("payment"):
         state, reason = payment["state"], payment.get("reason")
         step = (event.get("next_step") or {}).get("type")

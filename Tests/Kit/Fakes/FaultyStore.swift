@@ -95,6 +95,15 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
         try await plan.run(.other) { () throws(StoreError) in try await base.cancel(key) }
     }
 
+    package func announce(
+        _ notice: MandateNotice,
+        of key: WatchKey
+    ) async throws(StoreError) -> Bool {
+        try await plan.run(.other) { () throws(StoreError) in
+            try await base.announce(notice, of: key)
+        }
+    }
+
     package func snapshot(of key: WatchKey) async throws(StoreError) -> WatchSnapshot? {
         try await plan.run(.read) { () throws(StoreError) in try await base.snapshot(of: key) }
     }

@@ -184,6 +184,14 @@ struct MemoryPartition<Record: Sendable>: Sendable {
         close(id, item, reason, now)
     }
 
+    /// Ends the lease of an item, whose result would not follow what was recorded: it is due now.
+    mutating func interrupt(_ id: ItemID, now: Timestamp) {
+        guard var item = items[id], case .leased = item.phase else { return }
+        endLease(id, item)
+        item.token += 1
+        wait(id, item, due: now, isUrgent: true)
+    }
+
     /// Forgets some items closed at or before an instant; true when there may be more.
     ///
     /// `spare` says from when the age of an item is to be counted instead, where it is to stay, and

@@ -114,6 +114,29 @@ extension MemoryStore {
         }
     }
 
+    package func announce(
+        _ notice: MandateNotice,
+        of key: WatchKey
+    ) async throws(StoreError) -> Bool {
+        changing { state, now in
+            let partition = state.queue.partition(of: key.lane)
+            guard let item = state.queue[partition].items[key.id] else { return false }
+            let snapshot = item.snapshot
+            if snapshot.closed == .cancelled { return false }
+            let event = Event(announcing: notice, of: snapshot, at: now)
+                .carrying(metadata: item.record.metadata)
+            if item.record.log.contains(where: { $0.id == event.id }) { return true }
+            state.queue[partition].update(key.id) { record in
+                record.record(event)
+                if snapshot.closed != nil { record.beginRun() }
+            }
+            state.queue[partition].interrupt(key.id, now: now)
+            state.outbox[partition].append(event, notify: item.record.notify, now: now)
+            state.arrived.insert(partition)
+            return true
+        }
+    }
+
     package func snapshot(of key: WatchKey) async throws(StoreError) -> WatchSnapshot? {
         reading { state, _ in
             state.queue[state.queue.partition(of: key.lane)].items[key.id]?.snapshot

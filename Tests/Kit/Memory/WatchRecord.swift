@@ -218,6 +218,9 @@ struct WatchRecord: Sendable {
         for event in change.events { record(event.carrying(metadata: metadata)) }
     }
 
+    /// Counts a run in which nothing is polled.
+    mutating func beginRun() { run += 1 }
+
     /// Records an event, which must be the next.
     mutating func record(_ event: Event) {
         seq = event.seq

@@ -99,7 +99,7 @@ struct RefundAccountRoutesTests {
             let cookie = try await cookie(api)
             let page = try await api.request(.GET, "/r/src_1", headers: ["Cookie": cookie])
             #expect(page.text.contains("action=\"/r/src_1/refund_account\""), "\(page.text)")
-            #expect(page.text.contains("Where shall your money go?"))
+            #expect(page.text.contains("Where should your money go?"))
             #expect(!page.text.contains("id=\"links\""), "the way here is not shown here")
             let taken = try await type(
                 api,

@@ -168,6 +168,21 @@ struct EventTests {
         #expect(shown.hasSuffix("\"a?client_secret=redacted\"}}"))
     }
 
+    @Test("a secret in a path is blanked, and that of a charge's source is taken out")
+    func secretsElsewhere() {
+        let source = """
+            {"id":"src_1","client_secret":"src_client_secret_1","type":"sepa_debit","sepa_debit":\
+            {"mandate_url":"https://hooks.example/file/src_1/src_client_secret_1"}}
+            """
+        let kept = """
+            {"id":"src_1","type":"sepa_debit","sepa_debit":\
+            {"mandate_url":"https://hooks.example/file/src_1/redacted"}}
+            """
+        #expect(RawJSON(unchecked: source).withoutSecrets().description == kept)
+        let charge = RawJSON(unchecked: "{\"id\":\"ch_1\",\"source\":\(source)}").withoutSecrets()
+        #expect(charge.description == "{\"id\":\"ch_1\",\"source\":\(kept)}")
+    }
+
     @Test(
         "nor does the account that money goes back to, in a source or in the source of a charge",
         arguments: ["multibanco", "sepa_credit_transfer", "ach_credit_transfer"]

@@ -112,8 +112,22 @@ struct SandboxSource: RenderedObject {
             writer.field("status", status)
             writer.field("type", type)
             writer.field("usage", usage)
-            writer.field(type, raw: details)
+            writer.field(type, raw: shownDetails)
         }
+    }
+}
+
+extension SandboxSource {
+    /// The hash of the type; the page of a mandate has the client secret in its path.
+    ///
+    /// *Source*: the example of <https://docs.stripe.com/sources/sepa-debit>.
+    private var shownDetails: [UInt8] {
+        guard type == "sepa_debit" else { return details }
+        let page = "sepa_debit/file/\(id)/\(clientSecret)"
+        return Array(
+            String(decoding: details, as: UTF8.self)
+                .replacing("sepa_debit/file/test", with: page).utf8
+        )
     }
 }
 

@@ -1,0 +1,36 @@
+#!lua flags=allow-oom
+-- Records an event that is about an item and changes nothing else of it, once by its id; of a closed item
+-- as a run of its own. A lease ends, because its result would not follow: the item is due at once.
+--
+-- KEYS[1]  meta key of the partition
+-- ARGV     id, seq of the event, its run, event JSON, channel to publish it on, the event's id
+-- RETURNS  1 (recorded, now or before), or 0 when no such item may be told of
+-- ERRORS   BADSEQ: something was recorded meanwhile; read again and repeat
+-- COST     a read of the item's log, and about 12 commands
+local now = clocks()
+local before = head_of_partition()
+local id = ARGV[1]
+local item = key(KEY.item, id)
+local w = call('HMGET', item, ITEM.source, ITEM.closed, ITEM.lane, ITEM.seq)
+if not w[1] or w[2] == CLOSED.cancelled then return 0 end
+for _, json in ipairs(call('LRANGE', key(KEY.log, id), '0', '-1')) do
+  if find(json, '"id":"' .. ARGV[6] .. '"', 1, true) then return 1 end
+end
+if number(ARGV[2]) ~= number(w[4] or 0) + 1 then
+  return redis.error_reply(ERROR.outOfOrder .. ' ' .. id .. ' has ' .. (w[4] or 0) .. ' events')
+end
+record(id, ARGV[2], ARGV[5], ARGV, 4, 4)
+if w[2] then call('HSET', item, ITEM.run, ARGV[3]) end
+local lease = call('HGET', key(KEY.leases), id)
+if lease then
+  local token = unpack_lease(lease)
+  call('HSET', item, ITEM.token, int(number(token) + 1))
+  call('ZREM', key(KEY.leaseEnds), id)
+  call('HDEL', key(KEY.leases), id)
+  add_to_wheel(w[3], URGENT, { int(now), id })
+  give_back(w[3], 1)
+end
+save_lanes(now)
+call('PUBLISH', N .. CHANNEL.recorded, match(P, '%d+'))
+wake_if_earlier(before)
+return 1

@@ -1,0 +1,44 @@
+package import Poller
+
+extension PayerNews {
+    /// Finds the words that announce a debit, or that one is allowed from now on.
+    ///
+    /// *Source*: the fields that a notice must have, by
+    /// <https://docs.stripe.com/sources/sepa-debit>: the end of the account's number, the mandate's
+    /// reference, the sum, the creditor's identifier and how to reach the creditor.
+    package init(
+        _ notice: MandateNotice,
+        shownAt url: String?,
+        of purchase: Purchase,
+        in words: PayerWords
+    ) {
+        let subject = notice.isDebit ? "mandate" : "mandate.confirmed"
+        let sum = notice.amount.flatMap {
+            PayerMoney.text($0, notice.currency, in: words.language)
+        }
+        var values = ["amount": sum, "ending": notice.last4, "shop": purchase.shop]
+            .compactMapValues(\.self)
+        values["order"] = purchase.order
+        values["about"] =
+            purchase.order.map { words("mail.about", ["order": $0]) } ?? purchase.note
+        title = words("mail.\(subject).title", values)
+        text = words("mail.\(subject).text", values)
+        // The headline names the sum.
+        var line = values
+        line["headline"] = title
+        line["amount"] = nil
+        line["shop"] = nil
+        self.subject = words("mail.subject", line)
+        facts = [
+            sum.map { PayerFact(words("label.amount"), $0) },
+            purchase.order.map { PayerFact(words("label.order"), $0) },
+        ].compactMap(\.self)
+        details = [
+            notice.reference.map { PayerFact(words("label.mandate"), $0, copied: $0) },
+            notice.creditor.map { PayerFact(words("label.creditor"), $0, copied: $0) },
+            notice.last4.map { PayerFact(words("label.account"), "•••• \($0)") },
+        ].compactMap(\.self)
+        let isShown = url.map(NextStep.isSafe) ?? false
+        links = isShown ? [PayerLink(words("action.mandate"), url ?? "")] : []
+    }
+}

@@ -1,0 +1,126 @@
+"""Debits that are announced: whoever holds the mandate must tell the customer in time, once."""
+
+import hashlib
+import hmac
+import json
+import time
+
+import pytest
+import requests
+from harness.cluster import Cluster
+from harness.redis_server import free_port
+from harness.waiting import wait_until
+
+CREDITOR, REFERENCE = "TEST42ZZZ0000424242", "NXDSYREGC9PSMKWY"
+
+
+def told_by_webhook() -> Cluster:
+    cluster = Cluster(workers=1, env={"POLLER_STRIPE_SWEEP": "off"})
+    cluster.__enter__()
+    port = free_port()
+    form = {"url": f"http://127.0.0.1:{port}/v1/stripe/webhook", "enabled_events[]": "*"}
+    cluster.secret = cluster.sandbox._stripe("POST", "/v1/webhook_endpoints", form)["secret"]
+    more = {"POLLER_API_BIND": f"127.0.0.1:{port}", "STRIPE_WEBHOOK_SECRET": cluster.secret}
+    cluster.role("taker", "api", more).start().wait_ready()
+    return cluster
+
+
+@pytest.fixture(scope="module", params=["webhook", "sweep"])
+def heard(request):
+    """A cluster that hears of Stripe's events by webhook alone, or by its own sweep alone."""
+    if request.param == "webhook":
+        cluster = told_by_webhook()
+    else:
+        cluster = Cluster(workers=1, env={"POLLER_STRIPE_SWEEP": "1s"})
+        cluster.__enter__()
+    yield cluster
+    cluster.close()
+
+
+def debit(cluster: Cluster, notification: str = "manual") -> dict:
+    form = {"type": "sepa_debit", "currency": "eur", "sepa_debit[iban]": "DE89370400440532013000",
+            "owner[name]": "Jenny Rosen", "mandate[notification_method]": notification}
+    return cluster.sandbox._stripe("POST", "/v1/sources", form)
+
+
+def charge(cluster: Cluster, source: str, amount: int) -> dict:
+    form = {"amount": amount, "currency": "eur", "source": source}
+    return cluster.sandbox._stripe("POST", "/v1/charges", form)
+
+
+def notices(cluster: Cluster, source: str) -> list[dict]:
+    return [event for event in cluster.api.events(source) if event["type"] == "mandate.notification"]
+
+
+def mails(cluster: Cluster, source: str) -> list:
+    return [mail for mail in cluster.mail.messages if source in mail["To"] and "debited" in mail["Subject"]]
+
+
+def test_the_customer_is_told_of_each_debit_once(heard: Cluster):
+    created = debit(heard)
+    source = created["id"]
+    heard.enqueue(source, metadata={"order": "A77"}, client_secret=created["client_secret"])
+    heard.wait_status(source, "chargeable")
+    watch = heard.api.watch(source)
+    page = created["sepa_debit"]["mandate_url"]
+    assert created["client_secret"] in page, "as Stripe's are"
+    assert watch["mandate"] == {"reference": REFERENCE, "url": page}
+    charge(heard, source, 1099)
+    (notice,) = wait_until(lambda: notices(heard, source), 30, "the debit is announced")
+    said = notice["mandate"]
+    assert said["amount"] == 1099 and said["currency"] == "eur" and said["reason"] == "debit_initiated"
+    assert (said["reference"], said["creditor"], said["last4"]) == (REFERENCE, CREDITOR, "3000")
+    assert said["id"].startswith("srcmn_") and notice["metadata"] == {"order": "A77"}
+    # Whoever reads the watch by its last event sees the source, as before.
+    assert heard.api.watch(source)["object"]["object"] in ("source", "charge")
+    (mail,) = wait_until(lambda: mails(heard, source), 30, "the customer is written to")
+    text = mail.get_body(("plain",)).get_content()
+    assert "10.99" in mail["Subject"] and "Order A77" in mail["Subject"]
+    for fact in (REFERENCE, CREDITOR, "3000", page):
+        assert fact in text, text
+    # The secret of the payment is its customer's alone: no event has it.
+    assert created["client_secret"] not in str(heard.api.events(source))
+    # A second debit by the same mandate is another notice.
+    charge(heard, source, 500)
+    wait_until(lambda: len(notices(heard, source)) == 2, 30, "the second is announced, too")
+    wait_until(lambda: len(mails(heard, source)) == 2, 30, "and written of")
+    assert len({event["id"] for event in notices(heard, source)}) == 2
+
+
+def test_it_is_told_after_the_watch_has_ended_and_only_where_it_is_asked_for(heard: Cluster):
+    source, silent = debit(heard)["id"], debit(heard, "stripe_email")["id"]
+    for each in (source, silent):
+        heard.enqueue(each, until="chargeable")
+        wait_until(lambda: heard.api.watch(each)["closed_reason"] == "reached", 20, "it has ended")
+    for each in (silent, source):
+        charge(heard, each, 1099)
+    (notice,) = wait_until(lambda: notices(heard, source), 30, "the debit is announced")
+    assert notice["closed_reason"] == "reached" and notice["status"] == "chargeable"
+    wait_until(lambda: mails(heard, source), 30, "the customer is written to")
+    assert not notices(heard, silent) and not mails(heard, silent)
+
+
+def test_a_webhook_that_is_sent_again_and_again_is_one_notice():
+    cluster = told_by_webhook()
+    try:
+        source = debit(cluster)["id"]
+        cluster.enqueue(source)
+        cluster.wait_status(source, "chargeable")
+        charge(cluster, source, 1099)
+        (notice,) = wait_until(lambda: notices(cluster, source), 30, "the debit is announced")
+        event = cluster.sandbox._stripe("GET", "/v1/events?type=source.mandate_notification&limit=1")["data"][0]
+        taker = cluster.processes[-1].address("api")
+        for number in range(3):
+            # Another event about the same notice, as a second endpoint would bring.
+            again = event | {"id": f"evt_again_{number}"}
+            body, at = json.dumps(again).encode(), int(time.time())
+            signed = hmac.new(cluster.secret.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
+            with cluster.redis.client() as store:
+                for mark in store.scan_iter("*c:*"):
+                    store.delete(mark)
+            answer = requests.post(f"{taker}/v1/stripe/webhook", data=body, timeout=10,
+                                   headers={"Stripe-Signature": f"t={at},v1={signed}"})
+            assert answer.status_code == 200, answer.text
+        assert [event["id"] for event in notices(cluster, source)] == [notice["id"]]
+    finally:
+        cluster.close()
