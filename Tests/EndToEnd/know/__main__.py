@@ -25,7 +25,7 @@ def measure(mode: str, asked: argparse.Namespace) -> Known:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="ops/know")
-    parser.add_argument("--payments", type=int, default=240)
+    parser.add_argument("--payments", type=int, default=120)
     parser.add_argument("--mode", action="append", choices=MODES)
     parser.add_argument("--policy")
     parser.add_argument("--sweep", default="5s")

@@ -83,7 +83,7 @@ class KnowRun:
     """A shop with so many payments, once."""
 
     def __init__(
-        self, mode: str, payments: int = 240, seed: int = 12, hurry: float = 1, day_s: float = 20,
+        self, mode: str, payments: int = 120, seed: int = 12, hurry: float = 1, day_s: float = 20,
         policy: str | None = None, sweep: str = "5s",
     ):
         self.known = Known(mode, payments)
