@@ -34,15 +34,18 @@ def shown(page: Browser, cluster: Cluster, order: str | None = None, **metadata)
     )
 
 
-@pytest.mark.parametrize("home", [
-    "acme-shop://orders/A77", "https://shop.example/app/orders/A77?x=1&y=2",
-])
+@pytest.mark.parametrize(
+    "home", ["acme-shop://orders/A77", "https://shop.example/app/orders/A77?x=1&y=2"], ids=["app", "web"]
+)
 def test_the_page_leads_back_where_the_payment_says(page: Browser, calm: Cluster, home: str):
     assert shown(page, calm, f"W-{len(home)}", return_url=home) == [home, "Back to the shop"]
     assert f"W-{len(home)}" in page.text, "the order of the watch is the payer's, too"
 
 
-@pytest.mark.parametrize("evil", ["javascript:alert(1)", "javascript://%0aalert(1)", "data:text/html,x", "x\"onclick=1"])
+@pytest.mark.parametrize(
+    "evil", ["javascript:alert(1)", "javascript://%0aalert(1)", "data:text/html,x", "x\"onclick=1"],
+    ids=["script", "script with slashes", "data", "quote"],
+)
 def test_what_is_no_way_back_is_not_offered(page: Browser, calm: Cluster, evil: str):
     assert shown(page, calm, return_url=evil) == [None, ""]
 
