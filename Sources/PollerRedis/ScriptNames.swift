@@ -27,6 +27,7 @@ enum ScriptNames {
         add("SIGNAL", SignalLetter.self)
         add("GOAL", GoalLetter.self)
         add("ACT", ActLetter.self)
+        add("PACE", PaceLetter.self)
         add("HINT", HintLetter.self)
         // Lua counts from one.
         add("PART", DeliveryPart.self) { String($0 + 1) }

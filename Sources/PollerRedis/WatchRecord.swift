@@ -3,9 +3,10 @@ import Poller
 /// A watch in Redis.
 ///
 /// *Shape*: facts = the policy's name, with `|l` when the watch is to end once its source has left
-/// pending and `|f` when nothing but a final status ends it, and then, where anything of it is said, `|`
-/// and a letter for each thing to be done before a deadline passes (``ActLetter``), as in `standard||c`;
-/// releases before this one pass over these; state `status|attempts|step|failures|last polled ms|malformed`
+/// pending and `|f` when nothing but a final status ends it, and then, where there is any, `|` and letters:
+/// ``PaceLetter`` and one for each thing to be done before a deadline passes (``ActLetter``), as in
+/// `standard||pc`. Releases before this one pass over these, so a watch of nobody's choice (`auto`) is a
+/// `standard` one to them; state `status|attempts|step|failures|last polled ms|malformed`
 /// and, once there is a charge, `|` and how far it has come, and once there is a detail (``Observation/detail``, up to
 /// seven characters), a further `|` and that (missing before the first poll);
 /// private value = client secret, and after a newline the order to charge, if there is one. Account
@@ -18,10 +19,13 @@ enum WatchRecord: ItemRecord {
             case .leftPending: .leftPending
             case .final: .final
             }
-        let acts = letters(watch.acts).map(\.rawValue).joined()
-        var facts = [watch.policy.name]
-        if goal != nil || !acts.isEmpty { facts.append(goal?.rawValue ?? "") }
-        if !acts.isEmpty { facts.append(acts) }
+        let isAuto = watch.policy == .auto
+        let letters =
+            (isAuto ? PaceLetter.auto.rawValue : "")
+            + letters(watch.acts).map(\.rawValue).joined()
+        var facts = [(isAuto ? PollPolicy.standard : watch.policy).name]
+        if goal != nil || !letters.isEmpty { facts.append(goal?.rawValue ?? "") }
+        if !letters.isEmpty { facts.append(letters) }
         return Packed.join(facts)
     }
 
@@ -39,6 +43,10 @@ enum WatchRecord: ItemRecord {
         case nil: break
         }
         return letters
+    }
+
+    private static func isAuto(_ facts: [String]) -> Bool {
+        facts.count > 2 && facts[2].hasPrefix(PaceLetter.auto.rawValue)
     }
 
     private static func acts(_ facts: [String]) -> DeadlineActs {
@@ -84,7 +92,7 @@ enum WatchRecord: ItemRecord {
                 source: source,
                 kind: kind
             ),
-            policy: policy,
+            policy: isAuto(facts) ? .auto : policy,
             goal: goal(facts),
             createdAt: fields.began,
             deadline: fields.deadline,

@@ -3,7 +3,7 @@ package import JSONText
 /// A request to watch a source.
 public struct WatchRequest: WireObject, Hashable {
     /// How often a source is looked at.
-    public enum Policy: String, Word { case interactive, standard, patient }
+    public enum Policy: String, Word { case auto, interactive, standard, patient }
 
     /// The id to watch; with a ``url`` it may be left out.
     public var source: String?
@@ -15,7 +15,7 @@ public struct WatchRequest: WireObject, Hashable {
     public var kind: Open<Kind>?
     /// The source's own secret, where the server polls with a publishable key.
     public var clientSecret: String?
-    /// How often it is looked at; nil is the server's choice.
+    /// How often it is looked at; nil is `auto`.
     public var policy: Open<Policy>?
     /// How far to follow; nil is `settled`.
     public var until: Open<Watch.Goal>?
@@ -80,11 +80,12 @@ public struct WatchRequest: WireObject, Hashable {
         Field(
             "policy",
             \.policy,
-            .standard("\"standard\""),
+            .standard("\"auto\""),
             note:
                 "How often it is looked at: for 10m every 15s at least (interactive), for 24h every "
                 + "5m (standard), then every hour (patient), after a week every 6h; faster after a "
-                + "change or a hint."
+                + "change or a hint. auto goes through all of it by itself, and begins anew after a "
+                + "change or a hint; interactive also goes before others."
         )
         Field(
             "until",

@@ -26,7 +26,7 @@ struct Enqueue: AsyncParsableCommand {
     @Option(help: "A file with one id a line, - for the standard input; may be repeated.")
     var file: [String] = []
 
-    @Option(help: "How often to look: interactive, standard or patient.")
+    @Option(help: "How often to look: auto (the default), interactive, standard or patient.")
     var policy: String?
 
     @Option(help: "How far to follow: left_pending, settled (the default) or final.")

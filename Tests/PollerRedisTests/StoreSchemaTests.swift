@@ -59,6 +59,7 @@ import Testing
         #expect(pinned(UsageField.self) == "reads=r transactions=t")
         #expect(pinned(LeaseMark.self) == "hinted=k hasError=y crashed=z")
         #expect(pinned(GoalLetter.self) == "leftPending=l final=f")
+        #expect(pinned(PaceLetter.self) == "auto=p")
         #expect(
             pinned(ActLetter.self)
                 == "capture=c release=r leaveHold=h abandon=a leaveAbandoned=k"

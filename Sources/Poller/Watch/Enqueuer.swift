@@ -27,7 +27,7 @@ package struct NewWatch: Hashable, Sendable {
     /// `timeout` is 1 s to 90 days; nil takes what the kind lives for, or else the policy's span.
     package init(
         key: WatchKey,
-        policy: PollPolicy = .standard,
+        policy: PollPolicy = .auto,
         goal: WatchGoal = .settled,
         timeout: Duration? = nil,
         notify: [NotifyURL] = [],

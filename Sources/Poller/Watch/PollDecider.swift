@@ -304,7 +304,12 @@ package struct PollDecider: Sendable {
     ) -> Duration {
         let (watch, now) = (turn.watch, turn.now)
         let age = now - watch.createdAt
-        let plain = watch.policy.wait(step: state.step, age: age, using: &chance)
+        let plain = watch.policy.wait(
+            step: state.step,
+            age: age,
+            hinted: watch.hintedAt.map { now - $0 },
+            using: &chance
+        )
         var wait = outlook.stretched(plain, at: now)
         if watch.isEager(at: now) { wait = min(wait, jittered(Self.eagerWait, &chance)) }
         return outlook.bounded(wait, from: now)

@@ -19,7 +19,7 @@ extension NewWatch {
                 key: key,
                 policy: try request.policy.map { name throws(InvalidInput) in
                     try PollPolicy(named: name.rawValue)
-                } ?? .standard,
+                } ?? .auto,
                 goal: try request.until.map { name throws(InvalidInput) in
                     try WatchGoal(named: name.rawValue)
                 } ?? .settled,

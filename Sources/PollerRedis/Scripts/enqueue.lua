@@ -44,7 +44,7 @@ local function joined(old, new)
   local policy, reach, acts = match(old, '^([^|]*)|?(%a?)|?(%a*)')
   local _, asked, told = match(new, '^([^|]*)|?(%a?)|?(%a*)')
   if (REACH[asked] or 2) > (REACH[reach] or 2) then reach = asked end
-  local said = ''
+  local said = match(acts, PACE.auto) or ''
   for at = 1, #ABOUT do said = said .. (match(acts, ABOUT[at]) or match(told, ABOUT[at]) or '') end
   if said ~= '' then return policy .. '|' .. reach .. '|' .. said end
   return reach ~= '' and policy .. '|' .. reach or policy

@@ -50,6 +50,24 @@ extension QueueConformance {
             _ = try await bench.watches.enqueue([try NewWatch(key: key)])
             try bench.equal(try await bench.snapshot(key).watch.acts, .unsaid, "after a restart")
         },
+        ConformanceCase("the pace is kept as it was asked for first, whatever is said beside it") {
+            bench in
+            for policy in PollPolicy.named {
+                let key = intent(policy.name)
+                for (said, goal, asked) in [
+                    (DeadlineActs.unsaid, WatchGoal.settled, policy),
+                    (DeadlineActs(abandoned: .cancel), .final, .patient),
+                    (.unsaid, .settled, .auto),
+                ] {
+                    let new = try NewWatch(key: key, policy: asked, goal: goal, acts: said)
+                    _ = try await bench.watches.enqueue([new])
+                    try bench.equal(try await bench.snapshot(key).watch.policy, policy, "the pace")
+                }
+                let all = try await bench.snapshot(key).watch
+                try bench.equal(all.acts, DeadlineActs(abandoned: .cancel), "what is to be done")
+                try bench.equal(all.goal, .final, "how far it goes")
+            }
+        },
     ]
 
     private static func intent(_ name: String, account: String = "acct_a") -> WatchKey {

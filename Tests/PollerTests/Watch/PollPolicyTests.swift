@@ -30,7 +30,7 @@ struct PollPolicyTests {
         "what a life costs is what is documented, whatever the policy, and bounded",
         arguments: [
             (PollPolicy.interactive, [55, 331, 475, 567]), (.standard, [19, 295, 439, 531]),
-            (.patient, [7, 30, 174, 266]),
+            (.patient, [7, 30, 174, 266]), (.auto, [58, 334, 478, 570]),
         ] as [(PollPolicy, [Int])]
     )
     func cost(policy: PollPolicy, documented: [Int]) {
@@ -63,9 +63,64 @@ struct PollPolicyTests {
         #expect(fresh < .seconds(2))
     }
 
+    /// The waits of a watch of nobody's choice that began so long ago, look by look, for a span; `hinted`
+    /// ago by a hint, that makes looks of its own.
+    private func waits(
+        for span: Duration,
+        from age: Duration,
+        step: Int,
+        hinted: Duration?
+    ) -> [Double] {
+        var chance = SeededGenerator(seed: 15)
+        var (passed, step, waits) = (Duration.zero, step, [Double]())
+        while passed < span {
+            let wait = PollPolicy.auto.wait(
+                step: step,
+                age: age + passed,
+                hinted: hinted.map { $0 + passed },
+                using: &chance
+            )
+            waits.append(wait.inSeconds)
+            passed += wait
+            step += 1
+        }
+        return waits
+    }
+
+    @Test("who does not choose is served as in front of a page at first, and then ever slower")
+    func auto() throws {
+        let waits = waits(for: .seconds(30 * 86_400), from: .zero, step: 0, hinted: nil)
+        var passed = 0.0
+        var slowest = 0.0
+        for wait in waits {
+            let most = [(600.0, 15.0), (86_400, 300), (7 * 86_400, 3600)].first { passed < $0.0 }
+            #expect(wait <= 1.1 * (most?.1 ?? 6 * 3600), "after \(passed) s")
+            // Slower and slower, but for the drift.
+            #expect(wait >= slowest * 0.8, "after \(passed) s")
+            slowest = max(slowest, wait)
+            passed += wait
+        }
+        #expect(slowest > 5 * 3600)
+    }
+
+    @Test("a change, or a hint, makes it fast for ten minutes again, however old it is")
+    func again() {
+        for age in [3600, 3 * 86_400, 20 * 86_400].map({ Duration.seconds($0) }) {
+            for (step, hinted) in [(0, nil), (300, Duration.zero)] as [(Int, Duration?)] {
+                let waits = waits(for: .seconds(570), from: age, step: step, hinted: hinted)
+                #expect(waits.allSatisfy { $0 <= 16.5 }, "\(age) \(step)")
+            }
+            let calm = waits(for: .seconds(1), from: age, step: 300, hinted: .seconds(601))
+            #expect(calm[0] > 200, "\(age)")
+            // A hint from far ahead is old.
+            let ahead = waits(for: .seconds(1), from: age, step: 300, hinted: .seconds(-86_400))
+            #expect(ahead[0] > 200, "\(age)")
+        }
+    }
+
     @Test("a policy is found by its name")
     func named() throws {
-        for policy in PollPolicy.all { #expect(try PollPolicy(named: policy.name) == policy) }
+        for policy in PollPolicy.named { #expect(try PollPolicy(named: policy.name) == policy) }
         #expect(throws: InvalidInput.self) { try PollPolicy(named: "Standard") }
     }
 }
