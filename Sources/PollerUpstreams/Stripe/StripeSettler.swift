@@ -51,16 +51,23 @@ package struct StripeSettler: Settler {
         }
         let verb = act == .capture ? "capture" : "cancel"
         do throws(StripeError) {
-            _ = try await client.post(
+            let response = try await client.post(
                 "/v1/\(watch.key.kind.endpoint)/\(watch.key.source)/\(verb)",
                 form: act == .abandon ? [("cancellation_reason", "abandoned")] : [],
                 idempotencyKey: act.idempotencyKey(of: watch),
                 timeout: timeout
             )
-            return .done
+            // An error is an answer too: only the object says that it was done.
+            let seen = try response.decode(Seen.self)
+            return seen.id == "\(watch.key.source)" ? .done : .unknown("it shows \(seen.id)")
         } catch {
             return Self.result(of: error)
         }
+    }
+
+    /// What shows that an intent was acted on; what has become of it the next look tells.
+    private struct Seen: Decodable {
+        let id: String
     }
 
     private static func result(of error: StripeError) -> SettleResult {
