@@ -39,6 +39,8 @@ struct FileSections: Sendable {
         let refundsDuplicates: Bool
         /// What is done before deadlines pass, for watches that say nothing.
         let acts: DeadlineActs
+        /// What customers see on the return page and in mails.
+        let branding: Branding?
     }
 
     /// The keys of the file that are sections.
@@ -46,8 +48,8 @@ struct FileSections: Sendable {
 
     private(set) var accounts: [AccountID: Account] = [:]
     private(set) var upstreams: [HTTPSource] = []
-    /// What customers see, by the account or upstream that says so.
-    private(set) var branding: [AccountID: Branding] = [:]
+    /// What customers of upstreams see in mails.
+    private(set) var upstreamBranding: [AccountID: Branding] = [:]
     /// Nil when the file has no such section, and so says nothing about endpoints.
     private(set) var endpoints: [Endpoint]?
 
@@ -63,8 +65,8 @@ struct FileSections: Sendable {
                 accounts[id] = try Self.account(id, value)
             } else {
                 upstreams.append(try Self.upstream(id, value))
+                upstreamBranding[id] = try value.member("branding")?.branding()
             }
-            if let shop = try value.member("branding")?.branding() { branding[id] = shop }
         }
     }
 
@@ -122,7 +124,8 @@ struct FileSections: Sendable {
             webhookSecrets: secrets.split { $0 == "," || $0.isWhitespace }.map(String.init),
             charge: charge,
             refundsDuplicates: refundsDuplicates,
-            acts: acts
+            acts: acts,
+            branding: try node.member("branding")?.branding()
         )
     }
 

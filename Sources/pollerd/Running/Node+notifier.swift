@@ -170,9 +170,13 @@ extension Node {
 
 /// What customers see of us, and what they want.
 extension Node {
-    /// Whose payments they are, by account.
+    /// Whose payments they are, by account or upstream.
     var branding: [AccountID: Branding] {
-        settings.sections.branding
+        let sections = settings.sections
+        // An account of the same name has the say.
+        return sections.upstreamBranding.merging(sections.accounts.compactMapValues(\.branding)) {
+            $1
+        }
     }
 
     /// Who is sent no mail.
