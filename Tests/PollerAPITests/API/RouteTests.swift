@@ -60,7 +60,7 @@ struct RouteTests {
     }
 
     /// What somebody without a key may change, each with a secret of their own.
-    private static let wishes: Set = ["returnVerify", "unsubscribe"]
+    private static let wishes: Set = ["returnVerify", "returnRefundAccount", "unsubscribe"]
 
     @Test(
         "without keys pages elsewhere reach no route, and those without an origin none that wants a key"
