@@ -41,6 +41,7 @@ def without_symbols(catalogue: Path, folder: Path) -> Path:
             text = f"# {root[1]}\n\n@Metadata {{\n    @TechnologyRoot\n}}\n" + text[root.end() :]
         # A list of nothing but symbols would be an empty section.
         text = re.sub(r"^### [^\n]*\n\n(?:- ``[^`]*``\n)+\n?", "", text, flags=re.M)
+        text = re.sub(r"^- ``[^`]*``\n", "", text, flags=re.M)
         text = re.sub(r"\n## Topics\s*\Z", "\n", text)
         page.write_text(re.sub(r"``([^`\n]+)``", r"`\1`", text))
     return copy

@@ -11,7 +11,9 @@ package enum PayerLanguage: String, Hashable, Sendable, CaseIterable {
     private static let rangesMax = 32
 
     /// Reads a language tag such as `de-AT`, or a locale such as `pt_BR`; nil for a language we have
-    /// no words in. *Source*: RFC 5646 §2.1: what stands first is the language.
+    /// no words in.
+    ///
+    /// *Source*: RFC 5646 §2.1: what stands first is the language.
     package init?(tag: some StringProtocol) {
         let first = tag.prefix { $0 != "-" && $0 != "_" }
         self.init(rawValue: first.lowercased())

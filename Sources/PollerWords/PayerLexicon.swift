@@ -11,7 +11,9 @@ package struct PayerLexicon: Sendable {
     private init() {}
 
     /// Words with an operator's own in place of some: files such as `de.txt` that name the keys they
-    /// replace. Files of other names are passed over, so that a folder may hold more than words.
+    /// replace.
+    ///
+    /// Files of other names are passed over, so that a folder may hold more than words.
     ///
     /// Errors: ``InvalidInput`` with the file and what is wrong in it.
     package init(replacing files: [String: String]) throws(InvalidInput) {

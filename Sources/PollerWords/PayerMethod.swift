@@ -21,6 +21,7 @@ extension PayerWords {
     ]
 
     /// Names that are the same everywhere.
+    ///
     /// *Source*: <https://docs.stripe.com/payments/payment-methods/overview>.
     private static let brands = [
         "affirm": "Affirm", "afterpay_clearpay": "Afterpay / Clearpay", "alipay": "Alipay",

@@ -78,7 +78,9 @@ extension NextStep.BankAccount {
         }
     }
 
-    /// An IBAN in groups of four, as it is printed. *Source*: ISO 13616-1.
+    /// An IBAN in groups of four, as it is printed.
+    ///
+    /// *Source*: ISO 13616-1.
     private static func grouped(_ iban: String) -> String {
         let plain = Array(iban.filter { $0 != " " })
         return stride(from: 0, to: plain.count, by: 4)

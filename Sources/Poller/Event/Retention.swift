@@ -97,9 +97,10 @@ package struct RetentionSpans: Hashable, Sendable {
     ///
     /// A delivery's longest schedule (75 h) must fit in.
     package let closed: Duration
-    /// Closed watches whose money may still come back, for as long as it may and no longer than this
-    /// after their last look: without their log, so that a dispute or a return is heard. Zero: they are
-    /// forgotten like the others.
+    /// How long closed watches are kept whose money may still come back, at the most.
+    ///
+    /// For as long as it may, counted from their last look: without their log, so that a dispute or a
+    /// return is heard. Zero: they are forgotten like the others.
     package let afterlife: Duration
 
     /// Half a year: almost all that comes back does within it.

@@ -130,8 +130,9 @@ package struct PollPolicy: Hashable, Sendable {
         return min(wait, cap.inSeconds)
     }
 
-    /// Whether the customer is likely to be there. A hint from far ahead is old: the store's clock was set
-    /// back.
+    /// Whether the customer is likely to be there.
+    ///
+    /// A hint from far ahead is old: the store's clock was set back.
     private static func isPresent(step: Int, age: Duration, hinted: Duration?) -> Bool {
         if step < presenceSteps || age < presence { return true }
         return hinted.map { $0 < presence && $0 > .zero - presence } ?? false

@@ -19,6 +19,7 @@ package protocol PaymentReader: Sendable {
     ///   - charge: the charge of the object, when it was seen beside it.
     ///   - disputes: the list of the charge's disputes, when that was asked for.
     ///   - seenAt: when it was asked, by the store's clock.
+    /// - Returns: What was seen; nil when nobody can tell of such objects.
     func facts(
         of key: WatchKey,
         in object: RawJSON,
@@ -61,7 +62,7 @@ package struct Observation: Hashable, Sendable {
     ///
     /// Empty when there is nothing of the kind.
     package let detail: String
-    /// A fingerprint of all of ``object``: six characters; empty when there is none.
+    /// A fingerprint of the whole object: six characters; empty when there is none.
     ///
     /// Where it is the one that is remembered (``PaymentMemory/object``) nothing can be new.
     package let digest: String
