@@ -127,6 +127,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
                         RedisArgument(event.run), .string(event.json),
                         .string(redis.keys.events(of: "\(key.source)")),
                         .string(event.id.description),
+                        snapshot.closed == nil ? "0" : "1",
                     ],
                     isDurable: true
                 ).int == 1

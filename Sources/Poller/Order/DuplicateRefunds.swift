@@ -47,10 +47,28 @@ package struct DuplicateRefunds: Sendable {
 package enum RefundResult: Hashable, Sendable {
     /// It goes back, by this request or an earlier one.
     case made
+    /// It was made, and the bank has let it fail since; a person must look, and nothing is asked for again.
+    case failed(String)
     /// Refused for good; a person must look.
     case refused(String)
     /// Not known to be made; try again later, with the same key.
     case postponed(String, retryAfter: Duration?)
+}
+
+extension RefundResult {
+    /// Whether it is to be tried again.
+    var isPostponed: Bool {
+        if case .postponed = self { true } else { false }
+    }
+
+    /// Whether it is never asked for again, and if so whether the money went back; nil: it may be.
+    var isBack: Bool? {
+        switch self {
+        case .made: true
+        case .failed: false
+        case .refused, .postponed: nil
+        }
+    }
 }
 
 extension OrderID {
@@ -101,7 +119,9 @@ extension PollHandler {
             object: object,
             timeout: limit
         )
-        if case .refused(let why) = refunded {
+        switch refunded {
+        case .made, .postponed: break
+        case .failed(let why), .refused(let why):
             logger.error(
                 "a duplicate payment was not refunded",
                 metadata: [
@@ -130,11 +150,12 @@ extension PollDecider {
 }
 
 extension PaymentFacts {
-    /// The same with its money given back, as what an order was paid with a second time.
-    func refundedAsDuplicate(after earlier: ChargeFacts?) -> PaymentFacts {
+    /// The same with its money given back, as what an order was paid with a second time; where that has
+    /// failed (`isBack` is false), with the mark that it was tried.
+    func refundedAsDuplicate(after earlier: ChargeFacts?, isBack: Bool) -> PaymentFacts {
         var facts = following(earlier)
         guard var money = facts.evidence else { return facts }
-        money.refunded = money.captured
+        if isBack { money.refunded = money.captured }
         money.isDuplicate = true
         facts.charge = money
         return facts

@@ -154,7 +154,7 @@ extension NextStep {
     /// Where money has to go back, that comes before everything else, whatever has become of the payment.
     package init(_ facts: PaymentFacts, _ payment: Payment) {
         if facts.awaitsRefundAccount {
-            self = .giveRefundAccount(url: facts.accountPage)
+            self = .giveRefundAccount(url: nil)
             return
         }
         switch payment.state {
@@ -216,8 +216,9 @@ extension NextStep {
         case .verifyMicrodeposits(var deposits):
             deposits.url = open(deposits.url)
             return .verifyMicrodeposits(deposits)
-        case .none, .approveInApp, .enterCode, .awaitDebit, .giveRefundAccount, .returnToShop,
-            .chooseMethod:
+        // Whoever gets there says where money goes.
+        case .giveRefundAccount: return .giveRefundAccount(url: nil)
+        case .none, .approveInApp, .enterCode, .awaitDebit, .returnToShop, .chooseMethod:
             return self
         }
     }

@@ -45,8 +45,6 @@ package struct PaymentFacts: Hashable, Sendable {
     package var sourceLife: SourceLife?
     /// Money has to go back, and nobody has said to which account.
     package var awaitsRefundAccount = false
-    /// A page of ours on which that can be said; nil where there is none.
-    package var accountPage: String?
     /// Whether real money is meant; nil when the object does not say.
     package var isLive: Bool?
     /// When the object was made, by the upstream's clock.

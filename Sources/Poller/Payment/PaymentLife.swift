@@ -46,11 +46,13 @@ package struct PaymentLife: Hashable, Sendable {
     /// The life of a payment that was seen so; `now` is the store's clock.
     package init(_ facts: PaymentFacts, _ payment: Payment, now: Timestamp) {
         let begun = facts.created ?? facts.seenAt ?? now
+        // A hold begins when the payer has agreed, which may be long after the intent was made.
+        let held = facts.kind == .paymentIntent ? facts.charge?.created ?? begun : begun
         let traits = payment.method?.traits ?? .unknown
         expiresAt = Self.expiry(facts, payment, traits, now: now)
         switch payment.state {
-        case .awaitingCustomer, .partiallyPaid, .authorised, .unknown:
-            endsAt = expiresAt ?? begun + Self.most
+        case .awaitingCustomer, .partiallyPaid, .unknown: endsAt = expiresAt ?? begun + Self.most
+        case .authorised: endsAt = expiresAt ?? max(begun + Self.most, held + Self.hold)
         case .processing:
             let asked = facts.charge?.created ?? facts.seenAt ?? now
             endsAt = asked + (traits.settles > .zero ? traits.settles : Self.most)
@@ -71,14 +73,13 @@ package struct PaymentLife: Hashable, Sendable {
         case .processing, .authorised, .partiallyPaid: newsUntil = endsAt
         case .awaitingCustomer, .failed, .expired, .cancelled, .unknown: newsUntil = nil
         }
-        if payment.state == .authorised, let expiresAt, expiresAt > begun {
-            let window = expiresAt - begun
-            warnings = [begun + window / 2, begun + window * 9 / 10]
+        if payment.state == .authorised, let expiresAt, expiresAt > held {
+            let window = expiresAt - held
+            warnings = [held + window / 2, held + window * 9 / 10]
         } else {
             warnings = []
         }
         if payment.state == .authorised, facts.kind == .paymentIntent {
-            let held = facts.charge?.created ?? begun
             actsAt = warnings.last ?? held + Self.hold * 9 / 10
         } else {
             actsAt = nil

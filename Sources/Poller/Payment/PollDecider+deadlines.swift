@@ -132,7 +132,7 @@ extension PollHandler {
             do throws(StoreError) {
                 if case .refused(let other)? = try await orders.take(watch) {
                     let reason = "order \(name) is paid by \(other.source), or may still be"
-                    return .postponed(reason, retryAfter: nil)
+                    return .postponed(reason, retryAfter: PollDecider.refusedWait)
                 }
             } catch {
                 return .postponed("nobody knows who pays order \(name): \(error)", retryAfter: nil)

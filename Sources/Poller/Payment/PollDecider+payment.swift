@@ -23,7 +23,6 @@ extension PollTurn {
         if let charge, facts.charge == nil {
             facts.charge = ChargeFacts(id: charge.id, status: charge.status)
         }
-        facts.accountPage = accountPage(learned(from: seen.object))
         return look(facts, digest: seen.digest)
     }
 
@@ -43,21 +42,13 @@ extension PollTurn {
     /// What the charge alone has shown, looked at in the place of its source.
     func look(following charge: ChargeID, _ seen: Observation) -> PaymentLook? {
         let key = WatchKey(account: watch.key.account, source: charge, kind: .charge)
-        guard var facts = facts(key, seen) else { return nil }
-        facts.accountPage = accountPage(nil)
+        guard let facts = facts(key, seen) else { return nil }
         return look(facts, digest: watch.payment?.object ?? "")
-    }
-
-    /// Our address that leads to the page on which the payer can name an account; it needs the payment's
-    /// own secret, which may have been `learned` just now.
-    private func accountPage(_ learned: ClientSecret?) -> String? {
-        guard let publicURL, let secret = watch.clientSecret ?? learned else { return nil }
-        return secret.way(to: watch.key, at: publicURL)
     }
 
     /// Whether an answer is the one that was looked at last, and all there is.
     func isSame(_ seen: Observation) -> Bool {
-        !isRefundedAsDuplicate && !seen.digest.isEmpty && watch.payment?.object == seen.digest
+        isDuplicateBack == nil && !seen.digest.isEmpty && watch.payment?.object == seen.digest
             && seen.disputes == nil && !hasWindow(seen)
     }
 
@@ -76,8 +67,8 @@ extension PollTurn {
         if facts.charge == nil, !facts.isRefused {
             facts.recall(watch.state.charge, proven: watch.payment?.money != nil)
         }
-        if isRefundedAsDuplicate {
-            facts = facts.refundedAsDuplicate(after: watch.payment?.money)
+        if let isDuplicateBack {
+            facts = facts.refundedAsDuplicate(after: watch.payment?.money, isBack: isDuplicateBack)
         }
         return PaymentLook(
             facts,

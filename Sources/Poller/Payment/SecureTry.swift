@@ -46,7 +46,7 @@ package struct SecureTry: Hashable, Sendable {
 extension ClientSecret {
     /// Our address that leads the payer on, without having shown the secret: to the bank, or to the page
     /// where there is something to fill in.
-    func way(to key: WatchKey, at publicURL: String) -> String {
+    package func way(to key: WatchKey, at publicURL: String) -> String {
         let account = key.account == .main ? "" : "&account=\(key.account)"
         return "\(publicURL)/r/\(key.source)/continue?grant=\(grant(of: key))\(account)"
     }

@@ -28,7 +28,6 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     let settler: (any Settler)?
     let orders: OrderBook?
     private let secureTries: SecureTries?
-    private let publicURL: String?
     let timeout: Duration
     private let decider = PollDecider()
     private let metrics = PollMetrics()
@@ -39,8 +38,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     /// Without a charger nothing is charged, and without a settler nothing captured or cancelled, whatever
     /// a watch asks for; without a reader of payments
     /// only statuses are told; without a book each source is charged, whatever order it pays;
-    /// without `secureTries` what 3-D Secure is done with is made and not watched; without `publicURL`
-    /// payers are asked for nothing that they would fill in with us.
+    /// without `secureTries` what 3-D Secure is done with is made and not watched.
     package init(
         upstream: Provider,
         charger: (any Charger)? = nil,
@@ -48,7 +46,6 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         payments: (any PaymentReader)? = nil,
         orders: OrderBook? = nil,
         secureTries: SecureTries? = nil,
-        publicURL: String? = nil,
         timeout: Duration,
         logger: Logger
     ) {
@@ -58,7 +55,6 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         self.payments = payments
         self.orders = orders
         self.secureTries = secureTries
-        self.publicURL = publicURL
         self.timeout = timeout
         self.logger = logger
     }
@@ -99,7 +95,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         if Task.isCancelled { return nil }
 
         var turn = pollTurn(watch, leased, polledAt)
-        turn.isRefundedAsDuplicate = refunded == .made
+        turn.isDuplicateBack = refunded?.isBack
         var acted: ActedOn?
         if charged == nil, refunded == nil {
             acted = await settle(turn, after: result, leased)
@@ -107,8 +103,11 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
             if Task.isCancelled { return nil }
         }
         var decision = decide(turn, result, step, charged, refunded, acted)
-        let looked = first.map(ChargeStep.charge) ?? step
-        decision.change.seesMoney = looked.seesNews(of: watch, result, charged?.1, decision)
+        // What was put off or acted on records nothing of what was seen.
+        if acted == nil, !(refunded?.isPostponed ?? false) {
+            let looked = first.map(ChargeStep.charge) ?? step
+            decision.change.seesMoney = looked.seesNews(of: watch, result, charged?.1, decision)
+        }
         report(turn, result, decision)
         return decision
     }
@@ -123,8 +122,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
             due: leased.lease.due,
             polledAt: polledAt,
             now: leased.now,
-            payments: payments,
-            publicURL: publicURL
+            payments: payments
         )
     }
 
@@ -200,6 +198,11 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         metrics.count(charged)
         // The source was consumed, but by no charge that can be found: the truth is its status.
         if action == .find, case .declined = charged { return nil }
+        // Nor is that held back for a charge of somebody else's, which a key may not see at all: it is told,
+        // and a look of its own is for the money.
+        if action == .find, watch.charge == nil, !watch.isReview {
+            guard case .made = charged else { return nil }
+        }
         return (seen, charged)
     }
 

@@ -11,10 +11,9 @@ package struct PollTurn: Sendable {
     package let polledAt: Timestamp
     /// When the answer had come.
     package let now: Timestamp
-    /// The money was given back in this turn, as what an order was paid with a second time.
-    package var isRefundedAsDuplicate = false
-    /// Where payers reach us; nil where they do not.
-    let publicURL: String?
+    /// The money was to go back in this turn, as what an order was paid with a second time: whether it
+    /// does; nil when nothing was asked for, or may be again.
+    package var isDuplicateBack: Bool?
     /// Reads payments from answers; nil where nobody asks for them.
     private let payments: (any PaymentReader)?
 
@@ -24,15 +23,13 @@ package struct PollTurn: Sendable {
         due: Timestamp,
         polledAt: Timestamp,
         now: Timestamp,
-        payments: (any PaymentReader)? = nil,
-        publicURL: String? = nil
+        payments: (any PaymentReader)? = nil
     ) {
         self.watch = watch
         self.due = due
         self.polledAt = polledAt
         self.now = now
         self.payments = payments
-        self.publicURL = publicURL
     }
 
     /// What the watch remembers, with this poll counted.

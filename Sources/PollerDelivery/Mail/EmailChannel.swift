@@ -31,6 +31,7 @@ package struct EmailChannel: DeliveryChannel, Service {
     private let sender: MailSender
     private let branding: [AccountID: Branding]
     private let unsubscribeLinks: UnsubscribeLinks?
+    private let publicURL: String?
     private let templates: MailTemplates
     private let suppressions: (any SuppressionList)?
     private let pool: NIOThreadPool
@@ -44,6 +45,7 @@ package struct EmailChannel: DeliveryChannel, Service {
     ///   - sender: who it comes from; an account with a name of its own goes before.
     ///   - branding: whose payments they are, by account.
     ///   - unsubscribeLinks: where customers stop our mails; nil when there is no such address.
+    ///   - publicURL: where payers find our pages; nil where they do not.
     ///   - templates: what a mail looks like, and its words.
     ///   - suppressions: who must not be sent mail; nil for nobody.
     ///   - schedule: the waits between attempts.
@@ -52,6 +54,7 @@ package struct EmailChannel: DeliveryChannel, Service {
         sender: MailSender,
         branding: [AccountID: Branding] = [:],
         unsubscribeLinks: UnsubscribeLinks? = nil,
+        publicURL: String? = nil,
         templates: MailTemplates = .standard,
         suppressions: (any SuppressionList)? = nil,
         schedule: RetrySchedule = .email
@@ -60,6 +63,7 @@ package struct EmailChannel: DeliveryChannel, Service {
         self.sender = sender
         self.branding = branding
         self.unsubscribeLinks = unsubscribeLinks
+        self.publicURL = publicURL
         self.templates = templates
         self.suppressions = suppressions
         self.schedule = schedule
@@ -102,7 +106,8 @@ package struct EmailChannel: DeliveryChannel, Service {
             return .failed("the suppression list cannot be read: \(error)", .local)
         }
         // Recorded before it was decided that such events are not mailed.
-        guard let news = MailNews(event, of: target.snapshot) else {
+        guard let news = MailNews(event, of: target.snapshot, publicURL: publicURL)
+        else {
             return .skipped("there is nothing to tell a payer")
         }
         let message = message(event, news, to: recipient, endpoint: target.id(account: account))

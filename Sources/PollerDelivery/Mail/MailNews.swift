@@ -29,11 +29,17 @@ struct MailNews: Hashable, Sendable {
     /// what is told of the status beside them would be the same news again.
     ///
     /// `snapshot` is the watch as it is now, which has what the shop has said of it, and the object where
-    /// the event has none.
-    init?(_ event: Event, of snapshot: WatchSnapshot? = nil) {
+    /// the event has none. `publicURL` is where payers reach us: an address that leads to the form for an
+    /// account stands in the payer's own mail alone, for whoever follows it says where money goes.
+    init?(_ event: Event, of snapshot: WatchSnapshot? = nil, publicURL: String? = nil) {
         let seen = SeenObject(event)
         guard let told = Self.told(event, seen) else { return nil }
-        (payment, step) = told
+        payment = told.0
+        if told.1.asksForAccount, let publicURL, let secret = snapshot?.watch.clientSecret {
+            step = .giveRefundAccount(url: secret.way(to: event.key, at: publicURL))
+        } else {
+            step = told.1
+        }
         notice = event.mandate
         mandateURL = snapshot.flatMap { Mandate($0)?.url }
         object = seen.hasObject ? seen : SeenObject(snapshot?.lastEvent)

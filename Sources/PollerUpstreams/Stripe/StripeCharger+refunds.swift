@@ -10,7 +10,7 @@ import StripeAPI
 // | 400 `charge_already_refunded` | `made`: by an earlier try, or by a person who saw the same |
 // | 400, for the key was used with other parameters | `postponed`: nobody knows what came of those |
 // | 401, 403, 409, 429, 5xx, no answer | `postponed`, and the same key again |
-// | 2xx, and the bank has sent it back already | `refused` |
+// | 2xx, and the bank has sent it back already | `failed` |
 // | any other | `refused` |
 //
 // *Source*: <https://docs.stripe.com/api/refunds/create>,
@@ -59,7 +59,7 @@ extension StripeCharger {
             // An error is an answer too: only the object says that there is a refund.
             let refund = try response.decode(StripeAPI.Refund.self)
             guard refund.status != .failed, refund.status != .canceled else {
-                return .refused("\(refund.id) is \(refund.status?.rawValue ?? "")")
+                return .failed("\(refund.id) is \(refund.status?.rawValue ?? "")")
             }
             return .made
         } catch {

@@ -44,6 +44,7 @@ extension Node {
                 unsubscribeLinks: settings.publicURL.map {
                     UnsubscribeLinks(base: $0, tokens: tokens)
                 },
+                publicURL: settings.publicURL,
                 templates: settings.templates,
                 suppressions: suppressions
             )

@@ -112,7 +112,6 @@ struct Node: Sendable {
                     orders: OrderBook(cluster.watches)
                 )
             ),
-            publicURL: settings.publicURL,
             timeout: settings.pollTimeout,
             logger: log("worker")
         )

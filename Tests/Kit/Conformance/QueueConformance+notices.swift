@@ -79,6 +79,27 @@ extension QueueConformance {
             try bench.equal(last.status?.description, "consumed", "the status that was told")
             try bench.equal(last.run, 2, "its run")
         },
+        ConformanceCase("a notice leaves a review what it is: one look, of which only news is told")
+        {
+            bench in
+            let key = bench.key("1")
+            let memory = PaymentMemory(payment: "k3f9a2", money: bench.money)
+            try await bench.enqueue(key)
+            _ = try await bench.watches.commit([
+                bench.news(try await bench.take(key), [.status], .close(.settled), memory)
+            ])
+            try bench.equal(try await bench.watches.hint(key, of: .money), true, "opened")
+            for number in 1...2 {
+                _ = try await bench.watches.announce(notice("srcmn_\(number)"), of: key)
+                let lease = try await bench.take(key)
+                try bench.expect(lease.item.isReview, "it is still a review")
+                try bench.equal(lease.item.seq, 1 + number, "seq")
+                _ = try await bench.watches.release([lease.ref])
+            }
+            _ = try await bench.commit(try await bench.take(key), .close(.settled))
+            try bench.equal(try await bench.snapshot(key).closed, .settled, "closed")
+            try bench.equal(try await bench.snapshot(key).watch.seq, 3, "nothing more was told")
+        },
         ConformanceCase("nothing is told of what nobody watches, or somebody has cancelled") {
             bench in
             let key = bench.key("1")

@@ -126,9 +126,8 @@ extension MemoryStore {
             let event = Event(announcing: notice, of: snapshot, at: now)
                 .carrying(metadata: item.record.metadata)
             if item.record.log.contains(where: { $0.id == event.id }) { return true }
-            state.queue[partition].update(key.id) { record in
-                record.record(event)
-                if snapshot.closed != nil { record.beginRun() }
+            state.queue[partition].update(key.id) {
+                $0.announce(event, isClosed: snapshot.closed != nil)
             }
             state.queue[partition].interrupt(key.id, now: now)
             state.outbox[partition].append(event, notify: item.record.notify, now: now)

@@ -113,6 +113,18 @@ struct WatchRecord: Sendable {
         )
     }
 
+    /// Records what is told of it beside its turns; a look that something had opened it for is still to
+    /// come.
+    mutating func announce(_ event: Event, isClosed: Bool) {
+        let isOnlyLooking = reopenedSeq == seq
+        record(event)
+        if isClosed {
+            beginRun()
+        } else if isOnlyLooking {
+            reopenedSeq = seq
+        }
+    }
+
     /// Merges a further request for an open watch.
     ///
     /// `changesOrder` is a flaw: what it pays is what was said last.

@@ -28,7 +28,7 @@ struct DuplicateRefundsTests {
         let before = PaymentLook(consumed, after: PaymentMemory(money: money()))
         #expect(before.payment.state == .paid)
         let back = PaymentLook(
-            consumed.refundedAsDuplicate(after: before.memory.money),
+            consumed.refundedAsDuplicate(after: before.memory.money, isBack: true),
             after: before.memory
         )
         #expect(back.payment.state == .refunded && back.payment.reason == .duplicate)

@@ -114,6 +114,30 @@ struct PaymentLifeTests {
         #expect(life(.source, "chargeable", "newpay").warnings.isEmpty)
     }
 
+    @Test("a hold lasts from when the payer agreed, however old the intent is by then")
+    func holds() {
+        for days in [0, 27, 70] as [Int64] {
+            let agreed = begun + .seconds(days * 86_400)
+            let card = life(.paymentIntent, "requires_capture", "card") { facts in
+                var charge = ChargeFacts(status: .succeeded)
+                charge.created = agreed
+                charge.captureBefore = agreed + .seconds(7 * 86_400)
+                facts.charge = charge
+            }
+            let acted = agreed + .seconds(7 * 86_400 * 9 / 10)
+            #expect(card.actsAt == acted && card.warnings.last == acted)
+            #expect(card.warnings.first == agreed + .seconds(7 * 86_400 / 2))
+            // Where nobody tells the end it is as long, and it is looked at until then.
+            let other = life(.paymentIntent, "requires_capture", "klarna") { facts in
+                var charge = ChargeFacts(status: .succeeded)
+                charge.created = agreed
+                facts.charge = charge
+            }
+            #expect(other.actsAt == acted)
+            #expect((other.newsUntil ?? begun) > acted)
+        }
+    }
+
     @Test("what China settles by the day ends before its midnight")
     func china() {
         // 00:00 UTC: the books close at 15:45.
