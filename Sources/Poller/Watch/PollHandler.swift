@@ -30,7 +30,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     private let secureTries: SecureTries?
     let timeout: Duration
     private let decider = PollDecider()
-    private let metrics = PollMetrics()
+    let metrics = PollMetrics()
     let logger: Logger
 
     /// A handler whose polls take at most `timeout`, from the connection to the last byte.
@@ -68,25 +68,53 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         let limit = min(timeout, leased.remaining - Self.commitMargin)
         guard limit > .zero else { return nil }
 
-        var step = ChargeStep(watch)
-        var result: PollResult?
+        // What waits for an answer is a thousand at a time: it holds no more than the asking needs, and what
+        // follows has a frame of its own.
+        guard let looked = await look(watch, leased, polledAt, limit) else { return nil }
+        return await follow(looked, of: watch, leased, polledAt)
+    }
+
+    /// What was asked about, and what was answered.
+    private struct Looked {
+        let step: ChargeStep
+        /// The charge that was looked at before its source; nil when none was.
+        let first: ChargeID?
+        let result: PollResult
+    }
+
+    /// Asks about the source, its charge, or one after the other; nil when it was cut off.
+    private func look(
+        _ watch: Watch,
+        _ leased: LeasedItem<Watch>,
+        _ polledAt: Timestamp,
+        _ limit: Duration
+    ) async -> Looked? {
+        let step = ChargeStep(watch)
         let first = step.first(watch, at: polledAt)
         if let first {
-            let charge = ChargeStep.charge(first)
-            let seen = await ask(target(of: watch, charge), limit / 2, leased)
+            let seen = await ask(.charge(first), of: watch, limit / 2, leased)
+            if Task.isCancelled { return nil }
             // Where nothing is new of it the source has its look at once.
-            if !isUnchanged(pollTurn(watch, leased, polledAt), first, seen) {
-                (step, result) = (charge, seen)
+            if !isUnchanged(watch, leased, polledAt, first, seen) {
+                return Looked(step: .charge(first), first: first, result: seen)
             }
         }
-        if result == nil, !Task.isCancelled {
-            let left = min(limit, leased.remaining - Self.commitMargin)
-            guard left > .zero else { return nil }
-            result = await ask(target(of: watch, step), left, leased)
-        }
+        let left = min(limit, leased.remaining - Self.commitMargin)
+        guard left > .zero else { return nil }
+        let result = await ask(step, of: watch, left, leased)
         // A poll that we cut off ourselves is not an answer: it is not recorded, and another
         // worker asks again.
-        guard !Task.isCancelled, let result else { return nil }
+        return Task.isCancelled ? nil : Looked(step: step, first: first, result: result)
+    }
+
+    /// Does what the answer asks for, and decides.
+    private func follow(
+        _ looked: Looked,
+        of watch: Watch,
+        _ leased: LeasedItem<Watch>,
+        _ polledAt: Timestamp
+    ) async -> Decision<WatchChange>? {
+        let (step, result) = (looked.step, looked.result)
         let charged = await charge(watch, after: result, step, leased)
         // The same holds for a charge: the idempotency key gives another worker the same answer.
         if Task.isCancelled { return nil }
@@ -105,8 +133,8 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         var decision = decide(turn, result, step, charged, refunded, acted)
         // What was put off or acted on records nothing of what was seen.
         if acted == nil, !(refunded?.isPostponed ?? false) {
-            let looked = first.map(ChargeStep.charge) ?? step
-            decision.change.seesMoney = looked.seesNews(of: watch, result, charged?.1, decision)
+            let seen = looked.first.map(ChargeStep.charge) ?? step
+            decision.change.seesMoney = seen.seesNews(of: watch, result, charged?.1, decision)
         }
         report(turn, result, decision)
         return decision
@@ -127,18 +155,26 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     }
 
     private func ask(
-        _ target: Watch,
+        _ step: ChargeStep,
+        of watch: Watch,
         _ limit: Duration,
         _ leased: LeasedItem<Watch>
     ) async -> PollResult {
-        let result = await upstream.poll(target, timeout: limit)
+        let result = await upstream.poll(target(of: watch, step), timeout: limit)
         guard case .observed(let seen) = result else { return result }
         return .observed(seen.told(at: leased.now))
     }
 
     /// Whether a look at a charge has nothing to tell.
-    private func isUnchanged(_ turn: PollTurn, _ charge: ChargeID, _ result: PollResult) -> Bool {
+    private func isUnchanged(
+        _ watch: Watch,
+        _ leased: LeasedItem<Watch>,
+        _ polledAt: Timestamp,
+        _ charge: ChargeID,
+        _ result: PollResult
+    ) -> Bool {
         guard case .observed = result else { return false }
+        let turn = pollTurn(watch, leased, polledAt)
         var chance = SystemRandomNumberGenerator()
         let decision = decider.decide(turn, following: charge, result, using: &chance)
         return decision.change.events.isEmpty
@@ -278,43 +314,5 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
             metadata: ["source": "\(leased.item.key.source)", "crashes": "\(crashes)"]
         )
         return decider.poisoned(leased.item, crashes: crashes, now: leased.now)
-    }
-
-    private func report(
-        _ turn: PollTurn,
-        _ result: PollResult,
-        _ decision: Decision<WatchChange>
-    ) {
-        metrics.count(result, lag: turn.polledAt - turn.due, took: turn.now - turn.polledAt)
-        // Made only where the level is logged: text for each poll costs as much as deciding about it.
-        func metadata() -> Logger.Metadata { self.metadata(turn, result, decision) }
-        if decision.change.event != nil {
-            logger.info("change observed", metadata: metadata())
-        } else if case .unserved = result {
-            logger.warning("not polled, nothing here is configured for it", metadata: metadata())
-        } else if case .unauthorized = result {
-            logger.error("credentials refused by the upstream", metadata: metadata())
-        } else {
-            logger.debug("polled", metadata: metadata())
-        }
-    }
-
-    private func metadata(
-        _ turn: PollTurn,
-        _ result: PollResult,
-        _ decision: Decision<WatchChange>
-    ) -> Logger.Metadata {
-        let watch = turn.watch
-        var metadata: Logger.Metadata = [
-            "source": "\(watch.key.source)", "account": "\(watch.key.account)",
-            "attempt": "\(watch.state.attempts + 1)", "result": "\(result.name)",
-        ]
-        if let error = decision.change.lastError { metadata["error"] = "\(error)" }
-        if let event = decision.change.event {
-            metadata["event.id"] = "\(event.id)"
-            metadata["status"] = "\(event.status?.description ?? "unknown")"
-            metadata["seq"] = "\(event.seq)"
-        }
-        return metadata
     }
 }

@@ -1,0 +1,43 @@
+import Logging
+
+/// What a turn says of itself, in figures and in the log.
+extension PollHandler {
+    /// Counts a turn, and logs what matters of it.
+    func report(
+        _ turn: PollTurn,
+        _ result: PollResult,
+        _ decision: Decision<WatchChange>
+    ) {
+        metrics.count(result, lag: turn.polledAt - turn.due, took: turn.now - turn.polledAt)
+        // Made only where the level is logged: text for each poll costs as much as deciding about it.
+        func metadata() -> Logger.Metadata { self.metadata(turn, result, decision) }
+        if decision.change.event != nil {
+            logger.info("change observed", metadata: metadata())
+        } else if case .unserved = result {
+            logger.warning("not polled, nothing here is configured for it", metadata: metadata())
+        } else if case .unauthorized = result {
+            logger.error("credentials refused by the upstream", metadata: metadata())
+        } else {
+            logger.debug("polled", metadata: metadata())
+        }
+    }
+
+    private func metadata(
+        _ turn: PollTurn,
+        _ result: PollResult,
+        _ decision: Decision<WatchChange>
+    ) -> Logger.Metadata {
+        let watch = turn.watch
+        var metadata: Logger.Metadata = [
+            "source": "\(watch.key.source)", "account": "\(watch.key.account)",
+            "attempt": "\(watch.state.attempts + 1)", "result": "\(result.name)",
+        ]
+        if let error = decision.change.lastError { metadata["error"] = "\(error)" }
+        if let event = decision.change.event {
+            metadata["event.id"] = "\(event.id)"
+            metadata["status"] = "\(event.status?.description ?? "unknown")"
+            metadata["seq"] = "\(event.seq)"
+        }
+        return metadata
+    }
+}
