@@ -7,10 +7,19 @@ import Synchronization
 
 /// What the live tests share.
 enum LiveRedis {
+    /// Timeouts that no machine outlasts, however busy with all other tests: for what is not about
+    /// them.
+    static var patient: RedisConfiguration {
+        var configuration = RedisConfiguration()
+        configuration.commandTimeout = .seconds(30)
+        configuration.connectTimeout = .seconds(30)
+        return configuration
+    }
+
     /// Runs `body` with a client that is kept connected meanwhile.
     static func withClient<Result: Sendable>(
         _ url: String,
-        configuration: RedisConfiguration = RedisConfiguration(),
+        configuration: RedisConfiguration = patient,
         logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         _ body: (RedisClient) async throws -> Result
     ) async throws -> Result {

@@ -162,7 +162,7 @@ import Testing
     @Test("more commands than the limit are refused at once")
     func limit() async throws {
         let server = try RedisServerProcess()
-        var configuration = RedisConfiguration()
+        var configuration = LiveRedis.patient
         configuration.inFlightMax = 10
         configuration.commandBytesMax = 1_000
         try await LiveRedis.withClient(server.url, configuration: configuration) { client in
@@ -185,7 +185,7 @@ import Testing
     @Test("a reply beyond the limit fails its own command and the client goes on")
     func replyTooLarge() async throws {
         let server = try RedisServerProcess()
-        var configuration = RedisConfiguration()
+        var configuration = LiveRedis.patient
         configuration.replyBytesMax = 10_000
         try await LiveRedis.withClient(server.url, configuration: configuration) { client in
             _ = try await client.send(RedisCommand("SETRANGE", ["k", 20_000, "x"]))

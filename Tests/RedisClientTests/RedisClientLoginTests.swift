@@ -9,7 +9,7 @@ import Testing
         let server = try RedisServerProcess(arguments: [
             "--user", "default", "off", "--user", "bob", "on", ">s:ec/ret", "~*", "&*", "+@all",
         ])
-        var configuration = RedisConfiguration()
+        var configuration = LiveRedis.patient
         configuration.clientName = "worker-1"
         for url in [
             "redis://bob:s%3Aec%2Fret@127.0.0.1:\(server.port)/3",
@@ -27,7 +27,7 @@ import Testing
     func wrongPassword() async throws {
         let server = try RedisServerProcess()
         let log = RecordedLog()
-        var configuration = RedisConfiguration()
+        var configuration = LiveRedis.patient
         configuration.reconnectCap = .milliseconds(50)
         let url = "redis://bob:hunter2@127.0.0.1:\(server.port)"
         try await LiveRedis.withClient(url, configuration: configuration, logger: log.logger) {
@@ -71,7 +71,7 @@ import Testing
     func tls() async throws {
         let certificates = try TestCertificates()
         let server = try RedisServerProcess(tls: certificates.files)
-        var trusting = RedisConfiguration()
+        var trusting = LiveRedis.patient
         trusting.tls.trustRootsFile = certificates.files.authority.path
         for host in ["127.0.0.1", "localhost"] {
             try await LiveRedis.withClient(
@@ -87,7 +87,7 @@ import Testing
             let reply = try await client.send(RedisCommand("PING"))
             #expect(reply.string == "PONG")
         }
-        var careless = RedisConfiguration()
+        var careless = LiveRedis.patient
         careless.tls.verifiesServer = false
         let url = "rediss://127.0.0.1:\(server.port)"
         try await LiveRedis.withClient(url, configuration: careless) { client in
@@ -106,7 +106,7 @@ import Testing
     func quiet() async throws {
         let server = try RedisServerProcess()
         let log = RecordedLog()
-        var configuration = RedisConfiguration()
+        var configuration = LiveRedis.patient
         configuration.reconnectCap = .milliseconds(20)
         try await LiveRedis.withClient(
             server.url,
@@ -128,7 +128,7 @@ import Testing
 
     @Test("an unreadable trust file ends the run with an error")
     func badTrustFile() async throws {
-        var configuration = RedisConfiguration()
+        var configuration = LiveRedis.patient
         configuration.tls.trustRootsFile = "/nonexistent/ca.pem"
         await #expect(throws: (any Error).self) {
             try await LiveRedis.withClient("rediss://127.0.0.1:1", configuration: configuration) {

@@ -9,7 +9,7 @@ extension RedisTopologyTests {
         @Test("a killed master's slots are written to at its replica, and the change is told")
         func failover() async throws {
             let cluster = try await RedisClusterProcess.start(replicasEach: 1)
-            var configuration = RedisConfiguration()
+            var configuration = LiveRedis.patient
             configuration.refusalPatience = .seconds(10)
             configuration.commandTimeout = .seconds(10)
             try await LiveRedis.withClient(cluster.url, configuration: configuration) { client in
@@ -36,7 +36,7 @@ extension RedisTopologyTests {
         @Test("slots that nobody serves are told as CLUSTERDOWN, after patience")
         func unserved() async throws {
             let cluster = try await RedisClusterProcess.start()
-            var configuration = RedisConfiguration()
+            var configuration = LiveRedis.patient
             configuration.refusalPatience = .milliseconds(300)
             try await LiveRedis.withClient(cluster.url, configuration: configuration) { client in
                 _ = try await client.send(RedisCommand("SET", ["foo", "1"]))

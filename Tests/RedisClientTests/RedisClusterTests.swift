@@ -41,7 +41,7 @@ extension RedisTopologyTests {
         @Test("a slot that has moved is followed, by one redirection and a new map")
         func moved() async throws {
             let cluster = try await RedisClusterProcess.start()
-            var configuration = RedisConfiguration()
+            var configuration = LiveRedis.patient
             configuration.clusterRefreshInterval = .seconds(3_600)
             try await LiveRedis.withClient(cluster.url, configuration: configuration) { client in
                 _ = try await client.send(RedisCommand("SET", ["foo", "1"]))
@@ -146,7 +146,7 @@ extension RedisTopologyTests {
         @Test("an added node serves what moves there; a removed one is left, with its listeners")
         func membership() async throws {
             let cluster = try await RedisClusterProcess.start()
-            var configuration = RedisConfiguration()
+            var configuration = LiveRedis.patient
             configuration.clusterRefreshInterval = .milliseconds(200)
             configuration.reconnectCap = .milliseconds(20)
             try await LiveRedis.withClient(cluster.url, configuration: configuration) { client in

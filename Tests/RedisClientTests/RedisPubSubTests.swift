@@ -63,7 +63,7 @@ import Testing
     @Test("a killed connection is replaced, and the consumer learns of the gap")
     func gap() async throws {
         let server = try RedisServerProcess()
-        var configuration = RedisConfiguration()
+        var configuration = LiveRedis.patient
         configuration.reconnectCap = .milliseconds(50)
         try await LiveRedis.withClient(server.url, configuration: configuration) { client in
             var events = client.subscribe(channels: ["a"]).makeAsyncIterator()

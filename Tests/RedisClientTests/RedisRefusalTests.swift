@@ -27,7 +27,7 @@ import Testing
     @Test("BUSY: the command is repeated until the other script has ended, or patience has")
     func busy() async throws {
         let server = try RedisServerProcess(arguments: ["--busy-reply-threshold", "20"])
-        var configuration = RedisConfiguration()
+        var configuration = LiveRedis.patient
         configuration.refusalPatience = .milliseconds(200)
         let endless = RedisCommand("EVAL", ["while true do end", 0])
         try await LiveRedis.withClient(server.url) { culprit in
@@ -39,7 +39,7 @@ import Testing
                     try server.cli("PING").contains("BUSY")
                 }
                 #expect(await kind { try await write(client) } == .busy)
-                var patience = RedisConfiguration()
+                var patience = LiveRedis.patient
                 patience.refusalPatience = .seconds(30)
                 let script = RedisScript(source: "return redis.call('INCR', KEYS[1])")
                 let patient = RedisURL(target: .server(.unix(path: server.socketPath)))
@@ -65,7 +65,7 @@ import Testing
     @Test("LOADING: a client waits for the data, and one that is connected is told the kind")
     func loading() async throws {
         let server = try RedisServerProcess(persistence: .appendOnly)
-        var configuration = RedisConfiguration()
+        var configuration = LiveRedis.patient
         configuration.refusalPatience = .seconds(30)
         try await LiveRedis.withClient(server.url, configuration: configuration) { client in
             let fill = "for i = 1, 100000 do redis.call('SET', i, string.rep('x', 100)) end"
@@ -90,7 +90,7 @@ import Testing
     @Test("READONLY, MASTERDOWN and NOREPLICAS: replicas without and masters without replicas")
     func replication() async throws {
         let server = try RedisServerProcess()
-        var configuration = RedisConfiguration()
+        var configuration = LiveRedis.patient
         configuration.refusalPatience = .milliseconds(50)
         try await LiveRedis.withClient(server.url, configuration: configuration) { client in
             try server.must("CONFIG", "SET", "min-replicas-to-write", "1")

@@ -13,7 +13,7 @@ extension RedisTopologyTests {
         @Test("a killed master is left for the promoted replica, subscriptions too, and it is told")
         func failover() async throws {
             let set = try await RedisSentinelSet.start(replicas: 2)
-            var configuration = RedisConfiguration()
+            var configuration = LiveRedis.patient
             configuration.reconnectCap = .milliseconds(200)
             // Two of the sentinels are found through the first.
             let url = "redis+sentinel://127.0.0.1:\(set.sentinels[0].port)/mymaster"
