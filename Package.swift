@@ -216,8 +216,9 @@ let package = Package(
         .executableTarget(
             name: "pollerd-bench",
             dependencies: [
-                "BenchPlan", "ChildPrograms", "Poller", "PollerRedis", "PollerUpstreams",
-                "PollerDelivery", "PollerHTTP", "PollerNet", "RedisClient", "StripeAPI", arguments,
+                "BenchPlan", "ChildPrograms", "JSONText", "Poller", "PollerRedis",
+                "PollerUpstreams", "PollerDelivery", "PollerHTTP", "PollerNet", "RedisClient",
+                "StripeAPI", arguments,
                 logging, nioCore, nioHTTP1, nioPosix, nioSSL, nioWebSocket, httpClient, histogram,
             ],
             swiftSettings: settings

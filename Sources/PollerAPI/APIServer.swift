@@ -103,7 +103,12 @@ package struct APIServer: Service {
                 reader: reader,
                 polls: polls
             ).routes,
-            BatchRoutes(enqueuer: enqueuer, locator: backend.locator, reader: reader).routes,
+            BatchRoutes(
+                watches: backend.watches,
+                enqueuer: enqueuer,
+                locator: backend.locator,
+                reader: reader
+            ).routes,
             PayerRoutes(watches: backend.watches, desk: desk, reader: reader).routes,
             OrderRoutes(orders: backend.orders, watches: backend.watches).routes,
             EventRoutes(backend: backend, polls: polls).routes,

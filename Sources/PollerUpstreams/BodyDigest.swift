@@ -3,13 +3,13 @@
 /// Equal answers are by far the most, and reading one costs more than all else that is done about it.
 /// FNV-1a, 64 bits (<http://www.isthe.com/chongo/tech/comp/fnv/>), mixed and told in 36 bits: it is no
 /// secret and nobody gains by two that are equal, as the upstream is who writes them.
-enum BodyDigest {
+package enum BodyDigest {
     private static let letters = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8
     )
 
     /// Six characters.
-    static func text(of bytes: [UInt8]) -> String {
+    package static func text(of bytes: [UInt8]) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
         hash ^= hash >> 32

@@ -145,8 +145,8 @@ public struct WatchRequest: WireObject, Hashable {
             note:
                 "The order that is paid by it, as you call it; repeated in the watch and its events. "
                 + "All watches of an account with the same order are tries to pay the same thing. Of "
-                + "an open watch the first order holds; a closed one that starts again has the new "
-                + "one, or none."
+                + "an open watch the first order holds, and a request for another one is refused "
+                + "(order_mismatch); a closed one that starts again has the new one, or none."
         )
         Field("metadata", \.metadata, .size(0...50), .entries, note: "Up to 4,096 bytes as JSON.")
     }

@@ -52,7 +52,7 @@ struct RealBench: Sendable {
         let span = load.warmUp + plan.span + Self.reserve
         let count = load.rate.map { $0 * Int(span / .seconds(1)) } ?? plan.watches
         let keys = try await upstream.sources(count, accounts: load.accounts, store: store)
-        let due = try await arrange(keys, load, over: load.rate == nil ? .zero : span)
+        let due = try await arrange(keys, load, over: load.rate == nil ? .zero : span, upstream)
         let requests = try await upstream.requests()
         var workers: [PollerdProcess] = []
         defer { for worker in workers { worker.stop() } }
@@ -92,7 +92,7 @@ struct RealBench: Sendable {
     ) async throws -> BenchReport {
         // Enough for three rounds: the first opens the connections.
         let keys = try await upstream.sources(3 * (load.held ?? 0), accounts: 1, store: store)
-        let due = try await arrange(keys, load, over: .zero)
+        let due = try await arrange(keys, load, over: .zero, upstream)
         let worker = try PollerdProcess(
             "worker",
             redisURL: redisURL,
@@ -120,15 +120,21 @@ struct RealBench: Sendable {
     private func arrange(
         _ keys: [WatchKey],
         _ load: RealLoad,
-        over span: Duration
+        over span: Duration,
+        _ upstream: BenchUpstream
     ) async throws -> ContinuousClock.Instant {
+        var first: FirstLook?
+        if case .nginx(let server) = upstream, let key = keys.first {
+            // An upstream that fails is told by the polls that are measured.
+            first = try? await FirstLook(of: key, at: server.url)
+        }
         let began = store.clock.now
         try await store.fill(keys)
         // Polling takes three to four times as long as enqueueing; a worker starts within a part of a second.
         let now = store.clock.now
         let preparing = began.duration(to: now) * 8 + .milliseconds(2500 + 500 * load.workers)
         let due = now.advanced(by: preparing)
-        let handler = SteadyHandler(due: due, span: span)
+        let handler = SteadyHandler(due: due, span: span, first: first)
         try await store.withWorker(handler, concurrency: 1024) {
             while handler.count < keys.count {
                 try await store.clock.sleep(for: .milliseconds(20))

@@ -1,5 +1,7 @@
 import BenchPlan
+import JSONText
 import Poller
+import PollerUpstreams
 import Synchronization
 
 /// What is asked of real workers.
@@ -62,18 +64,22 @@ final class SteadyHandler: ItemHandler {
 
     private let due: ContinuousClock.Instant
     private let span: Duration
+    private let first: FirstLook?
     private let done = Mutex(0)
 
-    init(due: ContinuousClock.Instant, span: Duration) {
+    /// `first` is what the first of their polls has seen.
+    init(due: ContinuousClock.Instant, span: Duration, first: FirstLook?) {
         self.due = due
         self.span = span
+        self.first = first
     }
 
     /// Watches handled so far.
     var count: Int { done.withLock { $0 } }
 
     func handle(_ leased: LeasedItem<Watch>) async -> Decision<WatchChange>? {
-        var state = leased.item.state
+        let watch = leased.item
+        var state = watch.state
         state.status = SourceStatus(unchecked: "pending")
         state.attempts = Self.patientStep
         state.step = Self.patientStep
@@ -82,8 +88,43 @@ final class SteadyHandler: ItemHandler {
         let share = Duration.milliseconds(Int64.random(in: 0...span.ms))
         return Decision(
             verdict: .next(after: max(wait, .zero) + share),
-            change: WatchChange(state: state),
+            change: WatchChange(
+                state: state,
+                payment: first?.memory(of: watch, at: leased.now),
+                secret: first?.secret
+            ),
             isNews: false
         )
+    }
+}
+
+/// What the first poll of a source leaves in its watch: a watch without it would read every answer anew.
+struct FirstLook: Sendable {
+    private let source: SourceID
+    private let answer: String
+    /// The payment's own secret, which is learned from the first answer.
+    let secret: ClientSecret?
+
+    /// Asks about one source; the others are answered alike, each with its own id.
+    init(of key: WatchKey, at url: String) async throws {
+        source = key.source
+        answer = try await BenchRequest.text("\(url)/v1/sources/\(key.source)")
+        let text = RawJSON(answer)?.member("client_secret")?.string
+        secret = text.flatMap { try? ClientSecret($0) }
+    }
+
+    /// What is remembered of a payment.
+    func memory(of watch: Watch, at now: Timestamp) -> PaymentMemory? {
+        let text = answer.replacing("\(source)", with: "\(watch.key.source)")
+        guard let object = RawJSON(text) else { return nil }
+        let facts = StripePayments().facts(
+            of: watch.key,
+            in: object,
+            charge: nil,
+            disputes: nil,
+            seenAt: now
+        )
+        let digest = BodyDigest.text(of: Array(text.utf8))
+        return facts.map { PaymentLook($0, object: digest, after: nil).memory }
     }
 }

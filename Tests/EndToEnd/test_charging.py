@@ -1,5 +1,7 @@
 """Exactly one charge for each source, whatever happens to those who make it."""
 
+import time
+
 import requests
 from harness.cluster import LEASE_S, Cluster
 from harness.history_checker import is_beside
@@ -18,6 +20,11 @@ def charges_of(cluster: Cluster, source: str) -> list[dict]:
             break
         path = f"/v1/charges?limit=100&starting_after={page['data'][-1]['id']}"
     return [charge for charge in found if (charge.get("source") or {}).get("id") == source]
+
+
+def a_second_after(charge: dict) -> None:
+    """Waits out the second of a charge: Stripe tells no finer which of two came first."""
+    wait_until(lambda: time.time() >= charge["created"] + 1, 5, "the next second")
 
 
 def posts(cluster: Cluster) -> list[dict]:

@@ -76,6 +76,25 @@ def test_a_charge_that_failed_while_its_source_was_out_of_sight_is_not_told_as_p
     check_words(shop, [sale])
 
 
+def test_a_dispute_that_was_lost_while_its_source_was_out_of_sight_is_not_told_as_open(shop: Cluster):
+    """10: a charge says for ever that it was disputed; what became of that its disputes say, without any hint."""
+    sale = Sale(shop, charge={"metadata": {"order": "A"}}, notify=shop.notify).pending()
+    held = shop.sandbox._call("POST", "/_sandbox/webhooks/faults", json={"mode": "hold"})["id"]
+    charge, shut = charged_out_of_sight(shop, sale)
+    wait_until(lambda: "payment.paid" in sale.words(), 15, "it is paid")
+    dispute = shop.sandbox._call("POST", f"/_sandbox/charges/{charge['id']}/disputes", json={})["id"]
+    shop.sandbox._call("POST", f"/_sandbox/disputes/{dispute}/status", json={"status": "lost"})
+    # Longer than a word may be carried along.
+    time.sleep(6)
+    shop.sandbox.clear_fault(shut)
+    sale.closed()
+    shop.sandbox._call("DELETE", f"/_sandbox/webhooks/faults/{held}")
+    wait_until(lambda: "payment.reversed" in sale.words(), 30, "it is told as reversed")
+    assert sale.words() == WORDS + ["payment.reversed"]
+    sale.check_deliveries()
+    check_words(shop, [sale])
+
+
 def test_a_key_that_may_not_see_charges_holds_nothing_back(shop: Cluster):
     """1: the status is told though nobody can say what the charge was."""
     sale = Sale(shop, policy="patient", notify=shop.notify).pending()

@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import pytest
-from test_charging import charges_of, create
+from test_charging import a_second_after, charges_of, create
 from test_endpoints import Shop
 
 from harness.cluster import Cluster, program
@@ -57,7 +57,9 @@ def test_the_order_is_in_the_watch_and_in_each_event_and_holds_until_a_restart(c
     source = create(calm, type="ideal")
     made = watch(calm, source, "T-1")
     assert made["order"] == "T-1"
-    assert watch(calm, source, "T-2")["order"] == "T-1", "who joins changes nothing"
+    assert watch(calm, source, None)["order"] == "T-1", "who joins changes nothing"
+    other = calm.api.enqueue(source, order="T-2")
+    assert (other.status_code, other.json()["code"]) == (409, "order_mismatch"), other.text
     calm.wait_status(source, "pending")
     calm.sandbox.authorise(source)
     calm.wait_status(source, "chargeable")
@@ -89,6 +91,7 @@ def test_an_order_paid_by_two_tries_is_told_as_paid_twice_to_who_asked(calm: Clu
     calm.sandbox.charge(second)
     paid = wait_order(calm, "T-3", "paid")
     assert paid["paid_by"] == second and "also_paid_by" not in paid
+    a_second_after(charges_of(calm, second)[0])
     calm.sandbox.charge(first)
     twice = wait_until(lambda: order_of(calm, "T-3").get("also_paid_by"), 20, "paid twice")
     assert twice == [first]

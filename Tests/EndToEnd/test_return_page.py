@@ -207,12 +207,12 @@ def test_a_refusal_says_so(page: Browser, calm: Cluster, is_dark: bool):
 
 
 def test_a_bank_that_takes_days_is_not_taken_for_money(page: Browser, calm: Cluster):
-    source = create(calm, type="sofort", form={"sofort[country]": "DE", "owner[name]": "failing_charge"})
+    source = create(calm, type="sofort", form={"sofort[country]": "DE", "owner[name]": "pending_charge"})
     page.open(landing(calm, source))
     page.wait_state("confirming")
     calm.sandbox.set_status(source["id"], "chargeable")
     page.wait_state("authorised")
-    # The shop charges it itself; what becomes of that charge, nobody here sees.
+    # The shop charges it itself, and its bank does not answer.
     calm.sandbox.charge(source["id"])
     page.wait_state("processing")
     assert "Do not pay again" in page.text and "arrived" not in page.text

@@ -28,6 +28,10 @@ def posts(cluster: Cluster, source: str, family: str = "payment_intents") -> lis
     return [request["path"].rpartition("/")[2] for request in listed if request["method"] == "POST"]
 
 
+def counted(cluster: Cluster) -> float:
+    return sum(worker.metric("poller_acts_total") for worker in cluster.workers)
+
+
 def watch(cluster: Cluster, source: str, **fields) -> dict:
     answer = cluster.api.enqueue(source, **fields)
     assert answer.status_code in (200, 201), answer.text
@@ -47,6 +51,7 @@ def advance(cluster: Cluster, seconds: float) -> None:
 
 def test_what_nobody_pays_is_asked_once_more_and_cancelled(calm: Cluster):
     source = intent(calm, held=False)
+    acts = counted(calm)
     made = watch(calm, source, abandoned="cancel", timeout="3s", policy="interactive")
     assert made["abandoned"] == "cancel" and "authorisation" not in made
     why = calm.api.request("GET", f"/v1/watches/{source}/explain").json()["reasons"]
@@ -56,6 +61,7 @@ def test_what_nobody_pays_is_asked_once_more_and_cancelled(calm: Cluster):
     assert (end["payment"]["state"], end["payment"]["reason"]) == ("expired", "abandoned")
     assert types(calm, source) == ["payment_intent.requires_payment_method", "payment_intent.canceled"]
     assert posts(calm, source) == ["cancel"]
+    assert counted(calm) == acts + 1
     # The last look before it was after the deadline.
     looks = calm.sandbox.polls(source)
     assert looks[-2]["at_ms"] - looks[0]["at_ms"] >= 2900

@@ -63,12 +63,34 @@ struct DurableStoreTests {
             // The group of the notifiers is not there yet either.
             let entry = try await record(store, isEnqueuing: false)
             try await store.acknowledge(partition: entry.partition, [entry.id])
+            let outbox = RedisArgument.string(store.redis.keys.outbox(entry.partition))
+            let readers = RedisCommand("XINFO", ["CONSUMERS", outbox, "notifier"])
+            #expect(try await client.send(readers).array?.count == 1)
+            try await store.trim(partition: entry.partition, retention: .seconds(60))
+            #expect(try await client.send(readers).array?.count == 1)
             try await store.trim(partition: entry.partition, retention: .zero)
             #expect(try await store.stats().outbox == 0)
+            #expect(try await client.send(readers).array?.isEmpty == true)
 
             let marks = RedisSweepStore(client: client, layout: layout)
             try await marks.mark([("e:1", .seconds(60))], of: .main)
             #expect(try await marks.isMarked(["e:1"], of: .main) == [true])
+        }
+    }
+
+    @Test("what waits to be told is counted, whatever the group says of its lag")
+    func undelivered() async throws {
+        try await withPair { store, client, _ in
+            let entry = try await record(store)
+            #expect(try await store.stats().undelivered == 1)
+            try await store.acknowledge(partition: entry.partition, [entry.id])
+            // As after a restart of Redis, which may forget how many the group had read.
+            let outbox = RedisArgument.string(store.redis.keys.outbox(entry.partition))
+            let forget: [RedisArgument] = [
+                "SETID", outbox, "notifier", .string(entry.id), "ENTRIESREAD", 0,
+            ]
+            _ = try await client.send(RedisCommand("XGROUP", forget))
+            #expect(try await store.stats().undelivered == 0)
         }
     }
 

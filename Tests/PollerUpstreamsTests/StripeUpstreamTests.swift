@@ -84,6 +84,25 @@ struct StripeUpstreamTests {
         }
     }
 
+    @Test("a charge is asked for with its refunds: they say why a hold came to nothing")
+    func chargeWithRefunds() async throws {
+        try await UpstreamRig.run { rig in
+            struct Made: Decodable { let id: String }
+            try await rig.set("chargeable")
+            let form = [
+                ("source", rig.source), ("amount", "1099"), ("currency", "eur"),
+            ]
+            let id = try await rig.sandbox.post("/v1/charges", form: form).decode(Made.self).id
+            let refund = try await rig.sandbox.post("/v1/refunds", form: [("charge", id)])
+                .decode(Made.self).id
+            guard case .observed(let seen) = await rig.poll(id, kind: .charge) else {
+                Issue.record("not observed")
+                return
+            }
+            #expect(seen.object?.description.contains("\"\(refund)\"") == true)
+        }
+    }
+
     @Test("a publishable key asks with the client secret, and without one says what to do")
     func publishable() async throws {
         try await UpstreamRig.run { rig in

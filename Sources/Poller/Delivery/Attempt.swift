@@ -106,7 +106,7 @@ package enum AttemptClass: String, Hashable, Sendable, CaseIterable {
     case refused
     /// Nothing was sent: the recipient has unsubscribed, complained, or does not exist.
     case suppressed
-    /// The attempt ended several notifiers.
+    /// Several notifiers in a row ended during it.
     case poison
     /// Something of ours was missing: the process shuts down, there is no secret.
     case local

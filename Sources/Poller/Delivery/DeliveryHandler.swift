@@ -88,11 +88,9 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         )
         let turn = DeliveryTurn(leased, pending, target, decider, logger)
         if leased.lease.crashes >= Lease<Delivery>.poisonAt {
+            // It may as well be that the notifiers ended of something else: what was not told is told later.
             let why = "\(leased.lease.crashes) notifiers in a row ended without a word on it"
-            return await told(
-                turn.conclude(.rejected(why, .poison), began: leased.now),
-                target
-            )
+            return await told(turn.conclude(.failed(why, .poison), began: leased.now), target)
         }
         if let unsent = turn.outlived() { return await told(unsent, target) }
         let timeout = target.endpoint?.timeout ?? channel.timeout

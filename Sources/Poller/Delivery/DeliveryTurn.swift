@@ -105,6 +105,8 @@ struct DeliveryTurn: Sendable {
         case .skipped: logger.info("not sent: the recipient wants no mail", metadata: metadata())
         case .failed where leased.lease.trouble?.isProbed == true:
             logger.debug("the endpoint still does not answer", metadata: metadata())
+        case .failed where kind == .poison:
+            logger.error("delivery put off: its notifiers died", metadata: metadata())
         case .failed:
             logger.warning("delivery failed, will be tried again", metadata: metadata())
         case .givenUp: logger.error("delivery given up: no attempt is left", metadata: metadata())

@@ -147,10 +147,10 @@ enum ChargeStep: Hashable, Sendable {
     /// What comes next for a watch.
     ///
     /// A charge that is pending is looked at once it has consumed the source; a reusable source,
-    /// which stays chargeable, has then been looked at once more. One that has succeeded is looked at
-    /// when a hint has opened the watch again: its money may have moved.
+    /// which stays chargeable, has then been looked at once more. Any that is known is looked at when a
+    /// hint has opened the watch again: its money may have moved.
     init(_ watch: Watch) {
-        if watch.isReview, case .succeeded(let id) = watch.state.charge {
+        if watch.isReview, let id = watch.state.charge.charge {
             self = .charge(id)
         } else if case .pending(let id) = watch.state.charge,
             watch.state.status == .consumed || watch.state.step > 0
@@ -179,15 +179,15 @@ enum ChargeStep: Hashable, Sendable {
         return if case .made = charged { true } else { false }
     }
 
-    /// The charge that is to be looked at in the same turn, before its source.
+    /// Whether what is known of a charge may be true no more when it is told again with its source.
     ///
-    /// What is told of the source repeats what is known of the payment: with news of its money, or long
-    /// after the last look, that may be true no more.
-    func first(_ watch: Watch, at now: Timestamp) -> ChargeID? {
-        guard self == .source, watch.key.kind == .source, !watch.isReview else { return nil }
-        let last = watch.state.lastPolledAt ?? now
-        let isOld = watch.state.step == 0 && now - last > Self.wordSpan
-        return isOld || watch.news == .money ? watch.state.charge.charge : nil
+    /// It is not when the last look, a moment ago, was the one that has seen it: so the look that finds
+    /// the source consumed by its charge is one GET. Of a hold is not remembered whether it was let go.
+    static func isOld(_ watch: Watch, at now: Timestamp) -> Bool {
+        if case .succeeded = watch.state.charge, watch.payment?.money == nil { return true }
+        guard let last = watch.state.lastPolledAt, watch.state.step == 0, watch.state.failures == 0
+        else { return true }
+        return !(Duration.zero...wordSpan).contains(now - last)
     }
 
     /// How old what was seen of a charge may be when it is told again.
@@ -202,8 +202,9 @@ enum ChargeStep: Hashable, Sendable {
     /// What is to be done now that the source was seen so.
     ///
     /// What has used up a source that nobody ordered to charge is looked for when its money may have
-    /// moved.
+    /// moved; and one whose charge was refused was used up by another, perhaps the shop's own.
     static func action(_ watch: Watch, seeing seen: Observation) -> Action? {
+        if watch.state.charge == .failed, seen.status == .consumed { return .find }
         if watch.isReview || watch.news == .money, watch.charge == nil, watch.state.charge == .none
         {
             return seen.status == .consumed ? .find : nil

@@ -156,3 +156,16 @@ package enum SettleResult: Hashable, Sendable {
     /// Whether it was done is not known: the next look tells.
     case unknown(String)
 }
+
+extension SettleResult {
+    /// The class of the result, for logs and metrics.
+    package var name: String {
+        switch self {
+        case .done: "done"
+        case .outrun: "outrun"
+        case .refused: "refused"
+        case .postponed: "postponed"
+        case .unknown: "unknown"
+        }
+    }
+}

@@ -74,6 +74,10 @@ package struct PaymentFacts: Hashable, Sendable {
     /// The same with what was known of its charge before.
     package func following(_ earlier: ChargeFacts?) -> PaymentFacts {
         guard let earlier else { return dated }
+        // What a used-up source made us believe gives way to its charge, once that is seen.
+        if kind == .source, earlier.id == nil, let charge, charge.id != nil, !charge.hasMoney {
+            return dated
+        }
         var facts = self
         facts.charge = charge.map { $0.following(earlier) } ?? earlier
         return facts.dated

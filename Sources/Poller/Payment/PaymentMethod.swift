@@ -109,7 +109,8 @@ package struct MethodTraits: Hashable, Sendable {
             MethodTraits(pendingHours: 1, chargeableHours: 6, isPaidOnceConsumed: true)
         ),
         ("eps", MethodTraits(isPaidOnceConsumed: true)),
-        ("three_d_secure", MethodTraits(comesBack: 150, isPaidOnceConsumed: true)),
+        // Of a card, whose charge may be a hold.
+        ("three_d_secure", MethodTraits(comesBack: 150)),
         ("sofort", MethodTraits(settles: 14, pendingHours: 1, chargeableHours: 6)),
         (
             "alipay wechat wechat_pay",

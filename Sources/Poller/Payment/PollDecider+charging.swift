@@ -41,14 +41,18 @@ extension PollDecider {
         switch result {
         case .made(let charge):
             let look = turn.look(observation, charge: charge)
-            guard turn.watch.charge == nil else { return answered(turn, charge, look, state) }
-            // The shop's own charge, found for the sake of its money.
-            state.charge = ChargeProgress(charge)
-            if case .succeeded = state.charge, look?.memory.money?.dispute == .claimed {
-                // What is disputed, and how, is asked for with the charge in the source's place.
+            let isOrdered = turn.watch.charge != nil
+            if charge.status == .succeeded, look?.memory.money?.dispute == .claimed {
+                // What is disputed, and how, is asked for with the charge in the source's place; one that was
+                // ordered is told then, as the bank's answer.
+                state.charge = isOrdered ? .pending(charge.id) : .succeeded(charge.id)
+                if isOrdered { state.step += 1 }
                 let change = WatchChange(state: state)
                 return Decision(verdict: .next(after: .zero), change: change, isUrgent: true)
             }
+            if isOrdered { return answered(turn, charge, look, state) }
+            // The shop's own charge, found for the sake of its money.
+            state.charge = ChargeProgress(charge)
             guard turn.watch.isReview else {
                 return recorded(turn, observation, look, state, &chance)
             }
@@ -89,7 +93,7 @@ extension PollDecider {
         _ result: PollResult,
         using chance: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
-        guard case .observed(let seen) = result, let last = turn.watch.state.status else {
+        guard case .observed(let seen) = result else {
             return decide(turn, result, using: &chance)
         }
         let status = ChargeSeen.Status(rawValue: seen.status.description) ?? .pending
@@ -103,6 +107,13 @@ extension PollDecider {
         guard status == .pending else {
             let found = ChargeSeen(id: charge, status: status, object: seen.object)
             return answered(turn, found, look, turn.polledState)
+        }
+        guard let last = turn.watch.state.status else {
+            // The source itself was never seen.
+            var state = turn.polledState
+            (state.failures, state.malformed, state.step) = (0, 0, 0)
+            let change = WatchChange(state: state, payment: look?.memory)
+            return Decision(verdict: .next(after: .zero), change: change, isUrgent: true)
         }
         // Nothing new: the watch goes on as if it had seen its own status again.
         let unchanged = Observation(
@@ -221,4 +232,11 @@ extension SourceStatus {
     package static let chargeable = SourceStatus(unchecked: "chargeable")
     /// Charged; nothing more happens to it.
     package static let consumed = SourceStatus(unchecked: "consumed")
+}
+
+extension WatchState {
+    /// A look without an answer that is no failure: what is known of a charge is older than it seems.
+    mutating func growOld() {
+        if charge.charge != nil { step = max(step, 1) }
+    }
 }

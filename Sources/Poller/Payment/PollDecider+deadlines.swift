@@ -1,4 +1,5 @@
 import Logging
+import Metrics
 
 // What is done before a deadline passes, where a watch was told to (``DeadlineActs``).
 //
@@ -107,6 +108,11 @@ extension PollHandler {
             return nil
         }
         let settled = await settle(turn.watch, by: act, settler, leased)
+        // So rare that it is looked up each time.
+        Counter(
+            label: "poller_acts_total",
+            dimensions: [("act", act.rawValue), ("result", settled.name)]
+        ).increment()
         let metadata: Logger.Metadata = [
             "source": "\(turn.watch.key.source)", "account": "\(turn.watch.key.account)",
             "act": "\(act.rawValue)",

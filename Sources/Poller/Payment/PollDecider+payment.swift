@@ -18,7 +18,8 @@ extension PollTurn {
     ///
     /// `charge` is the one that was made or found after it.
     func look(_ seen: Observation, charge: ChargeSeen? = nil) -> PaymentLook? {
-        guard var facts = facts(watch.key, seen, charge: charge?.object) else { return nil }
+        let shown = charge?.object ?? chargeSeen?.object
+        guard var facts = facts(watch.key, seen, charge: shown) else { return nil }
         // An upstream's charge that cannot be read is known by what we were told of it.
         if let charge, facts.charge == nil {
             facts.charge = ChargeFacts(id: charge.id, status: charge.status)
@@ -65,7 +66,7 @@ extension PollTurn {
         var facts = seen
         if facts.kind == .source, let amount = watch.charge?.amount { facts.amount = amount }
         if facts.charge == nil, !facts.isRefused {
-            facts.recall(watch.state.charge, proven: watch.payment?.money != nil)
+            facts.recall(watch.state.charge, watch.payment)
         }
         if let isDuplicateBack {
             facts = facts.refundedAsDuplicate(after: watch.payment?.money, isBack: isDuplicateBack)
@@ -134,27 +135,28 @@ extension Watch {
         guard let payment else { return nil }
         var facts = PaymentFacts(kind: key.kind)
         facts.status = state.status
-        facts.recall(state.charge, proven: payment.money != nil)
+        facts.recall(state.charge, payment)
         return Payment(facts.following(payment.money))
     }
 }
 
 extension PaymentFacts {
-    /// Adds what a watch remembers of the charge it has made.
+    /// Adds what a watch remembers of its charge.
     ///
     /// Whether it has brought money is known of its evidence, which is remembered by itself with all that
-    /// became of it (`proven`); a release that kept none knew only that it had, and it was for the whole sum.
-    fileprivate mutating func recall(_ progress: ChargeProgress, proven: Bool) {
+    /// became of it; without any it is a hold. A release that kept no memory knew only that it had, and it
+    /// was for the whole sum.
+    fileprivate mutating func recall(_ progress: ChargeProgress, _ memory: PaymentMemory?) {
         switch progress {
         case .none, .doubtful: break
         case .failed:
             isRefused = true
             isRefusedBefore = true
         case .pending(let id): charge = ChargeFacts(id: id, status: .pending)
-        case .succeeded where proven: break
+        case .succeeded where memory?.money != nil: break
         case .succeeded(let id):
             var facts = ChargeFacts(id: id, status: .succeeded)
-            facts.captured = amount ?? 0
+            facts.captured = memory == nil ? amount ?? 0 : 0
             charge = facts
         }
     }

@@ -4,9 +4,10 @@ import Foundation
 ///
 /// | payment method | a charge of it is answered | `consumed` means |
 /// |---|---|---|
-/// | alipay, bancontact, eps, giropay, ideal, multibanco, p24, three_d_secure, wechat | at once | paid |
+/// | alipay, bancontact, eps, giropay, ideal, multibanco, p24, wechat | at once | paid |
 /// | sofort | after 2 business days, at most 14 days | on its way |
 /// | sepa_debit | after up to 14 business days | on its way |
+/// | three_d_secure | at once, but it may be a hold | on its way |
 /// | klarna, ach_debit, acss_debit, au_becs_debit, any other | perhaps later | on its way |
 ///
 /// Only single-use sources settle by being consumed: a reusable one is consumed as well when it is
@@ -19,8 +20,7 @@ package enum Settlement: Hashable, Sendable {
     case delayed
 
     private static let methodsAtOnce: Set<String> = [
-        "alipay", "bancontact", "eps", "giropay", "ideal", "multibanco", "p24", "three_d_secure",
-        "wechat",
+        "alipay", "bancontact", "eps", "giropay", "ideal", "multibanco", "p24", "wechat",
     ]
 
     /// How a payment method settles; `usage` is a source's own.

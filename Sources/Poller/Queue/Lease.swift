@@ -9,7 +9,8 @@ package struct Lease<Item: Sendable>: Sendable {
     package static var suspectsMax: Int { 8 }
     /// From here on it is handed out alone, so that nobody else is blamed.
     package static var aloneAt: Int { 3 }
-    /// From here on it is not tried again: its holder closes it as dead, and a person looks.
+    /// From here on its holder does not try it: a watch is put aside for a person to look at, and a
+    /// delivery's attempt has failed, as if its endpoint had not answered.
     package static var poisonAt: Int { 5 }
 
     package let ref: LeaseRef

@@ -92,11 +92,13 @@ package struct PollDecider: Sendable {
             // A `Retry-After: 0` must not make the lane spin.
             let hold = max(bounded(retryAfter) ?? .zero, jittered(Self.rateLimitHold, &chance))
             let error = "rate limited by the upstream"
+            state.growOld()
             return failed(turn, state, .zero, error: error, .slow(hold))
 
         case .lockTimeout:
             let wait = jittered(Self.eagerWait, &chance)
             let error = "the object is locked upstream"
+            state.growOld()
             return failed(turn, state, wait, error: error)
 
         case .unauthorized(let reason):

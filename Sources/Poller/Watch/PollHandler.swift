@@ -6,8 +6,7 @@ package import Logging
 ///
 /// One turn is one look and at most one charge or other act, in this order:
 /// 1. A watch that has ended its workers too often is not asked about: it is put aside.
-/// 2. The upstream is asked about the source, or about its charge while only that is open; about both,
-///    the charge first, where news has come of its money or what is known of it is old.
+/// 2. The upstream is asked about the source, its charge, or both (``Looked``).
 /// 3. A source that was just seen chargeable, as it was told before, is charged; one that was
 ///    consumed by nobody knows what is searched for its charge (``ChargeStep``).
 /// 4. Money that the watch's order was paid with a second time goes back (``DuplicateRefunds``).
@@ -22,14 +21,14 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     /// What a poll leaves of its lease for the commit.
     static var commitMargin: Duration { .seconds(1) }
 
-    private let upstream: Provider
+    let upstream: Provider
     let charger: (any Charger)?
-    private let payments: (any PaymentReader)?
+    let payments: (any PaymentReader)?
     let settler: (any Settler)?
     let orders: OrderBook?
     private let secureTries: SecureTries?
     let timeout: Duration
-    private let decider = PollDecider()
+    let decider = PollDecider()
     let metrics = PollMetrics()
     let logger: Logger
 
@@ -74,39 +73,6 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         return await follow(looked, of: watch, leased, polledAt)
     }
 
-    /// What was asked about, and what was answered.
-    private struct Looked {
-        let step: ChargeStep
-        /// The charge that was looked at before its source; nil when none was.
-        let first: ChargeID?
-        let result: PollResult
-    }
-
-    /// Asks about the source, its charge, or one after the other; nil when it was cut off.
-    private func look(
-        _ watch: Watch,
-        _ leased: LeasedItem<Watch>,
-        _ polledAt: Timestamp,
-        _ limit: Duration
-    ) async -> Looked? {
-        let step = ChargeStep(watch)
-        let first = step.first(watch, at: polledAt)
-        if let first {
-            let seen = await ask(.charge(first), of: watch, limit / 2, leased)
-            if Task.isCancelled { return nil }
-            // Where nothing is new of it the source has its look at once.
-            if !isUnchanged(watch, leased, polledAt, first, seen) {
-                return Looked(step: .charge(first), first: first, result: seen)
-            }
-        }
-        let left = min(limit, leased.remaining - Self.commitMargin)
-        guard left > .zero else { return nil }
-        let result = await ask(step, of: watch, left, leased)
-        // A poll that we cut off ourselves is not an answer: it is not recorded, and another
-        // worker asks again.
-        return Task.isCancelled ? nil : Looked(step: step, first: first, result: result)
-    }
-
     /// Does what the answer asks for, and decides.
     private func follow(
         _ looked: Looked,
@@ -123,6 +89,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         if Task.isCancelled { return nil }
 
         var turn = pollTurn(watch, leased, polledAt)
+        turn.chargeSeen = looked.charge
         turn.isDuplicateBack = refunded?.isBack
         var acted: ActedOn?
         if charged == nil, refunded == nil {
@@ -133,51 +100,12 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         var decision = decide(turn, result, step, charged, refunded, acted)
         // What was put off or acted on records nothing of what was seen.
         if acted == nil, !(refunded?.isPostponed ?? false) {
-            let seen = looked.first.map(ChargeStep.charge) ?? step
+            let known = looked.charge == nil ? nil : watch.state.charge.charge
+            let seen = known.map(ChargeStep.charge) ?? step
             decision.change.seesMoney = seen.seesNews(of: watch, result, charged?.1, decision)
         }
         report(turn, result, decision)
         return decision
-    }
-
-    private func pollTurn(
-        _ watch: Watch,
-        _ leased: LeasedItem<Watch>,
-        _ polledAt: Timestamp
-    ) -> PollTurn {
-        PollTurn(
-            watch,
-            due: leased.lease.due,
-            polledAt: polledAt,
-            now: leased.now,
-            payments: payments
-        )
-    }
-
-    private func ask(
-        _ step: ChargeStep,
-        of watch: Watch,
-        _ limit: Duration,
-        _ leased: LeasedItem<Watch>
-    ) async -> PollResult {
-        let result = await upstream.poll(target(of: watch, step), timeout: limit)
-        guard case .observed(let seen) = result else { return result }
-        return .observed(seen.told(at: leased.now))
-    }
-
-    /// Whether a look at a charge has nothing to tell.
-    private func isUnchanged(
-        _ watch: Watch,
-        _ leased: LeasedItem<Watch>,
-        _ polledAt: Timestamp,
-        _ charge: ChargeID,
-        _ result: PollResult
-    ) -> Bool {
-        guard case .observed = result else { return false }
-        let turn = pollTurn(watch, leased, polledAt)
-        var chance = SystemRandomNumberGenerator()
-        let decision = decider.decide(turn, following: charge, result, using: &chance)
-        return decision.change.events.isEmpty
     }
 
     /// What is to be charged: what the watch says, or its account.
@@ -193,22 +121,6 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         return watch.acts.filled(by: settler.standing(for: watch.key.account))
     }
 
-    /// The watch itself, or its charge in its place.
-    private func target(of watch: Watch, _ step: ChargeStep) -> Watch {
-        guard case .charge(let id) = step else { return watch }
-        return Watch(
-            key: WatchKey(account: watch.key.account, source: id, kind: .charge),
-            policy: watch.policy,
-            createdAt: watch.createdAt,
-            deadline: watch.deadline,
-            run: watch.run,
-            seq: watch.seq,
-            reopenedSeq: watch.reopenedSeq,
-            endedAs: watch.endedAs,
-            news: watch.news
-        )
-    }
-
     /// Charges the source if it is time, or looks for the charge that consumed it.
     private func charge(
         _ watch: Watch,
@@ -218,7 +130,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     ) async -> (Observation, ChargeResult)? {
         guard let charger, step == .source, case .observed(let seen) = result,
             let object = seen.object,
-            let action = ChargeStep.action(watch, seeing: seen)
+            let action = ChargeStep.action(watch, seeing: seen) ?? proof(of: watch, seen)
         else { return nil }
         // A poll that begins a moment before the lease ends could not be recorded.
         let limit = min(timeout, leased.remaining - Self.commitMargin)
@@ -232,14 +144,30 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
             case .find: await charger.find(watch, object: object, timeout: limit)
             }
         metrics.count(charged)
+        guard action == .find else { return (seen, charged) }
+        switch charged {
         // The source was consumed, but by no charge that can be found: the truth is its status.
-        if action == .find, case .declined = charged { return nil }
+        case .declined: return nil
+        // What was refused is known.
+        case .made(let found) where watch.state.charge == .failed && found.status == .failed:
+            return nil
+        case .made: return (seen, charged)
         // Nor is that held back for a charge of somebody else's, which a key may not see at all: it is told,
         // and a look of its own is for the money.
-        if action == .find, watch.charge == nil, !watch.isReview {
-            guard case .made = charged else { return nil }
+        default:
+            let isOrdered = watch.charge != nil && watch.state.charge != .failed
+            return isOrdered || watch.isReview ? (seen, charged) : nil
         }
-        return (seen, charged)
+    }
+
+    /// A search for the charge that has just used up a source, where nobody knows it.
+    ///
+    /// It may be a hold, or not answered yet. The method is believed where nobody here may see charges.
+    private func proof(of watch: Watch, _ seen: Observation) -> ChargeStep.Action? {
+        guard watch.key.kind == .source, seen.status == .consumed, watch.state.status != .consumed,
+            watch.charge == nil, watch.state.charge == .none
+        else { return nil }
+        return .find
     }
 
     /// Charges the source, if the order it pays may be charged by it.

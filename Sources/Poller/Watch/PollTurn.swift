@@ -14,6 +14,8 @@ package struct PollTurn: Sendable {
     /// The money was to go back in this turn, as what an order was paid with a second time: whether it
     /// does; nil when nothing was asked for, or may be again.
     package var isDuplicateBack: Bool?
+    /// The charge of the source as it was seen in the same turn; nil when it was not looked at.
+    package var chargeSeen: Observation?
     /// Reads payments from answers; nil where nobody asks for them.
     private let payments: (any PaymentReader)?
 
@@ -47,7 +49,7 @@ package struct PollTurn: Sendable {
                 of: key,
                 in: object,
                 charge: charge,
-                disputes: seen.disputes,
+                disputes: seen.disputes ?? chargeSeen?.disputes,
                 seenAt: polledAt
             )
         }

@@ -6,6 +6,8 @@ import Synchronization
 /// | metric | type | labels | says |
 /// |---|---|---|---|
 /// | `poller_polls_total` | counter | `result` | polls by what came of them |
+/// | `poller_charges_total` | counter | `result` | tries to charge a source, or to find its charge |
+/// | `poller_acts_total` | counter | `act`, `result` | holds captured or released and intents cancelled before a deadline |
 /// | `poller_poll_duration_seconds` | histogram | | how long the upstream took |
 /// | `poller_due_lag_seconds` | histogram | | poll against due time |
 /// | `poller_claims_total` | counter | `loop` | items claimed |

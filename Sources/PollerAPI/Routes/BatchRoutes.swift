@@ -35,9 +35,11 @@ struct BatchRoutes {
             description: "At most 8 MiB.",
             aliases: ["application/jsonl"]
         ),
-        answers: [.ok("Everything is watched; equal items count once.", "BatchResult")]
+        answers: [.ok("Everything is watched; equal items count once.", "BatchResult")],
+        problems: [409]
     )
 
+    let watches: any WatchStore
     let enqueuer: Enqueuer
     let locator: (any SourceLocator)?
     let reader: BodyReader
@@ -59,6 +61,7 @@ struct BatchRoutes {
         let isLines = Self.lineTypes.contains { type.hasPrefix($0) }
         let batch = try WatchBatch(bytes, isLines: isLines, locator: locator)
 
+        try await refuseMismatches(in: batch)
         var results: [EnqueueResult] = []
         for group in batch.groups {
             for start in stride(from: 0, to: group.count, by: Self.chunk) {
@@ -73,5 +76,27 @@ struct BatchRoutes {
         answer.duplicates = batch.duplicates
         answer.results = results.map { BatchResult.Result($0) }
         return Response(answer)
+    }
+
+    /// Refuses the whole when an item names another order than the open watch of its source, or than an
+    /// item before it.
+    private func refuseMismatches(in batch: WatchBatch) async throws {
+        var ordered: [WatchKey: NewWatch] = [:]
+        for new in batch.groups.joined() {
+            guard let order = new.order else { continue }
+            if let held = ordered.updateValue(new, forKey: new.key)?.order, held != order {
+                throw Problem.orderMismatch(new.key, held: held, named: order)
+            }
+        }
+        let asked = Array(ordered.values)
+        for start in stride(from: 0, to: asked.count, by: Self.chunk) {
+            // Read together: one after the other a long batch would wait for each answer.
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for new in asked[start..<min(start + Self.chunk, asked.count)] {
+                    group.addTask { try await watches.refuseMismatch(of: new) }
+                }
+                try await group.waitForAll()
+            }
+        }
     }
 }

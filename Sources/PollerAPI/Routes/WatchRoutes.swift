@@ -26,7 +26,8 @@ struct WatchRoutes {
         answers: [
             .ok("Somebody watches it already; the request was merged.", "Watch"),
             .json(201, "It is watched from now on.", "Watch"),
-        ]
+        ],
+        problems: [409]
     )
     private static let list = Route(
         .get,
@@ -125,6 +126,7 @@ struct WatchRoutes {
     ) async throws -> Response {
         let wanted = try await reader.object(WatchRequest.self, of: request)
         let new = try NewWatch(wanted, locator: locator)
+        try await watches.refuseMismatch(of: new)
         let results = try await enqueuer.enqueue([new])
         guard let result = results.first else {
             throw StoreError.corrupt("enqueue answered nothing")
@@ -132,6 +134,8 @@ struct WatchRoutes {
         guard let snapshot = try await watches.snapshot(of: new.key) else {
             throw Problem.watchNotFound(new.key)
         }
+        // Another request may have begun it a moment ago, for another order.
+        if result.outcome == .joined { try snapshot.refuseMismatch(of: new) }
         return Response(
             PollerWire.Watch(snapshot, outcome: result.outcome),
             status: result.outcome == .joined ? .ok : .created
@@ -273,6 +277,36 @@ extension Problem {
             .watchNotFound,
             "There is no watch of \(key.source) under account \(key.account); "
                 + "enqueue it with POST /v1/watches, or name another account."
+        )
+    }
+}
+
+extension WatchStore {
+    /// Refuses a request that would join an open watch of another order.
+    func refuseMismatch(of new: NewWatch) async throws {
+        guard new.order != nil, let known = try await snapshot(of: new.key), known.closed == nil
+        else { return }
+        try known.refuseMismatch(of: new)
+    }
+}
+
+extension WatchSnapshot {
+    /// Refuses a request that names another order: the watch would keep its own, and the other one
+    /// would never have a payment.
+    fileprivate func refuseMismatch(of new: NewWatch) throws(Problem) {
+        guard let order = new.order, let held = watch.order, held != order else { return }
+        throw Problem.orderMismatch(new.key, held: held, named: order)
+    }
+}
+
+extension Problem {
+    /// A source that is watched for one order is not watched for another.
+    static func orderMismatch(_ key: WatchKey, held: OrderID, named order: OrderID) -> Problem {
+        Problem(
+            .orderMismatch,
+            "\(key.source) is being watched for the order \(held), not \(order). Wait until that "
+                + "watch has ended, or cancel it; then enqueue the source again.",
+            field: "order"
         )
     }
 }

@@ -30,6 +30,7 @@ enum ProblemCode: String, CaseIterable {
     case methodNotAllowed = "method_not_allowed"
     case bodyTooSlow = "body_too_slow"
     case watchClosed = "watch_closed"
+    case orderMismatch = "order_mismatch"
     case watchNotQuarantined = "watch_not_quarantined"
     case idempotencyKeyReused = "idempotency_key_reused"
     case tooManyEndpoints = "too_many_endpoints"
@@ -68,9 +69,10 @@ enum ProblemCode: String, CaseIterable {
             .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .bodyTooSlow: .requestTimeout
-        case .watchClosed, .watchNotQuarantined, .idempotencyKeyReused, .tooManyEndpoints,
-            .endpointOfFile, .endpointDisabled, .tooManySecrets, .secretNotShown, .channelMissing,
-            .deliveryBusy, .nothingToRetry, .replayRunning, .nothingAsked:
+        case .watchClosed, .orderMismatch, .watchNotQuarantined, .idempotencyKeyReused,
+            .tooManyEndpoints, .endpointOfFile, .endpointDisabled, .tooManySecrets,
+            .secretNotShown, .channelMissing, .deliveryBusy, .nothingToRetry, .replayRunning,
+            .nothingAsked:
             .conflict
         case .bodyTooLarge: .contentTooLarge
         case .unsupportedMediaType: .unsupportedMediaType
@@ -104,6 +106,7 @@ enum ProblemCode: String, CaseIterable {
         case .methodNotAllowed: "The route exists, but not for this method."
         case .bodyTooSlow: "The body did not arrive in time."
         case .watchClosed: "The watch is closed."
+        case .orderMismatch: "The source is watched for another order."
         case .watchNotQuarantined: "The watch is not in quarantine."
         case .idempotencyKeyReused: "The Idempotency-Key was used for something else."
         case .tooManyEndpoints: "There are too many endpoints."

@@ -1,10 +1,11 @@
 #!lua flags=allow-oom
--- Drops outbox entries that are old and that the notifiers have dealt with.
+-- Drops outbox entries that are old and that the notifiers have dealt with, and the names of notifiers
+-- that have not read for as long.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     retention ms
 -- RETURNS  how many were dropped
--- COST     O(dropped)
+-- COST     O(dropped), and two reads for each group
 local stream = key(KEY.outbox)
 if call('EXISTS', stream) == 0 then return 0 end
 
@@ -35,6 +36,14 @@ for _, group in ipairs(groups) do
     needed = int(ms) .. '-' .. int(n + 1)
   end
   if earlier(needed, keep) then keep = needed end
+  -- Each process reads by a name of its own; what it left behind others take over.
+  for _, consumer in ipairs(call('XINFO', 'CONSUMERS', stream, facts['name'])) do
+    local reader = {}
+    for at = 1, #consumer, 2 do reader[consumer[at]] = consumer[at + 1] end
+    if reader['pending'] == 0 and reader['idle'] >= tonumber(ARGV[1]) then
+      call('XGROUP', 'DELCONSUMER', stream, facts['name'], reader['name'])
+    end
+  end
 end
 local newest = call('XREVRANGE', stream, '(' .. keep, '-', 'COUNT', 1)[1]
 if not newest then return 0 end

@@ -43,7 +43,7 @@ extension StripeCharger {
             }
         }
         form.append(("reason", "duplicate"))
-        form.append(("metadata[poller_order]", "\(order)"))
+        form.append(("metadata[\(Self.purpose)]", "\(order)"))
         // What it was shared with others goes back with it.
         if watch.charge?.sharing?.transfer != nil { form.append(("reverse_transfer", "true")) }
         if watch.charge?.sharing?.feeAmount != nil {

@@ -15,12 +15,12 @@ extension StripeCharger {
         let isSingleUse = source.usage == .singleUse
         let id = source.id
         return ChargeSearch(
-            name: order.idempotencyKey(of: watch.key, amount: sum.amount, currency: sum.currency),
+            name: name(watch, order, sum),
             customer: source.customer,
             created: source.created
         ) { charge in
             charge.source?.id == id && charge.status != .failed
-                && (isSingleUse || isOf(order, sum, charge))
+                && (isSingleUse || isOf(watch, order, sum, charge))
         }
     }
 
@@ -38,28 +38,47 @@ extension StripeCharger {
             ) { $0.source?.id == id }
         }
         guard let order = watch.charge, let sum = order.sum(of: source) else { return nil }
-        let key = order.idempotencyKey(of: watch.key, amount: sum.amount, currency: sum.currency)
         let id = source.id
         return ChargeSearch(
-            name: "consumed:\(key)",
+            name: "consumed:\(name(watch, order, sum))",
             customer: source.customer,
             created: source.created
-        ) { $0.source?.id == id && isOf(order, sum, $0) }
+        ) { $0.source?.id == id && isOf(watch, order, sum, $0) }
+    }
+
+    /// What a search is for: two orders of the same content have places of their own in the list.
+    private static func name(
+        _ watch: Watch,
+        _ order: ChargeOrder,
+        _ sum: ChargeOrder.Sum
+    ) -> String {
+        let key = watch.key
+        let content = order.idempotencyKey(of: key, amount: sum.amount, currency: sum.currency)
+        return content + (watch.order.map { ":\($0)" } ?? "")
     }
 
     /// Whether a charge of the same source is of this order: the same sum and the same metadata, and
     /// ours unless the metadata says what it was for.
     ///
-    /// Charges of the first release carry the same mark, so an upgrade repeats none.
+    /// A charge that names an order is of no other one.
+    /// Charges of older releases carry the same mark and name no order, so an upgrade repeats none.
     private static func isOf(
+        _ watch: Watch,
         _ order: ChargeOrder,
         _ sum: ChargeOrder.Sum,
         _ charge: StripeAPI.Charge
     ) -> Bool {
         var metadata = charge.metadata ?? [:]
+        var wanted = order.metadata
         let isOurs = metadata.removeValue(forKey: mark) != nil
+        // A shop may have said the same by itself.
+        let said = wanted.removeValue(forKey: purpose)
+        let name = watch.order?.description ?? said
+        let named = metadata.removeValue(forKey: purpose)
+        // Whoever names no order may have left it out: money is rather not taken than taken twice.
+        if let named, let name, named != name { return false }
         return charge.amount == sum.amount && charge.currency == sum.currency
-            && metadata == order.metadata && (isOurs || !order.metadata.isEmpty)
+            && metadata == wanted && (isOurs || !order.metadata.isEmpty)
     }
 }
 

@@ -21,7 +21,7 @@ import StripeAPI
 /// longer chargeable, and Stripe refuses it: so it is with single-use sources, whoever charges them.
 /// A reusable one stays chargeable. It is protected by the order's idempotency key for as long as
 /// Stripe keeps that, at least 24 h, and beyond by a search: before it is charged, its customer's
-/// charges are looked through for one of the same order (``isOf(_:_:_:)``). A search that has not
+/// charges are looked through for one of the same order (``isOf(_:_:_:_:)``). A search that has not
 /// seen the end says so, and the charge is put off (``ChargeSearch``).
 /// *Source*: <https://docs.stripe.com/api/idempotent_requests>,
 /// <https://docs.stripe.com/sources/best-practices>; see <doc:OneChargeForAnOrder>.
@@ -36,6 +36,12 @@ package struct StripeCharger: Charger {
     private static let unclearPause = Duration.seconds(3600)
     /// What tells our charges from others', and a person in the Dashboard what they are for.
     static let mark = "poller_source"
+    /// The order that a charge is for, where the watch names one.
+    static let purpose = "poller_order"
+    /// Entries of metadata that Stripe takes.
+    ///
+    /// *Source*: <https://docs.stripe.com/api/metadata>.
+    private static let entriesMax = 50
 
     let accounts: StripeAccounts
     private let standing: [AccountID: ChargeOrder]
@@ -99,8 +105,7 @@ package struct StripeCharger: Charger {
         if source.usage != .singleUse {
             let search = Self.search(source, watch, order, sum)
             switch await search.run(client, until: elapsed() + timeout / 2, elapsed, marks) {
-            case .found(let charge) where charge.refunded == true:
-                return .declined(code: "charge_refunded")
+            // One that was refunded since was made all the same: its money says so itself.
             case .found(let charge): return Self.made(charge)
             case .unknown(let why): return Self.unsearched(why)
             case .nothing: break
@@ -116,6 +121,10 @@ package struct StripeCharger: Charger {
             metadata: order.metadata
         )
         params.metadata[Self.mark] = source.id
+        // An order with no room left for it says itself what it is.
+        if let name = watch.order, params.metadata.count < Self.entriesMax {
+            params.metadata[Self.purpose] = "\(name)"
+        }
         params.additionalAPIParameters = order.sharing?.parameters ?? [:]
         do throws(StripeError) {
             let response = try await client.post(
@@ -197,7 +206,8 @@ package struct StripeCharger: Charger {
         case 409, 429: return .postponed("\(failure)", retryAfter: nil)
         case 400 where isLater: return .postponed("\(failure)", retryAfter: nil)
         case 400 where told.type == .idempotencyError && right != nil:
-            // Another source was charged for the order, or this one with another text for people.
+            // Another source was charged for the order, or this one with another text for people, or by a
+            // release that did not write the order into the charge.
             let reason = "the order was charged before: \(failure)"
             return await search.found(client, until: end, elapsed, marks)
                 ?? .postponed(reason, retryAfter: nil)

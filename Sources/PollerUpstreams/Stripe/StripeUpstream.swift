@@ -64,32 +64,51 @@ package struct StripeUpstream: Upstream {
             } else if watch.key.kind == .paymentIntent {
                 // Refunds and disputes change no field of an intent, only of its charge.
                 path += "?expand%5B%5D=latest_charge"
+            } else if watch.key.kind == .charge {
+                // Whether a hold was let go or has lapsed stands in its refund alone.
+                // *Source*: <https://docs.stripe.com/upgrades#2022-11-15>.
+                path += "?expand%5B%5D=refunds"
             }
-            // A second request may follow.
-            let isOfMoney = watch.isReview || watch.news == .money
-            let share = isOfMoney ? timeout / 2 : timeout
-            let found = result(of: try await polls.get(path, head, timeout: share), for: watch)
-            guard isOfMoney, !head.isPublishable, case .observed(var seen) = found,
+            let began = ContinuousClock.now
+            let found = result(of: try await polls.get(path, head, timeout: timeout), for: watch)
+            guard !head.isPublishable, case .observed(let seen) = found,
                 let charge = disputed(seen, of: watch)
             else { return found }
-            let list = "/v1/disputes?" + StripeClient.query([("charge", "\(charge)")])
-            let reply = try await polls.get(list, head, timeout: share)
-            if (200..<300).contains(reply.status) {
-                let bytes = Array(reply.body.readableBytesView)
-                seen.disputes = String(validating: bytes, as: UTF8.self).flatMap { RawJSON($0) }
-            } else if reply.status == 429 || reply.status >= 500 {
-                return result(of: reply, for: watch)
-            }
-            // Whoever may not list disputes is told as much as the charge says: that there is one.
-            return .observed(seen)
+            // Both within the time of one: what comes too late says nothing, and is asked again.
+            let left = max(timeout - began.duration(to: .now), .zero)
+            return try await withDisputes(seen, of: charge, watch, head, timeout: left)
         } catch {
             return result(of: error)
         }
     }
 
+    /// What was seen of a charge, with the disputes there are.
+    private func withDisputes(
+        _ seen: Observation,
+        of charge: ChargeID,
+        _ watch: Watch,
+        _ head: StripePolls.Head,
+        timeout: Duration
+    ) async throws(StripeError) -> PollResult {
+        let list = "/v1/disputes?" + StripeClient.query([("charge", "\(charge)")])
+        let reply = try await polls.get(list, head, timeout: timeout)
+        if reply.status == 429 || reply.status >= 500 { return result(of: reply, for: watch) }
+        var seen = seen
+        // Whoever may not list disputes is told as much as the charge says: that there is one.
+        if (200..<300).contains(reply.status) {
+            let bytes = Array(reply.body.readableBytesView)
+            seen.disputes = String(validating: bytes, as: UTF8.self).flatMap { RawJSON($0) }
+        }
+        return .observed(seen)
+    }
+
     /// The charge whose disputes are to be asked for: it says only that there is one, or was.
+    ///
+    /// An intent is read for it only where its money has come: what goes on says nothing of disputes.
     private func disputed(_ seen: Observation, of watch: Watch) -> ChargeID? {
-        guard watch.key.kind == .charge || watch.key.kind == .paymentIntent,
+        let isPaid =
+            watch.isReview || watch.news == .money || seen.status.description == "succeeded"
+        guard watch.key.kind == .charge || watch.key.kind == .paymentIntent && isPaid,
             let object = seen.object,
             let charge = PaymentFacts(watch.key.kind, object: object).charge,
             charge.dispute == .claimed

@@ -50,7 +50,7 @@ def read_tree() -> Tree:
                 except UnicodeDecodeError:
                     continue
     # Subject, first line of the body, and hash of each commit since the rule about them was made.
-    log = ["git", "-C", str(ROOT), "log", "--no-merges", "--format=%h%x09%s%x09%b%x00", f"{RULE_OF_COMMITS}..HEAD"]
+    log = ["git", "-C", str(ROOT), "log", "--no-merges", "--format=%H%x09%s%x09%b%x00", f"{RULE_OF_COMMITS}..HEAD"]
     done = subprocess.run(log, capture_output=True, text=True)
     tree[COMMITS] = done.stdout if done.returncode == 0 else ""
     return tree

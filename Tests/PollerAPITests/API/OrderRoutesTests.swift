@@ -1,4 +1,5 @@
 import Foundation
+import NIOHTTP1
 import Poller
 import PollerTesting
 import Testing
@@ -31,6 +32,38 @@ struct OrderRoutesTests {
             #expect(try await api.post("/v1/watches", elsewhere).status == 201)
             let other = try await api.get("/v1/orders/A77?account=other")
             #expect((other.json["members"] as? [Any])?.count == 1)
+        }
+    }
+
+    @Test("a source that is watched for one order is not joined for another until that has ended")
+    func mismatch() async throws {
+        try await LiveAPI.run { api in
+            func enqueue(_ order: String?, metadata: String = "") async throws -> Answer {
+                let named = order.map { #","order":"\#($0)""# } ?? ""
+                let body = #"{"source":"src_1"\#(named)\#(metadata)}"#
+                return try await api.post("/v1/watches", body)
+            }
+            #expect(try await enqueue(nil).status == 201)
+            // The first that is named holds, and so it does for those who name none.
+            #expect(try await enqueue("A77").status == 200)
+            for order in ["A77", nil] { #expect(try await enqueue(order)["order"] == "A77") }
+            let other = try await enqueue("A78", metadata: #","metadata":{"a":"b"}"#)
+            #expect(other.status == 409 && other.code == "order_mismatch")
+            #expect(other["detail"]?.contains("A77") == true && other["field"] == "order")
+            let batch = #"[{"source":"src_2","order":"A78"},{"source":"src_1","order":"A78"}]"#
+            #expect(try await api.post("/v1/watches/batch", batch).code == "order_mismatch")
+            #expect(try await api.get("/v1/watches/src_2").status == 404)
+            // Two orders for a source that nobody watches yet.
+            let twice = #"[{"source":"src_3","order":"A1"},{"source":"src_3","order":"A2"}]"#
+            #expect(try await api.post("/v1/watches/batch", twice).code == "order_mismatch")
+            #expect(try await api.get("/v1/watches/src_3").status == 404)
+            let watch = try await api.get("/v1/watches/src_1")
+            #expect(watch["order"] == "A77")
+            #expect(watch.json["metadata"] as? [String: String] != ["a": "b"])
+            #expect(try await api.get("/v1/orders/A78").status == 404)
+            #expect(try await api.request(.DELETE, "/v1/watches/src_1").status == 200)
+            let again = try await enqueue("A78")
+            #expect(again.status == 201 && again["order"] == "A78")
         }
     }
 

@@ -112,7 +112,7 @@ struct DeliveryDeciderTests {
     @Test("what is ours or about one message says nothing about the endpoint")
     func silent() {
         #expect(decide(DeliveryState(), .failed("no secret", .local)).signal == .hold(.zero))
-        #expect(decide(DeliveryState(), .rejected("?", .poison)).signal == .hold(.zero))
+        #expect(decide(DeliveryState(), .failed("?", .poison)).signal == .hold(.zero))
         #expect(decide(DeliveryState(), .rejected("550", .refused)).signal == .fine)
     }
 

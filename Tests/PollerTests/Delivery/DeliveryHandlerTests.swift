@@ -46,13 +46,18 @@ struct DeliveryHandlerTests {
     func handle(
         _ channel: RecordingChannel,
         _ state: DeliveryState = DeliveryState(),
-        url: String = "https://a.example/hook"
+        url: String = "https://a.example/hook",
+        crashes: Int = 0
     ) async throws -> Decision<DeliveryChange>? {
         let handler = DeliveryHandler(store: store, channels: [channel], logger: Sample.quiet)
-        return await handler.handle(try leased(state, url: url))
+        return await handler.handle(try leased(state, url: url, crashes: crashes))
     }
 
-    func leased(_ state: DeliveryState, url: String) throws -> LeasedItem<Delivery> {
+    func leased(
+        _ state: DeliveryState,
+        url: String,
+        crashes: Int = 0
+    ) throws -> LeasedItem<Delivery> {
         let url = try NotifyURL(url)
         let endpoint = EndpointID(account: key.account, url: url.description)
         let now = VirtualTime.start
@@ -68,7 +73,8 @@ struct DeliveryHandlerTests {
                 lane: LaneID(endpoint: endpoint),
                 due: now,
                 claimedAt: now,
-                endsAt: now + .seconds(30)
+                endsAt: now + .seconds(30),
+                crashes: crashes
             ),
             elapsed: { .zero }
         )

@@ -80,31 +80,6 @@ struct PaymentAfterTheEndTests: PaymentStories {
         #expect(source.watch.isReview && step.seesNews(of: source.watch, seen, nil, end))
     }
 
-    @Test("a charge is looked at before its source where its word may be old, or has news")
-    func first() {
-        let id = ChargeID(unchecked: "ch_1")
-        let start = VirtualTime.start
-        func first(_ story: PaymentStory, after span: Duration) -> ChargeID? {
-            story.step.first(story.watch, at: start + span)
-        }
-        for progress in [ChargeProgress.pending(id), .succeeded(id)] {
-            var state = WatchState(status: .chargeable, lastPolledAt: start, charge: progress)
-            var story = PaymentStory(state: state, charge: .whole)
-            #expect(story.step == .source)
-            #expect(first(story, after: .seconds(1)) == nil)
-            #expect(first(story, after: .seconds(3)) == id)
-            story.hint(.outcome)
-            #expect(first(story, after: .seconds(1)) == nil)
-            story.hint(.money)
-            #expect(first(story, after: .seconds(1)) == id)
-            guard case .succeeded = progress else { continue }
-            // What stays as it is for days tells nothing again.
-            state.step = 1
-            #expect(first(PaymentStory(state: state), after: .seconds(9)) == nil)
-        }
-        #expect(first(PaymentStory(), after: .seconds(9)) == nil)
-    }
-
     @Test(
         "money that moves before the source has ended is told by the payment, and the source goes on"
     )
@@ -173,6 +148,30 @@ struct PaymentAfterTheEndTests: PaymentStories {
         #expect(story.closed == nil && story.step == .charge(id))
         #expect(story.follow(id, "succeeded", "inquiry") == ["payment.paid"])
         #expect(story.told.last?.payment?.reason == .inquiry && story.closed == .settled)
+    }
+
+    @Test("so is one that was ordered, whose answer had got lost, before its source is looked at")
+    func orderedAndDisputed() {
+        var story = PaymentStory(charge: .whole)
+        func charge(_ dispute: DisputeState) -> PaymentFacts {
+            var facts = self.charge(.succeeded)
+            facts.charge?.dispute = dispute
+            return facts
+        }
+        story.reader.known = [
+            "c": source("chargeable"), "u": source("consumed"), "claimed": charge(.claimed),
+            "lost": charge(.lost),
+        ]
+        _ = story.look("chargeable", "c", rank: .leftPending)
+        let id = ChargeID(unchecked: "ch_1")
+        let object = NamedObjects.object("claimed")
+        let found = ChargeSeen(id: id, status: .succeeded, object: object)
+        #expect(story.charge(.made(found), "consumed", "u", rank: .final) == [])
+        #expect(story.step == .charge(id))
+        let told = story.follow(id, "succeeded", "lost")
+        #expect(told == ["payment.reversed", "charge.succeeded"] && story.closed == nil)
+        #expect(story.look("consumed", "u", rank: .final) == ["source.consumed"])
+        #expect(story.closed == .settled && story.told.last?.payment?.state == .reversed)
     }
 
     @Test("the charge of a source is looked at for its money, and told of once")

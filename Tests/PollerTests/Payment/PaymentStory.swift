@@ -60,8 +60,13 @@ struct PaymentStory {
         )
     }
 
+    /// The charge as it is seen beside the source.
+    var beside: Observation?
+
     private var turn: PollTurn {
-        PollTurn(watch, due: now, polledAt: now, now: now, payments: reader)
+        var turn = PollTurn(watch, due: now, polledAt: now, now: now, payments: reader)
+        turn.chargeSeen = beside
+        return turn
     }
 
     func seen(_ status: String, _ object: String, rank: StatusRank = .pending) -> Observation {
@@ -120,6 +125,11 @@ struct PaymentStory {
         keep(change.state, change.payment ?? watch.payment, seq: watch.seq + change.events.count)
         now = now + .seconds(10)
         return change.events.map(\.type)
+    }
+
+    /// It has ended, in looks that are not played.
+    mutating func end(as reason: ClosedReason) {
+        closed = reason
     }
 
     /// A hint opens it again, as a store does.

@@ -94,8 +94,8 @@ struct PaymentWalkTests {
             if facts.charge?.status == .failed { look.hasGoneBack = true }
         }
         let atOnce: Set<String?> = [
-            "alipay", "bancontact", "eps", "giropay", "ideal", "multibanco", "p24",
-            "three_d_secure", "wechat", "wechat_pay",
+            "alipay", "bancontact", "eps", "giropay", "ideal", "multibanco", "p24", "wechat",
+            "wechat_pay",
         ]
         if kind == .source, facts.status?.description == "consumed", facts.usage == .singleUse,
             atOnce.contains(facts.method?.name), facts.charge == nil, !facts.isRefused,
@@ -112,11 +112,15 @@ struct PaymentWalkTests {
         _ next: PaymentLook,
         _ look: Look,
         _ memory: PaymentMemory,
+        charge: ChargeID?,
         hasMoney: Bool,
         hasGoneBack: Bool
     ) -> [String] {
         let payment = next.payment
-        let again = PaymentLook(look.facts, after: PaymentMemory(packed: next.memory.packed))
+        let again = PaymentLook(
+            look.facts,
+            after: PaymentMemory(packed: next.memory.packed, charge: charge)
+        )
         let claims: [(String, Bool)] = [
             ("paid without money, or money forgotten", payment.state.wasPaid == hasMoney),
             (
@@ -151,18 +155,34 @@ struct PaymentWalkTests {
             let kind = pick(kinds, &chance)
             var memory = PaymentMemory()
             var (hasMoney, hasGoneBack) = (false, false)
+            // The watch knows the charge that was seen.
+            var charge: ChargeID?
             for step in 0..<30 {
                 let look = look(kind, words, &chance)
                 // Each look is another process: what is remembered went through the store.
-                let known = PaymentMemory(packed: memory.packed)
+                let known = PaymentMemory(packed: memory.packed, charge: charge)
                 let next = PaymentLook(look.facts, after: known)
+                if kind == .source, charge == nil, look.facts.charge?.id != nil, !look.hasMoney {
+                    // What a used-up source made us believe was not so.
+                    (hasMoney, hasGoneBack) = (false, false)
+                }
+                if kind == .source, charge == nil || look.hasMoney {
+                    charge = look.facts.charge?.id ?? charge
+                }
                 // A charge that succeeded and is failed now was taken back by the bank.
                 hasGoneBack =
                     hasGoneBack || look.hasGoneBack
                     || (hasMoney && look.facts.charge?.status == .failed)
                 hasMoney = hasMoney || look.hasMoney
                 seen.insert(next.payment.state)
-                let flaws = flaws(next, look, memory, hasMoney: hasMoney, hasGoneBack: hasGoneBack)
+                let flaws = flaws(
+                    next,
+                    look,
+                    memory,
+                    charge: charge,
+                    hasMoney: hasMoney,
+                    hasGoneBack: hasGoneBack
+                )
                 guard flaws.isEmpty else {
                     Issue.record("\(chance), step \(step): \(flaws); \(next.payment); \(look)")
                     return

@@ -1,0 +1,247 @@
+"""Payments that go no way we know: what a reviewer found by making them, each as a test of ours.
+
+| #  | what was said                                                              |
+|----|----------------------------------------------------------------------------|
+| 1  | of money that was lost before the first look: paid, or under way with 0    |
+| 4  | of the shop's own charge, whose watch had ended before it: nothing         |
+| 5  | of what the shop charged after the bank had refused our charge: failed     |
+| 6  | of what was given back while its source was out of sight: paid, once more  |
+| 7  | of the shop's own charges that take no money, or not yet: paid             |
+
+A number and a letter is a scenario of its own.
+"""
+
+import time
+
+import pytest
+from harness.cluster import Cluster
+from harness.shop import Sale, check_words, with_webhooks
+from harness.waiting import wait_until
+
+WORDS = ["payment.authorised", "payment.paid"]
+AMOUNT = 1099
+CARD = {
+    "redirect[return_url]": None, "card[number]": "4242424242424242", "card[exp_month]": 12,
+    "card[exp_year]": 2034, "card[cvc]": 123,
+}
+# Longer than a word may be carried along.
+CARRIED_S = 6
+
+
+@pytest.fixture(scope="module")
+def shop():
+    """Webhooks are the only hint: nothing sweeps."""
+    with Cluster(workers=2, notifiers=2, listen=False, env={"POLLER_STRIPE_SWEEP": "off"}) as cluster:
+        yield with_webhooks(cluster)
+
+
+def own(sale: Sale, **fields) -> dict:
+    """The charge that the shop makes by itself."""
+    form = {"source": sale.id, "amount": AMOUNT, "currency": "eur"} | fields
+    return sale.cluster.sandbox._stripe("POST", "/v1/charges", form)
+
+
+def chargeable(sale: Sale) -> Sale:
+    """The customer has agreed, and that is known."""
+    sale.pending()
+    sale.cluster.sandbox.authorise(sale.id)
+    sale.cluster.wait_status(sale.id, "chargeable")
+    return sale
+
+
+def refund(shop: Cluster, charge: dict) -> None:
+    shop.sandbox._stripe("POST", "/v1/refunds", {"charge": charge["id"]})
+
+
+def lose(shop: Cluster, charge: dict) -> None:
+    """The customer's bank takes it all back."""
+    dispute = shop.sandbox._call("POST", f"/_sandbox/charges/{charge['id']}/disputes", json={})["id"]
+    shop.sandbox._call("POST", f"/_sandbox/disputes/{dispute}/status", json={"status": "lost"})
+
+
+def hold(shop: Cluster) -> str:
+    """Stripe's webhooks wait until `let_go`."""
+    return shop.sandbox._call("POST", "/_sandbox/webhooks/faults", json={"mode": "hold"})["id"]
+
+
+def let_go(shop: Cluster, held: str) -> None:
+    shop.sandbox._call("DELETE", f"/_sandbox/webhooks/faults/{held}")
+
+
+def wait_last(sale: Sale, word: str) -> None:
+    wait_until(lambda: sale.words()[-1:] == [f"payment.{word}"], 20, f"{sale.id} is told as {word}")
+
+
+def check(shop: Cluster, sale: Sale) -> None:
+    """Nothing follows, everybody was told once, and nothing was false."""
+    words = sale.words()
+    sale.check_deliveries()
+    check_words(shop, [sale])
+    assert sale.words() == words
+
+
+def test_money_that_was_lost_before_the_first_look_was_never_paid(shop: Cluster):
+    """1a: nothing but the news of its dispute is there while the source cannot be looked at."""
+    charges, faults = [], []
+
+    def before(sale: Sale) -> None:
+        shop.sandbox.authorise(sale.id)
+        charges.append(own(sale))
+        time.sleep(1)
+        faults.append(shop.sandbox.fault("status", match=f"/v1/sources/{sale.id}", method="GET", status=503))
+
+    sale = Sale(shop, before=before, notify=shop.notify)
+    lose(shop, charges[0])
+    time.sleep(2)
+    shop.sandbox.clear_fault(faults[0])
+    sale.closed()
+    wait_last(sale, "reversed")
+    check(shop, sale)
+
+
+def test_who_asks_anew_for_a_lost_dispute_is_told_of_the_loss_alone(shop: Cluster):
+    """1b: the second run begins with a source that is used up, and its money has gone."""
+    order = {"metadata": {"order": "A"}}
+    sale = Sale(shop, charge=order, notify=shop.notify).pending()
+    shop.sandbox.authorise(sale.id)
+    sale.closed()
+    held = hold(shop)
+    lose(shop, sale.charges()[0])
+    time.sleep(1)
+    shop.enqueue(sale.id, client_secret=sale.source["client_secret"], charge=order)
+    sale.closed(run=2)
+    wait_last(sale, "reversed")
+    let_go(shop, held)
+    assert sale.words() == WORDS + ["payment.reversed"] and len(sale.charges()) == 1
+    check(shop, sale)
+
+
+@pytest.mark.parametrize("name, word", [("succeeding_charge", "paid"), ("failing_charge", "failed")])
+def test_the_end_of_the_shop_s_own_charge_is_told_though_its_watch_had_ended(shop: Cluster, name: str, word: str):
+    """4: the watch goes until the source has left pending; the shop charges then, and the bank takes its time."""
+    form = {"sofort[country]": "DE", "owner[name]": name}
+    sale = Sale(shop, "sofort", form=form, until="left_pending", notify=shop.notify).pending()
+    shop.sandbox.authorise(sale.id)
+    sale.closed()
+    own(sale)
+    wait_last(sale, word)
+    told = [it for it in sale.words() if it != "payment.processing"]
+    assert told == ["payment.authorised", f"payment.{word}"]
+    check(shop, sale)
+
+
+def test_what_the_shop_charges_after_our_charge_was_refused_is_paid(shop: Cluster):
+    """5b: the bank refuses what we ask for, and not what the shop asks for then."""
+    refusal = {"type": "card_error", "code": "card_declined", "decline_code": "insufficient_funds", "message": "No."}
+    sale = Sale(shop, charge={"metadata": {"order": "A"}}, notify=shop.notify).pending()
+    shop.sandbox.fault("status", match="/v1/charges", method="POST", status=402, times=1, body={"error": refusal})
+    shop.sandbox.authorise(sale.id)
+    wait_last(sale, "failed")
+    own(sale)
+    wait_last(sale, "paid")
+    assert sale.words() == ["payment.authorised", "payment.failed", "payment.paid"]
+    # The sandbox's ledger has no charge of what was refused by a fault, and so it is not held against it.
+    sale.check_deliveries()
+    assert sale.closed()["payment"]["amount_received"] == AMOUNT
+
+
+def test_what_was_given_back_before_its_kept_card_is_gone_is_told_with_it(shop: Cluster):
+    """6b: nobody has looked for long, and the news of the refund is late."""
+    order = {"metadata": {"order": "A"}}
+    sale = Sale(shop, "card", charge=order, form=CARD, is_kept=True, until="final", notify=shop.notify)
+    wait_last(sale, "paid")
+    time.sleep(4)
+    held = hold(shop)
+    refund(shop, sale.charges()[0])
+    time.sleep(CARRIED_S + 3)
+    shop.sandbox.set_status(sale.id, "consumed")
+    sale.closed()
+    (used_up,) = [event for event in sale.events() if event["type"] == "source.consumed"]
+    let_go(shop, held)
+    assert used_up["payment"]["state"] == "refunded"
+    assert sale.words() == WORDS + ["payment.refunded"]
+    check(shop, sale)
+
+
+def test_a_hold_on_a_card_of_3d_secure_is_no_payment(shop: Cluster):
+    """7a: the shop charges without capture; it lets go later, and nothing was ever taken."""
+    form = {"type": "card", "amount": AMOUNT, "currency": "eur"} | CARD
+    form = {name: value for name, value in form.items() if value}
+    card = shop.sandbox._stripe("POST", "/v1/sources", form)
+    sale = Sale(shop, "three_d_secure", form={"three_d_secure[card]": card["id"]}, notify=shop.notify)
+    # This card needs no customer to agree.
+    shop.wait_status(sale.id, "chargeable")
+    charge = own(sale, capture="false")
+    assert (charge["status"], charge["captured"]) == ("succeeded", False)
+    sale.closed()
+    wait_last(sale, "authorised")
+    refund(shop, charge)
+    wait_last(sale, "cancelled")
+    assert sale.words()[0] == "payment.authorised" and "payment.paid" not in sale.words()
+    check(shop, sale)
+
+
+def test_the_shop_s_own_charge_that_fails_later_was_never_paid(shop: Cluster):
+    """7b: iDEAL has its word at once, and this one does not; no money came, so none went back."""
+    sale = chargeable(Sale(shop, form={"owner[name]": "failing_charge"}, notify=shop.notify))
+    assert own(sale)["status"] == "pending"
+    wait_last(sale, "failed")
+    assert sale.words()[0] == "payment.authorised"
+    assert not {"payment.paid", "payment.reversed"} & set(sale.words())
+    check(shop, sale)
+
+
+def test_a_hold_that_was_released_while_its_charge_was_out_of_sight_is_cancelled(shop: Cluster):
+    """7c: the news opens the watch, its look gets no answer, and meanwhile the shop asks anew."""
+    sale = chargeable(Sale(shop, "klarna", notify=shop.notify))
+    charge = own(sale, capture="false")
+    sale.closed()
+    wait_last(sale, "authorised")
+    # What follows the charge has come, too.
+    time.sleep(4)
+    sale.closed()
+    shut = shop.sandbox.fault("status", match="/v1/charges/", method="GET", status=503)
+    refund(shop, charge)
+    wait_until(lambda: shop.api.watch(sale.id)["state"] == "open", 15, "its news opens the watch")
+    time.sleep(3)
+    shop.enqueue(sale.id, client_secret=sale.source["client_secret"])
+    time.sleep(1)
+    shop.sandbox.clear_fault(shut)
+    wait_last(sale, "cancelled")
+    assert "payment.paid" not in sale.words()
+    check(shop, sale)
+
+
+LOCK = {"type": "invalid_request_error", "code": "lock_timeout", "message": "Locked."}
+LOCKED = {"status": 429, "body": {"error": LOCK}}
+
+
+# The last one: whoever asks too much is slowed down for a while.
+@pytest.mark.parametrize(
+    "answer, move, word",
+    [(LOCKED, refund, "refunded"), ({"status": 429}, lose, "reversed")],
+    ids=["locked, refunded", "too many requests, lost"],
+)
+def test_what_went_back_before_its_source_was_seen_is_told_with_it(shop: Cluster, answer: dict, move, word: str):
+    """6a: the source cannot be looked at from its charge on, and the news of the money is late."""
+    def posted() -> int:
+        asked = shop.sandbox._call("GET", "/_sandbox/requests?path=/v1/charges")["data"]
+        return sum(request["method"] == "POST" for request in asked)
+
+    sale = Sale(shop, charge={"metadata": {"order": "A"}}, notify=shop.notify).pending()
+    held, before = hold(shop), posted()
+    shop.sandbox.fault("delay", match="/v1/charges", method="POST", delay_ms=600, times=1)
+    shop.sandbox.authorise(sale.id)
+    wait_until(lambda: posted() > before, 30, "its charge is asked for")
+    shut = shop.sandbox.fault("status", match=f"/v1/sources/{sale.id}", method="GET", **answer)
+    (charge,) = wait_until(sale.charges, 15, "it is charged")
+    wait_last(sale, "paid")
+    move(shop, charge)
+    time.sleep(CARRIED_S + 3)
+    shop.sandbox.clear_fault(shut)
+    sale.closed(timeout_s=60)
+    (used_up,) = [event for event in sale.events() if event["type"] == "source.consumed"]
+    let_go(shop, held)
+    assert used_up["payment"]["state"] == word
+    assert sale.words() == WORDS + [f"payment.{word}"]
+    check(shop, sale)

@@ -1,0 +1,108 @@
+"""What a source that is paid with again, or a charge of the shop's own, does to what is told."""
+
+import subprocess
+
+import pytest
+from harness.cluster import Cluster, program
+from harness.shop import Sale, check_words, with_webhooks
+from harness.waiting import wait_until
+
+# A card that a customer keeps; no redirect is given back to.
+CARD = {
+    "redirect[return_url]": None, "card[exp_month]": 12, "card[exp_year]": 2034, "card[cvc]": 123,
+    "card[number]": "4242424242424242",
+}
+SUM = {"amount": 1099, "currency": "eur"}
+
+
+@pytest.fixture(scope="module")
+def shop():
+    with Cluster(workers=2, notifiers=1, listen=False, env={"POLLER_STRIPE_SWEEP": "off"}) as cluster:
+        yield with_webhooks(cluster)
+
+
+def saved_card(shop: Cluster, **fields) -> Sale:
+    return Sale(shop, "card", form=CARD, is_kept=True, notify=shop.notify, **fields)
+
+
+def order(shop: Cluster, name: str) -> dict:
+    answer = shop.api.request("GET", f"/v1/orders/{name}")
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_a_second_order_on_a_saved_card_is_charged_with_nothing_else_to_tell_it_by(shop):
+    sale = saved_card(shop, charge=SUM, order="A77")
+    sale.closed()
+    again = shop.enqueue(
+        sale.id, client_secret=sale.source["client_secret"], charge=SUM, order="A78", notify=shop.notify
+    )
+    assert again["run"] == 2
+    sale.closed(run=2)
+    charges = {charge["metadata"].get("poller_order"): charge for charge in sale.charges()}
+    assert set(charges) == {"A77", "A78"} and len(sale.charges()) == 2
+    for name in charges:
+        wait_until(lambda name=name: order(shop, name)["payment"]["state"] == "paid", 15, f"{name} is paid")
+    # The same order once more is not charged again.
+    shop.enqueue(sale.id, client_secret=sale.source["client_secret"], charge=SUM, order="A78")
+    sale.closed(run=3)
+    assert len(sale.charges()) == 2
+
+
+def test_a_charge_whose_answer_was_lost_and_that_was_refunded_is_told_as_refunded(shop):
+    held = shop.sandbox._call("POST", "/_sandbox/webhooks/faults", json={"mode": "hold"})["id"]
+    try:
+        shop.sandbox.fault("reset", match="/v1/charges", method="POST", times=1, after=True)
+        sale = saved_card(shop, charge={"metadata": {"order": "lost"}})
+        charge = wait_until(lambda: first_charge(shop, sale), 15, "a charge")
+        # The next try comes a moment after the failure, and finds nothing to look through till the refund.
+        shut = shop.sandbox.fault("status", match="/v1/charges", method="GET", status=503)
+        shop.sandbox._stripe("POST", "/v1/refunds", {"charge": charge})
+        shop.sandbox.clear_fault(shut)
+        wait_until(lambda: sale.words()[-1:] == ["payment.refunded"], 40, "the refund is told")
+        assert "payment.failed" not in sale.words()
+        sale.closed()
+    finally:
+        shop.sandbox._call("DELETE", f"/_sandbox/webhooks/faults/{held}")
+    assert [charge["refunded"] for charge in sale.charges()] == [True]
+    check_words(shop, [sale], by_time=False)
+
+
+def first_charge(shop: Cluster, sale: Sale) -> str | None:
+    """The charge of a source, as soon as Stripe has told of it."""
+    listed = shop.sandbox._stripe("GET", "/v1/events?limit=50")["data"]
+    found = [
+        event["data"]["object"]["id"] for event in listed
+        if event["type"] == "charge.succeeded"
+        and (event["data"]["object"].get("source") or {}).get("id") == sale.id
+    ]
+    return found[0] if found else None
+
+
+def test_a_hold_of_the_shops_own_that_lapses_is_told_as_expired(shop):
+    sale = Sale(shop, "klarna", notify=shop.notify).pending()
+    shop.sandbox.authorise(sale.id)
+    shop.wait_status(sale.id, "chargeable")
+    shop.sandbox._stripe("POST", "/v1/charges", SUM | {"source": sale.id, "capture": "false"})
+    sale.closed()
+    wait_until(lambda: sale.events()[-1]["seq"] > 3, 15, "the charge is told")
+    shop.sandbox._call("POST", "/_sandbox/clock/advance", json={"seconds": 7 * 86_400 + 60})
+    told = {"payment.expired", "payment.cancelled"}
+    wait_until(lambda: set(sale.words()) & told, 20, "the end is told")
+    payment = shop.api.watch(sale.id)["payment"]
+    assert (payment["state"], payment["reason"]) == ("expired", "authorisation_expired")
+    check_words(shop, [sale], by_time=False)
+
+
+def test_an_open_watch_of_one_order_is_not_joined_for_another(shop):
+    sale = Sale(shop, notify=shop.notify, order="O-1").pending()
+    answer = shop.api.enqueue(sale.id, order="O-2")
+    assert (answer.status_code, answer.json()["code"]) == (409, "order_mismatch"), answer.text
+    assert "O-1" in answer.json()["detail"]
+    asked = subprocess.run(
+        [program("pollerctl"), "enqueue", sale.id, "--order", "O-2", "--url", shop.api.url],
+        capture_output=True, text=True, timeout=30,
+    )
+    assert asked.returncode != 0 and "O-1" in asked.stderr, asked
+    assert shop.api.request("GET", "/v1/orders/O-2").status_code == 404
+    assert shop.api.watch(sale.id)["order"] == "O-1"

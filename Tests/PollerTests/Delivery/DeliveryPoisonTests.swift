@@ -1,0 +1,25 @@
+import Poller
+import PollerTesting
+import Testing
+
+extension DeliveryHandlerTests {
+    @Test("what has ended its notifiers is put off like a failed attempt, and told later")
+    func poisoned() async throws {
+        try await record(["a", "b"])
+        let channel = RecordingChannel(schedule: RetrySchedule(waits: [.seconds(60)]))
+        let tried = try #require(try await handle(channel, crashes: 4))
+        #expect(channel.attempts.map(\.event.seq) == [1] && tried.change.state.cursor == 1)
+        let putOff = try #require(try await handle(channel, crashes: 5))
+        #expect(channel.attempts.count == 1)
+        let state = putOff.change.state
+        #expect(state.cursor == 0 && state.failures == 1 && state.dead.isEmpty)
+        #expect(putOff.change.attempt?.kind == .poison && putOff.signal == .hold(.zero))
+        let wait = if case .next(let wait) = putOff.verdict { wait.inSeconds } else { 0.0 }
+        #expect((48...72).contains(wait))
+        let told = try #require(try await handle(channel, state))
+        #expect(channel.attempts.map(\.event.seq) == [1, 1] && told.change.state.cursor == 1)
+        // Its schedule has an end, as for any other failure.
+        let last = try #require(try await handle(channel, DeliveryState(failures: 1), crashes: 5))
+        #expect(last.change.state.dead == [1])
+    }
+}

@@ -1,0 +1,147 @@
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+@Suite("what is told of a source says what is true of its charge")
+struct ChargeBesideItsSourceTests: PaymentStories {
+    private let id = ChargeID(unchecked: "ch_1")
+
+    @Test("what is known of a charge is old unless the last look, a moment ago, has seen it")
+    func age() {
+        let start = VirtualTime.start
+        func isOld(after span: Duration, _ change: (inout WatchState) -> Void = { _ in }) -> Bool {
+            var state = WatchState(
+                status: .chargeable,
+                lastPolledAt: start,
+                charge: .pending(id)
+            )
+            change(&state)
+            let story = PaymentStory(state: state, charge: .whole)
+            return ChargeStep.isOld(story.watch, at: start + span)
+        }
+        #expect(!isOld(after: .zero) && !isOld(after: .seconds(2)))
+        #expect(isOld(after: .seconds(3)))
+        // The clock was set back.
+        #expect(isOld(after: .seconds(-1)))
+        #expect(isOld(after: .seconds(1)) { $0.step = 1 })
+        #expect(isOld(after: .seconds(1)) { $0.failures = 1 })
+        #expect(isOld(after: .seconds(1)) { $0.lastPolledAt = nil })
+        // Without money it is a hold, which may have been let go.
+        #expect(isOld(after: .seconds(1)) { $0.charge = .succeeded(id) })
+    }
+
+    @Test("a look that was put off leaves what is known of a charge old", arguments: [true, false])
+    func putOff(isLocked: Bool) {
+        var chance = SeededGenerator(seed: 7)
+        let result = isLocked ? PollResult.lockTimeout : .rateLimited(retryAfter: nil)
+        func step(_ progress: ChargeProgress) -> Int {
+            let state = WatchState(status: .chargeable, charge: progress)
+            let watch = PaymentStory(state: state, charge: .whole).watch
+            let now = VirtualTime.start
+            let turn = PollTurn(watch, due: now, polledAt: now, now: now)
+            return PollDecider().decide(turn, result, using: &chance).change.state.step
+        }
+        #expect(step(.succeeded(id)) == 1 && step(.pending(id)) == 1)
+        #expect(step(.none) == 0 && step(.failed) == 0)
+    }
+
+    @Test("the source is told with the charge as it was seen beside it")
+    func together() {
+        var story = PaymentStory(charge: .whole)
+        var released = charge(.succeeded)
+        released.charge?.captured = 0
+        var held = released
+        released.charge?.isReleased = true
+        held.charge?.amount = 1099
+        story.reader.known = ["u": source("consumed"), "held": held, "released": released]
+        let found = ChargeSeen(id: id, status: .succeeded, object: NamedObjects.object("held"))
+        #expect(story.charge(.made(found), "consumed", "u").first == "payment.authorised")
+        story.beside = story.seen("succeeded", "released")
+        #expect(
+            story.look("consumed", "u", rank: .final) == ["payment.cancelled", "source.consumed"]
+        )
+    }
+
+    @Test("what is remembered without money is a hold, and no payment")
+    func hold() {
+        var story = PaymentStory()
+        var held = charge(.succeeded)
+        held.charge?.captured = 0
+        story.reader.known = ["c": source("chargeable"), "u": source("consumed"), "held": held]
+        _ = story.look("chargeable", "c", rank: .leftPending)
+        let found = ChargeSeen(id: id, status: .succeeded, object: NamedObjects.object("held"))
+        story.hint(.money)
+        _ = story.charge(.made(found), "consumed", "u", rank: .final)
+        #expect(story.watch.remembered?.state == .authorised)
+        story.reopen()
+        #expect(story.look("consumed", "u", rank: .final) == [])
+    }
+
+    @Test(
+        "the answer about a charge is never taken for the source's, which nobody has seen",
+        arguments: ["pending", "succeeded", "failed", "lost"]
+    )
+    func unseenSource(name: String) {
+        var lost = charge(.succeeded)
+        lost.charge?.dispute = .lost
+        for progress in [ChargeProgress.pending(id), .succeeded(id)] {
+            var story = PaymentStory(state: WatchState(charge: progress), charge: .whole)
+            story.reader.known = [
+                "u": source("consumed"), "pending": charge(.pending),
+                "succeeded": charge(.succeeded), "failed": charge(.failed), "lost": lost,
+            ]
+            let status = name == "lost" ? "succeeded" : name
+            let told = story.follow(id, status, name)
+            #expect(!told.contains { $0.hasPrefix("source.") } && story.closed == nil)
+            #expect(story.watch.state.status == nil)
+            let word = ["succeeded": "paid", "lost": "reversed"][name] ?? ""
+            #expect(word.isEmpty || told.first == "payment.\(word)")
+        }
+    }
+
+    @Test("any charge that is known is what a review is there for")
+    func reviews() {
+        let state = WatchState(status: .chargeable, charge: .pending(id))
+        var story = PaymentStory(state: state)
+        #expect(story.step == .source)
+        story.end(as: .reached)
+        story.reopen()
+        #expect(story.watch.isReview && story.step == .charge(id))
+    }
+
+    @Test("a source whose charge was refused and that is used up was charged by somebody else")
+    func refusedAndPaid() {
+        var story = PaymentStory(
+            state: WatchState(status: .chargeable, charge: .failed),
+            charge: .whole
+        )
+        story.reader.known = ["u": source("consumed"), "ok": charge(.succeeded)]
+        let seen = story.seen("consumed", "u", rank: .final)
+        #expect(ChargeStep.action(story.watch, seeing: seen) == .find)
+        #expect(ChargeStep.action(story.watch, seeing: story.seen("chargeable", "c")) == nil)
+        let found = ChargeSeen(id: id, status: .succeeded, object: NamedObjects.object("ok"))
+        #expect(
+            story.charge(.made(found), "consumed", "u") == ["payment.paid", "charge.succeeded"]
+        )
+        #expect(story.look("consumed", "u", rank: .final) == ["source.consumed"])
+    }
+
+    @Test("what a used-up source made us believe gives way to its charge")
+    func inferred() {
+        let failed = charge(.failed)
+        var proof = ChargeFacts(status: .succeeded)
+        proof.captured = 1099
+        var facts = source("consumed")
+        facts.charge = failed.charge
+        #expect(Payment(facts.following(proof)).state == .failed)
+        // A charge that was seen with the money does not.
+        proof.id = id
+        #expect(Payment(facts.following(proof)).state == .reversed)
+        facts.charge = nil
+        proof.id = nil
+        #expect(Payment(facts.following(proof)).state == .paid)
+        // A card's charge may be a hold, also with 3-D Secure.
+        #expect(Payment(source("consumed", "three_d_secure")).state == .processing)
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import Poller
+import PollerUpstreams
+import StripeAPI
+import Testing
+
+/// Orders that have a name, on sources that stay chargeable.
+extension StripeChargerTests {
+    private func charge(
+        _ rig: UpstreamRig,
+        _ name: String?,
+        _ order: ChargeOrder,
+        number: Int = 1,
+        of card: String
+    ) async throws -> ChargeResult {
+        let name = name.map { OrderID(unchecked: $0) }
+        return await charger(rig).charge(
+            watch(card, order: name),
+            order,
+            by: name.map { ChargeRight(order: $0, number: number) },
+            object: try await object(rig, card),
+            timeout: .seconds(8)
+        )
+    }
+
+    @Test("a saved card pays each order that has a name once, with nothing else to tell them by")
+    func namedOrders() async throws {
+        try await UpstreamRig.run { rig in
+            let (card, _) = try await savedCard(rig)
+            let order = try ChargeOrder(amount: 1099, currency: "eur")
+            var ids: [ChargeID] = []
+            for name in ["A77", "A78", nil] {
+                let made = try #require(self.made(try await charge(rig, name, order, of: card)))
+                // Under a later right as well, and once Stripe has forgotten the key.
+                let again = self.made(try await charge(rig, name, order, number: 2, of: card))
+                #expect(self.made(try await charge(rig, name, order, of: card))?.id == made.id)
+                #expect(again?.id == made.id, "\(name ?? "no order")")
+                ids.append(made.id)
+            }
+            // Whoever names none may have left it out: nothing is charged twice for that.
+            #expect(ids == [ids[0], ids[1], ids[1]] && ids[0] != ids[1])
+            let all = try await charges(rig, of: card)
+            let names = all.map { $0.metadata?["poller_order"] }
+            #expect(names == ["A78", "A77"])
+            #expect(all.allSatisfy { $0.metadata?["poller_source"] == card })
+        }
+    }
+
+    @Test("what consumed a saved card is the charge of the watch's own order")
+    func namedConsumption() async throws {
+        try await UpstreamRig.run { rig in
+            let (card, _) = try await savedCard(rig)
+            let order = try ChargeOrder(amount: 1099, currency: "eur")
+            for name in ["A77", "A78"] {
+                let id = try #require(made(try await charge(rig, name, order, of: card))).id
+                for (other, wanted) in [(name, id), ("A79", nil)] {
+                    var watch = watch(card, order: OrderID(unchecked: other))
+                    watch.charge = order
+                    let found = await charger(rig).find(
+                        watch,
+                        object: try await object(rig, card),
+                        timeout: .seconds(8)
+                    )
+                    #expect(made(found)?.id == wanted)
+                }
+            }
+        }
+    }
+
+    @Test("what an older release charged for an order is found, by the search and by its key")
+    func namedBefore() async throws {
+        try await UpstreamRig.run { rig in
+            let (card, customer) = try await savedCard(rig)
+            let order = try ChargeOrder(amount: 700, currency: "eur", metadata: ["order": "7"])
+            let right = ChargeRight(order: OrderID(unchecked: "A77"), number: 1)
+            func key(_ source: String) -> String {
+                let id = SourceID(unchecked: source)
+                let watched = WatchKey(account: .main, source: id, kind: .source)
+                return order.idempotencyKey(of: watched, amount: 700, currency: "eur", by: right)
+            }
+            let former = try await byHand(
+                rig,
+                card,
+                customer,
+                amount: 700,
+                ["order": "7", "poller_source": card],
+                key: key(card)
+            )
+            let found = try await charge(rig, "A77", order, of: card)
+            #expect(self.made(found)?.id.description == former)
+            #expect(try await charges(rig, of: card).count == 1)
+        }
+        // A single-use source is not looked for first: Stripe refuses the key, which stood for
+        // another form.
+        try await UpstreamRig.run { rig in
+            try await rig.set("chargeable")
+            let seen = try await object(rig, rig.source)
+            let right = ChargeRight(order: OrderID(unchecked: "A77"), number: 1)
+            let key = ChargeOrder.whole.idempotencyKey(
+                of: watch(rig.source).key,
+                amount: 1099,
+                currency: "eur",
+                by: right
+            )
+            let former = try await rig.sandbox.post(
+                "/v1/charges",
+                form: [
+                    ("source", rig.source), ("amount", "1099"), ("currency", "eur"),
+                    ("metadata[poller_source]", rig.source),
+                ],
+                idempotencyKey: key
+            ).decode(Named.self).id
+            let found = await charger(rig).charge(
+                watch(rig.source, order: right.order),
+                .whole,
+                by: right,
+                object: seen,
+                timeout: .seconds(8)
+            )
+            #expect(self.made(found)?.id.description == former, "\(found)")
+            #expect(try await charges(rig).count == 1)
+        }
+    }
+
+    @Test("an order that has as much to say as Stripe takes is charged without its name")
+    func fullMetadata() async throws {
+        try await UpstreamRig.run { rig in
+            let (card, _) = try await savedCard(rig)
+            let entries = (1...49).map { ("k\($0)", "v") }
+            let order = try ChargeOrder(
+                amount: 700,
+                currency: "eur",
+                metadata: Dictionary(uniqueKeysWithValues: entries)
+            )
+            let made = try #require(self.made(try await charge(rig, "A77", order, of: card)))
+            #expect(self.made(try await charge(rig, "A77", order, of: card))?.id == made.id)
+            #expect(try await charges(rig, of: card).first?.metadata?.count == 50)
+        }
+    }
+}
