@@ -9,6 +9,7 @@ from harness.ledger_checker import LedgerChecker
 from harness.statements import Statement, of_event, of_watch
 
 PAID = {"id": "ch_1", "status": "succeeded", "amount": 1099, "amount_captured": 1099, "captured": True}
+REFUND = {"id": "re_1", "charge": "ch_1", "amount": 99, "status": "succeeded"}
 SOURCE = {"object": "source", "type": "ideal", "usage": "single_use", "amount": 1099}
 
 
@@ -113,6 +114,10 @@ def test_a_page_may_lag_as_far_as_it_is_allowed_to():
             [("charge", PAID | {"amount_refunded": 1099}), ("charge", PAID | {"amount_refunded": 0})],
             Truth("paid", 1099),
         ),
+        (
+            [("charge", PAID | {"amount_refunded": 99}), ("refund", REFUND), ("refund", REFUND | {"status": "failed"})],
+            Truth("paid", 1099),
+        ),
         ([("dispute", {"id": "dp_1", "charge": "ch_1", "status": "needs_response"})], Truth("disputed", 1099)),
         ([("dispute", {"id": "dp_1", "charge": "ch_1", "status": "warning_needs_response"})], Truth("paid", 1099)),
         (
@@ -141,6 +146,24 @@ def test_life_after_success(more: list, truth: Truth):
     checker = checked(ledger, pushed(truth.word, 5000, received=truth.received, returned=truth.returned))
     checker.ended(["webhook"])
     checker.verdict()
+
+
+def test_a_refund_that_fails_leaves_its_money_with_the_charge_once():
+    both = PAID | {"amount_refunded": 1099, "refunded": True}
+    failed, other = REFUND | {"status": "failed"}, REFUND | {"id": "re_2", "amount": 1000}
+    steps = [("charge", both), ("refund", REFUND), ("refund", other)]
+    for more, truth in (
+        # What failed is announced under several names.
+        ([failed, failed, failed], Truth("partially_refunded", 1099, 1000)),
+        ([failed, other | {"status": "canceled"}], Truth("paid", 1099)),
+        ([failed, REFUND], Truth("refunded", 1099, 1099)),
+    ):
+        told = enumerate([*steps, *(("refund", refund) for refund in more)])
+        assert story(*BOUGHT, *((4000 + n, kind, facts) for n, (kind, facts) in told)).last("src_1") == {truth}
+    # The charge itself, as it is shown later, has taken that into account.
+    later = [("charge", both), ("refund", failed), ("charge", PAID | {"amount_refunded": 1000})]
+    ledger = story(*BOUGHT, *((4000 + n, kind, facts) for n, (kind, facts) in enumerate(later)))
+    assert ledger.last("src_1") == {Truth("partially_refunded", 1099, 1000)}
 
 
 INTENT = {"object": "payment_intent", "amount": 2000}
@@ -214,6 +237,16 @@ def test_a_word_told_twice_is_seen():
     assert checker.counts == {}
 
 
+def test_a_word_that_came_true_again_is_no_double():
+    disputed = [
+        (at_ms, "dispute", {"id": "dp_1", "charge": "ch_1", "status": status})
+        for at_ms, status in ((4000, "needs_response"), (6000, "won"))
+    ]
+    again = pushed("paid", 3100, 1, "mail"), pushed("paid", 6100, 2, "mail")
+    assert checked(story(*BOUGHT, *disputed), *again).counts == {}
+    assert checked(story(*BOUGHT), *again).counts == {"doubled": 1}
+
+
 def test_an_order_charged_twice_is_seen():
     other = PAID | {"id": "ch_2", "metadata": {"order": "7"}}
     ledger = story(*BOUGHT[:2], (3000, "charge", PAID | {"metadata": {"order": "7"}}), (3100, "charge", other))
@@ -275,11 +308,13 @@ def test_stripe_s_record_becomes_a_ledger():
         for status, at_ms in (("pending", 10_500), ("chargeable", 10_700), ("consumed", 10_901))
     ]
     charge = PAID | {"object": "charge", "source": {"id": "src_1"}, "amount_refunded": 0}
+    refund = REFUND | {"object": "refund", "amount": 1099}
     events = [
         {"type": "source.chargeable", "created": 10, "data": {"object": {"id": "src_1"} | SOURCE}},
         {"type": "charge.succeeded", "created": 10, "data": {"object": charge}},
         {"type": "customer.updated", "created": 10, "data": {"object": {"object": "customer"}}},
         {"type": "charge.refunded", "created": 20, "data": {"object": charge | {"amount_refunded": 1099}}},
+        {"type": "refund.failed", "created": 25, "data": {"object": refund | {"status": "failed"}}},
         {
             "type": "charge.dispute.created", "created": 30,
             "data": {"object": {"id": "dp_1", "object": "dispute", "charge": "ch_1", "status": "lost"}},
@@ -290,7 +325,8 @@ def test_stripe_s_record_becomes_a_ledger():
     # Events know the second: within it both words pass, and beyond it one alone.
     for word, seen_ms, lies in (
         ("authorised", 10_750, 0), ("paid", 10_750, 0), ("paid", 11_500, 0), ("authorised", 12_100, 1),
-        ("paid", 21_500, 1), ("refunded", 21_500, 0), ("refunded", 31_500, 1), ("reversed", 31_500, 0),
+        ("paid", 21_500, 1), ("refunded", 21_500, 0), ("paid", 26_500, 0), ("refunded", 26_500, 1),
+        ("refunded", 31_500, 1), ("reversed", 31_500, 0),
     ):
         assert checked(ledger, pushed(word, seen_ms)).counts.total() == lies, (word, seen_ms)
     # What the sandbox announces knows the millisecond.

@@ -1,21 +1,37 @@
 """The ways to pay that orders are given with, what their customers do, and how each has to end."""
 
-from collections.abc import Callable
+import time
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import requests
 
 from harness.sandbox import Sandbox
 
 AMOUNT = 1099
+# Of an intent whose hold is captured in part.
+PART = 600
+PATIENCE_S = 60
+
+
+class Step(NamedTuple):
+    """What happens to a payment after its customer has done their part, and what it comes to by that.
+
+    reason: the word is told for it; any unless given.
+    """
+
+    name: str
+    word: str
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
 class Kind:
     """A way to pay and what becomes of it.
 
-    word: what the payment comes to when the customer has done their part. then: what happens to it
-    afterwards, and what its last word is then.
+    word: what the payment comes to when the customer has done their part, and the shop its own. own: the shop
+    charges by itself, with these fields. until: how far it is watched. then: what happens afterwards,
+    each step when the last one's word has been read.
     """
 
     type: str
@@ -24,38 +40,53 @@ class Kind:
     form: dict = field(default_factory=dict)
     is_kept: bool = False
     is_intent: bool = False
-    then: tuple[str, str] | None = None
+    is_setup: bool = False
+    own: dict | None = None
+    until: str | None = None
+    then: tuple[Step, ...] = ()
 
     def __str__(self) -> str:
-        name = f"{'intent of ' if self.is_intent else ''}{self.type}, {self.act_name}, {self.word}"
-        return f"{name}, {self.then[0]}" if self.then else name
+        name = f"{self.family} of {self.type}, {self.act_name}, {self.word}"
+        if self.own is not None:
+            name += f", charged by the shop {self.own or ''}".rstrip()
+        if self.until:
+            name += f", until {self.until}"
+        return ", ".join([name, *(step.name for step in self.then)])
+
+    @property
+    def family(self) -> str:
+        """What it is paid with, as Stripe names it."""
+        if self.is_setup:
+            return "setup_intent"
+        return "payment_intent" if self.is_intent else "source"
 
     @property
     def last(self) -> str:
-        return self.then[1] if self.then else self.word
+        return self.then[-1].word if self.then else self.word
 
     @property
-    def words(self) -> set[str]:
-        """What its payer waits for at first: what comes later may come at once."""
-        return {self.word, self.last}
+    def times(self) -> int:
+        """How many times its last word is told: what was won, or came back, says it again."""
+        return [self.word, *(step.word for step in self.then)].count(self.last)
 
     @property
     def charges(self) -> bool:
-        """An intent charges itself."""
-        return not self.is_intent
+        """Whether the watch is to charge: an intent charges itself."""
+        return self.family == "source" and self.own is None
 
     def make(self, stripe: Sandbox, order: str) -> dict:
         """Creates it at Stripe, as the shop does."""
-        if self.is_intent:
+        if self.family != "source":
             form = {
-                "amount": AMOUNT, "currency": "eur", "payment_method_types[]": self.type, "confirm": "true",
-                "payment_method_data[type]": self.type, "return_url": "http://127.0.0.1/thanks",
-                "metadata[order]": order,
+                "payment_method_types[]": self.type, "confirm": "true", "payment_method_data[type]": self.type,
+                "return_url": "http://127.0.0.1/thanks", "metadata[order]": order,
             }
+            if self.is_intent:
+                form |= {"amount": AMOUNT, "currency": "eur"}
             form |= self.form
             if "payment_method" in self.form:
                 del form["payment_method_data[type]"]
-            return stripe._stripe("POST", "/v1/payment_intents", form)
+            return stripe._stripe("POST", f"/v1/{self.family}s", form)
         form = {
             "type": self.type, "amount": AMOUNT, "currency": "eur",
             "redirect[return_url]": "http://127.0.0.1/thanks",
@@ -89,27 +120,65 @@ class Kind:
             case _:
                 raise ValueError(self.act_name)
 
-    @property
-    def after(self) -> Callable[[Sandbox, dict], None] | None:
-        """What becomes of the money after it had come; nil when it stays."""
-        return self._move if self.then and self.then[0] != "by itself" else None
+    def charge(self, stripe: Sandbox, made: dict, order: str) -> None:
+        """The shop's own charge, as soon as it may be made."""
+        end = time.monotonic() + PATIENCE_S
+        while stripe.source(made["id"])["status"] != "chargeable":
+            assert time.monotonic() < end, f"{made['id']} cannot be charged"
+            time.sleep(0.1)
+        form = {"source": made["id"], "amount": AMOUNT, "currency": "eur", "metadata[order]": order} | self.own
+        self._ask(stripe, "/v1/charges", form, f"own-{made['id']}")
 
-    def _move(self, stripe: Sandbox, made: dict) -> None:
+    @staticmethod
+    def _ask(stripe: Sandbox, path: str, form: dict, key: str) -> None:
+        """What is asked for again when its answer is lost, and done once."""
+        end = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                stripe._call("POST", path, data=form, auth=(stripe.KEY, ""), headers={"Idempotency-Key": key})
+                return
+            except requests.ConnectionError:
+                assert time.monotonic() < end, f"{path} is not answered"
+
+    def move(self, stripe: Sandbox, made: dict, step: Step) -> None:
+        """What becomes of the money after it had come."""
+        if step.name == "cancel":
+            stripe._stripe("POST", f"/v1/payment_intents/{made['id']}/cancel")
+            return
         charge = self._charge(stripe, made["id"])
-        match self.then[0]:
-            case "refund":
+        match step.name:
+            case "refund" | "release":
                 stripe._stripe("POST", "/v1/refunds", {"charge": charge})
             case "refund a part":
                 stripe._stripe("POST", "/v1/refunds", {"charge": charge, "amount": 99})
+            case "the refund fails":
+                refund = stripe._stripe("GET", f"/v1/refunds?charge={charge}")["data"][0]["id"]
+                stripe._call("POST", f"/_sandbox/refunds/{refund}/status", json={"status": "failed"})
+            case "capture":
+                self._ask(stripe, f"/v1/charges/{charge}/capture", {}, f"capture-{charge}")
+            case "capture a part":
+                stripe._stripe("POST", f"/v1/payment_intents/{made['id']}/capture", {"amount_to_capture": PART})
             case "dispute":
-                stripe._call("POST", f"/_sandbox/charges/{charge}/disputes", json={})
+                self._dispute(stripe, charge)
+            case "inquire":
+                self._dispute(stripe, charge, status="warning_needs_response")
+            case "dispute after all" | "win":
+                dispute = stripe._stripe("GET", f"/v1/disputes?charge={charge}")["data"][0]["id"]
+                self._decide(stripe, dispute, "won" if step.name == "win" else "needs_response")
             case "dispute and lose":
-                dispute = stripe._call("POST", f"/_sandbox/charges/{charge}/disputes", json={})["id"]
-                stripe._call("POST", f"/_sandbox/disputes/{dispute}/status", json={"status": "lost"})
+                self._decide(stripe, self._dispute(stripe, charge), "lost")
             case "bounce":
                 stripe._call("POST", f"/_sandbox/charges/{charge}/status", json={"status": "failed"})
             case _:
-                raise ValueError(self.then[0])
+                raise ValueError(step.name)
+
+    @staticmethod
+    def _dispute(stripe: Sandbox, charge: str, **fields) -> str:
+        return stripe._call("POST", f"/_sandbox/charges/{charge}/disputes", json=fields)["id"]
+
+    @staticmethod
+    def _decide(stripe: Sandbox, dispute: str, status: str) -> None:
+        stripe._call("POST", f"/_sandbox/disputes/{dispute}/status", json={"status": status})
 
     @staticmethod
     def _charge(stripe: Sandbox, id: str) -> str:
@@ -129,7 +198,11 @@ NAMED = {"owner[name]": "Jenny Rosen", "owner[email]": "jenny@example.com"}
 NO_RETURN = {"redirect[return_url]": None}
 CARD = NO_RETURN | {"card[exp_month]": 12, "card[exp_year]": 2034, "card[cvc]": 123}
 SOFORT = {"sofort[country]": "DE"}
+SUCCEEDING = SOFORT | {"owner[name]": "succeeding_charge"}
+FAILING = SOFORT | {"owner[name]": "failing_charge"}
 DEBIT = NO_RETURN | NAMED
+HOLD = {"capture": "false"}
+MANUAL = {"payment_method": "pm_card_visa", "capture_method": "manual"}
 
 
 def card(number: str) -> dict:
@@ -140,6 +213,7 @@ def debit(iban: str) -> dict:
     return DEBIT | {"sepa_debit[iban]": iban}
 
 
+VISA = card("4242424242424242")
 KINDS = [
     Kind("ideal", "authorise", "paid"),
     Kind("bancontact", "authorise", "paid", NAMED),
@@ -152,10 +226,10 @@ KINDS = [
     Kind("multibanco", "pay", "paid", NAMED),
     Kind("multibanco", "pay in two parts", "paid", NAMED),
     Kind("sepa_credit_transfer", "pay", "paid", NO_RETURN | NAMED | {"amount": None}),
-    Kind("sofort", "authorise", "paid", SOFORT | {"owner[name]": "succeeding_charge"}),
-    Kind("sofort", "authorise", "failed", SOFORT | {"owner[name]": "failing_charge"}),
+    Kind("sofort", "authorise", "paid", SUCCEEDING),
+    Kind("sofort", "authorise", "failed", FAILING),
     Kind("ideal", "authorise", "failed", {"owner[name]": "failing_charge"}),
-    Kind("card", "nothing", "paid", card("4242424242424242"), is_kept=True),
+    Kind("card", "nothing", "paid", VISA, is_kept=True),
     Kind("card", "nothing", "failed", card("4000000000000341"), is_kept=True),
     Kind("sepa_debit", "nothing", "paid", debit("DE89370400440532013000")),
     Kind("sepa_debit", "nothing", "failed", debit("DE62370400440532013001")),
@@ -171,10 +245,30 @@ KINDS = [
         "payment_method_data[sepa_debit][iban]": "DE62370400440532013001",
     }, is_intent=True),
     Kind("card", "nothing", "paid", {"payment_method": "pm_card_visa"}, is_intent=True),
-    Kind("ideal", "authorise", "paid", then=("refund", "refunded")),
-    Kind("bancontact", "authorise", "paid", NAMED, then=("refund a part", "partially_refunded")),
-    Kind("sofort", "authorise", "paid", SOFORT | {"owner[name]": "succeeding_charge"}, then=("bounce", "reversed")),
-    Kind("card", "nothing", "paid", card("4242424242424242"), is_kept=True, then=("dispute", "disputed")),
-    Kind("card", "nothing", "paid", card("4242424242424242"), is_kept=True, then=("dispute and lose", "reversed")),
-    Kind("ideal", "authorise", "paid", is_intent=True, then=("refund", "refunded")),
+    Kind("ideal", "authorise", "paid", then=(Step("refund", "refunded"),)),
+    Kind("bancontact", "authorise", "paid", NAMED, then=(Step("refund a part", "partially_refunded"),)),
+    Kind("sofort", "authorise", "paid", SUCCEEDING, then=(Step("bounce", "reversed"),)),
+    Kind("card", "nothing", "paid", VISA, is_kept=True, then=(Step("dispute", "disputed"),)),
+    Kind("card", "nothing", "paid", VISA, is_kept=True, then=(Step("dispute and lose", "reversed"),)),
+    Kind("ideal", "authorise", "paid", is_intent=True, then=(Step("refund", "refunded"),)),
+    Kind("ideal", "authorise", "paid", own={}),
+    Kind("sofort", "authorise", "paid", SUCCEEDING, own={}),
+    Kind("sofort", "authorise", "failed", FAILING, own={}),
+    Kind("sofort", "authorise", "paid", SUCCEEDING, own={}, until="left_pending"),
+    Kind("klarna", "authorise", "authorised", own=HOLD, then=(Step("capture", "paid"),)),
+    Kind("klarna", "authorise", "authorised", own=HOLD, then=(Step("release", "cancelled"),)),
+    Kind("card", "nothing", "paid", VISA, is_kept=True, then=(Step("dispute", "disputed"), Step("win", "paid"))),
+    Kind("ideal", "authorise", "paid", then=(
+        Step("inquire", "paid", "inquiry"), Step("dispute after all", "disputed"),
+    )),
+    Kind("card", "nothing", "paid", VISA, is_kept=True, then=(Step("inquire", "paid", "inquiry"),)),
+    Kind("ideal", "authorise", "paid", then=(Step("refund", "refunded"), Step("the refund fails", "paid"))),
+    Kind("eps", "authorise", "paid", NAMED, then=(
+        Step("refund a part", "partially_refunded"), Step("the refund fails", "paid"),
+    )),
+    Kind("card", "nothing", "authorised", MANUAL, is_intent=True, then=(
+        Step("capture a part", "paid"), Step("refund a part", "partially_refunded"),
+    )),
+    Kind("card", "nothing", "authorised", MANUAL, is_intent=True, then=(Step("cancel", "cancelled"),)),
+    Kind("card", "nothing", "authorised", {"payment_method": "pm_card_visa"}, is_setup=True),
 ]

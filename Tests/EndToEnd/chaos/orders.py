@@ -8,65 +8,34 @@ true when it was said, was the last word told, and was anybody charged twice?
 import contextlib
 import itertools
 import json
-import re
 import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 
-import requests
 from chaos.fire import Fire
-from chaos.kinds import AMOUNT, KINDS, Kind
+from chaos.kinds import KINDS
+from chaos.payers import Payer, Sold, seq_of
 
 from harness.cluster import Cluster
-from harness.headlines import LANGUAGES
 from harness.history_checker import is_mailed
-from harness.ledger import read
+from harness.ledger import Span, read
 from harness.ledger_checker import LedgerChecker
 from harness.poller_api import PollerAPI
 from harness.redis_server import free_port
-from harness.sandbox import Sandbox
 from harness.shop import with_webhooks
-from harness.statements import of_event, of_html, of_mail, of_page
+from harness.statements import of_event, of_html, of_mail, of_page, seen_ms
 from harness.waiting import wait_until
 
 # What is said of the watch of an order that did not end.
 WATCHED = ("state", "run", "seq", "attempts", "last_polled_at", "next_poll_at", "last_error", "charge", "status")
-# How long any order may take, on a machine that is busy with more than this.
-PATIENCE_S = 90
 # What has failed several times, or found the relay busy, is tried again after minutes.
 DELIVERY_S = 900
 # A look ends with its lease, and a charge is made within one.
 LOOK_MS = 10_000
-
-
-@dataclass
-class Look:
-    """What a page said, and when; `shown` is its news, `html` the page itself."""
-
-    told_ms: float
-    shown: dict | None = None
-    html: str | None = None
-
-
-@dataclass
-class Sold:
-    """An order, what it is paid with, and what its payer has read."""
-
-    number: int
-    kind: Kind
-    id: str = ""
-    looks: list[Look] = field(default_factory=list)
-    failure: str = ""
-
-    @property
-    def order(self) -> str:
-        return f"A{self.number}"
-
-    @property
-    def language(self) -> str:
-        return LANGUAGES[self.number % len(LANGUAGES)]
+# Who read what was recorded, at the same time.
+JUDGES = 8
 
 
 @dataclass
@@ -98,78 +67,6 @@ class OrderFigures:
         """For a person."""
         rows = [(name.replace("_", " "), value) for name, value in asdict(self).items()]
         return "\n".join(f"{name:<14}  {value}" for name, value in rows)
-
-
-def seq_of(html: str) -> int:
-    """The last event a page knows."""
-    return int(re.search(r' data-seq="(\d+)"', html)[1])
-
-
-class Payer:
-    """One of the people who order at the same time: with a browser, and a sandbox to pay at."""
-
-    def __init__(self, cluster: Cluster):
-        self._cluster = cluster
-        self._stripe = Sandbox(cluster.sandbox.url)
-        self._api = PollerAPI(cluster.api.url)
-
-    def buy(self, sold: Sold) -> None:
-        """Orders, does what the kind does, and looks on until it has ended as it has to."""
-        kind = sold.kind
-        made = kind.make(self._stripe, sold.order)
-        sold.id = made["id"]
-        watch = {
-            "source": sold.id, "client_secret": made["client_secret"], "policy": "interactive",
-            "notify": self._cluster.notify_of(sold.id), "metadata": {"order": sold.order, "locale": sold.language},
-        }
-        if kind.charges:
-            charge = {"metadata": {"order": sold.order}}
-            watch["charge"] = charge | ({} if made.get("amount") else {"amount": AMOUNT, "currency": "eur"})
-        self._again(lambda: self._enqueue(watch))
-        kind.act(self._stripe, made)
-        self._look_on(sold, made["client_secret"], kind.words)
-        if kind.after:
-            kind.after(self._stripe, made)
-            self._look_on(sold, made["client_secret"], {kind.last})
-
-    def _enqueue(self, watch: dict) -> requests.Response:
-        """Whoever was not answered looks first: to ask for what has ended is to begin it anew, and be told anew."""
-        known = self._api.request("GET", f"/v1/watches/{watch['source']}", timeout=8)
-        if known.status_code != 404:
-            return known
-        return self._api.request("POST", "/v1/watches", json=watch, timeout=8)
-
-    def _again(self, ask, among=(200, 201)) -> requests.Response:
-        end = time.monotonic() + PATIENCE_S
-        while True:
-            try:
-                answer = ask()
-                if answer.status_code in among:
-                    return answer
-                assert answer.status_code in (429, 500, 503, 504), f"{answer.status_code} {answer.text[:300]}"
-            except requests.RequestException:
-                pass
-            assert time.monotonic() < end, "nobody answers"
-            time.sleep(0.2)
-
-    def _look_on(self, sold: Sold, secret: str, words: set[str]) -> None:
-        kind = "source" if sold.id.startswith("src_") else "payment_intent"
-        secret_name = "client_secret" if kind == "source" else f"{kind}_client_secret"
-        landing = {kind: sold.id, secret_name: secret, "livemode": "false", "redirect_status": "succeeded"}
-        self._api.http.cookies.clear()
-        page = self._again(lambda: self._api.request("GET", "/r", params=landing, timeout=8))
-        sold.looks.append(Look(time.time() * 1000, html=page.text))
-        seq, end = 0, time.monotonic() + PATIENCE_S
-        while True:
-            path = f"/r/{sold.id}/state?after_seq={seq}&wait=3s"
-            answer = self._again(lambda: self._api.request("GET", path, timeout=8), among=(200, 304))
-            if answer.status_code == 200:
-                shown = answer.json()
-                seq = shown["seq"]
-                sold.looks.append(Look(time.time() * 1000, shown=shown))
-                if (shown.get("payment") or {}).get("state") in words:
-                    return
-            assert time.monotonic() < end, f"{sold.kind} is no {words} for its payer: {sold.looks[-1]}"
 
 
 class OrderRun:
@@ -236,7 +133,8 @@ class OrderRun:
         by_id = {sold.id: sold for sold in sales if not sold.failure}
         ledger = read(cluster.sandbox, set(by_id))
         self._say("the ledger is read")
-        recorded = {id: cluster.api.events(id) for id in by_id}
+        with ThreadPoolExecutor(JUDGES) as pool:
+            recorded = dict(zip(by_id, pool.map(PollerAPI(cluster.api.url).events, by_id)))
         self._wait_told(cluster, recorded)
         self._say("everything has been told")
         checker = LedgerChecker(ledger, look_ms=LOOK_MS)
@@ -250,6 +148,9 @@ class OrderRun:
         checker.charged_once()
         self.figures.charges = sum(map(len, ledger.money_by_order().values()))
         self.violations += checker.violations
+        for id in list(checker.accused)[:10]:
+            if id in recorded:
+                self.violations.append(f"{id}: {self._story(ledger.spans(id), recorded[id])}")
         for kind in ("false", "doubled", "untold", "charged_twice"):
             setattr(self.figures, kind, checker.counts[kind])
         self.figures.events = sum(map(len, recorded.values()))
@@ -310,16 +211,29 @@ class OrderRun:
         self.figures.webhooks, self.figures.mails = len(hooks), len(mails)
 
     @staticmethod
+    def _story(spans: list[Span], row: list[dict]) -> str:
+        """What was true of a payment and what was told of it, each with its time: for whoever looks why."""
+        truths = [(span.begin_ms, f"was {sorted(truth.word for truth in span.truths)}") for span in spans]
+        told = [
+            (
+                seen_ms(event),
+                f"looked, told {event['type']} ({event['seq']}) of {event['payment'] and event['payment']['state']}",
+            )
+            for event in row
+        ]
+        moments = sorted(truths + told, key=lambda moment: moment[0])
+        return "; ".join(f"{(at_ms - moments[0][0]) / 1000:.3f} s {text}" for at_ms, text in moments)
+
+    @staticmethod
     def _last_word(row: list[dict]) -> dict:
         return [event for event in row if event["type"].startswith("payment.")][-1]
 
     def _check_last(self, checker: LedgerChecker, sold: Sold, row: list[dict], truths: set[str]) -> None:
-        """Each order ends as its kind has to, and its last word is told by one event."""
+        """Each order ends as its kind has to, and its last word is told as often as it came true."""
         last, told = sold.kind.last, Counter(event["type"] for event in row)
         if last not in truths:
             checker.note(sold.id, f"{sold.kind} ended as {truths}", "false")
         if row[-1]["payment"]["state"] != last:
             checker.note(sold.id, f"{sold.kind} was last told as {row[-1]['payment']['state']}", "untold")
-        # A kept card or a won dispute says a word again; none of these does.
-        if told[f"payment.{last}"] != 1:
+        if told[f"payment.{last}"] != sold.kind.times:
             checker.note(sold.id, f"{sold.kind} was told {told[f'payment.{last}']} times as {last}", "doubled")

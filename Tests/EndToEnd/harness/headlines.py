@@ -16,6 +16,12 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
         "Potwierdzamy płatność", "A confirmar o seu pagamento",
     )),
     ("", (
+        "Confirming your payment method", "Ihre Zahlungsart wird bestätigt",
+        "Confirmation de votre moyen de paiement", "Uw betaalmethode wordt bevestigd", "Confirmando su medio de pago",
+        "Conferma del metodo di pagamento in corso", "Potwierdzamy metodę płatności",
+        "A confirmar o seu meio de pagamento",
+    )),
+    ("", (
         "Order received", "Bestellung eingegangen", "Commande reçue", "Bestelling ontvangen", "Pedido recibido",
         "Ordine ricevuto", "Zamówienie przyjęte", "Encomenda recebida",
     )),
@@ -64,6 +70,12 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
     ("authorised", (
         "Payment authorised", "Zahlung autorisiert", "Paiement autorisé", "Betaling geautoriseerd",
         "Pago autorizado", "Pagamento autorizzato", "Płatność zatwierdzona", "Pagamento autorizado",
+    )),
+    # Of a way to pay that is kept for later, which is all that was agreed to.
+    ("authorised", (
+        "Payment method saved", "Zahlungsart gespeichert", "Moyen de paiement enregistré", "Betaalmethode opgeslagen",
+        "Medio de pago guardado", "Metodo di pagamento salvato", "Metoda płatności zapisana",
+        "Meio de pagamento guardado",
     )),
     ("paid", (
         "Payment confirmed", "Zahlung bestätigt", "Paiement confirmé", "Betaling bevestigd", "Pago confirmado",

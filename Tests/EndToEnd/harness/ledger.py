@@ -15,7 +15,7 @@ class Entry:
     """Something that became so at Stripe.
 
     payment: the source or intent it is about.
-    kind: `object`, `charge`, `dispute` or `transfer` (a payment into a receiver).
+    kind: `object`, `charge`, `dispute`, `refund` or `transfer` (a payment into a receiver).
     facts: the members that were true from then on; of an object those that changed will do.
     at_ms: when, at the earliest; `within_ms` later at the latest, as events have whole seconds.
     """
@@ -62,6 +62,7 @@ class Holding:
     object: dict = field(default_factory=dict)
     charges: dict[str, dict] = field(default_factory=dict)
     disputes: dict[str, dict] = field(default_factory=dict)
+    refunds: dict[str, dict] = field(default_factory=dict)
     transferred: int = 0
     # What each charge had taken at the most: one that fails after it was money was taken back.
     taken: dict[str, int] = field(default_factory=dict)
@@ -77,9 +78,21 @@ class Holding:
                 return replace(self, charges=charges, taken=self.taken | {facts["id"]: taken})
             case "dispute":
                 return replace(self, disputes=self.disputes | {facts["id"]: facts})
+            case "refund":
+                return self._after_refund(facts)
             case "transfer":
                 return replace(self, transferred=self.transferred + facts["amount"])
         raise ValueError(f"no such kind of entry: {entry.kind}")
+
+    def _after_refund(self, refund: dict) -> "Holding":
+        """A refund that failed leaves its money with the charge, of which nothing else is announced then."""
+        refunds = self.refunds | {refund["id"]: refund}
+        kept = came_back(refund) - came_back(self.refunds.get(refund["id"], {}))
+        charge = self.charges.get(refund["charge"])
+        if not kept or not charge:
+            return replace(self, refunds=refunds)
+        charge = charge | {"amount_refunded": charge.get("amount_refunded", 0) - kept, "refunded": False}
+        return replace(self, refunds=refunds, charges=self.charges | {charge["id"]: charge})
 
     def truths(self) -> frozenset[Truth]:
         """What may be said now without a lie."""
@@ -176,6 +189,11 @@ def captured(charge: dict) -> int:
     return charge.get("amount_captured", charge.get("amount", 0))
 
 
+def came_back(refund: dict) -> int:
+    """What a refund was to give back and did not."""
+    return refund["amount"] if refund.get("status") in ("failed", "canceled") else 0
+
+
 class Ledger:
     """Every payment's spans, and the charges that were made."""
 
@@ -231,9 +249,9 @@ class Ledger:
         return found
 
 
-# Events whose object is a charge, a dispute, or an object that is paid with.
+# Events whose object is a charge, what became of one, or an object that is paid with.
 KINDS = {
-    "charge": "charge", "dispute": "dispute", "source": "object", "payment_intent": "object",
+    "charge": "charge", "dispute": "dispute", "refund": "refund", "source": "object", "payment_intent": "object",
     "setup_intent": "object", "source_transaction": "transfer",
 }
 SECOND_MS = 1000
@@ -242,7 +260,7 @@ SECOND_MS = 1000
 def entries(events: list[dict], changes: list[dict], objects: list[dict]) -> list[Entry]:
     """Stripe's own record as entries.
 
-    events: whatever became of charges, disputes and objects, oldest first: what the sandbox announced,
+    events: whatever became of charges, disputes, refunds and objects, oldest first: what the sandbox announced,
         to the millisecond, or `GET /v1/events`, which knows the second.
     changes: the sandbox's history, which has each status of an object to the millisecond.
     objects: each object as it is now, for what never changes of it.
@@ -267,7 +285,7 @@ def entries(events: list[dict], changes: list[dict], objects: list[dict]) -> lis
                 payer = payers[facts["id"]] = facts.get("payment_intent") or source
                 if event["type"] == "charge.expired":
                     facts = facts | {"expired": True}
-            case "dispute":
+            case "dispute" | "refund":
                 payer = payers.get(facts["charge"])
             case "transfer":
                 payer = facts["source"] if event["type"].endswith(".created") else None

@@ -25,6 +25,8 @@ class LedgerChecker:
         by_time: bool = True,
     ):
         self.violations: list[str] = []
+        # The payments they are about, in the order of the first of each.
+        self.accused: dict[str, None] = {}
         self.counts: Counter = Counter()
         self._ledger = ledger
         self._look_ms = look_ms
@@ -37,6 +39,7 @@ class LedgerChecker:
     def note(self, payment: str, text: str, kind: str) -> None:
         """Counts a violation."""
         self.violations.append(f"{payment}: {text}")
+        self.accused[payment] = None
         self.counts[kind] += 1
 
     def hear(self, statements, doubles: bool = False) -> None:
@@ -96,8 +99,15 @@ class LedgerChecker:
             statement.claims, statement.received, statement.returned,
         )
         # Other events, of the status or of the next step, carry the word along.
-        if same and statement.claims and statement.channel == "mail":
+        if same and statement.claims and statement.channel == "mail" and not self._came_back(last, statement):
             self.note(statement.payment, f"{statement}, which it had said", "doubled")
+
+    def _came_back(self, before: Statement, statement: Statement) -> bool:
+        """Whether a word is news again: it was not true for a while, of which no mail may have told."""
+        return self._by_time and any(
+            before.seen_ms < span.begin_ms <= statement.seen_ms and not statement.fits(span)
+            for span in self._ledger.spans(statement.payment)
+        )
 
     def told_once(self, events: dict[str, list[dict]]) -> None:
         """Checks recorded events: each change of the payment is one `payment.*` event, and no other is."""

@@ -10,7 +10,7 @@ from aiosmtpd.controller import Controller
 from .receipts import Receipt, Receipts
 
 EVENT = re.compile(r"evt_[A-Za-z0-9_-]{24}")
-SOURCE = re.compile(r"\b(?:src|pi)_[A-Za-z0-9]+")
+SOURCE = re.compile(r"\b(?:src|pi|seti)_[A-Za-z0-9]+")
 
 
 class _Controller(Controller):

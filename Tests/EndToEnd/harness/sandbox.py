@@ -1,5 +1,7 @@
 """Stripe's side: a client of the sandbox's API, pages and controls."""
 
+import time
+
 import requests
 
 
@@ -7,6 +9,7 @@ class Sandbox:
     """What a shop, its customer and the bank do, and the record of what really happened."""
 
     KEY = "sk_test_demo"
+    PATIENCE_S = 20
 
     def __init__(self, url: str):
         self.url = url
@@ -16,9 +19,20 @@ class Sandbox:
         self._since = 0
 
     def _call(self, method: str, path: str, **options) -> dict:
+        end = time.monotonic() + self.PATIENCE_S
         response = self._http.request(method, self.url + path, timeout=20, **options)
+        while self._is_busy(response) and time.monotonic() < end:
+            time.sleep(0.1)
+            response = self._http.request(method, self.url + path, timeout=20, **options)
         assert response.ok, f"{method} {path}: {response.status_code} {response.text[:500]}"
         return response.json()
+
+    @staticmethod
+    def _is_busy(response: requests.Response) -> bool:
+        """Whether somebody else has the object in hand: nothing was done, and whoever asks is to ask again."""
+        if response.status_code not in (409, 429):
+            return False
+        return any(code in response.text for code in ("lock_timeout", "idempotency_key_in_use"))
 
     def _stripe(self, method: str, path: str, form: dict | None = None) -> dict:
         return self._call(method, path, data=form, auth=(self.KEY, ""))

@@ -42,11 +42,12 @@ class Sale:
     """One payment, from the shop's order to what everybody was told of it.
 
     form: further fields of the source, none of which is None. is_kept: a customer has the source.
+    before: what becomes of the source before it is watched.
     """
 
     def __init__(
         self, cluster: Cluster, type: str = "ideal", charge=None, form: dict | None = None,
-        is_kept: bool = False, **fields,
+        is_kept: bool = False, before=None, **fields,
     ):
         self.cluster = cluster
         fields = {"policy": "interactive"} | fields
@@ -60,6 +61,8 @@ class Sale:
             cluster.sandbox._stripe("POST", "/v1/customers", {"source": self.id})
         if charge:
             fields["charge"] = charge
+        if before:
+            before(self)
         answer = cluster.enqueue(self.id, client_secret=self.source["client_secret"], **fields)
         assert answer["source"] == self.id
 

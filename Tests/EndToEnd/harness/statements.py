@@ -80,7 +80,7 @@ def of_event(event: dict, told_ms: float, channel: str = "webhook", endpoint: st
     if not payment:
         return None
     return Statement(
-        channel, event["source"], frozenset({payment["state"]}), told_ms, _seen_ms(event), event["id"], endpoint,
+        channel, event["source"], frozenset({payment["state"]}), told_ms, seen_ms(event), event["id"], endpoint,
         payment.get("amount_received", 0), payment.get("amount_returned", 0), is_carried=_is_carried(event),
     )
 
@@ -103,11 +103,11 @@ def of_page(payment: str, shown: dict, language: str, told_ms: float, event: dic
     """
     said = shown.get("payment") or {}
     claims = _agreed(
-        CLAIMS[shown["state"]], claims_of(shown["title"], language), {said["state"]} if said else set()
+        _claims(shown["state"], payment), claims_of(shown["title"], language), {said["state"]} if said else set()
     )
     words = shown["title"] + "\n" + shown["text"]
     return Statement(
-        "page", payment, claims, told_ms, event and _seen_ms(event), event["id"] if event else None,
+        "page", payment, claims, told_ms, event and seen_ms(event), event["id"] if event else None,
         received=said.get("amount_received"), returned=said.get("amount_returned", 0) if said else None,
         sums=sums_in(words), amount=said.get("amount"), denies=denies(words, language),
         is_carried=_is_carried(event),
@@ -118,10 +118,9 @@ def of_html(payment: str, html: str, language: str, told_ms: float, event: dict 
     """What the page itself says, before any script has run; `event` as for `of_page`."""
     state = re.search(r'<body[^>]* data-state="(\w+)"', html)[1]
     title, text = (unescape(re.search(rf' id="{part}">(.*?)<', html)[1]) for part in ("title", "text"))
-    claims = _agreed(CLAIMS[state], claims_of(title, language))
-    seen_ms = event and _seen_ms(event)
+    claims = _agreed(_claims(state, payment), claims_of(title, language))
     return Statement(
-        "page", payment, claims, told_ms, seen_ms, event and event["id"], denies=denies(text, language),
+        "page", payment, claims, told_ms, event and seen_ms(event), event and event["id"], denies=denies(text, language),
         is_carried=_is_carried(event),
     )
 
@@ -135,11 +134,16 @@ def of_mail(mail: EmailMessage, event: dict, language: str, told_ms: float) -> S
     if title not in mail["Subject"] or title not in shown:
         claims = NEVER
     return Statement(
-        "mail", event["source"], claims, told_ms, _seen_ms(event), event["id"],
+        "mail", event["source"], claims, told_ms, seen_ms(event), event["id"],
         received=payment.get("amount_received", 0), returned=payment.get("amount_returned", 0),
         sums=sums_in(plain) | sums_in(mail["Subject"]) | sums_in(shown), amount=payment.get("amount"),
         denies=denies(plain, language), is_carried=_is_carried(event),
     )
+
+
+def _claims(state: str, payment: str) -> set[str]:
+    """What a page claims by its state: what confirms a SetupIntent is that its payer agreed."""
+    return {"authorised"} if (state, payment[:5]) == ("confirmed", "seti_") else CLAIMS[state]
 
 
 # Claimed by what contradicts itself.
@@ -156,5 +160,6 @@ def _is_carried(event: dict | None) -> bool:
     return event is not None and not event["type"].startswith("payment.")
 
 
-def _seen_ms(event: dict) -> float:
+def seen_ms(event: dict) -> float:
+    """When the look began that an event rests on."""
     return datetime.fromisoformat(event["observed"]["polled_at"]).timestamp() * 1000

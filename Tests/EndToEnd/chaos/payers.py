@@ -1,0 +1,121 @@
+"""The people who give orders: what each does at Stripe and at the shop, and what they read until it has ended."""
+
+import re
+import time
+from dataclasses import dataclass, field
+
+import requests
+from chaos.kinds import AMOUNT, Kind
+
+from harness.cluster import Cluster
+from harness.headlines import LANGUAGES
+from harness.poller_api import PollerAPI
+from harness.sandbox import Sandbox
+
+# How long any order may take, on a machine that is busy with more than this.
+PATIENCE_S = 90
+
+
+@dataclass
+class Look:
+    """What a page said, and when; `shown` is its news, `html` the page itself."""
+
+    told_ms: float
+    shown: dict | None = None
+    html: str | None = None
+
+
+@dataclass
+class Sold:
+    """An order, what it is paid with, and what its payer has read."""
+
+    number: int
+    kind: Kind
+    id: str = ""
+    looks: list[Look] = field(default_factory=list)
+    failure: str = ""
+
+    @property
+    def order(self) -> str:
+        return f"A{self.number}"
+
+    @property
+    def language(self) -> str:
+        return LANGUAGES[self.number % len(LANGUAGES)]
+
+
+def seq_of(html: str) -> int:
+    """The last event a page knows."""
+    return int(re.search(r' data-seq="(\d+)"', html)[1])
+
+
+class Payer:
+    """One of the people who order at the same time: with a browser, and a sandbox to pay at."""
+
+    def __init__(self, cluster: Cluster):
+        self._cluster = cluster
+        self._stripe = Sandbox(cluster.sandbox.url)
+        self._api = PollerAPI(cluster.api.url)
+
+    def buy(self, sold: Sold) -> None:
+        """Orders, does what the kind does, and looks on until it has ended as it has to."""
+        kind = sold.kind
+        made = kind.make(self._stripe, sold.order)
+        sold.id = made["id"]
+        watch = {
+            "source": sold.id, "client_secret": made["client_secret"], "policy": "interactive",
+            "notify": self._cluster.notify_of(sold.id), "metadata": {"order": sold.order, "locale": sold.language},
+        }
+        if kind.charges:
+            charge = {"metadata": {"order": sold.order}}
+            watch["charge"] = charge | ({} if made.get("amount") else {"amount": AMOUNT, "currency": "eur"})
+        if kind.until:
+            watch["until"] = kind.until
+        self._again(lambda: self._enqueue(watch))
+        kind.act(self._stripe, made)
+        if kind.own is not None:
+            kind.charge(self._stripe, made, sold.order)
+        self._look_on(sold, made["client_secret"], kind.word)
+        for step in kind.then:
+            kind.move(self._stripe, made, step)
+            self._look_on(sold, made["client_secret"], step.word, step.reason)
+
+    def _enqueue(self, watch: dict) -> requests.Response:
+        """Whoever was not answered looks first: to ask for what has ended is to begin it anew, and be told anew."""
+        known = self._api.request("GET", f"/v1/watches/{watch['source']}", timeout=8)
+        if known.status_code != 404:
+            return known
+        return self._api.request("POST", "/v1/watches", json=watch, timeout=8)
+
+    def _again(self, ask, among=(200, 201)) -> requests.Response:
+        end = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                answer = ask()
+                if answer.status_code in among:
+                    return answer
+                assert answer.status_code in (429, 500, 503, 504), f"{answer.status_code} {answer.text[:300]}"
+            except requests.RequestException:
+                pass
+            assert time.monotonic() < end, "nobody answers"
+            time.sleep(0.2)
+
+    def _look_on(self, sold: Sold, secret: str, word: str, reason: str | None = None) -> None:
+        family = sold.kind.family
+        secret_name = "client_secret" if family == "source" else f"{family}_client_secret"
+        landing = {family: sold.id, secret_name: secret, "livemode": "false", "redirect_status": "succeeded"}
+        self._api.http.cookies.clear()
+        page = self._again(lambda: self._api.request("GET", "/r", params=landing, timeout=8))
+        sold.looks.append(Look(time.time() * 1000, html=page.text))
+        seq, end = 0, time.monotonic() + PATIENCE_S
+        while True:
+            path = f"/r/{sold.id}/state?after_seq={seq}&wait=3s"
+            answer = self._again(lambda: self._api.request("GET", path, timeout=8), among=(200, 304))
+            if answer.status_code == 200:
+                shown = answer.json()
+                seq = shown["seq"]
+                sold.looks.append(Look(time.time() * 1000, shown=shown))
+                said = shown.get("payment") or {}
+                if said.get("state") == word and reason in (None, said.get("reason")):
+                    return
+            assert time.monotonic() < end, f"{sold.kind} is not {word} for its payer: {sold.looks[-1]}"
