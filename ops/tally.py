@@ -1,47 +1,63 @@
-"""usage: tally.py REPORT.xml STATUS — prints `passed failed skipped` of one JUnit report.
+"""usage: tally.py REPORT.xml STATUS [AGAIN.xml] — prints `passed failed skipped` of one JUnit report.
 
 A line for each failure follows: the test's name and what it failed with. Honest about what a report
 cannot show: a missing or broken report, a report without tests, and a runner that ended with a
 failure although its report shows none each count as one failure.
+
+AGAIN is the report of asking the tests that failed once more. One that passes there has passed, and
+is named as `unsteady:` with what it first failed with.
 """
 
 import sys
 import xml.etree.ElementTree as ElementTree
 
 
-def tally(path: str, status: int) -> tuple[int, int, int, list[str]]:
+def tally(path: str, status: int, again: str | None) -> tuple[int, int, int, list[str]]:
     """Counts test cases, not assertions: a case with several failures failed once."""
     passed = failed = skipped = 0
-    failures = []
+    lines = []
     try:
-        cases = list(ElementTree.parse(path).getroot().iter("testcase"))
+        cases = cases_of(path)
+        mended = {name_of(case) for case in cases_of(again) if not fate(case)} if again else set()
     except (OSError, ElementTree.ParseError) as error:
-        return 0, 1, 0, [f"no usable report of this run ({error}): counted as a failure"]
+        return 0, 1, 0, [f"failed: no usable report of this run ({error}): counted as a failure"]
     for case in cases:
-        outcomes = {child.tag for child in case}
-        if outcomes & {"failure", "error"}:
-            failed += 1
-            failures.append(told(case))
-        elif "skipped" in outcomes:
+        if "skipped" in fate(case):
             skipped += 1
+        elif fate(case) and name_of(case) not in mended:
+            failed += 1
+            lines.append(f"failed: {told(case)}")
         else:
             passed += 1
-    if not failed and (status != 0 or not cases):
+            lines += [f"unsteady: {told(case)}"] if fate(case) else []
+    if not failed and not lines and (status != 0 or not cases):
         what = f"the runner ended with status {status}" if status != 0 else "the run had no tests"
-        failures.append(f"{what}: counted as a failure")
+        lines.append(f"failed: {what}: counted as a failure")
         failed = 1
-    return passed, failed, skipped, failures
+    return passed, failed, skipped, lines
+
+
+def cases_of(path: str) -> list[ElementTree.Element]:
+    return list(ElementTree.parse(path).getroot().iter("testcase"))
+
+
+def fate(case: ElementTree.Element) -> set[str]:
+    """What kept a case from passing; empty where nothing did."""
+    return {child.tag for child in case} & {"failure", "error", "skipped"}
+
+
+def name_of(case: ElementTree.Element) -> str:
+    return ".".join(filter(None, [case.get("classname"), case.get("name")]))
 
 
 def told(case: ElementTree.Element) -> str:
     """The test's name and its first failure, one line of at most 300 characters."""
-    name = ".".join(filter(None, [case.get("classname"), case.get("name")]))
     reason = next((c.get("message") or c.text or "" for c in case if c.tag in ("failure", "error")), "")
-    return " ".join(f"{name}: {reason.strip() or 'no reason in the report'}".split())[:300]
+    return " ".join(f"{name_of(case)}: {reason.strip() or 'no reason in the report'}".split())[:300]
 
 
 if __name__ == "__main__":
-    *counts, failures = tally(sys.argv[1], int(sys.argv[2]))
+    *counts, lines = tally(sys.argv[1], int(sys.argv[2]), *(sys.argv[3:] or [None]))
     print(*counts)
-    for failure in failures:
-        print(f"failed: {failure}")
+    for line in lines:
+        print(line)

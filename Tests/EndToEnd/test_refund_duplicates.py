@@ -1,7 +1,7 @@
 """What an order was paid with a second time goes back by itself, once, where an account wants that."""
 
 import pytest
-from test_charging import charges_of, create
+from test_charging import a_second_after, charges_of, create
 from test_configured import check
 from test_orders import order_of, told, watch
 
@@ -31,6 +31,7 @@ def paid_twice(cluster: Cluster, order: str) -> tuple[str, str]:
     for source in (first, second):
         cluster.sandbox.charge(source)
         wait_until(lambda: word(cluster, source) in ("paid", "refunded"), 20, f"{source} is paid")
+        a_second_after(charges_of(cluster, source)[0])
     return first, second
 
 
