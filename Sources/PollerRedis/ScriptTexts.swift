@@ -6,6 +6,7 @@ enum ScriptName: String, CaseIterable {
     case ledger, settled, outboxGroup, confirm, trim, purge
     case sweepTake, sweepFinish, reads, remember, suppress
     case endpointCreate, endpointWrite, endpointChanges, endpointRead, endpointList
+    case keyWrite, keyList, keyUsed
 
     /// What stands before it.
     fileprivate enum Preface {
@@ -54,6 +55,9 @@ enum ScriptName: String, CaseIterable {
         case .endpointChanges: PackageResources.endpoint_changes_lua
         case .endpointRead: PackageResources.endpoint_read_lua
         case .endpointList: PackageResources.endpoint_list_lua
+        case .keyWrite: PackageResources.key_write_lua
+        case .keyList: PackageResources.key_list_lua
+        case .keyUsed: PackageResources.key_used_lua
         }
     }
 
@@ -132,7 +136,7 @@ struct ScriptTexts {
         let lineEnd = text.firstIndex(of: "\n") ?? text.endIndex
         let flags = text[..<lineEnd].split(separator: "flags=").dropFirst().first.map(String.init)
         // What is registered may change and go also in a store that is full.
-        let isAllowed = name == .endpointWrite
+        let isAllowed = name == .endpointWrite || name == .keyWrite
         return (isAllowed ? "allow-oom" : flags, String(text[lineEnd...]))
     }
 

@@ -72,6 +72,10 @@ enum KeyKind: String, CaseIterable {
     /// String: a request to create an endpoint, `fingerprint, endpoint, version`, for a day. Name:
     /// the request's key.
     case endpointRequest = "i"
+    /// Hash, in partition 0 of the watches only: keys of the API, id → `created ms, JSON`.
+    case accessKeys = "A"
+    /// Hash: key → when it was used last, ms, to the minute.
+    case accessKeysUsed = "B"
 }
 
 /// The fields of an item: one byte each.
@@ -207,6 +211,8 @@ enum MetaField: String, CaseIterable {
     case history
     /// In that history all marks of events before this instant are there, ms.
     case whole
+    /// Of watches, in partition 0: the version of the last change of the API's keys.
+    case keysVersion = "keys"
 }
 
 /// The fields of an entry of the outbox.

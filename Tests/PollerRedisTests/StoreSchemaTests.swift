@@ -13,7 +13,8 @@ import Testing
                 item=w long=o log=l attempts=y replay=n rest=z urgent=u readyRest=a readyUrgent=b \
                 occupiedLanes=s leaseEnds=r leases=f lane=c lanesWithSettings=k closed=h \
                 quarantine=x orders=d outbox=e members=p meta=m endpoints=g endpointOrder=j \
-                endpointVersions=v endpointsRemoved=t registry=q endpointRequest=i
+                endpointVersions=v endpointsRemoved=t registry=q endpointRequest=i \
+                accessKeys=A accessKeysUsed=B
                 """
         )
         let keys = Keys(namespace: "poller:", partitions: 16)
@@ -48,7 +49,7 @@ import Testing
             pinned(MetaField.self) == """
                 trimmed=trimmed turn=turn seen=seen back=back gap=gap gapEnd=gapend \
                 gapsSum=gaps listed=listed joined=joined confirmed=confirmed history=history \
-                whole=whole
+                whole=whole keysVersion=keys
                 """
         )
         #expect(pinned(OutboxField.self) == "item=i event=e notify=n")

@@ -15,6 +15,7 @@ struct Cluster: Sendable {
     let deliveries: RedisDeliveryQueue
     let members: RedisMembership
     let endpoints: RedisEndpointStore
+    let keys: RedisKeyStore
     /// This process, among all that hold leases.
     let owner: OwnerID
 
@@ -69,6 +70,12 @@ struct Cluster: Sendable {
                     ),
                     members: RedisMembership(client: client, layout: layout),
                     endpoints: RedisEndpointStore(
+                        client: client,
+                        layout: layout,
+                        durability: durability,
+                        logger: logger
+                    ),
+                    keys: RedisKeyStore(
                         client: client,
                         layout: layout,
                         durability: durability,

@@ -8,6 +8,8 @@ package protocol StoreHarness: Sendable {
     var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { get }
     /// The registered endpoints.
     var endpoints: any EndpointStore { get }
+    /// The keys of the API.
+    var keys: any KeyStore { get }
     /// The lanes of the watches.
     var lanes: any LaneControl { get }
     /// The processes that have announced themselves.
@@ -41,6 +43,9 @@ extension StoreHarness {
     /// Endpoints there may be in its registry.
     package static var endpointsMax: Int { 300 }
 
+    /// Keys there may be.
+    package static var keysMax: Int { 20 }
+
     package var canRewind: Bool { false }
 
     package func checkpoint() async throws {}
@@ -54,6 +59,7 @@ package struct MemoryHarness: StoreHarness {
     private let store: MemoryStore
     private let queue: MemoryDeliveryQueue
     private let registry: MemoryEndpointStore
+    private let keyStore: MemoryKeyStore
 
     /// Empty stores; `flaws` are mistakes they are to make.
     package init(flaws: Set<QueueFlaw> = [], endpointFlaws: Set<EndpointFlaw> = []) {
@@ -65,6 +71,7 @@ package struct MemoryHarness: StoreHarness {
             countMax: Self.endpointsMax,
             flaws: endpointFlaws
         )
+        keyStore = MemoryKeyStore(time: time, countMax: Self.keysMax)
     }
 
     package var watches: any WatchStore & Outbox & OrderStore { store }
@@ -72,6 +79,8 @@ package struct MemoryHarness: StoreHarness {
     package var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { queue }
 
     package var endpoints: any EndpointStore { registry }
+
+    package var keys: any KeyStore { keyStore }
 
     package var lanes: any LaneControl { store }
 

@@ -1,0 +1,161 @@
+package import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// The keys as one process knows them, for whoever has to let somebody in.
+///
+/// *Problem.* Every request shows a key, and a key that is revoked must open nothing a second later,
+/// in every process; yet a look at the store for each request would cost as much as the request, and
+/// nobody could read what is kept while the store is away.
+///
+/// *Approach.* All keys are known here, by digest, and the store is asked twice a second for the number
+/// of its last change. While it is away the keys known last go on: who was let in still is, and
+/// nothing that needs the store works anyway. When a key was used is noted once a minute at most.
+///
+/// A cluster that has ever had a key is closed, also when the last one has ended: otherwise a key that
+/// runs out would open the door to everybody. A new key is then made beside the store, by
+/// `pollerd key create`.
+package final class KeyRing: Sendable {
+    /// How long a change may go unnoticed.
+    static let pace = Duration.milliseconds(500)
+    /// How exactly it is told when a key was used last.
+    private static let usedPace = Duration.seconds(60)
+
+    /// What a look at a key's text comes to.
+    package enum Finding: Hashable, Sendable {
+        case known(Caller)
+        /// Nobody has such a key, or it has ended or was revoked.
+        case unknown
+        /// The keys have not been read yet.
+        case unreadable
+    }
+
+    /// What is known of the store's keys.
+    private struct Known {
+        var version: Int64?
+        var keys: [KeyDigest: AccessKey] = [:]
+        var hasHadKeys = false
+    }
+
+    private let store: (any KeyStore)?
+    private let file: [KeyDigest: Caller]
+    private let clock: any Clock<Duration>
+    private let wallClock: @Sendable () -> Timestamp
+    private let logger: Logger
+    private let known: Mutex<Known>
+    /// The names of keys (``Caller/name``) that are not good any more; for one listener.
+    package let revoked: AsyncStream<String>
+    private let revocations: AsyncStream<String>.Continuation
+    /// Of keys that were used since that was noted.
+    private let used = Mutex<[KeyID: Timestamp]>([:])
+
+    /// The keys of a file and of a store.
+    ///
+    /// - Parameters:
+    ///   - file: what each digest of the file's keys may do.
+    ///   - store: nil where there is none: then the file's keys are all.
+    ///   - clock: for the pace.
+    ///   - wallClock: tells whether a key has ended.
+    ///   - logger: told when the store's keys cannot be read, and of changes.
+    package init(
+        file: [KeyDigest: Caller],
+        store: (any KeyStore)?,
+        clock: any Clock<Duration>,
+        wallClock: @escaping @Sendable () -> Timestamp,
+        logger: Logger
+    ) {
+        self.store = store
+        self.file = file
+        self.clock = clock
+        self.wallClock = wallClock
+        self.logger = logger
+        known = Mutex(Known(version: store == nil ? 0 : nil))
+        (revoked, revocations) = AsyncStream.makeStream(
+            bufferingPolicy: .bufferingNewest(AccessKey.countMax)
+        )
+    }
+
+    /// Whether there is no key and never was one, so that this machine is trusted; nil while nobody
+    /// can tell.
+    package var isOpen: Bool? {
+        guard file.isEmpty else { return false }
+        return known.withLock { known in
+            if known.hasHadKeys { return false }
+            return known.version.map { $0 == 0 }
+        }
+    }
+
+    /// The time by which keys end.
+    package func now() -> Timestamp { wallClock() }
+
+    /// Whether keys stand in a file, which nobody can revoke from here.
+    package var hasFile: Bool { !file.isEmpty }
+
+    /// Looks a key up.
+    package func find(_ text: some StringProtocol) -> Finding {
+        guard text.utf8.count <= 200 else { return .unknown }
+        let digest = KeyDigest(of: text)
+        if let caller = file[digest] { return .known(caller) }
+        let (key, isRead) = known.withLock { ($0.keys[digest], $0.version != nil) }
+        guard let key else { return isRead ? .unknown : .unreadable }
+        let now = wallClock()
+        if let end = key.expiresAt, end <= now { return .unknown }
+        used.withLock { used in
+            if used[key.id] == nil { used[key.id] = now }
+        }
+        return .known(key.caller)
+    }
+
+    /// Reads the keys when they have changed; who has changed some here calls it at once.
+    package func refresh() async throws(StoreError) {
+        guard let store else { return }
+        let version = try await store.version()
+        guard known.withLock({ $0.version != version }) else { return }
+        let register = try await store.register()
+        let keys = Dictionary(register.keys.map { ($0.digest, $0.key) }) { first, _ in first }
+        let gone = known.withLock { known in
+            defer {
+                known.version = register.version
+                known.keys = keys
+                known.hasHadKeys = known.hasHadKeys || register.version > 0
+            }
+            return known.keys.filter { keys[$0.key] == nil }.values
+        }
+        for key in gone { revocations.yield(key.caller.name) }
+    }
+
+    private func note() async {
+        let seen = used.withLock { used in
+            defer { used = [:] }
+            return used
+        }
+        // A full store takes no notes; whoever uses the key on is noted later.
+        if !seen.isEmpty { try? await store?.note(used: seen) }
+    }
+}
+
+extension KeyRing: Service {
+    /// Follows the store's keys until shut down or cancelled.
+    package func run() async {
+        await cancelWhenGracefulShutdown { [self] in
+            var rounds = 0
+            var isAway = false
+            while !Task.isCancelled {
+                do {
+                    try await refresh()
+                    if rounds % Int(Self.usedPace / Self.pace) == 0 { await note() }
+                    isAway = false
+                } catch {
+                    // Told once for each time: whatever else fails says it again and again.
+                    if !isAway {
+                        logger.warning("keys not read", metadata: ["error": "\(error)"])
+                    }
+                    isAway = true
+                }
+                rounds += 1
+                // Cancelled: the loop's condition ends it.
+                try? await clock.sleep(for: Self.pace)
+            }
+        }
+    }
+}

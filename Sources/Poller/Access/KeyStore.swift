@@ -1,0 +1,47 @@
+/// The keys of a cluster, as every process of it reads them.
+package protocol KeyStore: Sendable {
+    /// A number that is greater after every change; 0 while there has never been a key.
+    func version() async throws(StoreError) -> Int64
+
+    /// Every key there is, the oldest first; ended ones too.
+    func register() async throws(StoreError) -> KeyRegister
+
+    /// Adds a key that has a new id.
+    func create(_ key: AccessKey, digest: KeyDigest) async throws(StoreError) -> KeyCreation
+
+    /// Takes a key away, for good.
+    ///
+    /// `mayBeLast`: also when no other lasting key of an admin is left (``AccessKey/isLasting``).
+    func revoke(_ id: KeyID, mayBeLast: Bool) async throws(StoreError) -> KeyRevocation
+
+    /// Notes when keys were used; what is no key any more is passed over.
+    func note(used: [KeyID: Timestamp]) async throws(StoreError)
+}
+
+/// The keys at one moment.
+package struct KeyRegister: Sendable {
+    package let version: Int64
+    package let keys: [(key: AccessKey, digest: KeyDigest)]
+
+    /// What a store has read.
+    package init(version: Int64, keys: [(key: AccessKey, digest: KeyDigest)]) {
+        self.version = version
+        self.keys = keys
+    }
+}
+
+/// What became of a new key.
+package enum KeyCreation: Hashable, Sendable {
+    /// It is there, with the store's time.
+    case created(AccessKey)
+    /// There are ``AccessKey/countMax`` already.
+    case tooMany
+}
+
+/// What became of a key that was to go.
+package enum KeyRevocation: Hashable, Sendable {
+    case revoked(AccessKey)
+    case unknown
+    /// Without it nobody could make keys any more.
+    case lastAdmin
+}

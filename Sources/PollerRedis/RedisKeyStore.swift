@@ -1,0 +1,205 @@
+import Foundation
+package import Logging
+package import Poller
+package import RedisClient
+
+/// The keys of the API in Redis: one hash in partition 0 of the watches.
+///
+/// *Shape* of a value: `<created ms> <JSON>`, by the key's id; the script owns the time. The JSON holds a
+/// digest of the key, so a copy of the store opens nothing.
+package struct RedisKeyStore: KeyStore {
+    private let versionCommand: RedisCommand
+    private let redis: RedisPartitions
+    private let countMax: Int
+    private let logger: Logger
+
+    /// The keys of a cluster.
+    ///
+    /// - Parameters:
+    ///   - client: the connection; it must be running.
+    ///   - layout: namespace and partitions, as verified at start.
+    ///   - scripts: the live ones, or those of a test's clock.
+    ///   - durability: how many replicas must have a change before it is answered; nil asks none.
+    ///   - countMax: keys there may be.
+    ///   - logger: told about records that cannot be read.
+    package init(
+        client: RedisClient,
+        layout: StoreLayout,
+        scripts: Scripts = .live,
+        durability: RedisDurability? = nil,
+        countMax: Int = AccessKey.countMax,
+        logger: Logger
+    ) {
+        self.countMax = countMax
+        self.logger = logger
+        let keys = layout.watchKeys
+        versionCommand = RedisCommand(
+            "HGET",
+            [.string(keys.meta(0)), .string(MetaField.keysVersion.rawValue)]
+        )
+        redis = RedisPartitions(
+            client: client,
+            keys: keys,
+            scripts: scripts,
+            logger: logger,
+            durability: durability
+        )
+    }
+
+    package func version() async throws(StoreError) -> Int64 {
+        Int64(try await redis.client.ask(versionCommand).string ?? "") ?? 0
+    }
+
+    package func register() async throws(StoreError) -> KeyRegister {
+        let reply = try await run(redis.scripts[.keyList], [])
+        var keys: [(key: AccessKey, digest: KeyDigest)] = []
+        for index in stride(from: 1, to: reply.count - 2, by: 3) {
+            let id = reply[index].string ?? ""
+            if let found = Self.key(id, reply[index + 1].string, used: reply[index + 2].string) {
+                keys.append(found)
+            } else {
+                // One record of another release must not shut out the holders of all the others.
+                logger.error("key not understood", metadata: ["key": "\(id)"])
+            }
+        }
+        guard let version = Int64(reply.first?.string ?? "") else {
+            throw .corrupt("key_list answered nonsense")
+        }
+        return KeyRegister(
+            version: version,
+            keys: keys.sorted {
+                ($0.key.createdAt.ms, $0.key.id.description)
+                    < ($1.key.createdAt.ms, $1.key.id.description)
+            }
+        )
+    }
+
+    package func create(
+        _ key: AccessKey,
+        digest: KeyDigest
+    ) async throws(StoreError) -> KeyCreation {
+        let reply = try await run(
+            redis.scripts[.keyWrite],
+            [
+                "create", .string(key.id.description), .string(try Self.json(key, digest)),
+                RedisArgument(countMax),
+            ],
+            isDurable: true
+        )
+        switch reply.first?.string {
+        case "created":
+            guard reply.count == 2, let now = Int64(reply[1].string ?? "") else { break }
+            return .created(key.stored(at: Timestamp(ms: now)))
+        case "full": return .tooMany
+        default: break
+        }
+        throw .corrupt("key_write answered nonsense")
+    }
+
+    package func revoke(
+        _ id: KeyID,
+        mayBeLast: Bool
+    ) async throws(StoreError) -> KeyRevocation {
+        let reply = try await run(
+            redis.scripts[.keyWrite],
+            ["revoke", .string(id.description), mayBeLast ? "1" : "0"],
+            isDurable: true
+        )
+        switch reply.first?.string {
+        case "revoked":
+            guard reply.count == 3,
+                let found = Self.key(
+                    id.description,
+                    reply[1].string,
+                    used: reply[2].string
+                )
+            else { break }
+            return .revoked(found.key)
+        case "unknown": return .unknown
+        case "last": return .lastAdmin
+        default: break
+        }
+        throw .corrupt("key_write answered nonsense")
+    }
+
+    package func note(used: [KeyID: Timestamp]) async throws(StoreError) {
+        _ = try await redis.run(
+            redis.scripts[.keyUsed],
+            partition: 0,
+            used.flatMap { [.string($0.key.description), RedisArgument($0.value.ms)] }
+        )
+    }
+
+    /// What is stored; what is absent is not limited.
+    private struct Wire: Codable {
+        let digest: String
+        let name: String?
+        let role: String
+        let allow: [String]?
+        let accounts: [String]?
+        let expiresMs: Int64?
+        let by: String
+    }
+
+    private static func json(
+        _ key: AccessKey,
+        _ digest: KeyDigest
+    ) throws(StoreError) -> String {
+        let wire = Wire(
+            digest: digest.text,
+            name: key.name,
+            role: key.role.rawValue,
+            allow: key.allowed.isEmpty ? nil : key.allowed.map(\.rawValue).sorted(),
+            accounts: key.accounts.names,
+            expiresMs: key.expiresAt?.ms,
+            by: key.createdBy
+        )
+        do {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return String(decoding: try encoder.encode(wire), as: UTF8.self)
+        } catch {
+            throw .corrupt("the key \(key.id) cannot be written")
+        }
+    }
+
+    private static func key(
+        _ id: String,
+        _ value: String?,
+        used: String?
+    ) -> (key: AccessKey, digest: KeyDigest)? {
+        let parts = (value ?? "").split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, let created = Int64(parts[0]),
+            let wire = try? JSONDecoder().decode(Wire.self, from: Data(parts[1].utf8)),
+            let role = KeyRole(rawValue: wire.role)
+        else { return nil }
+        let accounts = wire.accounts.map { names in
+            AccountSet.some(Set(names.map(AccountID.init(unchecked:))))
+        }
+        // A scope of a later release is not ours to give.
+        let key = try? AccessKey(
+            id: KeyID(unchecked: id),
+            name: wire.name,
+            role: role,
+            allowed: Set((wire.allow ?? []).compactMap(Scope.init(rawValue:))),
+            accounts: accounts ?? .all,
+            createdAt: Timestamp(ms: created),
+            expiresAt: wire.expiresMs.map(Timestamp.init(ms:)),
+            createdBy: wire.by,
+            lastUsedAt: used.flatMap { Int64($0) }.map(Timestamp.init(ms:))
+        )
+        return key.map { ($0, KeyDigest(unchecked: wire.digest)) }
+    }
+
+    private func run(
+        _ script: RedisScript,
+        _ arguments: [RedisArgument],
+        isDurable: Bool = false
+    ) async throws(StoreError) -> [RedisValue] {
+        let reply = try await redis.run(script, partition: 0, arguments, isDurable: isDurable)
+        guard let parts = reply.array else {
+            throw .corrupt("a script of the keys answered nonsense")
+        }
+        return parts
+    }
+}

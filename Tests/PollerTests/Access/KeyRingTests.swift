@@ -1,0 +1,136 @@
+import Poller
+import PollerTesting
+import Synchronization
+import Testing
+
+@Suite("Keys as a process knows them")
+struct KeyRingTests {
+    private let store: MemoryKeyStore
+    private let time = VirtualTime()
+
+    init() {
+        store = MemoryKeyStore(time: time)
+    }
+
+    private func ring(
+        file: [KeyDigest: Caller] = [:],
+        _ store: (any KeyStore)? = nil
+    ) -> KeyRing {
+        KeyRing(
+            file: file,
+            store: store ?? self.store,
+            clock: ContinuousClock(),
+            wallClock: { [time] in time.now },
+            logger: Sample.quiet
+        )
+    }
+
+    private func make(
+        _ name: String,
+        role: KeyRole = .admin,
+        accounts: AccountSet = .all,
+        expiresAt: Timestamp? = nil
+    ) async throws -> KeyID {
+        let id = KeyID(unchecked: "key_\(name)")
+        let key = try AccessKey(
+            id: id,
+            name: name,
+            role: role,
+            accounts: accounts,
+            expiresAt: expiresAt,
+            createdBy: "test"
+        )
+        _ = try await store.create(key, digest: KeyDigest(of: name))
+        return id
+    }
+
+    @Test("is open before there is a key, closed from then on, also when the last one is gone")
+    func opening() async throws {
+        let ring = ring()
+        #expect(ring.isOpen == nil && ring.find("a") == .unreadable)
+        try await ring.refresh()
+        #expect(ring.isOpen == true && ring.find("a") == .unknown)
+        let id = try await make("a")
+        try await ring.refresh()
+        #expect(ring.isOpen == false)
+        _ = try await store.revoke(id, mayBeLast: true)
+        try await ring.refresh()
+        #expect(ring.isOpen == false && ring.find("a") == .unknown)
+        let later = self.ring()
+        try await later.refresh()
+        #expect(later.isOpen == false, "a process that begins later knows it, too")
+    }
+
+    @Test("a key is known after the next look, and unknown after the one behind its revocation")
+    func following() async throws {
+        let ring = ring()
+        let id = try await make("a", role: .support, accounts: .some([.main]))
+        try await ring.refresh()
+        guard case .known(let caller) = ring.find("a") else {
+            Issue.record("not known")
+            return
+        }
+        #expect(caller.name == "key_a (a)" && caller.accounts == .some([.main]))
+        #expect(caller.may(.poll) && !caller.may(.writeWatches))
+        #expect(!caller.may(.readCluster), "the whole cluster is nobody's who has one account")
+        #expect(ring.find("b") == .unknown)
+        _ = try await store.revoke(id, mayBeLast: true)
+        try await ring.refresh()
+        #expect(ring.find("a") == .unknown)
+        var revoked = ring.revoked.makeAsyncIterator()
+        #expect(await revoked.next() == "key_a (a)")
+    }
+
+    @Test("a key ends by itself")
+    func expiry() async throws {
+        let ring = ring()
+        let end = time.now.ms + 1000
+        _ = try await make("a", expiresAt: Timestamp(ms: end))
+        try await ring.refresh()
+        #expect(ring.find("a") != .unknown)
+        time.advance(by: .milliseconds(1000))
+        #expect(ring.find("a") == .unknown && ring.isOpen == false)
+    }
+
+    @Test("keys of a file close it without a store")
+    func ofFile() {
+        let caller = Caller(name: "key 1", scopes: [.readWatches], accounts: .all)
+        let ring = ring(file: [KeyDigest(of: "secret"): caller])
+        #expect(ring.isOpen == false && ring.find("secret") == .known(caller))
+        #expect(ring.find("other") == .unreadable, "the store may have it")
+    }
+
+    @Test("follows the store by itself")
+    func running() async throws {
+        let ring = ring()
+        let running = Task { await ring.run() }
+        defer { running.cancel() }
+        _ = try await make("a")
+        try await eventually("the key is known") {
+            if case .known = ring.find("a") { true } else { false }
+        }
+        #expect(ring.isOpen == false)
+    }
+
+    @Test("new keys are long, and none is like another")
+    func texts() {
+        var chance = SystemRandomNumberGenerator()
+        let made = (0..<100).map { _ in KeyText(using: &chance) }
+        #expect(Set(made.map(\.reveal)).count == 100 && Set(made.map(\.id)).count == 100)
+        for key in made {
+            #expect(key.reveal.contains(/^plr_[A-Za-z0-9]{12}_[A-Za-z0-9_-]{43}$/))
+            #expect(key.id.description == "key_" + key.reveal.dropFirst(4).prefix(12))
+            #expect(!"\(key)".contains(key.reveal.suffix(20)))
+        }
+    }
+
+    @Test("each role may do what the one before may; charging, secrets and keys are the admin's")
+    func roles() {
+        for (lesser, greater) in zip(KeyRole.allCases, KeyRole.allCases.dropFirst()) {
+            #expect(lesser.scopes.isStrictSubset(of: greater.scopes))
+        }
+        #expect(KeyRole.operator.scopes.isDisjoint(with: [.charge, .readSecrets, .manageKeys]))
+        #expect(KeyRole.viewer.scopes.allSatisfy { $0.rawValue.hasSuffix(":read") })
+        #expect(KeyRole.admin.scopes == Set(Scope.allCases))
+    }
+}
