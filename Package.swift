@@ -204,9 +204,9 @@ let package = Package(
             name: "pollerd",
             dependencies: [
                 "JSONText", "Poller", "PollerRedis", "PollerUpstreams", "PollerDelivery",
-                "PollerGateway",
-                "PollerAPI", "PollerNet", "BenchPlan", "ChildPrograms", "RedisClient",
-                "SecretFiles", "StripeAPI", logging, metrics, lifecycle, signals, arguments,
+                "PollerGateway", "PollerAPI", "PollerNet", "PollerWire", "BenchPlan",
+                "ChildPrograms", "RedisClient", "SecretFiles", "StripeAPI", logging, metrics,
+                lifecycle, signals, arguments,
                 nioCore,
                 .product(name: "Yams", package: "Yams"),
             ],

@@ -17,6 +17,10 @@ package struct APIBackend: Sendable {
     package let checks: [any HealthCheck]
     /// Writes and reads the cursors of `/v1/events`.
     package let cursors: any EventCursors
+    /// Makes the cursors of lists unreadable for those who may not see everything.
+    package let sealing: SealedCursors
+    /// The keys that are made and revoked here; nil where there is no store of them.
+    package let keys: (any KeyStore)?
     /// Takes Stripe's webhooks; nil when none are expected.
     package let webhooks: (any WebhookIntake)?
     /// Makes tokens for the live gateway; nil when there is none.
@@ -48,6 +52,8 @@ package struct APIBackend: Sendable {
     ///   - endpoints: the registered endpoints.
     ///   - checks: what the doctor looks at besides the cluster itself.
     ///   - cursors: the live gateway's, when there is one; nil for cursors without a signature.
+    ///   - sealing: makes the cursors of lists unreadable for those who may not see everything.
+    ///   - keys: the keys that are made and revoked here.
     ///   - webhooks: takes Stripe's webhooks; nil when none are expected.
     ///   - streamTokens: makes tokens for the live gateway; nil when there is none.
     ///   - mail: the suppression list of mail; nil when nobody keeps a list.
@@ -68,6 +74,8 @@ package struct APIBackend: Sendable {
         endpoints: EndpointBackend,
         checks: [any HealthCheck] = [],
         cursors: (any EventCursors)? = nil,
+        sealing: SealedCursors = .ephemeral,
+        keys: (any KeyStore)? = nil,
         webhooks: (any WebhookIntake)? = nil,
         streamTokens: (any StreamTokenIssuer)? = nil,
         mail: MailPreferences? = nil,
@@ -88,6 +96,8 @@ package struct APIBackend: Sendable {
         self.endpoints = endpoints
         self.checks = checks
         self.cursors = cursors ?? PlainCursors()
+        self.sealing = sealing
+        self.keys = keys
         self.webhooks = webhooks
         self.streamTokens = streamTokens
         self.mail = mail

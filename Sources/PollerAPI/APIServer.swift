@@ -2,7 +2,7 @@ import Hummingbird
 import HummingbirdCore
 package import Logging
 import NIOCore
-import Poller
+package import Poller
 package import PollerNet
 import ServiceLifecycle
 
@@ -18,7 +18,7 @@ import ServiceLifecycle
 package struct APIServer: Service {
     private let bind: ListenAddress
     private let backend: APIBackend
-    private let keys: APIKeys
+    private let keys: KeyRing
     private let addresses: PerAddressLimit
     private let clock: any Clock<Duration>
     private let logger: Logger
@@ -26,15 +26,15 @@ package struct APIServer: Service {
 
     /// A server that listens once it runs.
     ///
-    /// - `keys`: with ``APIKeys/none`` everybody who reaches the port may do everything, so
-    ///   `bind` must be loopback; requests for other hosts are refused then.
+    /// - `keys`: while there are none, everybody who reaches the port may do everything, so `bind`
+    ///   must be loopback; requests for other hosts are refused then.
     /// - `addresses`: how many connections, and requests that wait, one address may have.
     /// - `clock`: for long polls and slow bodies.
     /// - `onBound`: told the address with the real port, once.
     package init(
         bind: ListenAddress,
         backend: APIBackend,
-        keys: APIKeys,
+        keys: KeyRing,
         addresses: PerAddressLimit = .half,
         clock: any Clock<Duration>,
         logger: Logger,
@@ -123,7 +123,9 @@ package struct APIServer: Service {
             QuarantineRoutes(backend: backend, statusCache: statusCache).routes,
             OperatorRoutes(backend: backend, statusCache: statusCache, clock: clock).routes,
             StripeWebhookRoutes(intake: backend.webhooks, reader: reader).routes,
-            StreamTokenRoutes(issuer: backend.streamTokens, reader: reader).routes,
+            StreamTokenRoutes(issuer: backend.streamTokens, keys: keys, reader: reader)
+                .routes,
+            KeyRoutes(store: backend.keys, ring: keys, reader: reader).routes,
             MailRoutes(preferences: backend.mail, reader: reader).routes,
             UnsubscribeRoutes(preferences: backend.mail, reader: reader).routes,
             ReturnPageRoutes(
@@ -148,7 +150,7 @@ package struct APIServer: Service {
         let router = Router(context: APIContext.self)
         router.add(middleware: BodyMiddleware())
         router.add(middleware: AnswerMiddleware(clock: clock, table: table))
-        router.add(middleware: KeyMiddleware(keys: keys, table: table))
+        router.add(middleware: KeyMiddleware(keys: keys, cursors: backend.sealing, table: table))
         for route in routes {
             for path in route.description.paths {
                 router.on(RouterPath(path), method: route.description.method, use: route.answer)

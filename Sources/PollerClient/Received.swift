@@ -203,5 +203,7 @@ public typealias Stats = PollerWire.Stats
 public typealias Worker = PollerWire.Worker
 /// What the server depends on, and how it is.
 public typealias HealthReport = PollerWire.HealthReport
+/// A key of the API.
+public typealias AccessKey = PollerWire.AccessKey
 /// A token for the live gateway, and its end.
 public typealias StreamToken = PollerWire.StreamToken

@@ -145,7 +145,7 @@ package struct RedisEndpointStore: EndpointStore {
     }
 
     package func list(
-        account: AccountID?,
+        accounts: AccountSet,
         limit: Int,
         cursor: String?
     ) async throws(StoreError) -> ListPage<Endpoint> {
@@ -155,7 +155,8 @@ package struct RedisEndpointStore: EndpointStore {
             let reply = try await run(
                 redis.scripts[.endpointList],
                 [
-                    .string(account?.description ?? ""), .string(place),
+                    .string(accounts.names.map { " \($0.joined(separator: " ")) " } ?? ""),
+                    .string(place),
                     RedisArgument(limit - items.count), RedisArgument(Self.looksMax),
                 ]
             )

@@ -107,14 +107,9 @@ package struct RedisKeyStore: KeyStore {
         )
         switch reply.first?.string {
         case "revoked":
-            guard reply.count == 3,
-                let found = Self.key(
-                    id.description,
-                    reply[1].string,
-                    used: reply[2].string
-                )
-            else { break }
-            return .revoked(found.key)
+            guard reply.count == 3 else { break }
+            let found = Self.key(id.description, reply[1].string, used: reply[2].string)
+            return .revoked(found?.key ?? .unreadable(id))
         case "unknown": return .unknown
         case "last": return .lastAdmin
         default: break

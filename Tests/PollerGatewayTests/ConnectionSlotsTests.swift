@@ -35,10 +35,10 @@ struct ConnectionSlotsTests {
     @Test("keys have places of their own")
     func perKey() {
         let slots = ConnectionSlots(GatewayLimits(connectionsPerKeyMax: 1))
-        let place = slots.place(of: Principal(name: "key 1", account: nil))
+        let place = slots.place(of: Principal(name: "key 1", accounts: .all))
         #expect(place != nil)
-        #expect(slots.place(of: Principal(name: "key 1", account: nil)) == nil)
-        #expect(slots.place(of: Principal(name: "key 2", account: nil)) != nil)
+        #expect(slots.place(of: Principal(name: "key 1", accounts: .all)) == nil)
+        #expect(slots.place(of: Principal(name: "key 2", accounts: .all)) != nil)
     }
 
     /// Everything that a connection is told until it ends; nothing when it is cut.

@@ -88,7 +88,7 @@ struct EventStreamEndsTests {
         let limits = GatewayLimits(stallTimeout: .seconds(1))
         try await LiveBench.run(limits: limits) { bench in
             let start = GatewayCursor(secret: LiveBench.cursorSecret)
-                .text(after: Array(repeating: .start, count: 4), account: nil)
+                .text(after: Array(repeating: .start, count: 4), accounts: .all)
             let client = try await bench.stream(
                 "/v1/events/stream?since=\(start)",
                 ["--token", "key-all", "--deaf"]

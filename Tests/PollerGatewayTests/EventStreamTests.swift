@@ -121,7 +121,7 @@ struct EventStreamTests {
                     positions: [OutboxPosition](repeating: .start, count: 4),
                     mark: LiveCursor.Mark(watch: watch.id, seq: 9)
                 ),
-                for: Principal(name: "all", account: nil)
+                for: Principal(name: "all", accounts: .all)
             )
             let lost = try await bench.stream(
                 "/v1/sources/src_1/events",

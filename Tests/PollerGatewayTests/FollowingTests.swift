@@ -9,7 +9,7 @@ import Testing
 struct FollowingTests {
     /// How far the feed has read.
     private var positions = [OutboxPosition](repeating: .start, count: 2)
-    private let principal = Principal(name: "all", account: nil)
+    private let principal = Principal(name: "all", accounts: .all)
 
     /// The next entry of a partition, recorded at this ms.
     private mutating func entry(_ partition: Int, _ n: UInt64) -> LiveEvent {

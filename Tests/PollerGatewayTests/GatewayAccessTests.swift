@@ -98,6 +98,33 @@ struct GatewayAccessTests {
         }
     }
 
+    /// Knows keys that can be revoked.
+    private struct RevocableKeys: Authenticator {
+        let anonymous: Principal? = nil
+        let revoked: AsyncStream<String>
+
+        func principal(token: String) async -> Principal? {
+            Principal(name: token, accounts: .all)
+        }
+    }
+
+    @Test("a revoked key's connections end, also one that was on its way; others stay")
+    func revocation() async throws {
+        let (revoked, revocations) = AsyncStream.makeStream(of: String.self)
+        try await LiveBench.run(authenticator: RevocableKeys(revoked: revoked)) { bench in
+            let gone = try await bench.client(["--token", "a"])
+            let stays = try await bench.client(["--token", "b"])
+            try await gone.message("hello")
+            try await stays.message("hello")
+            revocations.yield("a")
+            #expect(try await gone.closeCode() == 4003)
+            let late = try await bench.client(["--token", "a"])
+            #expect(try await late.closeCode() == 4003)
+            try stays.send(#"{"op":"subscribe","ref":1}"#)
+            try await stays.message("caught_up")
+        }
+    }
+
     @Test("a token may be a subprotocol, and the connection ends when it does")
     func tokens() async throws {
         try await LiveBench.run { bench in
@@ -176,9 +203,9 @@ struct GatewayAccessTests {
                 #expect(again.events == ["src_1:s6"])
             }
             let page = GatewayCursor(secret: LiveBench.cursorSecret)
-            let entries = page.positions(of: cursor, partitions: 4, account: nil)
+            let entries = page.positions(of: cursor, partitions: 4, accounts: .all)
             #expect(entries?.count == 4)
-            let text = page.text(after: entries ?? [], account: nil)
+            let text = page.text(after: entries ?? [], accounts: .all)
             let third = try await bench.stream("/v1/events/stream?since=\(text)")
             try await third.streamed("message")
             #expect(third.told == ["src_1:s6"])

@@ -7,7 +7,7 @@ import Testing
 @Suite("A live cursor")
 struct GatewayCursorTests {
     private let cursor = GatewayCursor(secret: [UInt8](repeating: 1, count: 32))
-    private let main = Principal(name: "a", account: .main)
+    private let main = Principal(name: "a", accounts: .some([.main]))
 
     @Test("comes back as it was, whatever the positions")
     func roundTrip() {
@@ -42,9 +42,11 @@ struct GatewayCursorTests {
     func forgery() {
         let positions = [OutboxPosition(ms: 1_795_165_200_125, n: 3), .start]
         let text = cursor.encode(LiveCursor(positions: positions), for: main)
-        let other = Principal(name: "a", account: AccountID(unchecked: "acct_2"))
+        let other = Principal(name: "a", accounts: .some([AccountID(unchecked: "acct_2")]))
         #expect(cursor.decode(text, partitions: 2, for: other) == nil)
-        #expect(cursor.decode(text, partitions: 2, for: Principal(name: "a", account: nil)) == nil)
+        #expect(
+            cursor.decode(text, partitions: 2, for: Principal(name: "a", accounts: .all)) == nil
+        )
         #expect(cursor.decode(text, partitions: 4, for: main) == nil)
         let stranger = GatewayCursor(secret: [UInt8](repeating: 2, count: 32))
         #expect(stranger.decode(text, partitions: 2, for: main) == nil)

@@ -96,9 +96,9 @@ struct GatewayTests {
             let positions = [OutboxPosition](repeating: .start, count: 4)
             let foreign = cursor.encode(
                 LiveCursor(positions: positions),
-                for: Principal(name: "x", account: AccountID(unchecked: "acct_other"))
+                for: Principal(name: "x", accounts: .some([AccountID(unchecked: "acct_other")]))
             )
-            let all = Principal(name: "x", account: nil)
+            let all = Principal(name: "x", accounts: .all)
             let ahead = cursor.encode(
                 LiveCursor(
                     positions: positions.map { _ in OutboxPosition(ms: 9_000_000_000_000, n: 0) }

@@ -106,7 +106,7 @@ private struct Client: Sendable {
                 sources: nil,
                 types: nil,
                 from: .now,
-                principal: Principal(name: "all", account: nil),
+                principal: Principal(name: "all", accounts: .all),
                 limits: .standard
             )
             connection.begin(subscription)
@@ -163,6 +163,8 @@ private final class Transport: LiveTransport {
     func finished() {}
     func cut() {}
     func drain(at instant: Duration) {}
+    func revoked(_ name: String) {}
+
     func settled(_ source: SourceID) {}
     func refused(_ sub: String) {}
     func overloaded() { overloads += 1 }

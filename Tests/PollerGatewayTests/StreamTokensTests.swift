@@ -35,7 +35,7 @@ struct StreamTokensTests {
         #expect(token.expiresAt == Self.start + .seconds(60))
         #expect(!token.description.contains(token.reveal.suffix(10)))
         let principal = try #require(await tokens.principal(streamToken: token.reveal))
-        #expect(principal.account?.description == "acct_1")
+        #expect(principal.accounts.names == ["acct_1"])
         #expect(principal.sources == grant.sources)
         #expect(principal.types == ["source.*"])
         #expect(principal.view == .restricted)

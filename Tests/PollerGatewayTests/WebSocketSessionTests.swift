@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A live session, without a socket")
 struct WebSocketSessionTests {
-    private let principal = Principal(name: "shop", account: nil)
+    private let principal = Principal(name: "shop", accounts: .all)
 
     private func session(open: Bool = true) -> WebSocketSession {
         var session = WebSocketSession(limits: GatewayLimits(), pingEvery: .seconds(25))
@@ -166,7 +166,7 @@ struct WebSocketSessionTests {
                 sources: nil,
                 types: nil,
                 from: .now,
-                principal: Principal(name: "shop", account: nil, view: view),
+                principal: Principal(name: "shop", accounts: .all, view: view),
                 limits: GatewayLimits()
             )
             return ServerMessage.text(message, subscription)

@@ -41,11 +41,13 @@ package struct AccessKey: Hashable, Sendable {
         lastUsedAt: Timestamp? = nil
     ) throws(InvalidInput) {
         if let name {
-            guard (1...Self.nameMax).contains(name.utf8.count), name.utf8.allSatisfy({ $0 >= 0x20 })
+            guard (1...Self.nameMax).contains(name.utf8.count),
+                name.unicodeScalars.allSatisfy(Self.isPlain)
             else {
                 throw InvalidInput(
                     field: "name",
-                    message: "must be 1 to \(Self.nameMax) bytes without control characters"
+                    message: "must be 1 to \(Self.nameMax) bytes of text without parentheses and "
+                        + "what nobody sees"
                 )
             }
         }
@@ -54,6 +56,12 @@ package struct AccessKey: Hashable, Sendable {
                 throw InvalidInput(
                     field: "accounts",
                     message: "must name 1 to \(AccountSet.countMax) accounts; leave it out for all"
+                )
+            }
+            if let vain = allowed.filter(\.isOfCluster).map(\.rawValue).min() {
+                throw InvalidInput(
+                    field: "allow",
+                    message: "\(vain) is of the whole cluster: a key that is bound has it never"
                 )
             }
         }
@@ -66,6 +74,28 @@ package struct AccessKey: Hashable, Sendable {
         self.expiresAt = expiresAt
         self.createdBy = createdBy
         self.lastUsedAt = lastUsedAt
+    }
+
+    /// A key of which no more can be read than that it is one.
+    package static func unreadable(_ id: KeyID) -> AccessKey {
+        AccessKey(id)
+    }
+
+    private init(_ id: KeyID) {
+        (self.id, name, role, allowed, accounts) = (id, nil, .viewer, [], .some([]))
+        (createdAt, expiresAt, createdBy) = (Timestamp(ms: 0), nil, "unreadable")
+        lastUsedAt = nil
+    }
+
+    /// Letters, digits, signs and spaces: nothing that hides, turns the line around, or looks like the
+    /// end of a name.
+    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator,
+            .paragraphSeparator:
+            false
+        default: scalar != "(" && scalar != ")"
+        }
     }
 
     /// The same key as the store knows it.
@@ -94,6 +124,9 @@ package struct AccessKey: Hashable, Sendable {
             endsAt: expiresAt
         )
     }
+
+    /// Whether its time is over.
+    package func hasEnded(by now: Timestamp) -> Bool { expiresAt.map { $0 <= now } ?? false }
 
     /// Whether it is one with which keys can always be made: without it nobody is let in again.
     package var isLasting: Bool { role == .admin && accounts.isAll && expiresAt == nil }

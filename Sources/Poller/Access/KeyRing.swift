@@ -43,7 +43,7 @@ package final class KeyRing: Sendable {
     private let wallClock: @Sendable () -> Timestamp
     private let logger: Logger
     private let known: Mutex<Known>
-    /// The names of keys (``Caller/name``) that are not good any more; for one listener.
+    /// The names (``Caller/name``) of whom is not let in any more; for one listener.
     package let revoked: AsyncStream<String>
     private let revocations: AsyncStream<String>.Continuation
     /// Of keys that were used since that was noted.
@@ -88,8 +88,10 @@ package final class KeyRing: Sendable {
     /// The time by which keys end.
     package func now() -> Timestamp { wallClock() }
 
-    /// Whether keys stand in a file, which nobody can revoke from here.
-    package var hasFile: Bool { !file.isEmpty }
+    /// Whether a key of the file can make others, which nobody can revoke from here.
+    package var fileMakesKeys: Bool {
+        file.values.contains { $0.may(.manageKeys) && $0.accounts.isAll }
+    }
 
     /// Looks a key up.
     package func find(_ text: some StringProtocol) -> Finding {
@@ -99,7 +101,7 @@ package final class KeyRing: Sendable {
         let (key, isRead) = known.withLock { ($0.keys[digest], $0.version != nil) }
         guard let key else { return isRead ? .unknown : .unreadable }
         let now = wallClock()
-        if let end = key.expiresAt, end <= now { return .unknown }
+        if key.hasEnded(by: now) { return .unknown }
         used.withLock { used in
             if used[key.id] == nil { used[key.id] = now }
         }
@@ -114,14 +116,15 @@ package final class KeyRing: Sendable {
         let register = try await store.register()
         let keys = Dictionary(register.keys.map { ($0.digest, $0.key) }) { first, _ in first }
         let gone = known.withLock { known in
-            defer {
-                known.version = register.version
-                known.keys = keys
-                known.hasHadKeys = known.hasHadKeys || register.version > 0
-            }
-            return known.keys.filter { keys[$0.key] == nil }.values
+            var gone = known.keys.filter { keys[$0.key] == nil }.map(\.value.caller.name)
+            // Who came in without a key is not let in any more.
+            if !known.hasHadKeys, register.version > 0 { gone.append(Caller.local.name) }
+            known.version = register.version
+            known.keys = keys
+            known.hasHadKeys = known.hasHadKeys || register.version > 0
+            return gone
         }
-        for key in gone { revocations.yield(key.caller.name) }
+        for name in gone { revocations.yield(name) }
     }
 
     private func note() async {

@@ -33,6 +33,8 @@ package protocol DeliveryBook: Sendable {
 /// Which deliveries to list, and from where.
 package struct DeliveryQuery: Hashable, Sendable {
     package let endpoint: EndpointID?
+    /// Of the sources.
+    package let accounts: AccountSet
     package let state: DeliverySnapshot.State?
     /// 1–500: each is a read of its own.
     package let limit: Int
@@ -42,19 +44,33 @@ package struct DeliveryQuery: Hashable, Sendable {
     /// Describes a page.
     package init(
         endpoint: EndpointID? = nil,
+        accounts: AccountSet = .all,
         state: DeliverySnapshot.State? = nil,
         limit: Int = 50,
         cursor: String? = nil
     ) {
         self.endpoint = endpoint
+        self.accounts = accounts
         self.state = state
         self.limit = min(max(limit, 1), 500)
         self.cursor = cursor
     }
 
+    /// The same of some accounts alone.
+    package func narrowed(to accounts: AccountSet) -> DeliveryQuery {
+        DeliveryQuery(
+            endpoint: endpoint,
+            accounts: accounts,
+            state: state,
+            limit: limit,
+            cursor: cursor
+        )
+    }
+
     /// Whether a delivery passes the filters.
     package func matches(_ snapshot: DeliverySnapshot) -> Bool {
         (endpoint == nil || endpoint == snapshot.delivery.endpoint)
+            && accounts.contains(snapshot.delivery.watch.account)
             && state.map(snapshot.isListed(as:)) ?? true
     }
 }

@@ -36,9 +36,9 @@ package protocol EndpointStore: Sendable {
     /// Forgets an endpoint; false when there was none.
     func remove(_ id: EndpointID) async throws(StoreError) -> Bool
 
-    /// A page of the endpoints of an account, or of all, the oldest first.
+    /// A page of the endpoints of some accounts, or of all, the oldest first.
     func list(
-        account: AccountID?,
+        accounts: AccountSet,
         limit: Int,
         cursor: String?
     ) async throws(StoreError) -> ListPage<Endpoint>

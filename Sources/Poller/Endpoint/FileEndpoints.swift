@@ -39,7 +39,7 @@ package struct FileEndpoints: Sendable {
         let ids = Set(wanted.map(\.id))
         var cursor: String?
         repeat {
-            let page = try await store.list(account: nil, limit: 500, cursor: cursor)
+            let page = try await store.list(accounts: .all, limit: 500, cursor: cursor)
             for endpoint in page.items
             where endpoint.name != nil && endpoint.isEnabled && !ids.contains(endpoint.id) {
                 try await store.disable(endpoint.id, reason: Self.goneReason)

@@ -132,9 +132,9 @@ package struct OutboxPosition: Hashable, Comparable, Sendable, CustomStringConve
 package protocol EventCursors: Sendable {
     /// The text for a reader who has everything up to these places.
     ///
-    /// `account` is the only one the reader may see; nil for all.
-    func text(after positions: [OutboxPosition], account: AccountID?) -> String
+    /// `accounts`: those the reader may see.
+    func text(after positions: [OutboxPosition], accounts: AccountSet) -> String
 
     /// The places a text stands for; nil when it is not one of ours.
-    func positions(of text: String, partitions: Int, account: AccountID?) -> [OutboxPosition]?
+    func positions(of text: String, partitions: Int, accounts: AccountSet) -> [OutboxPosition]?
 }

@@ -142,7 +142,19 @@ package protocol SourceLocator: Sendable {
     /// - Parameters:
     ///   - url: as a request has it.
     ///   - account: which upstream it must belong to; nil for any.
+    ///   - accounts: those that are there for whoever asks.
     /// - Returns: what names the watch.
     /// - Throws: ``InvalidInput`` for a URL of no upstream, or of several.
-    func key(of url: String, account: AccountID?) throws(InvalidInput) -> WatchKey
+    func key(
+        of url: String,
+        account: AccountID?,
+        among accounts: AccountSet
+    ) throws(InvalidInput) -> WatchKey
+}
+
+extension SourceLocator {
+    /// The same for who may see every account.
+    package func key(of url: String, account: AccountID?) throws(InvalidInput) -> WatchKey {
+        try key(of: url, account: account, among: .all)
+    }
 }

@@ -211,7 +211,7 @@ package struct ListQuery: Hashable, Sendable {
     package let status: SourceStatus?
     /// What is true of the money.
     package let payment: PaymentState?
-    package let account: AccountID?
+    package let accounts: AccountSet
     package let kind: SourceKind?
     /// 1–500: a page is read in one go from Redis.
     package let limit: Int
@@ -223,7 +223,7 @@ package struct ListQuery: Hashable, Sendable {
         state: State? = nil,
         status: SourceStatus? = nil,
         payment: PaymentState? = nil,
-        account: AccountID? = nil,
+        accounts: AccountSet = .all,
         kind: SourceKind? = nil,
         limit: Int = 50,
         cursor: String? = nil
@@ -231,7 +231,7 @@ package struct ListQuery: Hashable, Sendable {
         self.state = state
         self.status = status
         self.payment = payment
-        self.account = account
+        self.accounts = accounts
         self.kind = kind
         self.limit = min(max(limit, 1), 500)
         self.cursor = cursor
@@ -250,7 +250,7 @@ package struct ListQuery: Hashable, Sendable {
         return fits
             && (status == nil || status == watch.state.status)
             && (payment == nil || payment == snapshot.payment?.state)
-            && (account == nil || account == watch.key.account)
+            && accounts.contains(watch.key.account)
             && (kind.map { $0 == watch.key.kind } ?? (watch.key.kind != .order))
     }
 }

@@ -1,5 +1,7 @@
 import HTTPTypes
 import Hummingbird
+import NIOCore
+import Poller
 import PollerNet
 
 /// Checks that a request may use the matched route; see ``RouteAccess``.
@@ -13,8 +15,12 @@ import PollerNet
 /// be the Origin, when there is one). Nor must the world, through a proxy on this machine. Forms of pages
 /// for payers have the Origin `null`, because these pages tell nobody where they are: it is taken where the
 /// request needs a secret of the payer's own, which another site's page cannot bring along.
+///
+/// Whose something is, is not checked here but where it is read (``RequestValues/caller``): what is
+/// somebody else's is answered as what is not there.
 struct KeyMiddleware: RouterMiddleware {
-    let keys: APIKeys
+    let keys: KeyRing
+    let cursors: SealedCursors
     let table: RouteTable
 
     func handle(
@@ -23,34 +29,64 @@ struct KeyMiddleware: RouterMiddleware {
         next: @concurrent (Request, APIContext) async throws -> Response
     ) async throws -> Response {
         var context = context
-        switch table.matched(context.endpointPath, request.method)?.access ?? .key {
-        case .signed: break
-        case .key where keys.isEmpty: try checkLocal(request)
-        case .anybody where keys.isEmpty: try checkLocal(request, takesNoOrigin: true)
-        case .key: context.key = try key(request)
-        case .anybody: break
+        context.cursors = cursors
+        let route = table.matched(context.endpointPath, request.method)
+        switch route?.access {
+        case .signed: return try await next(request, context)
+        case .anybody:
+            if keys.isOpen ?? false { try checkLocal(request, takesNoOrigin: true) }
+            return try await next(request, context)
+        case .key, nil: break
         }
-        return try await next(request, context)
+        context.caller = try caller(request)
+        context.recheck = { [self, head = request] () throws(Problem) in _ = try caller(head) }
+        if case .key(let scope) = route?.access { try context.caller.need(scope) }
+        var request = request
+        // A body may take half a minute, and so may an answer that waits for news: the key may be
+        // revoked meanwhile.
+        request.body = RequestBody(
+            asyncSequence: CheckedBody(body: request.body, check: context.recheck)
+        )
+        let response = try await next(request, context)
+        if request.method == .get { try context.recheck() }
+        return response
     }
 
-    /// The name of the key that the request shows.
-    private func key(_ request: Request) throws(Problem) -> String {
+    /// Who sends the request.
+    private func caller(_ request: Request) throws(Problem) -> Caller {
+        switch keys.isOpen {
+        case true?:
+            try checkLocal(request)
+            return .local
+        case nil: throw Self.unreadable
+        case false?: break
+        }
         guard let header = request.headers[.authorization] else {
             throw Problem(
                 .unauthenticated,
-                "Send Authorization: Bearer KEY with a key from the server's POLLER_API_KEYS_FILE."
+                "Send Authorization: Bearer KEY with a key that pollerctl key create has made, or one "
+                    + "of the server's POLLER_API_KEYS_FILE."
             )
         }
         let parts = header.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bearer", let key = keys.name(of: parts[1])
-        else {
-            throw Problem(
-                .unauthenticated,
-                "The key is not one of the server's POLLER_API_KEYS_FILE."
-            )
+        if parts.count == 2, parts[0].lowercased() == "bearer" {
+            switch keys.find(parts[1]) {
+            case .known(let caller): return caller
+            case .unreadable: throw Self.unreadable
+            case .unknown: break
+            }
         }
-        return key
+        throw Problem(
+            .unauthenticated,
+            "Nobody has this key, or it has ended or was revoked; pollerctl key create makes one."
+        )
     }
+
+    private static let unreadable = Problem(
+        .storeUnavailable,
+        "The keys have not been read yet, so nobody can be let in.",
+        retryAfterSeconds: 1
+    )
 
     private func checkLocal(
         _ request: Request,
@@ -73,9 +109,86 @@ struct KeyMiddleware: RouterMiddleware {
             throw Problem(
                 .notLocal,
                 "This server has no API keys and serves only http://127.0.0.1 and localhost, and "
-                    + "nothing that a proxy has passed on; to serve others, start it with "
-                    + "POLLER_API_KEYS_FILE."
+                    + "nothing that a proxy has passed on; to serve others, make a key with "
+                    + "pollerd key create."
             )
         }
+    }
+}
+
+/// A body behind whose end a key is looked at again.
+private struct CheckedBody: AsyncSequence, Sendable {
+    let body: RequestBody
+    let check: @Sendable () throws(Problem) -> Void
+
+    /// Hands the body on, part by part.
+    struct AsyncIterator: AsyncIteratorProtocol {
+        var parts: RequestBody.AsyncIterator
+        let check: @Sendable () throws(Problem) -> Void
+
+        mutating func next() async throws -> ByteBuffer? {
+            try await next(isolation: #isolation)
+        }
+
+        mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws -> ByteBuffer? {
+            if let part = try await parts.next(isolation: actor) { return part }
+            try check()
+            return nil
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(parts: body.makeAsyncIterator(), check: check)
+    }
+}
+
+extension Caller {
+    /// Refuses who may not.
+    func need(_ scope: Scope) throws(Problem) {
+        guard may(scope) else {
+            let why =
+                scope.isOfCluster && !accounts.isAll
+                ? "which no key has that is bound to accounts" : "which this key has not"
+            throw Problem(
+                .notAllowed,
+                "This needs \(scope.rawValue), \(why). Use another key, or have one made with it: "
+                    + "pollerctl key create."
+            )
+        }
+    }
+
+    /// Refuses an account that is not theirs, in the words for one that nobody knows.
+    func need(_ account: AccountID) throws(Problem) {
+        guard accounts.contains(account) else {
+            throw Problem(
+                .accountNotFound,
+                "There is no account \(account) for this key.",
+                field: "account"
+            )
+        }
+    }
+
+    /// A client's name for a request, which another client's cannot be: the answer may hold a secret.
+    func own(_ idempotencyKey: String) -> String {
+        self == .local ? idempotencyKey : "\(name)\n\(idempotencyKey)"
+    }
+
+    /// The account that a request means.
+    func account(named account: AccountID?) throws(Problem) -> AccountID {
+        if let account {
+            try need(account)
+            return account
+        }
+        guard let standard = accounts.standard else {
+            let all = (accounts.names ?? []).joined(separator: ", ")
+            throw Problem(
+                .missingField,
+                "account is required, because this key has several: \(all).",
+                field: "account"
+            )
+        }
+        return standard
     }
 }

@@ -66,8 +66,8 @@ struct OpenAPI {
                 "key": [
                     "type": "http", "scheme": "bearer",
                     "description": """
-                    A key of the server's POLLER_API_KEYS_FILE. A server without keys serves its \
-                    own machine only.
+                    A key that may do what x-scope of the operation says. A server without keys \
+                    serves its own machine only.
                     """,
                 ]
             ],
@@ -103,7 +103,11 @@ struct OpenAPI {
         if let details = route.details { members.append(("description", .text(details))) }
         // Without a word of its own an operation has the document's: a key, or none where there
         // are no keys.
-        if route.access != .key { members.append(("security", [[:]])) }
+        if let scope = route.access.scope {
+            members.append(("x-scope", .text(scope.rawValue)))
+        } else {
+            members.append(("security", [[:]]))
+        }
         if !route.parameters.isEmpty {
             members.append(("parameters", .list(route.parameters.map(parameter))))
         }

@@ -17,6 +17,7 @@ struct BatchRoutes {
         "/v1/watches/batch",
         "enqueueBatch",
         "Watch up to 10,000 sources; all items are checked before any is enqueued",
+        access: .key(.writeWatches),
         repeats: .byNature,
         body: RouteBody(
             content: [
@@ -59,7 +60,12 @@ struct BatchRoutes {
         let bytes = try await reader.read(request, bytesMax: BodyReader.batchBytesMax)
         let type = request.headers[.contentType]?.lowercased() ?? ""
         let isLines = Self.lineTypes.contains { type.hasPrefix($0) }
-        let batch = try WatchBatch(bytes, isLines: isLines, locator: locator)
+        let batch = try WatchBatch(
+            bytes,
+            isLines: isLines,
+            for: context.caller,
+            locator: locator
+        )
 
         try await refuseMismatches(in: batch)
         var results: [EnqueueResult] = []

@@ -22,6 +22,7 @@ struct DeliveryRoutes {
         "listDeliveries",
         "List deliveries",
         "A moving picture: a delivery that is tried while you page may show up twice or not at all.",
+        access: .key(.readDeliveries),
         input: .all(
             .query(EndpointID.self, "endpoint", "Only those to this endpoint.", .endpointID),
             .ofSource,
@@ -49,6 +50,7 @@ struct DeliveryRoutes {
         "/v1/deliveries/{delivery}",
         "getDelivery",
         "Read a delivery, and how its endpoint stands",
+        access: .key(.readDeliveries),
         input: .delivery,
         answers: [.ok("The delivery.", "Delivery")],
         problems: [404]
@@ -59,6 +61,7 @@ struct DeliveryRoutes {
         "deliveryAttempts",
         "The newest 20 attempts of a delivery, oldest first",
         "Kept for 30 days after the newest.",
+        access: .key(.readDeliveries),
         input: .delivery,
         answers: [.ok("The attempts.", "AttemptPage")],
         problems: [404]
@@ -72,6 +75,7 @@ struct DeliveryRoutes {
         Under the same event ids, on a schedule that begins anew; also while the endpoint's \
         circuit is open. 409 endpoint_disabled while it is told nothing.
         """,
+        access: .key(.retryDeliveries),
         input: .delivery,
         repeats: .byNature,
         answers: [.ok("It is due now.", "Delivery")],
@@ -94,11 +98,15 @@ struct DeliveryRoutes {
         _ context: APIContext
     ) async throws -> Response {
         guard let key = wanted.key else {
-            let page = try await backend.deliveries.deliveries(wanted.query)
-            return Response(page.wire { PollerWire.Delivery($0) })
+            let query = wanted.query.narrowed(to: context.caller.accounts)
+            let page = try await backend.deliveries.deliveries(query)
+            return Response(page.wire(for: context) { PollerWire.Delivery($0) })
+        }
+        guard context.caller.accounts.contains(key.account) else {
+            return Response(Page<PollerWire.Delivery>([]))
         }
         let page = try await page(of: key, wanted.query)
-        return Response(page.wire { PollerWire.Delivery($0) })
+        return Response(page.wire(for: context) { PollerWire.Delivery($0) })
     }
 
     /// The deliveries of one source: to its inline URLs, and to endpoints that may be told of it.
@@ -117,7 +125,7 @@ struct DeliveryRoutes {
             var cursor: String?
             repeat {
                 let page = try await backend.endpoints.store.list(
-                    account: key.account,
+                    accounts: .some([key.account]),
                     limit: Self.endpointsMax,
                     cursor: cursor
                 )
@@ -143,7 +151,7 @@ struct DeliveryRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let snapshot = try await snapshot(id)
+        let snapshot = try await snapshot(id, context.caller)
         return Response(PollerWire.Delivery(snapshot, lane: try await lane(of: snapshot)))
     }
 
@@ -154,9 +162,11 @@ struct DeliveryRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let attempts = try await backend.deliveries.attempts(of: id)
-        if attempts.isEmpty { _ = try await snapshot(id) }
+        if attempts.isEmpty || !context.caller.accounts.isAll {
+            _ = try await snapshot(id, context.caller)
+        }
         let page = ListPage(items: attempts, next: nil)
-        return Response(page.wire { DeliveryAttempt($0) })
+        return Response(page.wire(for: context) { DeliveryAttempt($0) })
     }
 
     /// Retrying what is due already succeeds: the answer to the first try got lost.
@@ -167,7 +177,7 @@ struct DeliveryRoutes {
         _ context: APIContext
     ) async throws -> Response {
         for _ in 0..<Self.roundsMax {
-            let found = try await snapshot(id)
+            let found = try await snapshot(id, context.caller)
             var state = found.delivery.state
             guard found.state == .failing || found.state == .waiting || !state.dead.isEmpty else {
                 if found.state == .inFlight { break }
@@ -182,7 +192,7 @@ struct DeliveryRoutes {
             let revision = DeliveryRevision(id: id, from: found.delivery.state, to: state)
             guard try await backend.deliveries.revise([revision], endingHolds: true) == [.done]
             else { continue }
-            let revived = try await snapshot(id)
+            let revived = try await snapshot(id, context.caller)
             return Response(PollerWire.Delivery(revived, lane: try await lane(of: revived)))
         }
         throw Problem(
@@ -204,8 +214,13 @@ struct DeliveryRoutes {
         )
     }
 
-    private func snapshot(_ id: DeliveryID) async throws -> DeliverySnapshot {
-        guard let snapshot = try await backend.deliveries.delivery(id) else {
+    private func snapshot(
+        _ id: DeliveryID,
+        _ caller: Caller
+    ) async throws -> DeliverySnapshot {
+        guard let snapshot = try await backend.deliveries.delivery(id),
+            caller.accounts.contains(snapshot.delivery.watch.account)
+        else {
             throw Problem(
                 .deliveryNotFound,
                 "There is no delivery \(id); GET /v1/deliveries lists those there are."
@@ -234,7 +249,7 @@ extension RouteInput where Value == DeliveryID {
 extension RouteInput where Value == WatchKey? {
     /// The watch that the parameters name; nil when they name none.
     fileprivate static var ofSource: Self {
-        .all(
+        let named = RouteInput<(source: SourceID?, account: AccountID?, kind: String?)>.all(
             .query(
                 SourceID.self,
                 "source",
@@ -244,13 +259,20 @@ extension RouteInput where Value == WatchKey? {
                 """,
                 .name(255)
             ),
-            .account("With source: the account at the upstream; default when absent."),
+            .query(
+                AccountID.self,
+                "account",
+                "With source: the account at the upstream; default when absent.",
+                .name(64)
+            ),
             .text(
                 "kind",
                 "With source: needed when the id begins with no prefix of Stripe's.",
                 .shape("Kind")
             )
-        ) { source, account, kind throws(Problem) in
+        ) { (source: $0, account: $1, kind: $2) }
+        return Self(named.parameters) { values throws(Problem) in
+            let (source, account, kind) = try named.read(values)
             guard let source else {
                 for (name, isGiven) in [("account", account != nil), ("kind", kind != nil)]
                 where isGiven {
@@ -262,8 +284,9 @@ extension RouteInput where Value == WatchKey? {
                 }
                 return nil
             }
+            let own = account == nil ? try values.caller.account(named: nil) : account
             return WatchKey(
-                account: account ?? .main,
+                account: own ?? .main,
                 source: source,
                 kind: try SourceKind(named: kind, of: source, code: .invalidParameter)
             )

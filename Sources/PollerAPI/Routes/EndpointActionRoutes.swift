@@ -18,6 +18,7 @@ extension EndpointRoutes {
         Past the queue, also to a disabled endpoint; answers when the receiver has, or after the \
         time of an attempt.
         """,
+        access: .key(.writeEndpoints),
         input: .name,
         repeats: .byNature,
         answers: [.ok("What the receiver did.", "EndpointTest")],
@@ -32,6 +33,7 @@ extension EndpointRoutes {
         The new one is in this answer; the old ones sign beside it until the overlap ends. 409 \
         too_many_secrets when three are live already and the overlap is not 0s.
         """,
+        access: .key(.readSecrets),
         input: .name,
         repeats: .kept,
         body: .json(.shape("EndpointRotation"), optional: true),
@@ -44,6 +46,7 @@ extension EndpointRoutes {
         "enableEndpoint",
         "Tell an endpoint again",
         "What waited for it comes first.",
+        access: .key(.writeEndpoints),
         input: .name,
         repeats: .byNature,
         answers: [.ok("The endpoint now.", "Endpoint")],
@@ -58,6 +61,7 @@ extension EndpointRoutes {
         What is recorded within a day from now waits for it; of what comes later it is told by a \
         replay.
         """,
+        access: .key(.writeEndpoints),
         input: .name,
         repeats: .byNature,
         body: .json(.shape("EndpointDisabling"), optional: true),
@@ -70,6 +74,7 @@ extension EndpointRoutes {
         "endpointSecret",
         "The secret of inline notify URLs",
         "Only of the endpoint named inline; the secret of a registered one is shown when it is made.",
+        access: .key(.readSecrets),
         input: .segment("endpoint", "inline"),
         answers: [.ok("The secret.", "InlineSecret")],
         problems: [404, 409],
@@ -132,7 +137,7 @@ extension EndpointRoutes {
         var chance = SystemRandomNumberGenerator()
         let secret = WebhookSecret(using: &chance)
         let repeated = request.headers[.idempotencyKey].map { key in
-            EndpointRequest(account: old.account, key: key, body: []).key
+            EndpointRequest(account: old.account, key: context.caller.own(key), body: []).key
         }
         var refusal: InvalidInput?
         let rotated = try await backend.store.update(old.id) { endpoint, now in
@@ -198,7 +203,8 @@ extension EndpointRoutes {
                     + "/v1/endpoints/inline/secret."
             )
         }
-        guard let secret = backend.inlineSecret else {
+        // One signs for every account, so it is for those who have all.
+        guard context.caller.accounts.isAll, let secret = backend.inlineSecret else {
             throw Problem(.notFound, "This server does not know the secret of inline webhooks.")
         }
         var answer = InlineSecret()

@@ -27,6 +27,7 @@ struct EndpointRoutes {
         It is told what is seen from now on, of every source of its account. The secret is in this \
         answer and never shown again.
         """,
+        access: .key(.writeEndpoints),
         repeats: .kept,
         body: .json(.shape("NewEndpoint")),
         answers: [.json(201, "The endpoint with its secret.", "Endpoint")],
@@ -37,11 +38,12 @@ struct EndpointRoutes {
         "/v1/endpoints",
         "listEndpoints",
         "List the registered endpoints, the oldest first",
+        access: .key(.readEndpoints),
         input: .all(
-            .account("Only those of this account."),
+            .accounts("Only those of this account."),
             .limit("Endpoints a page."),
             .cursor()
-        ) { (account: $0, limit: $1, cursor: $2) },
+        ) { (accounts: $0, limit: $1, cursor: $2) },
         answers: [.ok("A page of endpoints.", "EndpointPage")]
     )
     private static let get = Route(
@@ -49,6 +51,7 @@ struct EndpointRoutes {
         "/v1/endpoints/{endpoint}",
         "getEndpoint",
         "Read an endpoint",
+        access: .key(.readEndpoints),
         input: .name,
         answers: [.ok("The endpoint.", "Endpoint")],
         problems: [404]
@@ -59,6 +62,7 @@ struct EndpointRoutes {
         "changeEndpoint",
         "Change an endpoint",
         "What is absent stays as it is; null is the standard again.",
+        access: .key(.writeEndpoints),
         input: .name,
         body: .json(.shape("EndpointChange")),
         answers: [.ok("The endpoint now.", "Endpoint")],
@@ -70,6 +74,7 @@ struct EndpointRoutes {
         "removeEndpoint",
         "Remove an endpoint",
         "What waits for it is not delivered any more.",
+        access: .key(.writeEndpoints),
         input: .name,
         answers: [.ok("The endpoint as it was.", "Endpoint")],
         problems: [404, 409]
@@ -97,10 +102,10 @@ struct EndpointRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let (wanted, bytes) = try await reader.objectAndBytes(NewEndpoint.self, of: request)
-        let endpoint = try endpoint(wanted)
+        let endpoint = try endpoint(wanted, for: context.caller)
         try await checkFallback(endpoint)
         let key = request.headers[.idempotencyKey].map { key in
-            EndpointRequest(account: endpoint.account, key: key, body: bytes)
+            EndpointRequest(account: endpoint.account, key: context.caller.own(key), body: bytes)
         }
         switch try await stored(endpoint, key) {
         case .created(let created): return Self.shown(created, status: .created)
@@ -142,7 +147,10 @@ struct EndpointRoutes {
         }
     }
 
-    private func endpoint(_ wanted: NewEndpoint) throws(Problem) -> Poller.Endpoint {
+    private func endpoint(
+        _ wanted: NewEndpoint,
+        for caller: Caller
+    ) throws(Problem) -> Poller.Endpoint {
         guard let url = try wanted.choices.checkedURL() else {
             throw Problem(
                 .missingField,
@@ -150,9 +158,10 @@ struct EndpointRoutes {
                 field: "url"
             )
         }
-        let account = try Problem.checked { () throws(InvalidInput) in
-            try wanted.account.map { text throws(InvalidInput) in try AccountID(text) } ?? .main
+        let named = try Problem.checked { () throws(InvalidInput) in
+            try wanted.account.map { text throws(InvalidInput) in try AccountID(text) }
         }
+        let account = try caller.account(named: named)
         var chance = SystemRandomNumberGenerator()
         var endpoint = Poller.Endpoint(
             id: EndpointID(using: &chance),
@@ -175,16 +184,16 @@ struct EndpointRoutes {
 
     @Sendable
     private func list(
-        _ query: (account: AccountID?, limit: Int, cursor: String?),
+        _ query: (accounts: AccountSet, limit: Int, cursor: String?),
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         let page = try await backend.store.list(
-            account: query.account,
+            accounts: query.accounts,
             limit: query.limit,
             cursor: query.cursor
         )
-        return Response(page.wire { PollerWire.Endpoint($0) })
+        return Response(page.wire(for: context) { PollerWire.Endpoint($0) })
     }
 
     @Sendable
@@ -252,7 +261,7 @@ extension EndpointRoutes {
     /// The endpoint of a name.
     func stored(_ name: EndpointName) async throws -> StoredEndpoint {
         guard let stored = try await backend.store.read(name.id),
-            name.account == nil || name.account == stored.endpoint.account
+            name.accounts.contains(stored.endpoint.account)
         else { throw Problem.endpointNotFound(name.id) }
         return stored
     }
@@ -305,8 +314,8 @@ extension EndpointRoutes {
 /// How a request names an endpoint.
 struct EndpointName: Sendable {
     let id: EndpointID
-    /// When it is given, an endpoint of another account is not found.
-    let account: AccountID?
+    /// An endpoint of another account is not found.
+    let accounts: AccountSet
 }
 
 extension RouteInput where Value == EndpointName {
@@ -314,8 +323,8 @@ extension RouteInput where Value == EndpointName {
     static var name: Self {
         .all(
             .endpoint,
-            .account("When it is given, an endpoint of another account is not found.")
-        ) { EndpointName(id: $0, account: $1) }
+            .accounts("When it is given, an endpoint of another account is not found.")
+        ) { EndpointName(id: $0, accounts: $1) }
     }
 }
 

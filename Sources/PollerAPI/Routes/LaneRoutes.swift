@@ -23,6 +23,7 @@ struct LaneRoutes {
         looking takes at most a twentieth of the store's time; what was changed through the same \
         server shows at once.
         """,
+        access: .key(.readLanes),
         input: .all(.limit("Lanes a page.", 100), .laneCursor) { (limit: $0, cursor: $1) },
         answers: [.ok("A page of lanes.", "LanePage")]
     )
@@ -31,6 +32,7 @@ struct LaneRoutes {
         "/v1/lanes/{lane}",
         "getLane",
         "Read one lane",
+        access: .key(.readLanes),
         input: .lane,
         answers: [.ok("The lane.", "Lane")],
         problems: [404]
@@ -44,28 +46,34 @@ struct LaneRoutes {
         What is in flight goes on, and watches may be enqueued meanwhile. A lane that holds \
         nothing yet may be paused too.
         """,
+        access: .key(.writeLanes),
         input: .lane,
         repeats: .byNature,
-        answers: [.ok("The lane now.", "Lane")]
+        answers: [.ok("The lane now.", "Lane")],
+        problems: [404]
     )
     private static let resume = Route(
         .post,
         "/v1/lanes/{lane}/resume",
         "resumeLane",
         "Let a paused lane go on; also ends a hold and closes its circuit",
+        access: .key(.writeLanes),
         input: .lane,
         repeats: .byNature,
-        answers: [.ok("The lane now.", "Lane")]
+        answers: [.ok("The lane now.", "Lane")],
+        problems: [404]
     )
     private static let limit = Route(
         .post,
         "/v1/lanes/{lane}/limit",
         "limitLane",
         "Give a lane a limit of its own, or the default again",
+        access: .key(.writeLanes),
         input: .lane,
         repeats: .byNature,
         body: .json(.shape("NewLaneLimit")),
-        answers: [.ok("The lane now.", "Lane")]
+        answers: [.ok("The lane now.", "Lane")],
+        problems: [404]
     )
 
     let backend: APIBackend
@@ -95,21 +103,41 @@ struct LaneRoutes {
         if case .store(let position) = cursor {
             let rest = try await backend.lanes.lanes(limit: limit, cursor: position)
             page = ListPage(
-                items: rest.items.sorted { LaneRank($0) < LaneRank($1) },
+                items: rest.items.filter { Self.isOpen($0.lane, to: context.caller) }
+                    .sorted { LaneRank($0) < LaneRank($1) },
                 next: rest.next.map { LaneCursor.store($0).text }
             )
         } else {
-            page = Self.page(of: try await statusCache.current(), after: cursor, limit: limit)
+            page = Self.page(
+                of: try await statusCache.current(),
+                for: context.caller,
+                after: cursor,
+                limit: limit
+            )
         }
-        return Response(page.wire { Lane($0, standard: backend.laneLimit) })
+        return Response(page.wire(for: context) { Lane($0, standard: backend.laneLimit) })
+    }
+
+    private static func isOpen(_ lane: LaneID, to caller: Caller) -> Bool {
+        guard !caller.accounts.isAll else { return true }
+        return lane.accountAndKind.map { caller.accounts.contains($0.0) } ?? false
+    }
+
+    fileprivate static func notFound(_ lane: LaneID) -> Problem {
+        Problem(
+            .laneNotFound,
+            "The lane \(lane) holds nothing and has no settings of its own; it comes into "
+                + "being with its first watch, or when it is paused or limited."
+        )
     }
 
     private static func page(
         of status: ClusterStatus,
+        for caller: Caller,
         after cursor: LaneCursor?,
         limit: Int
     ) -> ListPage<LaneReport> {
-        let rest = status.lanes.drop { report in
+        let rest = status.lanes.filter { isOpen($0.lane, to: caller) }.drop { report in
             guard case .after(let rank) = cursor else { return false }
             return LaneRank(report) <= rank
         }
@@ -129,13 +157,7 @@ struct LaneRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        guard let report = try await backend.lanes.lane(lane) else {
-            throw Problem(
-                .laneNotFound,
-                "The lane \(lane) holds nothing and has no settings of its own; it comes into "
-                    + "being with its first watch, or when it is paused or limited."
-            )
-        }
+        guard let report = try await backend.lanes.lane(lane) else { throw Self.notFound(lane) }
         return Response(Lane(report, standard: backend.laneLimit))
     }
 
@@ -216,7 +238,9 @@ extension RouteInput where Value == LaneID {
             let known = try Problem.checked(.invalidParameter) { () throws(InvalidInput) in
                 try AccountID(account.description)
             }
-            return LaneID(account: known, kind: kind)
+            let own = LaneID(account: known, kind: kind)
+            guard values.caller.accounts.contains(known) else { throw LaneRoutes.notFound(own) }
+            return own
         }
     }
 }

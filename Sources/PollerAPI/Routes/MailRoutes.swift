@@ -18,6 +18,7 @@ struct MailRoutes {
         For the relay's bounce processing. A hard bounce and a complaint suppress the recipient at \
         once, for every account; a soft bounce is only counted.
         """,
+        access: .key(.writeMail),
         repeats: .byNature,
         body: .json(.shape("Bounce")),
         answers: [.ok("What became of it.", "Suppression")]
@@ -27,6 +28,7 @@ struct MailRoutes {
         "/v1/mail/suppressions/{recipient}",
         "getSuppression",
         "Whether mails to a recipient are suppressed, and why",
+        access: .key(.readMail),
         input: .recipient,
         answers: [.ok("Suppressed or not.", "Suppression")]
     )
@@ -35,6 +37,7 @@ struct MailRoutes {
         "/v1/mail/suppressions/{recipient}",
         "liftSuppression",
         "Send mails to a recipient again",
+        access: .key(.writeMail),
         input: .recipient,
         answers: [.ok("No longer suppressed.", "Suppression")]
     )
@@ -132,7 +135,7 @@ extension RouteInput where Value == MailRecipient {
                 // A bad encoding is no address either.
                 try MailAddress(text.removingPercentEncoding ?? text, field: "recipient")
             }
-            return MailRecipient(address: address, account: account ?? .main)
+            return MailRecipient(address: address, account: account)
         }
     }
 }

@@ -16,6 +16,7 @@ struct OperatorRoutes {
         "/v1/stats",
         "stats",
         "Counts of watches and deliveries",
+        access: .key(.readCluster),
         answers: [.ok("The counts.", "Stats")]
     )
     private static let workers = Route(
@@ -23,6 +24,7 @@ struct OperatorRoutes {
         "/v1/workers",
         "listWorkers",
         "List the processes that work on this cluster",
+        access: .key(.readCluster),
         answers: [.ok("Every process alive, in one page.", "WorkerPage")]
     )
     private static let doctor = Route(
@@ -30,6 +32,7 @@ struct OperatorRoutes {
         "/v1/doctor",
         "doctor",
         "Check what the server depends on",
+        access: .key(.readCluster),
         answers: [.ok("What each check saw.", "Doctor")]
     )
 
@@ -64,7 +67,7 @@ struct OperatorRoutes {
     ) async throws -> Response {
         let status = try await statusCache.current()
         let page = ListPage(items: status.members, next: nil)
-        return Response(page.wire { PollerWire.Worker($0) })
+        return Response(page.wire(for: context) { PollerWire.Worker($0) })
     }
 
     /// Always 200: that the checks could be made is the success, what they saw is the answer.

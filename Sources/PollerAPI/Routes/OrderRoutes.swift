@@ -13,13 +13,14 @@ struct OrderRoutes {
         "/v1/orders",
         "listOrders",
         "List the orders of an account, the newest first",
+        access: .key(.readWatches),
         input: .all(
             .account("Whose they are; default when absent."),
             RouteInput<PaymentState?>.choice("state", "Those of which this is true."),
             .limit("Orders a page.", 50, most: 100),
             .cursor()
         ) { account, state, limit, cursor in
-            OrderQuery(account: account ?? .main, state: state, limit: limit, cursor: cursor)
+            OrderQuery(account: account, state: state, limit: limit, cursor: cursor)
         },
         answers: [.ok("A page of orders.", "OrderPage")]
     )
@@ -28,6 +29,7 @@ struct OrderRoutes {
         "/v1/orders/{order}",
         "getOrder",
         "Read what is true of an order, and of each try to pay it",
+        access: .key(.readWatches),
         input: .order,
         answers: [.ok("The order.", "Order")],
         problems: [404]
@@ -38,6 +40,7 @@ struct OrderRoutes {
         "/v1/orders/{order}/events",
         "orderEvents",
         "What was told of an order, by seq; the last 100 events are kept",
+        access: .key(.readWatches),
         input: .all(
             .order,
             .integer(
@@ -68,7 +71,10 @@ struct OrderRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        Response(try await orders.orders(query).wire { $0.wire })
+        guard context.caller.accounts.contains(query.account) else {
+            return Response(Page<PollerWire.Order>([]))
+        }
+        return Response(try await orders.orders(query).wire(for: context) { $0.wire })
     }
 
     @Sendable
@@ -93,7 +99,7 @@ struct OrderRoutes {
         return Response(Page(of: events, limit: limit, after: afterSeq))
     }
 
-    private static func notFound(_ key: OrderKey) -> Problem {
+    fileprivate static func notFound(_ key: OrderKey) -> Problem {
         Problem(
             .orderNotFound,
             "No watch of account \(key.account) has named the order \(key.order), or it is "
@@ -105,11 +111,16 @@ struct OrderRoutes {
 extension RouteInput where Value == OrderKey {
     /// The order that the path and the parameter `account` name.
     fileprivate static var order: Self {
-        .all(
+        let named = RouteInput.all(
             .path(OrderID.self, "order", "The order, as watches have named it.", .name(64)),
             .account("Whose it is; default when absent.")
-        ) { order, account in
-            OrderKey(account: account ?? .main, order: order)
+        ) { OrderKey(account: $1, order: $0) }
+        return Self(named.parameters) { values throws(Problem) in
+            let key = try named.read(values)
+            guard values.caller.accounts.contains(key.account) else {
+                throw OrderRoutes.notFound(key)
+            }
+            return key
         }
     }
 }

@@ -17,6 +17,7 @@ struct QuarantineRoutes {
         Watches closed as dead: the upstream's answers could not be understood again and again, or \
         their polls took the worker down.
         """,
+        access: .key(.readWatches),
         input: .list(.always(.quarantined)),
         answers: [
             .ok(
@@ -30,6 +31,7 @@ struct QuarantineRoutes {
         "/v1/quarantine/{source}/redrive",
         "redrive",
         "Watch a quarantined source again, with the span it had at first",
+        access: .key(.writeWatches),
         input: .watch,
         repeats: .byNature,
         answers: [
@@ -55,7 +57,7 @@ struct QuarantineRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        Response(try await backend.watches.list(query).wire { PollerWire.Watch($0) })
+        Response(try await backend.watches.list(query).wire(for: context) { PollerWire.Watch($0) })
     }
 
     /// Redriving what is open already succeeds: the answer to the first try got lost.

@@ -22,17 +22,19 @@ struct ReplayRoutes {
         A job of this server: GET tells its progress. The notifiers do the sending, in order and \
         within the endpoint's limit.
         """,
+        access: .key(.replay),
         input: .endpoint,
         repeats: .byNature,
         body: .json(.shape("NewReplay"), optional: true),
         answers: [.json(202, "It is running.", "Replay")],
-        problems: [409]
+        problems: [404, 409]
     )
     private static let get = Route(
         .get,
         "/v1/endpoints/{endpoint}/replay",
         "getReplay",
         "How the last replay of an endpoint stands",
+        access: .key(.readDeliveries),
         input: .endpoint,
         answers: [.ok("The replay.", "Replay")],
         problems: [404]
@@ -70,6 +72,7 @@ struct ReplayRoutes {
             isDryRun: wanted.isDryRun ?? false
         )
         let registered = try await backend.endpoints.store.read(id)?.endpoint
+        try await check(id, registered, for: context.caller)
         if let running = try await backend.deliveries.replay(of: id), running.progress == .running {
             throw Problem(
                 .replayRunning,
@@ -93,6 +96,10 @@ struct ReplayRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
+        if !context.caller.accounts.isAll {
+            let registered = try await backend.endpoints.store.read(id)?.endpoint
+            try await check(id, registered, for: context.caller)
+        }
         guard let job = try await backend.deliveries.replay(of: id) else {
             throw Problem(
                 .replayNotFound,
@@ -100,6 +107,26 @@ struct ReplayRoutes {
             )
         }
         return Response(Replay(job))
+    }
+
+    /// Refuses an endpoint that is not there, or is somebody else's.
+    ///
+    /// One that is not registered is an inline URL's, of which only its deliveries tell.
+    private func check(
+        _ id: EndpointID,
+        _ registered: Poller.Endpoint?,
+        for caller: Caller
+    ) async throws {
+        if let registered {
+            guard caller.accounts.contains(registered.account) else {
+                throw Problem.endpointNotFound(id)
+            }
+            return
+        }
+        let query = DeliveryQuery(endpoint: id, accounts: caller.accounts, limit: 1)
+        guard try await !backend.deliveries.deliveries(query).items.isEmpty else {
+            throw Problem.endpointNotFound(id)
+        }
     }
 
     /// No body asks for what was given up.

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import Poller
 
 /// A route as a value: everything a client may know of it, and how its handler gets what it reads.
 ///
@@ -39,7 +40,7 @@ struct Route<Input: Sendable>: Sendable {
         _ operation: String,
         _ summary: String,
         _ details: String? = nil,
-        access: RouteAccess = .key,
+        access: RouteAccess,
         input: RouteInput<Input>,
         repeats: RouteRepeats = .unknown,
         body: RouteBody? = nil,
@@ -48,7 +49,7 @@ struct Route<Input: Sendable>: Sendable {
         usesStore: Bool = true
     ) {
         self.input = input
-        let ofStore = usesStore && access == .key ? [503] : []
+        let ofStore = usesStore && access.scope != nil ? [503] : []
         description = RouteDescription(
             method: method,
             path: path,
@@ -90,7 +91,7 @@ extension Route where Input == Void {
         _ operation: String,
         _ summary: String,
         _ details: String? = nil,
-        access: RouteAccess = .key,
+        access: RouteAccess,
         repeats: RouteRepeats = .unknown,
         body: RouteBody? = nil,
         answers: [RouteAnswer],
@@ -150,11 +151,10 @@ struct RouteDescription: Sendable {
 
 /// Who may use a route.
 ///
-/// A key opens every route that wants one; a key with scopes would be checked where this is, so a
-/// required scope belongs here, in the payload of ``key``.
-enum RouteAccess: Sendable {
-    /// Holders of an API key; where there are no keys, whoever is on this machine.
-    case key
+/// There is no route of which nobody has said it.
+enum RouteAccess: Hashable, Sendable {
+    /// Holders of an API key that may do this; where there are no keys, whoever is on this machine.
+    case key(Scope)
     /// Everybody who reaches the server; where there are no keys, that is this machine, too. What
     /// such a route shows is no secret, or is behind a secret of the customer's own in the
     /// request.
@@ -162,6 +162,12 @@ enum RouteAccess: Sendable {
     /// Requests with a valid signature, with or without keys: Stripe has no key of ours and calls
     /// us by a public name.
     case signed
+
+    /// What a key must be allowed; nil where none is wanted.
+    var scope: Scope? {
+        guard case .key(let scope) = self else { return nil }
+        return scope
+    }
 
     /// The problems of every route with this access.
     fileprivate var problems: [Int] {

@@ -69,6 +69,10 @@ struct RequestValues {
     private let path: Parameters
     private let query: [String: String]
     private let headers: HTTPFields
+    /// Who asks: what is not theirs is read as what is not there.
+    let caller: Caller
+    /// Opens the cursors that were sealed for them.
+    let cursors: SealedCursors
 
     /// Reads a request whose query may have the parameters that an input describes.
     init<Value>(
@@ -78,6 +82,8 @@ struct RequestValues {
     ) throws(Problem) {
         path = context.parameters
         headers = request.headers
+        caller = context.caller
+        cursors = context.cursors
         let allowed = input.parameters.filter { $0.place == .query }.map(\.name)
         query =
             if let others = input.others {

@@ -126,11 +126,22 @@ extension RouteInput where Value == String? {
 
     /// Where a list goes on; what it means is the list's own matter.
     static func cursor(lengthMax: Int = 1024) -> Self {
-        text(
+        let given = text(
             "cursor",
             "next of the page before.",
             ["type": "string", "maxLength": .number(lengthMax), "minLength": 1]
         )
+        return Self(given.parameters) { values throws(Problem) in
+            guard let text = try given.read(values) else { return nil }
+            guard let opened = values.cursors.open(text, for: values.caller) else {
+                throw Problem(
+                    .invalidParameter,
+                    "cursor is not one of ours: use next of the page before, unchanged.",
+                    field: "cursor"
+                )
+            }
+            return opened
+        }
     }
 }
 
@@ -221,16 +232,42 @@ extension RouteInput where Value == [String] {
 }
 
 extension RouteInput where Value == AccountID? {
-    /// Whose it is.
-    static func account(_ description: String) -> Self {
+    /// Whose it is, as the request names it.
+    fileprivate static func namedAccount(_ description: String) -> Self {
         query(AccountID.self, "account", description, .name(64))
+    }
+}
+
+extension RouteInput where Value == AccountID {
+    /// Whose it is; where none is named, the account that is meant (``AccountSet/standard``).
+    ///
+    /// It may be one that the caller may not see: whoever reads it answers that as they would what is
+    /// not there.
+    static func account(_ description: String) -> Self {
+        let named = RouteInput<AccountID?>.namedAccount(description)
+        return Self(named.parameters) { values throws(Problem) in
+            guard let account = try named.read(values) else {
+                return try values.caller.account(named: nil)
+            }
+            return account
+        }
+    }
+}
+
+extension RouteInput where Value == AccountSet {
+    /// Which of the accounts that the caller may see; none when it names another.
+    static func accounts(_ description: String) -> Self {
+        let named = RouteInput<AccountID?>.namedAccount(description)
+        return Self(named.parameters) { values throws(Problem) in
+            values.caller.accounts.narrowed(to: try named.read(values))
+        }
     }
 }
 
 extension RouteInput where Value == WatchKey {
     /// The watch that the path and the parameters `account` and `kind` name.
     static var watch: Self {
-        .all(
+        let named = RouteInput.all(
             .path(SourceID.self, "source", "The upstream's id: src_…, pi_….", .name(255)),
             .account("The account at the upstream; default when absent."),
             .text(
@@ -240,10 +277,17 @@ extension RouteInput where Value == WatchKey {
             )
         ) { source, account, kind throws(Problem) in
             WatchKey(
-                account: account ?? .main,
+                account: account,
                 source: source,
                 kind: try SourceKind(named: kind, of: source, code: .invalidParameter)
             )
+        }
+        return Self(named.parameters) { values throws(Problem) in
+            let key = try named.read(values)
+            guard values.caller.accounts.contains(key.account) else {
+                throw Problem.watchNotFound(key)
+            }
+            return key
         }
     }
 }

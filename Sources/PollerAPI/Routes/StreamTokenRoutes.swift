@@ -19,6 +19,7 @@ struct StreamTokenRoutes {
         For a customer's browser, where an API key must never be. It cannot be revoked; it ends by \
         itself.
         """,
+        access: .key(.issueTokens),
         repeats: .byNature,
         body: .json(.shape("NewStreamToken")),
         answers: [.json(201, "The token; shown only here.", "StreamToken")],
@@ -27,6 +28,7 @@ struct StreamTokenRoutes {
     )
 
     let issuer: (any StreamTokenIssuer)?
+    let keys: KeyRing
     let reader: BodyReader
 
     var routes: [AnsweredRoute] {
@@ -41,7 +43,7 @@ struct StreamTokenRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let wanted = try await reader.object(StreamTokenRequest.self, of: request)
-        let grant = try StreamGrant(wanted)
+        let grant = try StreamGrant(wanted, for: context.caller)
         let lifetime = wanted.ttl?.duration ?? Self.lifetimeStandard
         guard (.seconds(1)...StreamGrant.lifetimeMax).contains(lifetime) else {
             throw Problem(.invalidValue, "ttl must be 1s to 1h.", field: "ttl")
@@ -49,7 +51,9 @@ struct StreamTokenRoutes {
         guard let issuer else {
             throw Problem(.notFound, "This server knows no live gateway to make tokens for.")
         }
-        let token = try await issuer.issue(grant, lifetime: lifetime)
+        // No longer than the key that has it made; a second is the least a token may live.
+        let left = context.caller.endsAt.map { max($0 - keys.now(), .seconds(1)) } ?? lifetime
+        let token = try await issuer.issue(grant, lifetime: min(lifetime, left))
         var answer = PollerWire.StreamToken()
         answer.reveal = token.reveal
         answer.expiresAt = Time(token.expiresAt)
@@ -61,16 +65,18 @@ extension StreamGrant {
     /// What a request asks for.
     ///
     /// Errors: a ``Problem`` that names the field.
-    fileprivate init(_ request: StreamTokenRequest) throws(Problem) {
+    fileprivate init(_ request: StreamTokenRequest, for caller: Caller) throws(Problem) {
         guard let view = EventView(rawValue: request.view?.rawValue ?? "public") else {
             throw Problem(.invalidValue, "view must be public or full.", field: "view")
         }
+        let named = try Problem.checked { () throws(InvalidInput) in
+            try request.account.map { text throws(InvalidInput) in try AccountID(text) }
+        }
+        let account = try caller.account(named: named)
         // An empty list would be a token for nothing: whoever sends one means something else.
         self = try Problem.checked { () throws(InvalidInput) in
             try StreamGrant(
-                account: try request.account.map { text throws(InvalidInput) in
-                    try AccountID(text)
-                } ?? .main,
+                account: account,
                 sources: request.sources,
                 types: request.types,
                 view: view

@@ -21,6 +21,7 @@ struct WatchRoutes {
         "/v1/watches",
         "enqueue",
         "Watch a source, or join its open watch",
+        access: .key(.writeWatches),
         repeats: .byNature,
         body: .json(.shape("NewWatch")),
         answers: [
@@ -34,6 +35,7 @@ struct WatchRoutes {
         "/v1/watches",
         "listWatches",
         "List watches, open ones first",
+        access: .key(.readWatches),
         input: .list(
             .choice(
                 "state",
@@ -47,6 +49,7 @@ struct WatchRoutes {
         "/v1/watches/{source}",
         "getWatch",
         "Read one watch, or wait until it has news",
+        access: .key(.readWatches),
         input: .all(
             .watch,
             .integer(
@@ -76,6 +79,7 @@ struct WatchRoutes {
         "/v1/watches/{source}/poll",
         "pollWatch",
         "Look now instead of when it is due; a watch that ended as expired or gone is opened again",
+        access: .key(.poll),
         input: .watch,
         repeats: .byNature,
         answers: [.json(202, "The watch is due now.", "Watch")],
@@ -86,6 +90,7 @@ struct WatchRoutes {
         "/v1/watches/{source}",
         "cancelWatch",
         "Stop watching",
+        access: .key(.writeWatches),
         input: .watch,
         answers: [.ok("The watch, closed.", "Watch")],
         problems: [404, 409]
@@ -96,6 +101,7 @@ struct WatchRoutes {
         "/v1/watches/{source}/explain",
         "explainWatch",
         "When a watch is polled next, and what it waits for",
+        access: .key(.readWatches),
         input: .watch,
         answers: [.ok("The explanation.", "Explanation")],
         problems: [404]
@@ -125,7 +131,7 @@ struct WatchRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let wanted = try await reader.object(WatchRequest.self, of: request)
-        let new = try NewWatch(wanted, locator: locator)
+        let new = try NewWatch(wanted, for: context.caller, locator: locator)
         try await watches.refuseMismatch(of: new)
         let results = try await enqueuer.enqueue([new])
         guard let result = results.first else {
@@ -148,7 +154,7 @@ struct WatchRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        Response(try await watches.list(query).wire { PollerWire.Watch($0) })
+        Response(try await watches.list(query).wire(for: context) { PollerWire.Watch($0) })
     }
 
     @Sendable
@@ -233,16 +239,16 @@ extension RouteInput where Value == ListQuery {
             state,
             .query(SourceStatus.self, "status", "With this status only.", .name(64)),
             .choice("payment", "Only those of whose money this is true."),
-            .account("Of this account only."),
+            .accounts("Of this account only."),
             .choice("kind", "Of this kind only.", .shape("Kind")),
             .limit("Watches a page."),
             .checkedCursor
-        ) { state, status, payment, account, kind, limit, cursor in
+        ) { state, status, payment, accounts, kind, limit, cursor in
             ListQuery(
                 state: state,
                 status: status,
                 payment: payment,
-                account: account,
+                accounts: accounts,
                 kind: kind,
                 limit: limit,
                 cursor: cursor

@@ -2,6 +2,7 @@ import Hummingbird
 import HummingbirdCore
 import Logging
 import NIOCore
+import Poller
 import PollerNet
 
 /// Runs a router on a bounded HTTP/1.1 server; both listeners are made here.
@@ -91,8 +92,12 @@ struct APIContext: RequestContext {
     ///
     /// The framework's own `id` traps under a log handler that keeps no metadata.
     let requestID: String
-    /// The name of the key that was shown; nil where none is needed.
-    var key: String?
+    /// Who sends the request; a stranger on routes that are for everybody.
+    var caller = Caller.stranger
+    /// Whether the key that was shown is still good; asked again where time has passed.
+    var recheck: @Sendable () throws(Problem) -> Void = {}
+    /// Seals the cursors that the caller is told; what it is when there is none is never used.
+    var cursors = SealedCursors.ephemeral
     private let channel: any Channel
 
     init(source: ApplicationRequestContextSource) {
@@ -103,7 +108,10 @@ struct APIContext: RequestContext {
 
     /// Who sends the request: a client, or the last proxy before us.
     var waiter: LongPolls.Waiter {
-        LongPolls.Waiter(key: key, address: channel.remoteAddress.flatMap(IPAddress.init))
+        LongPolls.Waiter(
+            key: caller == .local ? nil : caller.name,
+            address: channel.remoteAddress.flatMap(IPAddress.init)
+        )
     }
 
     /// Closes the connection two seconds from now, whatever the client still sends.

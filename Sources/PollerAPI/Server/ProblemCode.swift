@@ -20,9 +20,12 @@ enum ProblemCode: String, CaseIterable {
     case invalidParameter = "invalid_parameter"
     case invalidHeader = "invalid_header"
     case unauthenticated
+    case notAllowed = "not_allowed"
     case notLocal = "not_local"
     case invalidSignature = "invalid_signature"
     case notFound = "not_found"
+    case accountNotFound = "account_not_found"
+    case keyNotFound = "key_not_found"
     case watchNotFound = "watch_not_found"
     case orderNotFound = "order_not_found"
     case laneNotFound = "lane_not_found"
@@ -34,6 +37,8 @@ enum ProblemCode: String, CaseIterable {
     case watchNotQuarantined = "watch_not_quarantined"
     case idempotencyKeyReused = "idempotency_key_reused"
     case tooManyEndpoints = "too_many_endpoints"
+    case tooManyKeys = "too_many_keys"
+    case lastKey = "last_key"
     case endpointOfFile = "endpoint_of_file"
     case endpointDisabled = "endpoint_disabled"
     case tooManySecrets = "too_many_secrets"
@@ -63,14 +68,16 @@ enum ProblemCode: String, CaseIterable {
             .badRequest
         case .invalidValue, .invalidBatch: .unprocessableContent
         case .unauthenticated: .unauthorized
-        case .notLocal: .forbidden
-        case .notFound, .watchNotFound, .orderNotFound, .laneNotFound, .endpointNotFound,
+        case .notAllowed, .notLocal: .forbidden
+        case .notFound, .accountNotFound, .keyNotFound, .watchNotFound, .orderNotFound,
+            .laneNotFound, .endpointNotFound,
             .deliveryNotFound, .replayNotFound:
             .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .bodyTooSlow: .requestTimeout
         case .watchClosed, .orderMismatch, .watchNotQuarantined, .idempotencyKeyReused,
-            .tooManyEndpoints, .endpointOfFile, .endpointDisabled, .tooManySecrets,
+            .tooManyEndpoints, .tooManyKeys, .lastKey, .endpointOfFile, .endpointDisabled,
+            .tooManySecrets,
             .secretNotShown, .channelMissing, .deliveryBusy, .nothingToRetry, .replayRunning,
             .nothingAsked:
             .conflict
@@ -96,9 +103,12 @@ enum ProblemCode: String, CaseIterable {
         case .invalidParameter: "A part of the URL has a value that is not allowed."
         case .invalidHeader: "A header has a value that is not allowed."
         case .unauthenticated: "An API key is needed."
+        case .notAllowed: "The key may not do this."
         case .notLocal: "Without API keys only local requests are served."
         case .invalidSignature: "The body is not signed as it should be."
         case .notFound: "There is no such route."
+        case .accountNotFound: "There is no such account."
+        case .keyNotFound: "There is no such key."
         case .watchNotFound: "Nobody watches this source."
         case .orderNotFound: "No watch has named this order."
         case .laneNotFound: "There is no such lane now."
@@ -110,6 +120,8 @@ enum ProblemCode: String, CaseIterable {
         case .watchNotQuarantined: "The watch is not in quarantine."
         case .idempotencyKeyReused: "The Idempotency-Key was used for something else."
         case .tooManyEndpoints: "There are too many endpoints."
+        case .tooManyKeys: "There are too many keys."
+        case .lastKey: "Without this key nobody could make keys."
         case .endpointOfFile: "The endpoint belongs to the configuration file."
         case .endpointDisabled: "The endpoint is disabled."
         case .tooManySecrets: "The endpoint has as many live secrets as it can have."

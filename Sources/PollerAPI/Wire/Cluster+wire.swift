@@ -173,8 +173,11 @@ extension LaneLimitChange {
 }
 
 extension ListPage {
-    /// The page on the wire, each item as `render` tells it.
-    func wire<Told: WireObject & Hashable>(_ render: (Item) -> Told) -> Page<Told> {
-        Page(items.map(render), next: next)
+    /// The page on the wire for whoever has asked, each item as `render` tells it.
+    func wire<Told: WireObject & Hashable>(
+        for context: APIContext,
+        _ render: (Item) -> Told
+    ) -> Page<Told> {
+        Page(items.map(render), next: next.map { context.cursors.seal($0, for: context.caller) })
     }
 }

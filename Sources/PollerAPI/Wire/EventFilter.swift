@@ -10,15 +10,15 @@ struct EventFilter: Sendable {
         "(\(EventSubject.families.joined(separator: "|")))([.][a-z0-9_.-]*([.][*])?|[.][*])"
 
     private let sources: Set<SourceID>
-    private let account: AccountID?
+    let accounts: AccountSet
     private let types: [String]
 
     /// A filter of these; empty and nil let everything pass.
     ///
     /// Errors: a ``Problem`` when a type is none an event can have.
-    init(sources: [SourceID], account: AccountID?, types: [String]) throws(Problem) {
+    init(sources: [SourceID], accounts: AccountSet, types: [String]) throws(Problem) {
         self.sources = Set(sources)
-        self.account = account
+        self.accounts = accounts
         self.types = types
         for type in types {
             let name = type.hasSuffix(".*") ? type.dropLast(2) : type[...]
@@ -44,7 +44,7 @@ struct EventFilter: Sendable {
     /// Whether an event passes.
     func matches(_ event: Event) -> Bool {
         (sources.isEmpty || sources.contains(event.key.source))
-            && (account == nil || account == event.key.account)
+            && accounts.contains(event.key.account)
             && (types.isEmpty || types.contains { Self.matches($0, event.type) })
     }
 
@@ -67,7 +67,7 @@ extension RouteInput where Value == EventFilter {
                 .matching("^\(id)(,\(id)){0,\(sources - 1)}$"),
                 countMax: sources
             ),
-            .account("Of this account only."),
+            .accounts("Of this account only."),
             .list(
                 "types",
                 """
@@ -76,7 +76,7 @@ extension RouteInput where Value == EventFilter {
                 .matching("^\(type)(,\(type)){0,\(types - 1)}$"),
                 countMax: types
             )
-        ) { sources, account, types throws(Problem) in
+        ) { sources, accounts, types throws(Problem) in
             var ids: [SourceID] = []
             for text in sources {
                 ids.append(
@@ -85,7 +85,7 @@ extension RouteInput where Value == EventFilter {
                     }
                 )
             }
-            return try EventFilter(sources: ids, account: account, types: types)
+            return try EventFilter(sources: ids, accounts: accounts, types: types)
         }
     }
 }

@@ -33,11 +33,11 @@ struct OutboxCursor: Hashable {
 
 /// Cursors without a signature, for an API without a gateway beside it.
 struct PlainCursors: EventCursors {
-    func text(after positions: [OutboxPosition], account: AccountID?) -> String {
+    func text(after positions: [OutboxPosition], accounts: AccountSet) -> String {
         OutboxCursor(positions: positions).text
     }
 
-    func positions(of text: String, partitions: Int, account: AccountID?) -> [OutboxPosition]? {
+    func positions(of text: String, partitions: Int, accounts: AccountSet) -> [OutboxPosition]? {
         OutboxCursor(text, partitions: partitions)?.positions
     }
 }

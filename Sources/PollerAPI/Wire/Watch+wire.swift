@@ -3,11 +3,16 @@ import Poller
 import PollerWire
 
 extension NewWatch {
-    /// Checks a request to watch something; `locator` tells whose a URL is.
+    /// Checks a request of somebody to watch something; `locator` tells whose a URL is.
     ///
     /// Errors: a ``Problem`` that names the field.
-    init(_ request: WatchRequest, locator: (any SourceLocator)?) throws(Problem) {
-        let key = try WatchKey(request, locator)
+    init(
+        _ request: WatchRequest,
+        for caller: Caller,
+        locator: (any SourceLocator)?
+    ) throws(Problem) {
+        let key = try WatchKey(request, caller, locator)
+        if request.movesMoney { try caller.need(.charge) }
         let charge = try request.charge.map { order throws(Problem) in try ChargeOrder(order) }
         self = try Problem.checked { () throws(InvalidInput) in
             var urls: [NotifyURL] = []
@@ -72,6 +77,7 @@ extension WatchKey {
     /// What a request names: `source` with its account and kind, or a `url`.
     fileprivate init(
         _ request: WatchRequest,
+        _ caller: Caller,
         _ locator: (any SourceLocator)?
     ) throws(Problem) {
         let source = try Problem.checked { () throws(InvalidInput) in
@@ -88,7 +94,7 @@ extension WatchKey {
                 guard let locator else {
                     throw InvalidInput(field: "url", message: "is not taken here")
                 }
-                return try locator.key(of: url, account: account)
+                return try locator.key(of: url, account: account, among: caller.accounts)
             }
             guard source == nil || source == found.source else {
                 throw Problem(
@@ -108,10 +114,18 @@ extension WatchKey {
             )
         }
         self.init(
-            account: account ?? .main,
+            account: try caller.account(named: account),
             source: source,
             kind: try SourceKind(named: request.kind?.rawValue, of: source, code: .invalidValue)
         )
+    }
+}
+
+extension WatchRequest {
+    /// Whether it orders what moves money, now or before a deadline passes.
+    fileprivate var movesMoney: Bool {
+        charge?.isNothing == false || authorisation.map { $0.rawValue != "leave" } ?? false
+            || abandoned.map { $0.rawValue != "leave" } ?? false
     }
 }
 

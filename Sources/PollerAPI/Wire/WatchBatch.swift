@@ -19,10 +19,11 @@ struct WatchBatch {
 
     /// Checks a JSON array, or with `isLines` one object a line; empty lines are skipped.
     ///
-    /// `locator` tells whose a URL is.
+    /// `caller`: who sends it; `locator` tells whose a URL is.
     init(
         _ bytes: [UInt8],
         isLines: Bool,
+        for caller: Caller,
         locator: (any SourceLocator)? = nil
     ) throws(Problem) {
         let items = isLines ? try Self.lines(bytes) : try Self.array(bytes)
@@ -36,7 +37,7 @@ struct WatchBatch {
         for (index, item) in items.enumerated() {
             do throws(Problem) {
                 let request = try Problem.reading(WatchRequest.self, item)
-                let new = try NewWatch(request, locator: locator)
+                let new = try NewWatch(request, for: caller, locator: locator)
                 guard seen.insert(new).inserted else {
                     duplicates += 1
                     continue
@@ -45,6 +46,9 @@ struct WatchBatch {
                 timesSeen[new.key] = group + 1
                 if group == groups.count { groups.append([]) }
                 groups[group].append(new)
+            } catch  where error.code == .notAllowed {
+                // One item or all of them: the key is the wrong one.
+                throw error
             } catch {
                 errorsTotal += 1
                 if errors.count < Self.errorsListedMax {

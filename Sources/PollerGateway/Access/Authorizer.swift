@@ -51,7 +51,11 @@ struct Authorizer: Sendable {
                 return .admitted(principal)
             }
             if let principal = await keys.principal(token: text) { return .admitted(principal) }
-            return .refused(.forbidden, reason: "unknown key, or a token that has expired")
+            return .refused(
+                .forbidden,
+                reason:
+                    "a key that is unknown or may not follow events, or a token that has expired"
+            )
         case .secret(let key, let candidate): return await admit(key, candidate)
         }
     }
@@ -75,7 +79,7 @@ struct Authorizer: Sendable {
         return .admitted(
             Principal(
                 name: "\(key.account)/\(key.source)",
-                account: key.account,
+                accounts: .some([key.account]),
                 credential: .clientSecret,
                 sources: [key.source],
                 view: .restricted
@@ -89,15 +93,23 @@ package protocol Authenticator: Sendable {
     /// Who may connect from this machine without a key; nil when nobody may.
     var anonymous: Principal? { get }
 
-    /// Whose key this is; nil when nobody has this token. Compares in constant time.
+    /// Whose key this is; nil when nobody has this token, or it may not follow events.
     func principal(token: String) async -> Principal?
+
+    /// The names of keys that are not good any more, for one listener.
+    var revoked: AsyncStream<String> { get }
+}
+
+extension Authenticator {
+    /// Of keys that nobody can revoke.
+    package var revoked: AsyncStream<String> { AsyncStream { $0.finish() } }
 }
 
 /// Lets everybody on this machine in: a system for which no keys are configured.
 package struct OpenAuthenticator: Authenticator {
     package let anonymous: Principal? = Principal(
         name: "anonymous",
-        account: nil,
+        accounts: .all,
         credential: .none
     )
 

@@ -19,8 +19,8 @@ package struct Principal: Hashable, Sendable {
 
     /// The name of the key or the token, for logs and counting; never the secret.
     package let name: String
-    /// The only account whose events they may see; nil for all.
-    package let account: AccountID?
+    /// The accounts whose events they may see.
+    package let accounts: AccountSet
     /// What they have shown.
     package let credential: Credential
     /// The only sources they may see; nil for all of the account.
@@ -37,7 +37,7 @@ package struct Principal: Hashable, Sendable {
     /// Describes somebody.
     package init(
         name: String,
-        account: AccountID?,
+        accounts: AccountSet,
         credential: Credential = .key,
         sources: Set<SourceID>? = nil,
         types: [String]? = nil,
@@ -45,17 +45,38 @@ package struct Principal: Hashable, Sendable {
         validFor: Duration? = nil
     ) {
         self.name = name
-        self.account = account
+        self.accounts = accounts
         self.credential = credential
         self.sources = sources
         self.types = types
         self.view = view
         self.validFor = validFor
         scope = [
-            account?.description ?? "*",
+            accounts.names?.joined(separator: ",") ?? "*",
             sources.map { $0.map(\.description).sorted().joined(separator: ",") } ?? "*",
             types.map { $0.sorted().joined(separator: ",") } ?? "*",
         ].joined(separator: "|")
+    }
+}
+
+extension Principal {
+    /// Whether a key opened the door, or there was none.
+    var isByKey: Bool { credential == .key || credential == .none }
+
+    /// Whether this is who shows the key of a name, or none where there were no keys.
+    func isKey(_ name: String) -> Bool { isByKey && self.name == name }
+
+    /// The account of a source that is named without one.
+    var standardAccount: String {
+        get throws(InvalidInput) {
+            guard let account = accounts.standard else {
+                throw InvalidInput(
+                    field: "account",
+                    message: "is required, because these credentials have several"
+                )
+            }
+            return account.description
+        }
     }
 }
 

@@ -86,7 +86,7 @@ package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
         else { return nil }
         return Principal(
             name: claims.jti,
-            account: account,
+            accounts: .some([account]),
             credential: .token,
             sources: grant.sources,
             types: grant.types,

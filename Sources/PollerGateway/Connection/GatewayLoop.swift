@@ -28,6 +28,8 @@ final class GatewayLoop {
     /// How far events have been handed to those who are live.
     private(set) var positions: [OutboxPosition]
     private var isDraining = false
+    /// Names of keys that were revoked since this process began; none comes back.
+    private var revoked: Set<String> = []
 
     /// A loop without connections, whose feed is at `positions`.
     init(_ eventLoop: any EventLoop, from positions: [OutboxPosition]) {
@@ -48,6 +50,11 @@ final class GatewayLoop {
         return connectionsMade
     }
 
+    /// Whether somebody was let in by a key that was revoked while they were on their way here.
+    func isRevoked(_ principal: Principal) -> Bool {
+        principal.isByKey && revoked.contains(principal.name)
+    }
+
     /// Has a new connection end with the others when the process drains already.
     func joined(_ connection: LiveConnection) {
         if isDraining { connection.drain() }
@@ -61,6 +68,12 @@ final class GatewayLoop {
     func drain() {
         isDraining = true
         for connection in connections.values { connection.drain() }
+    }
+
+    /// The connections of a key end now.
+    func revoke(_ name: String) {
+        revoked.insert(name)
+        for connection in Array(connections.values) { connection.transport?.revoked(name) }
     }
 
     /// Every connection ends now.

@@ -229,6 +229,8 @@ protocol LiveTransport: AnyObject {
 
     /// Says goodbye at an instant of the loop's time.
     func drain(at instant: Duration)
+    /// A key is not good any more: says goodbye when it is the one that was shown.
+    func revoked(_ name: String)
     /// A source is settled, and the client has been told.
     func settled(_ source: SourceID)
     /// A subscription could not begin; the client has been told.

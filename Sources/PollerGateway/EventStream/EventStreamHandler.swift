@@ -153,6 +153,7 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
         _ = connection.offer(.text(EventStreamText.retry(ms: Int64.random(in: 1000...8000))))
         connection.begin(subscription)
         loop.joined(connection)
+        if loop.isRevoked(subscription.principal) { revoked(subscription.principal.name) }
         connection.flush()
     }
 
@@ -209,6 +210,17 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
     func cut() { context?.close(promise: nil) }
 
     func drain(at instant: Duration) { session?.drain(at: instant - began) }
+
+    func revoked(_ name: String) {
+        guard subscription?.principal.isKey(name) ?? false else { return }
+        finish(
+            with: EventStreamMessage.bye(
+                .forbidden,
+                reason: "a key is needed that was not revoked"
+            ),
+            discarding: true
+        )
+    }
 
     /// What there was to tell is in the queue.
     func settled(_ source: SourceID) {

@@ -65,9 +65,10 @@ struct EventStreamRequest: Hashable, Sendable {
         let list = { (name: String) in
             query[name]?.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         }
+        let isMeant = query["account"] == nil && source != nil
         return try Subscription(
             id: "s1",
-            account: query["account"] ?? (source == nil ? nil : defaultAccount(principal)),
+            account: isMeant ? try principal.standardAccount : query["account"],
             sources: source.map { [$0] } ?? list("source"),
             types: list("types"),
             kind: query["kind"],
@@ -81,10 +82,6 @@ struct EventStreamRequest: Hashable, Sendable {
     func watch() throws(InvalidInput) -> WatchKey? {
         guard let source else { return nil }
         return try WatchKey(account: query["account"], source: source, kind: query["kind"])
-    }
-
-    private func defaultAccount(_ principal: Principal) -> String {
-        (principal.account ?? .main).description
     }
 
     /// `{id}` of `/v1/sources/{id}/events`.

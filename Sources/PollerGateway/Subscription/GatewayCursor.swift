@@ -33,17 +33,17 @@ package struct GatewayCursor: EventCursors {
         )
     }
 
-    /// The cursor of a reader of the API: one that may see a whole account, or all.
-    package func text(after positions: [OutboxPosition], account: AccountID?) -> String {
-        encode(LiveCursor(positions: positions), for: Principal(name: "", account: account))
+    /// The cursor of a reader of the API: one that may see whole accounts, or all.
+    package func text(after positions: [OutboxPosition], accounts: AccountSet) -> String {
+        encode(LiveCursor(positions: positions), for: Principal(name: "", accounts: accounts))
     }
 
     package func positions(
         of text: String,
         partitions: Int,
-        account: AccountID?
+        accounts: AccountSet
     ) -> [OutboxPosition]? {
-        let reader = Principal(name: "", account: account)
+        let reader = Principal(name: "", accounts: accounts)
         return decode(text, partitions: partitions, for: reader)?.positions
     }
 

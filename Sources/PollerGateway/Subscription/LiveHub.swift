@@ -61,6 +61,11 @@ final class LiveHub: FeedFollower, Sendable {
         for inbox in inboxes { inbox.perform { $0.drain() } }
     }
 
+    /// Ends the connections of a key that is not good any more.
+    func revoke(_ name: String) {
+        for inbox in inboxes { inbox.perform { $0.revoke(name) } }
+    }
+
     /// Cuts every connection.
     func cut() {
         for inbox in inboxes { inbox.perform { $0.cut() } }

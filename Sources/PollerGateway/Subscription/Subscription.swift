@@ -29,7 +29,9 @@ struct Subscription: Hashable, Sendable {
     let id: String
     /// The client's own number for the request.
     let ref: Int?
-    /// Nil for every account the principal may see.
+    /// The accounts it is about.
+    let accounts: AccountSet
+    /// Nil when it is about several.
     let account: AccountID?
     /// Nil for every source of the account.
     let sources: Set<SourceID>?
@@ -42,7 +44,7 @@ struct Subscription: Hashable, Sendable {
 
     /// Whether an event is about what this subscription is about.
     func concerns(_ event: Poller.Event) -> Bool {
-        (account == nil || account == event.key.account)
+        accounts.contains(event.key.account)
             && (sources?.contains(event.key.source) ?? true)
             && (watch == nil || watch == event.key)
     }
@@ -69,11 +71,11 @@ struct Subscription: Hashable, Sendable {
         case (let cursor?, nil): from = .cursor(cursor)
         }
         // As everywhere in the API: a source without an account is one of the default account.
-        let own = (principal.account ?? .main).description
+        let isMeant = message.account == nil && message.sources != nil
         return try Subscription(
             id: id,
             ref: message.ref?.value,
-            account: message.account ?? (message.sources == nil ? nil : own),
+            account: isMeant ? try principal.standardAccount : message.account,
             sources: message.sources,
             types: message.types,
             from: from,
@@ -97,10 +99,11 @@ struct Subscription: Hashable, Sendable {
         limits: GatewayLimits
     ) throws(InvalidInput) {
         let named = try account.map { text throws(InvalidInput) in try AccountID(text) }
-        if let named, let own = principal.account, named != own {
+        if let named, !principal.accounts.contains(named) {
             throw InvalidInput(field: "account", message: "is not open to these credentials")
         }
-        self.account = named ?? principal.account
+        accounts = principal.accounts.narrowed(to: named)
+        self.account = accounts.names?.count == 1 ? accounts.standard : nil
         let sources = try Self.sources(names, principal, limits)
         if let types {
             guard (1...limits.typesMax).contains(types.count),

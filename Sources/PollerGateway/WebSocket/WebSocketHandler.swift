@@ -181,6 +181,9 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
     /// Takes one of a client's places; refused when there is none.
     private func take(_ admission: Authorizer.Admission) -> Authorizer.Admission {
         guard case .admitted(let principal) = admission else { return admission }
+        if connection?.loop.isRevoked(principal) ?? false {
+            return .refused(.forbidden, reason: "a key is needed that was not revoked")
+        }
         place = gateway.slots.place(of: principal)
         guard place == nil else { return admission }
         return .refused(.tooManyConnections, reason: "too many connections with these credentials")
@@ -243,6 +246,11 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
     func cut() { context?.close(promise: nil) }
 
     func drain(at instant: Duration) { session.drain(at: instant - began) }
+
+    func revoked(_ name: String) {
+        guard session.principal?.isKey(name) ?? false else { return }
+        close(.forbidden, "a key is needed that was not revoked")
+    }
 
     func settled(_ source: SourceID) { apply(session.settled(source, now: now)) }
 

@@ -2,7 +2,7 @@
 -- Lists registered endpoints, the oldest first.
 --
 -- KEYS[1]  meta key of partition 0
--- ARGV     account or '' for all, place to go on after or '', most to tell, most to look at
+-- ARGV     accounts, each between spaces, or '' for all, place to go on after or '', most to tell, most to look at
 -- RETURNS  {place to go on after or '', id, value, id, value, …}
 -- COST     one read for each looked at
 local after, limit, looks = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -12,7 +12,8 @@ local reply = { #places == looks and places[#places] or '' }
 for at, place in ipairs(places) do
   local id = string.match(place, '%S+$')
   local value = call('HGET', key(KEY.endpoints), id)
-  if value and (ARGV[1] == '' or string.match(value, '^%d+ %d+ (%S+) ') == ARGV[1]) then
+  local account = value and string.match(value, '^%d+ %d+( %S+ )')
+  if account and (ARGV[1] == '' or string.find(ARGV[1], account, 1, true)) then
     if #reply == 2 * limit + 1 then
       reply[1] = places[at - 1]
       break

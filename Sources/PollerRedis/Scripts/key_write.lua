@@ -6,7 +6,7 @@
 --            create: record (JSON), most keys there may be
 --            revoke: 1 when it may be the last lasting one of an admin
 -- RETURNS  {word, …}: {created, now ms}, {full}; {revoked, value, used ms or ''}, {unknown}, {last}
--- COST     four writes; a revocation reads every key
+-- COST     four writes; a revocation reads every key, and so does a creation that has no room
 local op, id, now = ARGV[1], ARGV[2], clock()
 -- Here is something that replicas can be waited for with.
 call('HINCRBY', KEYS[1], META.confirmed, 1)
@@ -17,8 +17,28 @@ local function note_change()
   call('HSET', KEYS[1], META.keysVersion, int(math.max(known + 1, now * 1000)))
 end
 
+-- A record; nil for one that cannot be read.
+local function record(text)
+  local known, read = pcall(cjson.decode, string.match(text or '', '^%d+ (.*)$'))
+  return known and type(read) == 'table' and read or nil
+end
+
+-- Takes away the keys that have ended, for one that has no room.
+local function forget_ended()
+  local all = call('HGETALL', key(KEY.accessKeys))
+  for at = 1, #all, 2 do
+    local read = record(all[at + 1])
+    if read and tonumber(read.expiresMs) and tonumber(read.expiresMs) <= now then
+      call('HDEL', key(KEY.accessKeys), all[at])
+      call('HDEL', key(KEY.accessKeysUsed), all[at])
+    end
+  end
+end
+
 if op == 'create' then
-  if call('HLEN', key(KEY.accessKeys)) >= tonumber(ARGV[4]) then return { 'full' } end
+  local most = tonumber(ARGV[4])
+  if call('HLEN', key(KEY.accessKeys)) >= most then forget_ended() end
+  if call('HLEN', key(KEY.accessKeys)) >= most then return { 'full' } end
   note_change()
   call('HSET', key(KEY.accessKeys), id, int(now) .. ' ' .. ARGV[3])
   return { 'created', int(now) }
@@ -27,8 +47,8 @@ end
 local value = call('HGET', key(KEY.accessKeys), id)
 if not value then return { 'unknown' } end
 local function is_lasting(text)
-  local record = cjson.decode(string.match(text, '^%d+ (.*)$'))
-  return record.role == 'admin' and not record.accounts and not record.expiresMs
+  local read = record(text)
+  return read and read.digest and read.role == 'admin' and not read.accounts and not read.expiresMs
 end
 if ARGV[3] ~= '1' and is_lasting(value) then
   local others = 0

@@ -106,7 +106,15 @@ package struct HTTPSources: SourceLocator {
         self.sources = sources
     }
 
-    package func key(of url: String, account: AccountID?) throws(InvalidInput) -> WatchKey {
+    package func key(
+        of url: String,
+        account: AccountID?,
+        among accounts: AccountSet
+    ) throws(InvalidInput) -> WatchKey {
+        guard accounts.isAll else {
+            let own = HTTPSources(sources.filter { accounts.contains($0.name) })
+            return try own.key(of: url, account: account, among: .all)
+        }
         guard !url.contains("#") else {
             throw InvalidInput(field: "url", message: "may have no fragment")
         }

@@ -89,7 +89,7 @@ struct Option: Sendable {
             "api_keys_file",
             "POLLER_API_KEYS_FILE",
             nil,
-            "file with one API key a line; without it only loopback is served"
+            "file with an API key a line, besides those that pollerd key create makes"
         ),
         Option(
             "connections_per_address",

@@ -45,7 +45,7 @@ enum ClusterChecks {
         var disabled: [String] = []
         var cursor: String?
         repeat {
-            let page = try await store.list(account: nil, limit: 500, cursor: cursor)
+            let page = try await store.list(accounts: .all, limit: 500, cursor: cursor)
             count += page.items.count
             for endpoint in page.items {
                 guard case .disabled(let reason, _) = endpoint.state else { continue }

@@ -196,15 +196,24 @@ extension Node {
     }
 }
 
-/// Lets into the gateway who may use the API: the holders of its keys.
+/// Lets into the gateway whom the API lets in: the holders of its keys, and this machine while there
+/// are none.
 struct KeyAuthenticator: Authenticator {
-    let keys: APIKeys
+    let keys: KeyRing
 
-    /// Keys exist, so nobody comes in without one.
-    var anonymous: Principal? { nil }
+    var anonymous: Principal? { keys.isOpen == true ? OpenAuthenticator().anonymous : nil }
+
+    var revoked: AsyncStream<String> { keys.revoked }
 
     func principal(token: String) async -> Principal? {
+        guard case .known(let caller) = keys.find(token), caller.may(.readEvents) else {
+            return nil
+        }
         // Each by its own name, because each has its own places.
-        keys.name(of: token).map { Principal(name: $0, account: nil) }
+        return Principal(
+            name: caller.name,
+            accounts: caller.accounts,
+            validFor: caller.endsAt.map { $0 - WallClock.now() }
+        )
     }
 }

@@ -61,10 +61,7 @@ struct Node: Sendable {
     func services() async throws -> [any Service] {
         var services: [any Service] = []
         let feed = LiveFeed(outbox: cluster.watches, clock: clock, logger: log("feed"))
-        let keys = try settings.apiKeysFile.map { path throws(InvalidInput) in
-            try APIKeys(contentsOfFile: path)
-        }
-        try refusePublicBindWithoutKeys(keys)
+        let keys = try await keyRing()
         await guardStore()
 
         let channels = roles == [.worker] ? nil : try await channels()
@@ -84,7 +81,7 @@ struct Node: Sendable {
             shared += loops
         }
         services.append(heartbeat(shared))
-        if roles.contains(.api) || roles.contains(.notifier) { services.append(feed) }
+        if roles != [.worker] { services += [keys, feed] }
         if roles.contains(.notifier) {
             services.append(try await gateway(feed: feed, keys: keys))
         }
@@ -168,10 +165,8 @@ struct Node: Sendable {
 
     private func gateway(
         feed: LiveFeed<RedisWatchStore, ContinuousClock>,
-        keys: APIKeys?
+        keys: KeyRing
     ) async throws -> any Service {
-        let authenticator: any Authenticator =
-            keys.map(KeyAuthenticator.init(keys:)) ?? OpenAuthenticator()
         let secret = try await ClusterSecrets(cluster: cluster).cursor()
         return Gateway(
             configuration: GatewayConfiguration(
@@ -185,7 +180,7 @@ struct Node: Sendable {
             outbox: cluster.watches,
             watches: cluster.watches,
             feed: feed,
-            authenticator: authenticator,
+            authenticator: KeyAuthenticator(keys: keys),
             tokens: await StreamTokens(secret: secret, wallClock: WallClock.now),
             logger: log("gateway"),
             onListening: { address in
@@ -199,7 +194,7 @@ struct Node: Sendable {
 
     private func api(
         feed: LiveFeed<RedisWatchStore, ContinuousClock>,
-        keys: APIKeys?,
+        keys: KeyRing,
         channels: Channels
     ) async throws -> [any Service] {
         let secret = try await ClusterSecrets(cluster: cluster).cursor()
@@ -220,6 +215,8 @@ struct Node: Sendable {
             ),
             checks: ClusterChecks.all(cluster, accounts: accounts, settings: settings),
             cursors: GatewayCursor(secret: secret),
+            sealing: SealedCursors(secret: secret),
+            keys: cluster.keys,
             webhooks: webhooks(),
             streamTokens: await StreamTokens(secret: secret, wallClock: WallClock.now),
             mail: try await mailPreferences(),
@@ -232,7 +229,7 @@ struct Node: Sendable {
         let server = APIServer(
             bind: settings.apiBind,
             backend: backend,
-            keys: keys ?? .none,
+            keys: keys,
             addresses: settings.addresses,
             clock: clock,
             logger: log("api"),
@@ -261,17 +258,37 @@ struct Node: Sendable {
         return logger
     }
 
-    private func refusePublicBindWithoutKeys(_ keys: APIKeys?) throws {
+    /// The keys of the file and of the store, read once.
+    private func keyRing() async throws -> KeyRing {
+        let file = try settings.apiKeysFile.map { path throws(InvalidInput) in
+            try KeyFile(contentsOfFile: path)
+        }
+        let ring = KeyRing(
+            file: file?.callers ?? [:],
+            store: cluster.keys,
+            clock: clock,
+            wallClock: WallClock.now,
+            logger: log("keys")
+        )
+        if roles != [.worker] {
+            try await ring.refresh()
+            try refusePublicBindWithoutKeys(ring)
+        }
+        return ring
+    }
+
+    private func refusePublicBindWithoutKeys(_ keys: KeyRing) throws {
         var binds: [(String, ListenAddress)] = []
         if roles.contains(.api) { binds.append(("POLLER_API_BIND", settings.apiBind)) }
         if roles.contains(.notifier) {
             binds.append(("POLLER_GATEWAY_BIND", settings.gatewayBind))
         }
-        guard keys == nil else { return }
+        guard keys.isOpen != false else { return }
         for (variable, address) in binds where !address.isLoopback {
             throw ConfigurationError(
-                "\(variable)=\(address) is public, but there are no API keys: set "
-                    + "POLLER_API_KEYS_FILE, or bind a loopback address"
+                "\(variable)=\(address) is public, but there are no API keys: make one with "
+                    + "pollerd key create --role admin, set POLLER_API_KEYS_FILE, or bind a "
+                    + "loopback address"
             )
         }
         if !binds.isEmpty {

@@ -50,11 +50,11 @@ extension ConformanceBench {
     }
 
     func list(
-        account: AccountID? = nil,
+        accounts: AccountSet = .all,
         limit: Int,
         cursor: String? = nil
     ) async throws -> ListPage<Endpoint> {
-        try await harness.endpoints.list(account: account, limit: limit, cursor: cursor)
+        try await harness.endpoints.list(accounts: accounts, limit: limit, cursor: cursor)
     }
 }
 

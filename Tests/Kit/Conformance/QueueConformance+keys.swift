@@ -96,6 +96,22 @@ extension QueueConformance {
             }
             let one = try await store.create(bench.key("more"), digest: KeyDigest(of: "more"))
             try bench.equal(one, .tooMany, "one more")
+            let n0 = KeyID(unchecked: "key_n0")
+            _ = try await store.revoke(n0, mayBeLast: false)
+            let now = try await store.register().keys.first?.key.createdAt ?? Timestamp(ms: 0)
+            let short = try bench.key("short", expiresAt: now + .seconds(60))
+            _ = try await store.create(short, digest: KeyDigest(of: "short"))
+            let before = try await store.create(bench.key("more"), digest: KeyDigest(of: "more"))
+            try bench.equal(before, .tooMany, "one more beside one that will end")
+            try await bench.advance(ms: 120_000)
+            guard
+                case .created = try await store.create(
+                    bench.key("more"),
+                    digest: KeyDigest(of: "more")
+                )
+            else { throw ConformanceFailure(message: "one that had ended took the room") }
+            let ids = try await store.register().keys.map(\.key.id)
+            try bench.equal(ids.contains(short.id), false, "the one that had ended is there")
         },
     ]
 }

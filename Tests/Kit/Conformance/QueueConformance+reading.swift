@@ -97,9 +97,9 @@ extension QueueConformance {
                 // What a release has told that knew no payments says a word too.
                 ("authorised", ListQuery(payment: .authorised), [two]),
                 ("paid", ListQuery(payment: .paid), [five]),
-                ("account", ListQuery(account: account), [one, three]),
+                ("account", ListQuery(accounts: .some([account])), [one, three]),
                 ("kind", ListQuery(kind: .paymentIntent), [three, four]),
-                ("both", ListQuery(account: account, kind: .source), [one]),
+                ("both", ListQuery(accounts: .some([account]), kind: .source), [one]),
                 ("none", ListQuery(state: .closed, status: pending), []),
             ]
             for (name, query, keys) in wanted {
@@ -232,7 +232,7 @@ extension ConformanceBench {
                     state: query.state,
                     status: query.status,
                     payment: query.payment,
-                    account: query.account,
+                    accounts: query.accounts,
                     kind: query.kind,
                     limit: query.limit,
                     cursor: cursor

@@ -151,7 +151,7 @@ package final class MemoryEndpointStore: EndpointStore {
     }
 
     package func list(
-        account: AccountID?,
+        accounts: AccountSet,
         limit: Int,
         cursor: String?
     ) async throws(StoreError) -> ListPage<Endpoint> {
@@ -162,7 +162,7 @@ package final class MemoryEndpointStore: EndpointStore {
             if !after.contains(" ep_") { throw .unknownCursor }
         }
         let all = state.withLock { Array($0.records.values) }.map(\.endpoint)
-            .filter { account == nil || account == $0.account }
+            .filter { accounts.contains($0.account) }
             .map { (place: "\($0.createdAt) \($0.id)", endpoint: $0) }
             .filter { $0.place > after }
             .sorted { $0.place < $1.place }

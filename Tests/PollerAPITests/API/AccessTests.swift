@@ -12,7 +12,7 @@ struct KeyTests {
 
     @Test("with keys every /v1 route wants one, and only a right one is let in")
     func keysAreChecked() async throws {
-        let keys = try APIKeys(text: "# ours\n\n  \(Self.key)  \nanother-key-of-somebody-else\n")
+        let keys = try KeyFile(text: "# ours\n\n  \(Self.key)  \nanother-key-of-somebody-else\n")
         try await LiveAPI.run(keys: keys) { api in
             let none = try await api.get("/v1/stats")
             #expect(none.status == 401)
@@ -63,7 +63,7 @@ struct KeyTests {
             #expect(answer.code == "not_local")
         }
         let right = ["Authorization": "Bearer \(Self.key)", header: "192.0.2.1"]
-        try await LiveAPI.run(keys: APIKeys(text: Self.key)) { api in
+        try await LiveAPI.run(keys: KeyFile(text: Self.key)) { api in
             let answer = try await api.get("/v1/stats", headers: right)
             #expect(answer.status == 200)
         }
@@ -107,20 +107,23 @@ struct KeyTests {
 
     @Test(
         "files without a usable key are refused without quoting it",
-        arguments: ["", "# only comments\n", "short-key", "a key with spaces in it 123"]
+        arguments: [
+            "", "# only comments\n", "short-key", "a key with spaces in it 123",
+            "pk_0123456789abcdef0123 role=boss", "pk_0123456789abcdef0123 allow=everything",
+            "pk_0123456789abcdef0123 account=a,b{}",
+        ]
     )
     func badFiles(text: String) {
-        let error = #expect(throws: InvalidInput.self) { try APIKeys(text: text) }
+        let error = #expect(throws: InvalidInput.self) { try KeyFile(text: text) }
         #expect(error?.message.contains("short-key") == false)
     }
 
     @Test("no key verifies nobody, and descriptions hold no key")
     func noKeys() throws {
-        #expect(APIKeys.none.name(of: "") == nil)
-        #expect(APIKeys.none.isEmpty)
-        let keys = try APIKeys(text: "# first\nanother-key-of-somebody-else\n\(Self.key)\n")
-        #expect(keys.name(of: Self.key) == "key 2")
-        #expect(keys.name(of: "\(Self.key)x") == nil)
+        #expect(KeyFile.none.isEmpty)
+        let keys = try KeyFile(text: "# first\nanother-key-of-somebody-else\n\(Self.key)\n")
+        #expect(keys.callers[KeyDigest(of: Self.key)]?.name == "key 2")
+        #expect(keys.callers[KeyDigest(of: "\(Self.key)x")] == nil)
         #expect(!"\(keys)".contains("pk_"))
     }
 
@@ -159,7 +162,7 @@ struct AccessSpellingTests {
 
     @Test("with keys, an operation without one is refused, however its path is spelt")
     func spellings() async throws {
-        try await LiveAPI.run(keys: try APIKeys(text: Self.key)) { api in
+        try await LiveAPI.run(keys: try KeyFile(text: Self.key)) { api in
             let operations = try await Self.operations(api)
             // Pages for payers, whose forms have a route to show them and one to take them.
             #expect(operations.count { $0.isPublic } < operations.count / 3)
@@ -178,7 +181,7 @@ struct AccessSpellingTests {
 
     @Test("paths and methods that nothing answers want a key, too")
     func unmatched() async throws {
-        try await LiveAPI.run(keys: try APIKeys(text: Self.key)) { api in
+        try await LiveAPI.run(keys: try KeyFile(text: Self.key)) { api in
             for target in [
                 "HEAD /", "GET /v2/watches", "GET /nowhere", "OPTIONS *",
                 "OPTIONS /v1/watches", "PUT /openapi.json", "GET /v1/stripe/webhook",
@@ -193,7 +196,7 @@ struct AccessSpellingTests {
 
     @Test("what the description calls public answers without a key")
     func publicOperations() async throws {
-        try await LiveAPI.run(keys: try APIKeys(text: Self.key)) { api in
+        try await LiveAPI.run(keys: try KeyFile(text: Self.key)) { api in
             for operation in try await Self.operations(api) where operation.isPublic {
                 let answer = try await Self.answer(api, operation.method, Self.path(operation))
                 #expect(!answer.hasPrefix("HTTP/1.1 401 "), "\(operation)")

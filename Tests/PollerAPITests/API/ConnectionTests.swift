@@ -25,7 +25,7 @@ struct ConnectionTests {
         ]
     )
     func unreadBodies(line: String, status: Int) async throws {
-        try await LiveAPI.run(keys: APIKeys(text: Self.key)) { api in
+        try await LiveAPI.run(keys: KeyFile(text: Self.key)) { api in
             let bytes = Self.unread(line)
             let answer = try await RawConnection.everything(port: api.port, to: bytes)
             #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(answer)")
@@ -187,7 +187,7 @@ struct ListenErrorTests {
             let server = APIServer(
                 bind: bind,
                 backend: api.backend,
-                keys: .none,
+                keys: .open,
                 clock: ContinuousClock(),
                 logger: LiveAPI.quiet
             )
@@ -218,7 +218,7 @@ struct ListenErrorTests {
                 let server = APIServer(
                     bind: ListenAddress(host: host, port: 0),
                     backend: api.backend,
-                    keys: .none,
+                    keys: .open,
                     clock: ContinuousClock(),
                     logger: LiveAPI.quiet
                 )

@@ -9,7 +9,7 @@ import Testing
 struct DashboardTests {
     @Test("it is one page without a key, and its policy allows exactly its own style and script")
     func policy() async throws {
-        let keys = try APIKeys(text: "pk_0123456789abcdef0123")
+        let keys = try KeyFile(text: "pk_0123456789abcdef0123")
         try await LiveAPI.run(keys: keys) { api in
             let page = try await api.get("/")
             #expect(page.status == 200)

@@ -11,7 +11,7 @@ struct MailRoutesTests {
     private let tokens = UnsubscribeTokens(secret: Array(repeating: 3, count: 32))
 
     private func run(
-        keys: APIKeys = .none,
+        keys: KeyFile = .none,
         _ body: (LiveAPI) async throws -> Void
     ) async throws {
         let preferences = MailPreferences(suppressions: list, tokens: tokens)
@@ -35,7 +35,7 @@ struct MailRoutesTests {
 
     @Test("looking at the link changes nothing, one click stops the mails, without any key")
     func oneClickStops() async throws {
-        let keys = try APIKeys(text: "pk_0123456789abcdef0123")
+        let keys = try KeyFile(text: "pk_0123456789abcdef0123")
         try await run(keys: keys) { api in
             let recipient = try MailAddress("A@b.example")
             let path = "/u/\(try token())"
@@ -59,7 +59,7 @@ struct MailRoutesTests {
     @Test("a button that tells nobody where it is, as in mails and sandboxes, stops the mails too")
     func origin() async throws {
         let recipient = try MailAddress("a@b.example")
-        for keys in [APIKeys.none, try APIKeys(text: "pk_0123456789abcdef0123")] {
+        for keys in [KeyFile.none, try KeyFile(text: "pk_0123456789abcdef0123")] {
             try await run(keys: keys) { api in
                 let page = try await api.request(
                     .POST,
@@ -139,7 +139,7 @@ struct MailRoutesTests {
 
     @Test("bounces are told by holders of keys alone")
     func keys() async throws {
-        let keys = try APIKeys(text: "pk_0123456789abcdef0123")
+        let keys = try KeyFile(text: "pk_0123456789abcdef0123")
         try await run(keys: keys) { api in
             let body = #"{"recipient":"a@b.example","type":"complaint"}"#
             let told = try await api.post("/v1/mail/bounces", body)

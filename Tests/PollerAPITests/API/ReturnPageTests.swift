@@ -19,7 +19,7 @@ struct ReturnPageTests {
         _ source: String = "src_1",
         _ body: (LiveAPI) async throws -> Void
     ) async throws {
-        let keys = try APIKeys(text: "pk_0123456789abcdef0123")
+        let keys = try KeyFile(text: "pk_0123456789abcdef0123")
         try await LiveAPI.run(keys: keys) { api in
             let id = try SourceID(source)
             let kind = try #require(SourceKind(inferredFrom: id))

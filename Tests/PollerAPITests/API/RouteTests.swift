@@ -11,7 +11,7 @@ struct RouteTests {
     private static let values = [
         "{source}": "src_1", "{endpoint}": "ep_1", "{lane}": "default/sources",
         "{delivery}": "dlv_0_AAAAAAAAAAAA", "{recipient}": "a@b.example", "{account}": "default",
-        "{token}": "x",
+        "{token}": "x", "{key}": "key_AAAAAAAAAAAA",
     ]
 
     private static func path(_ route: RouteDescription) -> String {
@@ -81,7 +81,7 @@ struct RouteTests {
                 let isForeignRefused = try await isRefused("https://evil.example")
                 #expect(isForeignRefused == (route.access != .signed), "\(route.operation)")
                 let isPlacelessRefused = try await isRefused("null")
-                #expect(isPlacelessRefused == (route.access == .key), "\(route.operation)")
+                #expect(isPlacelessRefused == (route.access.scope != nil), "\(route.operation)")
                 if route.access == .anybody, method != .GET {
                     #expect(Self.wishes.contains(route.operation))
                 }

@@ -66,7 +66,7 @@ struct StreamTokenRoutesTests {
 
     @Test("without a key, and without a gateway, there is none")
     func closed() async throws {
-        let keys = try APIKeys(text: "pk_0123456789abcdef0123")
+        let keys = try KeyFile(text: "pk_0123456789abcdef0123")
         try await LiveAPI.run(keys: keys, streamTokens: Recorder()) { api in
             let answer = try await api.post("/v1/stream_tokens", "{}")
             #expect(answer.status == 401)

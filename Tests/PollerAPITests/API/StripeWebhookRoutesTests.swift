@@ -29,7 +29,7 @@ struct StripeWebhookRoutesTests {
     @Test("the raw bytes and the signature are passed on, without a key of ours, from any host")
     func accepted() async throws {
         let recorder = Recorder(.success(.accepted(hinted: 1, enqueued: 0)))
-        let keys = try APIKeys(text: "pk_0123456789abcdef0123")
+        let keys = try KeyFile(text: "pk_0123456789abcdef0123")
         try await LiveAPI.run(keys: keys, webhooks: recorder) { api in
             let body = "{ \"id\" : \"evt_1\" }\n"
             let headers = ["Stripe-Signature": "t=1,v1=00", "Host": "hooks.example"]

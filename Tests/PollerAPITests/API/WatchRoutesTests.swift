@@ -187,7 +187,11 @@ struct WatchRoutesTests {
 struct WatchGoalRoutesTests {
     /// Knows the URLs of one upstream, `https://bank.example/<id>`.
     private struct Bank: SourceLocator {
-        func key(of url: String, account: AccountID?) throws(InvalidInput) -> WatchKey {
+        func key(
+            of url: String,
+            account: AccountID?,
+            among accounts: AccountSet
+        ) throws(InvalidInput) -> WatchKey {
             let start = "https://bank.example/"
             guard url.hasPrefix(start), account.map({ $0.description == "bank" }) ?? true else {
                 throw InvalidInput(field: "url", message: "matches no configured upstream (bank)")

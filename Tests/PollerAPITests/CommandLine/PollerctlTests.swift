@@ -177,7 +177,7 @@ struct PollerctlTests {
             url: nowhere
         )
         #expect(negative.status == 64)
-        let keys = try APIKeys(text: "pk_0123456789abcdef0123")
+        let keys = try KeyFile(text: "pk_0123456789abcdef0123")
         try await LiveAPI.run(keys: keys) { api in
             let none = try await CommandRun.pollerctl("list", url: api.url)
             #expect(none.status == 77)

@@ -41,7 +41,7 @@ extension LiveAPI {
         let server = APIServer(
             bind: ListenAddress(host: "127.0.0.1", port: ports.api),
             backend: backend,
-            keys: .none,
+            keys: .open,
             clock: clock,
             logger: quiet,
             onBound: { apiBound.yield($0.port) }
@@ -70,6 +70,7 @@ extension LiveAPI {
                 backend: backend,
                 plan: FaultPlan(),
                 feed: observed,
+                ring: .open,
                 port: try #require(await first.next())
             )
             try await body((api, Loopback(port: try #require(await second.next()))))

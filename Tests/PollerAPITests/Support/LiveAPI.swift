@@ -18,11 +18,12 @@ struct LiveAPI: HTTPServer {
     let backend: APIBackend
     let plan: FaultPlan
     let feed: ObservedFeed
+    let ring: KeyRing
     let port: Int
 
     /// Starts everything, runs `body` and stops everything.
     static func run(
-        keys: APIKeys = .none,
+        keys: KeyFile = .none,
         addresses: PerAddressLimit = .half,
         checks: [any HealthCheck] = [],
         webhooks: (any WebhookIntake)? = nil,
@@ -40,6 +41,15 @@ struct LiveAPI: HTTPServer {
         let faulty = FaultyStore(store, plan: plan)
         let feed = LiveFeed(outbox: faulty, clock: ContinuousClock(), logger: quiet)
         let observed = ObservedFeed(feed)
+        let keyStore = MemoryKeyStore(time: time)
+        let ring = KeyRing(
+            file: keys.callers,
+            store: keyStore,
+            clock: ContinuousClock(),
+            wallClock: { time.now },
+            logger: quiet
+        )
+        try await ring.refresh()
         let (ports, bound) = AsyncStream.makeStream(of: Int.self)
         let backend = APIBackend(
             watches: faulty,
@@ -52,6 +62,7 @@ struct LiveAPI: HTTPServer {
             feed: observed,
             endpoints: .inMemory(time: time, channels: channels),
             checks: checks,
+            keys: keyStore,
             webhooks: webhooks,
             streamTokens: streamTokens,
             mail: mail,
@@ -61,13 +72,13 @@ struct LiveAPI: HTTPServer {
         let server = APIServer(
             bind: ListenAddress(host: "127.0.0.1", port: 0),
             backend: backend,
-            keys: keys,
+            keys: ring,
             addresses: addresses,
             clock: ContinuousClock(),
             logger: quiet,
             onBound: { bound.yield($0.port) }
         )
-        let group = ServiceGroup(services: [feed, server], logger: quiet)
+        let group = ServiceGroup(services: [ring, feed, server], logger: quiet)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             var iterator = ports.makeAsyncIterator()
@@ -77,6 +88,7 @@ struct LiveAPI: HTTPServer {
                 backend: backend,
                 plan: plan,
                 feed: observed,
+                ring: ring,
                 port: port
             )
             try await body(api)
@@ -90,7 +102,7 @@ struct LiveAPI: HTTPServer {
         let server = APIServer(
             bind: ListenAddress(host: "127.0.0.1", port: 0),
             backend: backend,
-            keys: .none,
+            keys: ring,
             clock: ContinuousClock(),
             logger: Self.quiet
         )

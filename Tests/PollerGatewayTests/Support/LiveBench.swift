@@ -17,10 +17,10 @@ struct LiveBench: Sendable {
 
         func principal(token: String) async -> Principal? {
             switch token {
-            case "key-all": Principal(name: "all", account: nil)
-            case "key-main": Principal(name: "main", account: .main)
+            case "key-all": Principal(name: "all", accounts: .all)
+            case "key-main": Principal(name: "main", accounts: .some([.main]))
             case "key-other":
-                Principal(name: "other", account: AccountID(unchecked: "acct_other"))
+                Principal(name: "other", accounts: .some([AccountID(unchecked: "acct_other")]))
             default: nil
             }
         }

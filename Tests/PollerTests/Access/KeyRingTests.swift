@@ -53,6 +53,8 @@ struct KeyRingTests {
         let id = try await make("a")
         try await ring.refresh()
         #expect(ring.isOpen == false)
+        var revoked = ring.revoked.makeAsyncIterator()
+        #expect(await revoked.next() == Caller.local.name)
         _ = try await store.revoke(id, mayBeLast: true)
         try await ring.refresh()
         #expect(ring.isOpen == false && ring.find("a") == .unknown)
@@ -78,6 +80,7 @@ struct KeyRingTests {
         try await ring.refresh()
         #expect(ring.find("a") == .unknown)
         var revoked = ring.revoked.makeAsyncIterator()
+        #expect(await revoked.next() == Caller.local.name)
         #expect(await revoked.next() == "key_a (a)")
     }
 

@@ -221,10 +221,10 @@ private struct SwappedStore: EndpointStore {
     }
 
     func list(
-        account: AccountID?,
+        accounts: AccountSet,
         limit: Int,
         cursor: String?
     ) async throws(StoreError) -> ListPage<Endpoint> {
-        try await current.value.list(account: account, limit: limit, cursor: cursor)
+        try await current.value.list(accounts: accounts, limit: limit, cursor: cursor)
     }
 }

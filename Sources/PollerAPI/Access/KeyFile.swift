@@ -1,0 +1,125 @@
+package import Poller
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The keys that an operator has written into a file: one a line, `#` begins a comment line.
+///
+/// *Form*: the key, and what may follow it: `role=viewer|support|operator|admin` (admin when it is
+/// absent), `account=NAME,NAME` (all), `allow=SCOPE,SCOPE` and `name=NAME`, with spaces between. Only
+/// digests stay in memory (``KeyDigest``), so a core dump tells no key.
+package struct KeyFile: Sendable, CustomStringConvertible {
+    /// A file with as many keys of the greatest length, and comments.
+    private static let fileBytesMax = 1_048_576
+
+    /// What each key may do.
+    package let callers: [KeyDigest: Caller]
+
+    /// No keys at all.
+    package static let none = KeyFile(callers: [:])
+
+    private init(callers: [KeyDigest: Caller]) {
+        self.callers = callers
+    }
+
+    /// Reads a file.
+    ///
+    /// Errors: ``InvalidInput`` for the field `api_keys_file`, which never quotes a key.
+    package init(contentsOfFile path: String) throws(InvalidInput) {
+        let data: Data
+        do {
+            data = try Data(contentsOf: URL(fileURLWithPath: path))
+        } catch {
+            throw Self.wrong("cannot be read at \(path): check that it exists and who may read it")
+        }
+        guard data.count <= Self.fileBytesMax, let text = String(bytes: data, encoding: .utf8)
+        else { throw Self.wrong("must be UTF-8 text of at most \(Self.fileBytesMax) bytes") }
+        try self.init(text: text)
+    }
+
+    /// Reads the text of such a file.
+    ///
+    /// A file without any key is refused: an operator who names a file wants the API closed, and
+    /// an empty one would open it.
+    package init(text: String) throws(InvalidInput) {
+        var callers: [KeyDigest: Caller] = [:]
+        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        for (index, line) in lines.enumerated() {
+            let words = line.split { $0 == " " || $0 == "\t" }
+            guard let key = words.first, !key.hasPrefix("#") else { continue }
+            guard (20...200).contains(key.utf8.count),
+                key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+            else {
+                throw Self.wrong(
+                    "line \(index + 1): a key is 20 to 200 printable ASCII characters without spaces"
+                )
+            }
+            let number = callers.count + 1
+            callers[KeyDigest(of: key)] = try Self.caller(
+                words.dropFirst(),
+                standardName: "key \(number)",
+                line: index + 1
+            )
+        }
+        guard !callers.isEmpty, callers.count <= AccessKey.countMax else {
+            throw Self.wrong("must hold 1 to \(AccessKey.countMax) keys, one a line")
+        }
+        self.callers = callers
+    }
+
+    /// Whether there is no key.
+    package var isEmpty: Bool { callers.isEmpty }
+
+    package var description: String { "\(callers.count) keys (redacted)" }
+
+    /// Who shows a key, by the words that follow it.
+    private static func caller(
+        _ words: ArraySlice<Substring>,
+        standardName: String,
+        line: Int
+    ) throws(InvalidInput) -> Caller {
+        var (name, role, accounts) = (standardName, KeyRole.admin, AccountSet.all)
+        var allowed: Set<Scope> = []
+        for word in words {
+            let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
+            let value = parts.count == 2 ? parts[1] : ""
+            switch parts.first {
+            case "name" where (1...64).contains(value.utf8.count): name = value
+            case "role":
+                guard let known = KeyRole(rawValue: value) else {
+                    let all = KeyRole.allCases.map(\.rawValue).joined(separator: ", ")
+                    throw wrong("line \(line): role must be one of \(all)")
+                }
+                role = known
+            case "account":
+                do {
+                    accounts = .some(
+                        Set(try value.split(separator: ",").map { try AccountID(String($0)) })
+                    )
+                } catch {
+                    throw wrong("line \(line): account must be names with commas between")
+                }
+            case "allow":
+                for text in value.split(separator: ",") {
+                    guard let scope = Scope(rawValue: String(text)) else {
+                        let all = Scope.allCases.map(\.rawValue).joined(separator: ", ")
+                        throw wrong("line \(line): allow must be some of \(all)")
+                    }
+                    allowed.insert(scope)
+                }
+            default:
+                throw wrong(
+                    "line \(line): what follows a key is role=…, account=…, allow=… or name=…"
+                )
+            }
+        }
+        return Caller(name: name, scopes: role.scopes.union(allowed), accounts: accounts)
+    }
+
+    private static func wrong(_ message: String) -> InvalidInput {
+        InvalidInput(field: "api_keys_file", message: message)
+    }
+}

@@ -1,0 +1,122 @@
+import ArgumentParser
+import Foundation
+import Logging
+import Poller
+import PollerAPI
+import PollerRedis
+import PollerWire
+import RedisClient
+
+/// `pollerd key`: keys of the API, made beside the store.
+struct KeyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "key",
+        abstract: "Make the first key of the API, or one when every other is lost.",
+        discussion: """
+            Whoever reaches Redis may make a key: this works without a server and without a key. All
+            others are made, listed and revoked with pollerctl key.
+            """,
+        subcommands: [KeyCreate.self]
+    )
+}
+
+/// `pollerd key create`: make a key in the store.
+struct KeyCreate: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create",
+        abstract: "Make a key; it is printed once, alone on standard output.",
+        discussion: "Servers that run know it within a second, and are closed to everybody else."
+    )
+
+    @ArgumentParser.Option(help: "What it may do: viewer, support, operator or admin.")
+    var role = "admin"
+
+    @ArgumentParser.Option(
+        help: "An account it is bound to; repeat it for several. All when absent."
+    )
+    var account: [String] = []
+
+    @ArgumentParser.Option(
+        help: "What it may do beyond its role, such as payments:charge; repeat it for several."
+    )
+    var allow: [String] = []
+
+    @ArgumentParser.Option(help: "After what span it ends, such as 90d; never when absent.")
+    var expires: String?
+
+    @ArgumentParser.Option(help: "What people call it.")
+    var name: String?
+
+    @OptionGroup var flags: Flags
+
+    func run() async throws {
+        let settings = try Settings(try flags.configuration())
+        LoggingSystem.bootstrap { label in
+            LineLogHandler(label: label, format: .text, level: .warning)
+        }
+        let logger = Logger(label: "key")
+        var chance = SystemRandomNumberGenerator()
+        let text = KeyText(using: &chance)
+        let key = try key(id: text.id)
+        let client = RedisClient(url: settings.redisURL, logger: logger)
+        let creation = try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await client.run() }
+            do throws(RedisError) {
+                try await client.waitUntilConnected(timeout: .seconds(10))
+            } catch {
+                let advice = "is POLLER_REDIS_URL right?"
+                FileHandle.standardError.write(Data("Redis: \(error); \(advice)\n".utf8))
+                throw ExitCode(69)
+            }
+            let cluster = try await Cluster.join(
+                client,
+                namespace: settings.namespace,
+                logger: logger
+            )
+            // There is always room for one made here: it may be the one that mends the others.
+            let store = RedisKeyStore(
+                client: client,
+                layout: cluster.layout,
+                countMax: 2 * Poller.AccessKey.countMax,
+                logger: logger
+            )
+            let creation = try await store.create(key, digest: text.digest)
+            group.cancelAll()
+            return creation
+        }
+        guard case .created(let made) = creation else {
+            throw ConfigurationError(
+                "there are \(Poller.AccessKey.countMax) keys already: revoke some with pollerctl key"
+            )
+        }
+        FileHandle.standardError.write(
+            Data("\(made.id) (\(made.role)); the key is shown once:\n".utf8)
+        )
+        print(text.reveal)
+    }
+
+    private func key(id: KeyID) throws -> Poller.AccessKey {
+        var wanted = NewAccessKey()
+        wanted.role = Open(rawValue: role)
+        wanted.name = name
+        wanted.accounts = account.isEmpty ? nil : account
+        wanted.allow = allow
+        wanted.expiresIn = try expires.map { text in
+            guard let span = Span(text) else {
+                throw ValidationError("--expires must be a span such as 90d")
+            }
+            return span
+        }
+        do {
+            return try Poller.AccessKey(
+                wanted,
+                id: id,
+                standard: .all,
+                by: "pollerd key create",
+                now: WallClock.now()
+            )
+        } catch {
+            throw ValidationError("\(error)")
+        }
+    }
+}
