@@ -37,6 +37,27 @@ struct GatewayCursorTests {
         }
     }
 
+    @Test("tells nobody where it stands, and is another text each time")
+    func sealed() throws {
+        let positions = [OutboxPosition(ms: 1_795_165_200_125, n: 3), .start]
+        let texts = (0..<2).map { _ in cursor.encode(LiveCursor(positions: positions), for: main) }
+        #expect(texts[0] != texts[1])
+        // The ms as a varint, as it stood there in the clear.
+        let clear: [UInt8] = [0xFD, 0xBD, 0xBC, 0xC1, 0x9F, 0x34]
+        for text in texts {
+            let bytes = try #require(Base64URL.decode(text))
+            #expect(bytes.firstRange(of: clear) == nil)
+        }
+    }
+
+    @Test("a cursor of the release before leads on")
+    func ofTheReleaseBefore() {
+        // Made by that release with this secret, for two partitions, of account default.
+        let text = "AgL9vbzBnzQBAwAAib5ZntFGw7NekwHhBqGwvw"
+        let positions = cursor.decode(text, partitions: 2, for: main)?.positions
+        #expect(positions == [OutboxPosition(ms: 1_795_165_200_125, n: 3), .start])
+    }
+
     /// Regression 9 (mercure#1215): a private id leaked in a place given to others.
     @Test("regression 9: is good for its account, store and secret only, and cannot be altered")
     func forgery() {

@@ -4,11 +4,14 @@ package import Poller
 /// Turns how far a client has been told into the text it keeps, and back: the same text on every
 /// transport.
 ///
-/// *Shape*: base64url of version (2), number of partitions, the greatest ms, for each partition
-/// the distance of its ms from that plus 1 and its n (0 alone for the start), the seq of a watch
-/// plus 1 and the watch's 12 characters (0 alone for none), numbers as varints, and 16 bytes of
-/// HMAC-SHA256 over that and the account and scope it is good for. About 130 characters for 16
-/// partitions. A client cannot make one, read meaning into one, or use one made for others.
+/// *Shape*: base64url of version (3) and, sealed with AES-GCM for the accounts and the scope it is good
+/// for: number of partitions, the greatest ms, for each partition the distance of its ms from that
+/// plus 1 and its n (0 alone for the start), the seq of a watch plus 1 and the watch's 12 characters (0
+/// alone for none), numbers as varints. About 145 characters for 16 partitions. A client cannot make
+/// one, use one made for others, or read in it when others were told something.
+///
+/// Version 2, of a release before, was the same in the clear with 16 bytes of HMAC-SHA256 behind; it is
+/// still taken.
 package struct GatewayCursor: EventCursors {
     /// Longer texts are not looked at: 256 partitions fit.
     private static let textMax = 8192
@@ -16,7 +19,8 @@ package struct GatewayCursor: EventCursors {
     private static let macBytes = 16
     /// An ``ItemID``'s length.
     private static let watchBytes = 12
-    private static let version: UInt8 = 2
+    private static let version: UInt8 = 3
+    private static let clearVersion: UInt8 = 2
 
     private let key: SymmetricKey
 
@@ -49,8 +53,7 @@ package struct GatewayCursor: EventCursors {
 
     /// The cursor of a client that has been told so far.
     func encode(_ cursor: LiveCursor, for principal: Principal) -> String {
-        var bytes: [UInt8] = [Self.version]
-        bytes.reserveCapacity(128)
+        var bytes: [UInt8] = []
         Self.append(UInt64(cursor.positions.count), to: &bytes)
         let newest = cursor.positions.map(\.ms).max() ?? 0
         Self.append(newest, to: &bytes)
@@ -64,8 +67,9 @@ package struct GatewayCursor: EventCursors {
         }
         Self.append(cursor.mark.map { UInt64($0.seq) + 1 } ?? 0, to: &bytes)
         if let mark = cursor.mark { bytes += mark.watch.description.utf8 }
-        bytes += mac(bytes, principal)
-        return Base64URL.encode(bytes)
+        let box = try? AES.GCM.seal(bytes, using: key, authenticating: Array(principal.scope.utf8))
+        // Neither the key nor the nonce can be of a wrong size.
+        return Base64URL.encode([Self.version] + (box?.combined.map(Array.init) ?? []))
     }
 
     /// What a cursor of ours says; nil for any other text.
@@ -75,13 +79,7 @@ package struct GatewayCursor: EventCursors {
         for principal: Principal
     ) -> LiveCursor? {
         guard text.utf8.count <= Self.textMax, let bytes = Base64URL.decode(text),
-            bytes.count > Self.macBytes, Base64URL.encode(bytes) == text
-        else { return nil }
-        var rest = bytes.dropLast(Self.macBytes)
-        // Digests are compared in constant time.
-        let shown = SHA256.hash(data: Array(bytes.suffix(Self.macBytes)))
-        guard SHA256.hash(data: mac(Array(rest), principal)) == shown,
-            rest.popFirst() == Self.version,
+            Base64URL.encode(bytes) == text, var rest = opened(bytes, principal),
             Self.take(from: &rest) == UInt64(partitions), let newest = Self.take(from: &rest)
         else { return nil }
         var positions: [OutboxPosition] = []
@@ -102,6 +100,28 @@ package struct GatewayCursor: EventCursors {
             seq: Int(seq - 1)
         )
         return LiveCursor(positions: positions, mark: mark)
+    }
+
+    /// What is inside a cursor of somebody; nil for what is none, or was made for others.
+    private func opened(_ bytes: [UInt8], _ principal: Principal) -> ArraySlice<UInt8>? {
+        switch bytes.first {
+        case Self.version:
+            guard let box = try? AES.GCM.SealedBox(combined: bytes.dropFirst()),
+                let opened = try? AES.GCM.open(
+                    box,
+                    using: key,
+                    authenticating: Array(principal.scope.utf8)
+                )
+            else { return nil }
+            return Array(opened)[...]
+        case Self.clearVersion where bytes.count > Self.macBytes:
+            let rest = bytes.dropLast(Self.macBytes)
+            // Digests are compared in constant time.
+            let shown = SHA256.hash(data: Array(bytes.suffix(Self.macBytes)))
+            guard SHA256.hash(data: mac(Array(rest), principal)) == shown else { return nil }
+            return rest.dropFirst()
+        default: return nil
+        }
     }
 
     private func mac(_ bytes: [UInt8], _ principal: Principal) -> [UInt8] {
