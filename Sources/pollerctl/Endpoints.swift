@@ -47,7 +47,31 @@ struct EndpointAdd: AsyncParsableCommand {
                 idempotencyKey: idempotencyKey
             )
             endpoint.showOnce(json: server.json)
+            // It is made by now, and its secret shown: what cannot be listed is no failure.
+            for twin in (try? await twins(of: endpoint.value, client)) ?? [] {
+                Terminal.printError(
+                    "\(twin) has this URL already: what both ask for is told twice\n"
+                        + "Remove one of them with pollerctl endpoint remove."
+                )
+            }
         }
+    }
+
+    /// The other endpoints of its account with the same URL.
+    private func twins(of endpoint: Endpoint, _ client: PollerClient) async throws -> [String] {
+        var twins: [String] = []
+        var cursor: String?
+        repeat {
+            let page = try await client.endpoints(
+                account: endpoint.account,
+                limit: 500,
+                cursor: cursor
+            )
+            twins += page.items.filter { $0.url == endpoint.url && $0.id != endpoint.id }
+                .map(\.value.id)
+            cursor = page.next
+        } while cursor != nil
+        return twins
     }
 }
 

@@ -72,6 +72,7 @@ struct Follow: AsyncParsableCommand {
                 "--types takes event types such as source.chargeable or source.*, not \(type)"
             )
         }
+        try KnownWords.check(types: types?.split(separator: ",").map(String.init) ?? [])
         _ = try start()
     }
 
@@ -117,8 +118,10 @@ struct Follow: AsyncParsableCommand {
         // that the event which closes a watch is seen whatever its type.
         for name in runs.keys {
             guard let watch = try await known(name, client) else {
-                Terminal.printError("nobody watches \(Terminal.clean(name.source)) yet; waiting")
-                continue
+                Terminal.printError(
+                    "nobody watches \(name)\nWatch it with pollerctl enqueue, or name its --account."
+                )
+                throw ExitCode(1)
             }
             if !watch.isOpen, watch.seq <= after { open.remove(name) }
         }

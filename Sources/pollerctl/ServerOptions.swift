@@ -35,13 +35,14 @@ extension ServerOptions {
 
     /// Prints a list page by page: one JSON object a line, or a table.
     ///
-    /// `page`: asks for at most so many items behind a cursor.
+    /// `page`: asks for at most so many items behind a cursor. Returns how many there were.
+    @discardableResult
     func list<Item>(
         _ table: Table,
         limit: Int,
         _ row: (Item) -> [Table.Cell],
         page: (Int, String?) async throws -> Page<Item>
-    ) async throws {
+    ) async throws -> Int {
         var table = table
         var left = limit
         var cursor: String?
@@ -58,9 +59,10 @@ extension ServerOptions {
             }
         }
         if !self.json { table.print() }
-        guard Terminal.isErrorInteractive else { return }
+        guard Terminal.isErrorInteractive else { return limit - left }
         if hasMore { Terminal.printError("there are more; see --limit") }
         if !self.json, table.rows.isEmpty { Terminal.printError("nothing matches") }
+        return limit - left
     }
 }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import PollerWire
 
 /// The ids a user gave, from the command line and files, checked and without duplicates.
 ///
@@ -10,7 +11,10 @@ struct SourceList {
     private static let fileBytesMax = 67_108_864
     private static let errorsListedMax = 10
     /// What tells the server an object's kind.
-    private static let prefixes = ["src_", "pi_", "seti_", "ch_", "py_"]
+    static let kinds: [(prefix: String, kind: Kind)] = [
+        ("src_", .source), ("pi_", .paymentIntent), ("seti_", .setupIntent), ("ch_", .charge),
+        ("py_", .charge),
+    ]
 
     /// Each id once, in the order given.
     private(set) var ids: [String] = []
@@ -98,9 +102,16 @@ struct SourceList {
         guard isClean else {
             return "\(shown): an id has only letters, digits, '_', '-' and '.'"
         }
-        guard !needsPrefix || prefixes.contains(where: id.hasPrefix) else {
+        guard !needsPrefix || kinds.contains(where: { id.hasPrefix($0.prefix) }) else {
             return "\(shown) has none of Stripe's prefixes (src_, pi_, …): name its --kind"
         }
         return nil
+    }
+}
+
+extension NameOptions {
+    /// What a source is, as it was named or its prefix tells; nil when neither does.
+    func kind(of source: String) -> String? {
+        kind ?? SourceList.kinds.first { source.hasPrefix($0.prefix) }?.kind.rawValue
     }
 }

@@ -49,7 +49,7 @@ struct List: AsyncParsableCommand {
         // Behind those of the first release, which scripts know by their place.
         let table = Table("SOURCE", "STATE", "STATUS", "SEQ", "POLLS", "NEXT POLL", "PAYMENT")
         try await server.perform { client in
-            try await server.list(table, limit: limit, \.row) { limit, cursor in
+            let count = try await server.list(table, limit: limit, \.row) { limit, cursor in
                 try await client.list(
                     state: state,
                     status: status,
@@ -59,6 +59,9 @@ struct List: AsyncParsableCommand {
                     limit: limit,
                     cursor: cursor
                 )
+            }
+            if count == 0, let advice = status.flatMap(KnownWords.advice(onStatus:)) {
+                Terminal.printError(advice)
             }
         }
     }
@@ -88,7 +91,10 @@ struct Wait: AsyncParsableCommand {
     @OptionGroup var names: NameOptions
     @OptionGroup var server: ServerOptions
 
-    func validate() throws { _ = try goal() }
+    func validate() throws {
+        guard case .status(let status) = try goal() else { return }
+        try KnownWords.check(status: status, of: names.kind(of: source), option: "--until")
+    }
 
     func run() async throws {
         let goal = try goal()

@@ -110,18 +110,6 @@ def test_ids_from_standard_input_and_the_bad_one_is_named(chaos, tmp_path: Path)
     assert str(tmp_path / "none") in missing.stderr
 
 
-def test_follow_says_at_once_that_nobody_watches_the_source(calm: Cluster):
-    environ = os.environ | {"POLLER_URL": calm.api.url}
-    with subprocess.Popen(
-        [program("pollerctl"), "follow", "src_nope"], env=environ, stderr=subprocess.PIPE, text=True
-    ) as follow:
-        try:
-            assert "nobody watches src_nope yet; waiting" in follow.stderr.readline()
-            assert follow.poll() is None, "it goes on waiting"
-        finally:
-            follow.kill()
-
-
 def test_tables_and_colours_stay_on_terminals(calm: Cluster):
     done = run("pollerctl", "list", env={"POLLER_URL": calm.api.url})
     assert done.returncode == 0

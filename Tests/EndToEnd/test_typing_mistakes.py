@@ -1,0 +1,70 @@
+"""What somebody types wrongly is told at once, with what was meant, and never waited for in vain."""
+
+import json
+import os
+
+import pytest
+
+from harness.cluster import Cluster
+from test_command_line import NOWHERE, run
+
+
+def pollerctl(cluster: Cluster, *arguments: str, **options):
+    return run("pollerctl", *arguments, env={"POLLER_URL": cluster.api.url}, **options)
+
+
+@pytest.mark.parametrize(
+    "arguments, meant",
+    [
+        (("endpoint", "add", "https://a.example/h", "--types", "source.chargable"), "source.chargeable"),
+        (("endpoint", "change", "ep_1", "--types", "payment.canceled"), "payment.cancelled"),
+        (("follow", "--types", "watch.expird"), "watch.expired"),
+        (("wait", "src_1", "--until", "chargable"), "chargeable"),
+        (("wait", "pi_1", "--until", "suceeded"), "succeeded"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else value,
+)
+def test_what_was_meant_is_said_before_anything_is_sent(arguments, meant):
+    done = run("pollerctl", *arguments, env={"POLLER_URL": NOWHERE})
+    assert done.returncode == 64, done.stderr
+    assert f"did you mean {meant}?" in done.stderr
+
+
+def test_words_that_may_be_right_are_not_refused():
+    """Another release, or a bank of our own, may say what this one does not know."""
+    for arguments in (
+        ("wait", "a-payment", "--kind", "http", "--until", "chargable"),
+        ("endpoint", "add", "https://a.example/h", "--types", "http.chargable"),
+        ("endpoint", "add", "https://a.example/h", "--types", "source.*"),
+    ):
+        done = run("pollerctl", *arguments, env={"POLLER_URL": NOWHERE})
+        assert done.returncode == 69 and "warning" not in done.stderr, done.stderr
+    far = run("pollerctl", "wait", "src_1", "--until", "blessed", env={"POLLER_URL": NOWHERE})
+    assert far.returncode == 69 and "warning: nothing is known to be blessed" in far.stderr, far.stderr
+
+
+def test_an_empty_list_says_which_statuses_there_are(calm: Cluster):
+    done = pollerctl(calm, "list", "--status", "chargable")
+    assert done.returncode == 0 and done.stdout == ""
+    assert "no watch has the status chargable, did you mean chargeable?" in done.stderr
+    assert "consumed, failed" in done.stderr
+    assert pollerctl(calm, "list", "--status", "requires_source").stderr == ""
+
+
+def test_the_same_url_twice_is_told_with_the_endpoint_that_has_it(calm: Cluster):
+    url = f"https://twice-{os.getpid()}.example.com/hook"
+    added = [pollerctl(calm, "endpoint", "add", url, "--json") for _ in range(2)]
+    assert [done.returncode for done in added] == [0, 0]
+    first, second = (json.loads(done.stdout)["id"] for done in added)
+    try:
+        assert added[0].stderr == ""
+        assert f"{first} has this URL already" in added[1].stderr
+        assert second not in added[1].stderr
+    finally:
+        pollerctl(calm, "endpoint", "remove", first, second)
+
+
+def test_follow_refuses_what_nobody_watches(calm: Cluster):
+    done = pollerctl(calm, "follow", "src_nope")
+    assert done.returncode == 1
+    assert "nobody watches src_nope" in done.stderr and "pollerctl enqueue" in done.stderr
