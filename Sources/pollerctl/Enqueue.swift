@@ -130,13 +130,20 @@ struct Enqueue: AsyncParsableCommand {
             summary.duplicates = duplicates
             Terminal.printLine(RawJSON(unchecked: summary.json).inOrder)
         } else if result.results.count <= Self.listedMax {
-            var table = Table("SOURCE", "OUTCOME", "RUN", "SEQ")
+            // An id that others may have too is told with the account that other commands need.
+            let isNamed = result.results.contains { $0.account != "default" }
+            var table =
+                isNamed
+                ? Table("SOURCE", "OUTCOME", "RUN", "SEQ", "NAMED BY")
+                : Table("SOURCE", "OUTCOME", "RUN", "SEQ")
             table.rows = result.results.map { line in
-                [
+                let cells: [Table.Cell] = [
                     .init(line.source, .strong),
                     .init(line.outcome.rawValue, line.outcome == Open(.joined) ? nil : .good),
                     .init("\(line.run)"), .init("\(line.seq)"),
                 ]
+                return isNamed
+                    ? cells + [.init("\(line.source) --account \(line.account)")] : cells
             }
             table.print()
             if duplicates > 0 { Terminal.printLine("\(duplicates) duplicates left out") }

@@ -34,9 +34,8 @@ enum KnownWords {
 
     /// Refuses a status that a source will hardly ever have.
     ///
-    /// `kind`: as the server calls it; nil when nobody knows it, and with it any status.
-    static func check(status: String, of kind: String?, option: String) throws {
-        guard let kind else { return }
+    /// `kind`: as the server calls it.
+    static func check(status: String, of kind: String, option: String) throws {
         try check(status, among: statuses(of: kind), prefix: "", "\(option) takes a status")
     }
 

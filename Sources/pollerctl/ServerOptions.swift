@@ -71,11 +71,15 @@ struct NameOptions: ParsableArguments {
     @Option(help: "The account at the upstream; default when absent.")
     var account: String?
 
-    @Option(help: "source, payment_intent, setup_intent, charge, http; told by Stripe's prefixes.")
+    @Option(
+        help: """
+            source, payment_intent, setup_intent, charge, told by Stripe's prefixes; http without.
+            """
+    )
     var kind: String?
 
     /// The watch of a source.
     func name(_ source: String) -> WatchName {
-        WatchName(source, account: account, kind: kind)
+        WatchName(source, account: account, kind: kind(of: source))
     }
 }

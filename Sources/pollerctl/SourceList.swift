@@ -110,8 +110,9 @@ struct SourceList {
 }
 
 extension NameOptions {
-    /// What a source is, as it was named or its prefix tells; nil when neither does.
-    func kind(of source: String) -> String? {
-        kind ?? SourceList.kinds.first { source.hasPrefix($0.prefix) }?.kind.rawValue
+    /// What a source is, as it was named or its prefix tells; without either it is a payment of a
+    /// configured upstream.
+    func kind(of source: String) -> String {
+        kind ?? (SourceList.kinds.first { source.hasPrefix($0.prefix) }?.kind ?? .http).rawValue
     }
 }

@@ -174,6 +174,10 @@ def test_from_the_command_line_too(cluster: Cluster, bank: Bank):
     shown = ctl(cluster, "enqueue", "--source-url", urls[0], "--source-url", urls[1], "--follow", "--json").stdout.splitlines()
     assert json.loads(shown[0])["created"] == 2
     assert {json.loads(line)["source"] for line in shown[1:]} == {"pay-2", "pay-3"}
+    again = ctl(cluster, "enqueue", "--source-url", urls[0]).stdout.rstrip("\n").split("\t")
+    assert again[0] == "pay-2" and again[4] == "pay-2 --account bank"
+    for command in ("get", "events", "explain"):
+        assert "pay-2" in ctl(cluster, command, *again[4].split()).stdout
     refused = ctl(cluster, "enqueue", "--source-url", "https://elsewhere.example/payments/1", status=1)
     assert "upstream" in refused.stderr
 
