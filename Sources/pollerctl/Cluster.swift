@@ -117,6 +117,8 @@ struct Explain: AsyncParsableCommand {
     @OptionGroup var names: NameOptions
     @OptionGroup var server: ServerOptions
 
+    func validate() throws { try names.check([source]) }
+
     func run() async throws {
         try await server.perform { client in
             try await client.explain(names.name(source)).show(json: server.json)

@@ -149,7 +149,7 @@ struct DeliveryRetry: AsyncParsableCommand {
                     where [400, 404, 409].contains(problem.status)
                 {
                     failed += 1
-                    Terminal.printError("\(Terminal.clean(id)): \(problem)")
+                    Terminal.printError("\(Terminal.clean(id)): \(problem.told)")
                 }
             }
             guard failed == 0 else { throw ExitCode(1) }

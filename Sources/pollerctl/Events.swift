@@ -19,6 +19,7 @@ struct Events: AsyncParsableCommand {
     @OptionGroup var server: ServerOptions
 
     func validate() throws {
+        try names.check([source])
         guard after >= 0 else { throw ValidationError("--after must not be negative") }
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import PollerClient
 import StripeAPI
 
@@ -21,13 +22,13 @@ struct Failure {
                 hasKey
                 ? "POLLER_API_KEY is not one of the server's keys."
                 : "Set POLLER_API_KEY to one of the server's keys."
-            message = "\(problem)\n\(advice)"
+            message = "\(problem.told)\n\(advice)"
             exitStatus = 77
         case .problem(let problem) where problem.status == 403:
-            message = problem.description
+            message = problem.told
             exitStatus = 77
         case .problem(let problem):
-            var lines = [problem.description]
+            var lines = [problem.told]
             lines += problem.items.map { "item \($0.index + 1): \($0.detail)" }
             let more = problem.itemsTotal - problem.items.count
             if more > 0 { lines.append("… and \(more) more") }
@@ -35,11 +36,50 @@ struct Failure {
                 lines.append("The server's log has more under the request id \(id).")
             }
             message = lines.joined(separator: "\n")
-            exitStatus = 1
+            exitStatus = problem.isMistake ? 64 : 1
         case .unintelligible:
             message = error.description
             exitStatus = 1
         }
+    }
+}
+
+extension PollerProblem {
+    /// Where the server speaks of its routes, and what does the same here.
+    private static let routes = [
+        (
+            "enqueue it with POST /v1/watches, or name another account",
+            "watch it with pollerctl enqueue, or name its --account"
+        ),
+        ("POST /v1/watches", "pollerctl enqueue"),
+        ("GET /v1/endpoints", "pollerctl endpoint list"),
+        ("GET /v1/deliveries", "pollerctl delivery list"),
+        ("GET /v1/lanes", "pollerctl lane list"),
+        ("GET its progress", "see its progress with --show"),
+        ("an Idempotency-Key", "an --idempotency-key"),
+        ("This Idempotency-Key", "This --idempotency-key"),
+    ]
+    /// Members of requests that are arguments here; the others are options.
+    private static let arguments = [
+        "source", "sources", "url", "delivery", "endpoint", "lane", "headers", "charge",
+    ]
+
+    /// Whether what was typed is wrong, and not only refused at this moment.
+    var isMistake: Bool { [400, 422].contains(status) }
+
+    /// What the server says, in the words of somebody who has typed a command.
+    ///
+    /// The title of a mistake speaks of bodies and URLs; what is wrong, the detail says.
+    var told: String {
+        guard code != "not_found" else {
+            return
+                "The server does not know of this: an argument may be empty, or the server older."
+        }
+        var text = isMistake && items.isEmpty && !detail.isEmpty ? detail : description
+        for (route, command) in Self.routes { text = text.replacing(route, with: command) }
+        let isOption = !Self.arguments.contains(field ?? "") && field?.contains(".") == false
+        guard let field, isMistake, isOption, text.hasPrefix("\(field) ") else { return text }
+        return "--" + field.replacing("_", with: "-") + text.dropFirst(field.count)
     }
 }
 

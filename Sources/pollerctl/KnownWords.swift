@@ -63,7 +63,7 @@ enum KnownWords {
     /// Two letters may be wrong, of a short word one.
     static func suggestion(for word: String, among known: some Collection<String>) -> String? {
         let near = known.sorted().min { distance($0, word) < distance($1, word) }
-        return near.flatMap { distance($0, word) <= min(2, $0.count / 3) ? $0 : nil }
+        return near.flatMap { distance($0, word) <= min(2, ($0.count + 1) / 3) ? $0 : nil }
     }
 
     private static func check(

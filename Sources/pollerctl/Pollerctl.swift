@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 
 /// `pollerctl`: the operator's hand, over HTTP only.
 @main
@@ -13,7 +14,11 @@ struct Pollerctl: AsyncParsableCommand {
 
             Exit status: 0 success, 1 the request failed, 64 wrong usage, 69 server unreachable, \
             77 not allowed. wait: 2 closed otherwise, 3 timed out.
+
+            Your shell completes commands and options with what pollerctl \
+            --generate-completion-script bash prints (or zsh, fish).
             """,
+        version: "0.2.0",
         subcommands: [
             Enqueue.self, Get.self, List.self, Follow.self, Wait.self, Poll.self, Cancel.self,
             Events.self, Explain.self, OrderCommand.self, EndpointCommand.self,
@@ -23,4 +28,36 @@ struct Pollerctl: AsyncParsableCommand {
             RefundCommand.self, DisputeCommand.self, StripeCommand.self, Reconcile.self,
         ]
     )
+
+    static func main() async {
+        if let advice = advice(on: Array(CommandLine.arguments.dropFirst())) {
+            Terminal.printError(advice)
+            Foundation.exit(64)
+        }
+        await main(nil)
+    }
+
+    /// What to say of a command that is nearly one of ours; nil when there is nothing to say.
+    private static func advice(on arguments: [String]) -> String? {
+        var command: any ParsableCommand.Type = Self.self
+        var path = "pollerctl"
+        for word in arguments {
+            let known = command.configuration.subcommands
+            guard !known.isEmpty, !word.hasPrefix("-"), word != "help" else { return nil }
+            if let next = known.first(where: { name(of: $0) == word }) {
+                command = next
+                path += " \(word)"
+                continue
+            }
+            return KnownWords.suggestion(for: word, among: known.map(name(of:))).map {
+                "there is no command \(word); did you mean \(path) \($0)?"
+            }
+        }
+        return nil
+    }
+
+    /// What a command is called: as it says itself, or after its type.
+    private static func name(of command: any ParsableCommand.Type) -> String {
+        command.configuration.commandName ?? "\(command)".lowercased()
+    }
 }

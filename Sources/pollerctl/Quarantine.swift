@@ -100,7 +100,7 @@ struct QuarantineRedrive: AsyncParsableCommand {
                         .show(change: "is watched again", json: server.json)
                 } catch PollerError.problem(let problem) where [404, 409].contains(problem.status) {
                     failed += 1
-                    Terminal.printError("\(name): \(problem)")
+                    Terminal.printError("\(name): \(problem.told)")
                 }
             }
             if all, targets.isEmpty, !server.json { Terminal.printLine("quarantine is empty") }

@@ -89,7 +89,7 @@ struct SourceList {
     }
 
     /// The server's own rule for ids.
-    private static func mistake(in id: String, needsPrefix: Bool) -> String? {
+    static func mistake(in id: String, needsPrefix: Bool) -> String? {
         let shown = Terminal.clean(String(id.prefix(40)))
         guard !id.isEmpty else { return "an id must not be empty" }
         guard id.utf8.count <= 255 else { return "\(shown)… is longer than 255 characters" }
@@ -110,6 +110,13 @@ struct SourceList {
 }
 
 extension NameOptions {
+    /// Refuses ids that no source can have.
+    func check(_ ids: [String]) throws {
+        for mistake in ids.compactMap({ SourceList.mistake(in: $0, needsPrefix: false) }) {
+            throw ValidationError(mistake)
+        }
+    }
+
     /// What a source is, as it was named or its prefix tells; without either it is a payment of a
     /// configured upstream.
     func kind(of source: String) -> String {

@@ -12,6 +12,8 @@ struct Get: AsyncParsableCommand {
     @OptionGroup var names: NameOptions
     @OptionGroup var server: ServerOptions
 
+    func validate() throws { try names.check([source]) }
+
     func run() async throws {
         try await server.perform { client in
             try await client.watch(names.name(source)).show(json: server.json)
@@ -92,6 +94,7 @@ struct Wait: AsyncParsableCommand {
     @OptionGroup var server: ServerOptions
 
     func validate() throws {
+        try names.check([source])
         guard case .status(let status) = try goal() else { return }
         try KnownWords.check(status: status, of: names.kind(of: source), option: "--until")
     }
@@ -156,6 +159,8 @@ struct Poll: AsyncParsableCommand {
     @OptionGroup var names: NameOptions
     @OptionGroup var server: ServerOptions
 
+    func validate() throws { try names.check([source]) }
+
     func run() async throws {
         try await server.perform { client in
             try await client.poll(names.name(source))
@@ -175,6 +180,8 @@ struct Cancel: AsyncParsableCommand {
 
     @OptionGroup var names: NameOptions
     @OptionGroup var server: ServerOptions
+
+    func validate() throws { try names.check([source]) }
 
     func run() async throws {
         try await server.perform { client in

@@ -178,7 +178,7 @@ def test_from_the_command_line_too(cluster: Cluster, bank: Bank):
     assert again[0] == "pay-2" and again[4] == "pay-2 --account bank"
     for command in ("get", "events", "explain"):
         assert "pay-2" in ctl(cluster, command, *again[4].split()).stdout
-    refused = ctl(cluster, "enqueue", "--source-url", "https://elsewhere.example/payments/1", status=1)
+    refused = ctl(cluster, "enqueue", "--source-url", "https://elsewhere.example/payments/1", status=64)
     assert "upstream" in refused.stderr
 
 

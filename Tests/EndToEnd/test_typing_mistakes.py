@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import pytest
 
@@ -68,3 +69,61 @@ def test_follow_refuses_what_nobody_watches(calm: Cluster):
     done = pollerctl(calm, "follow", "src_nope")
     assert done.returncode == 1
     assert "nobody watches src_nope" in done.stderr and "pollerctl enqueue" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (("get", "src_nobody"), "watch it with pollerctl enqueue, or name its --account"),
+        (("endpoint", "get", "ep_000000000000"), "pollerctl endpoint list lists them"),
+        (("delivery", "get", "dlv_1_AAAAAAAAAAAA"), "pollerctl delivery list lists those"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_what_is_not_there_is_told_in_commands(calm: Cluster, arguments, said):
+    done = pollerctl(calm, *arguments)
+    assert done.returncode == 1 and said in done.stderr, done.stderr
+    assert not re.search(r"/v1/|GET |POST |URL", done.stderr), done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (("list", "--state", "opened"), "--state must be one of open, closed"),
+        (("list", "--payment", "payed"), "--payment must be one of "),
+        (("list", "--account", "a b"), "--account "),
+        (("enqueue", "src_1", "--policy", "often"), "policy"),
+        (("enqueue", "src_1", "--notify", "ftp://example.com"), "notify"),
+        (("endpoint", "add", "https://a.example/h", "--retry", "sometimes"), "--retry "),
+    ],
+    ids=" ".join,
+)
+def test_a_value_the_server_refuses_is_wrong_usage(calm: Cluster, arguments, said):
+    done = pollerctl(calm, *arguments)
+    assert done.returncode == 64 and said in done.stderr, done.stderr
+    assert not re.search(r"/v1/|part of the URL|A field|The body", done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("command", ["get", "poll", "cancel", "wait", "explain", "events"])
+def test_an_empty_id_is_told_as_such(command):
+    done = run("pollerctl", command, "", env={"POLLER_URL": NOWHERE})
+    assert done.returncode == 64 and "an id must not be empty" in done.stderr, done.stderr
+
+
+def test_a_command_that_is_nearly_one_is_told(calm: Cluster):
+    for typed, meant in (
+        (("enque", "src_1"), "pollerctl enqueue"),
+        (("delivery", "retyr", "dlv_1"), "pollerctl delivery retry"),
+        (("--json", "lits"), None),
+    ):
+        done = pollerctl(calm, *typed)
+        assert done.returncode == 64, done.stderr
+        assert meant is None or f"did you mean {meant}?" in done.stderr
+    assert pollerctl(calm, "endpoint", "--json").returncode == 0
+
+
+def test_the_help_tells_the_version_and_where_completion_comes_from():
+    theirs = run("pollerd", "--version").stdout.strip().removesuffix("-debug")
+    assert run("pollerctl", "--version").stdout.strip() == theirs
+    assert "--generate-completion-script bash" in run("pollerctl", "--help").stdout
+    assert "complete" in run("pollerctl", "--generate-completion-script", "bash").stdout

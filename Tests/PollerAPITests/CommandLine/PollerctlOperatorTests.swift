@@ -47,7 +47,7 @@ struct PollerctlOperatorTests {
             #expect(none.status == 1)
             #expect(none.errors.contains("holds nothing"))
             let wrong = try await CommandRun.pollerctl("lane", "pause", "sources", url: api.url)
-            #expect(wrong.status == 1)
+            #expect(wrong.status == 64)
             #expect(wrong.errors.contains("default/sources"))
         }
     }
