@@ -57,10 +57,12 @@ extension PollerClient {
     /// whose items count from the first request given here; parts before it are enqueued then.
     /// A part without an answer is sent again, which is safe.
     ///
-    /// `progress`: told how many requests have been accepted so far.
+    /// - `progress`: told how many requests have been accepted so far.
+    /// - `retrying`: told why a part is sent again.
     public func enqueue(
         _ requests: [WatchRequest],
-        progress: @Sendable (Int) -> Void = { _ in }
+        progress: @Sendable (Int) -> Void = { _ in },
+        retrying: @Sendable (PollerError) -> Void = { _ in }
     ) async throws -> BatchResult {
         var total = BatchResult()
         var start = 0
@@ -74,7 +76,7 @@ extension PollerClient {
                 end += 1
             }
             do {
-                total += try await enqueuePart(body, isFirst: start == 0)
+                total += try await enqueuePart(body, isFirst: start == 0, retrying)
             } catch PollerError.problem(let problem) {
                 throw PollerError.problem(problem.moved(by: start))
             }
@@ -84,7 +86,11 @@ extension PollerClient {
         return total
     }
 
-    private func enqueuePart(_ body: String, isFirst: Bool) async throws -> BatchResult {
+    private func enqueuePart(
+        _ body: String,
+        isFirst: Bool,
+        _ retrying: @Sendable (PollerError) -> Void
+    ) async throws -> BatchResult {
         var backoff = Backoff()
         while true {
             do {
@@ -101,6 +107,7 @@ extension PollerClient {
                 // A server that cannot be reached is reported at once.
                 if case .unreachable = error, isFirst { throw error }
                 guard backoff.failures + 1 < Self.triesMax else { throw error }
+                retrying(error)
                 try await backoff.sleep(atLeast: error.retryAfter)
             }
         }

@@ -23,6 +23,7 @@ public struct EventFollower: AsyncSequence, Sendable {
     var afterSeq = 0
     let types: [String]
     let start: EventStart
+    private var outage: (@Sendable (PollerError?) -> Void)?
 
     init(
         client: PollerClient,
@@ -40,6 +41,15 @@ public struct EventFollower: AsyncSequence, Sendable {
         self.start = start
     }
 
+    /// The same follower, which tells why it waits for the server, and nil when the server is back.
+    ///
+    /// It goes on by itself; this is for who looks on. Each outage is told once.
+    public func onOutage(_ tell: @escaping @Sendable (PollerError?) -> Void) -> EventFollower {
+        var follower = self
+        follower.outage = tell
+        return follower
+    }
+
     /// Begins to follow.
     public func makeAsyncIterator() -> Iterator {
         Iterator(follower: self, start: start)
@@ -52,6 +62,7 @@ public struct EventFollower: AsyncSequence, Sendable {
         private var subscription: EventSubscription
         private var hasBegun = false
         private var hasAnswered = false
+        private var isOut = false
         private var pending: [Element] = []
         /// Told already, by watch; of named watches alone.
         private var seqs: [WatchName: Int] = [:]
@@ -75,11 +86,28 @@ public struct EventFollower: AsyncSequence, Sendable {
                     try await hasBegun ? read() : begin()
                     hasAnswered = true
                     backoff.reset()
+                    tell(outage: nil)
                 } catch let error as PollerError where error.isTransient && hasAnswered {
+                    tell(outage: error)
                     try await backoff.sleep(atLeast: error.retryAfter)
+                    await lookWhetherBack()
                 }
             }
             return pending.removeFirst()
+        }
+
+        private mutating func tell(outage error: PollerError?) {
+            guard isOut != (error != nil) else { return }
+            isOut = error != nil
+            follower.outage?(error)
+        }
+
+        /// A read waits half a minute for news: whether the server is back is told before.
+        private mutating func lookWhetherBack() async {
+            guard follower.outage != nil else { return }
+            // What fails here, fails in the read that follows.
+            guard (try? await follower.client.events(from: .now, limit: 1)) != nil else { return }
+            tell(outage: nil)
         }
 
         /// Takes the cursor first and the history of named watches then.

@@ -92,12 +92,21 @@ struct Enqueue: AsyncParsableCommand {
                 return request
             }
         try await server.perform { client in
-            let result = try await client.enqueue(requests) { done in
-                guard requests.count > Self.listedMax else { return }
-                Terminal.showProgress(
-                    "\(done) of \(requests.count)",
-                    isLast: done == requests.count
-                )
+            let isMany = requests.count > Self.listedMax
+            let result = try await Patience.during(
+                // Programs that read JSON see the end alone.
+                server.json && !Terminal.isErrorInteractive ? nil : client.url,
+                hasTimer: !isMany
+            ) { patience in
+                try await client.enqueue(requests) { done in
+                    guard isMany else { return }
+                    Terminal.showProgress(
+                        "\(done) of \(requests.count)",
+                        isLast: done == requests.count
+                    )
+                } retrying: { error in
+                    patience.say(because: error)
+                }
             }
             try show(result, duplicates: list?.duplicates ?? 0)
             guard follow else { return }

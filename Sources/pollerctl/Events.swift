@@ -83,6 +83,7 @@ struct Follow: AsyncParsableCommand {
             let start = try start()
             return try await server.perform { client in
                 let events = client.follow(from: start, account: names.account, types: types)
+                    .onOutage { Self.tell(outage: $0, of: client.url) }
                 for try await item in events { Self.show(item, json: server.json) }
             }
         }
@@ -127,7 +128,9 @@ struct Follow: AsyncParsableCommand {
             if !watch.isOpen, watch.seq <= after { open.remove(name) }
         }
         guard !open.isEmpty else { return }
-        for try await item in client.follow(Array(runs.keys), after: after) {
+        let events = client.follow(Array(runs.keys), after: after)
+            .onOutage { tell(outage: $0, of: client.url) }
+        for try await item in events {
             guard case .event(let event) = item else {
                 show(item, json: json)
                 continue
@@ -161,6 +164,14 @@ struct Follow: AsyncParsableCommand {
             || patterns.contains { pattern in
                 pattern.hasSuffix(".*") ? type.hasPrefix(pattern.dropLast()) : type == pattern
             }
+    }
+
+    /// Says that the server has gone, or is back; events go on by themselves.
+    private static func tell(outage error: PollerError?, of url: String) {
+        guard let error else { return Terminal.printError("\(url) is back; events go on") }
+        var why = "\(error)"
+        if case .problem(let problem) = error { why = problem.told }
+        Terminal.printError("\(why)\nEvents go on from here when the server does.")
     }
 
     private static func show(_ item: EventFollower.Element, json: Bool) {

@@ -1,0 +1,114 @@
+"""A command that waits says for what: a store that is down, a server that has gone."""
+
+import json
+import os
+import subprocess
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from harness.cluster import program
+from test_command_line import run
+
+ENQUEUED = {
+    "created": 1, "restarted": 0, "joined": 0, "duplicates": 0,
+    "data": [{"source": "src_1", "account": "default", "outcome": "created", "run": 1, "seq": 0}],
+}
+STORE_DOWN = {
+    "type": "urn:poller:problem:store_unavailable", "title": "The store cannot be reached.",
+    "status": 503, "detail": "Connection refused.", "code": "store_unavailable",
+}
+EVENTS = {"data": [], "has_more": False, "next": "c1", "gap": False}
+
+
+class Server(ThreadingHTTPServer):
+    """Answers what it is told to; a long poll of events it never answers."""
+
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, port: int = 0):
+        self.answers: list[tuple[float, int, dict]] = []
+        self.polled = threading.Event()
+        super().__init__(("127.0.0.1", port), Answer)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+
+    def stop(self):
+        self.shutdown()
+        self.server_close()
+
+
+class Answer(BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.answer(*self.server.answers.pop(0))
+
+    def do_GET(self):
+        if "wait=" in self.path:
+            self.server.polled.set()
+            # Until the test stops us.
+            time.sleep(1)
+            self.close_connection = True
+        else:
+            self.answer(0, 200, EVENTS)
+
+    def answer(self, seconds: float, status: int, body: dict):
+        time.sleep(seconds)
+        content = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server():
+    server = Server()
+    yield server
+    server.stop()
+
+
+def test_enqueue_says_why_it_tries_again(server: Server):
+    server.answers = [(0, 503, STORE_DOWN), (0, 503, STORE_DOWN), (0, 200, ENQUEUED)]
+    done = run("pollerctl", "enqueue", "src_1", env={"POLLER_URL": server.url})
+    assert done.returncode == 0 and "src_1" in done.stdout
+    assert done.stderr.count("The store cannot be reached.") == 1, done.stderr
+    assert "Still trying" in done.stderr
+
+
+def test_enqueue_says_after_two_seconds_that_there_is_no_answer(server: Server):
+    server.answers = [(3, 200, ENQUEUED)]
+    done = run("pollerctl", "enqueue", "src_1", env={"POLLER_URL": server.url})
+    assert done.returncode == 0
+    assert f"no answer from {server.url} for 2 s" in done.stderr
+    server.answers = [(3, 200, ENQUEUED)]
+    assert run("pollerctl", "enqueue", "src_1", "--json", env={"POLLER_URL": server.url}).stderr == ""
+    server.answers = [(0, 200, ENQUEUED)]
+    assert run("pollerctl", "enqueue", "src_1", env={"POLLER_URL": server.url}).stderr == ""
+
+
+def test_follow_says_that_its_server_has_gone_and_that_it_is_back():
+    server = Server()
+    port = server.server_address[1]
+    follow = subprocess.Popen(
+        [program("pollerctl"), "follow"], env=os.environ | {"POLLER_URL": server.url},
+        stderr=subprocess.PIPE, text=True,
+    )
+    try:
+        assert server.polled.wait(20)
+        server.stop()
+        assert f"no answer from {server.url}" in follow.stderr.readline()
+        assert "go on from here" in follow.stderr.readline()
+        server = Server(port)
+        assert f"{server.url} is back; events go on" in follow.stderr.readline()
+        assert follow.poll() is None
+    finally:
+        follow.kill()
+        follow.wait()
+        server.stop()
