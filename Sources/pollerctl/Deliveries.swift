@@ -136,23 +136,14 @@ struct DeliveryRetry: AsyncParsableCommand {
 
     func run() async throws {
         try await server.perform { client in
-            var failed = 0
-            for id in ids {
-                do {
-                    let delivery = try await client.retry(delivery: id)
-                    let seqs = delivery.retryingSeqs.map(String.init).joined(separator: ", ")
-                    delivery.show(
-                        change: seqs.isEmpty ? "is tried now" : "sends events \(seqs) again",
-                        json: server.json
-                    )
-                } catch PollerError.problem(let problem)
-                    where [400, 404, 409].contains(problem.status)
-                {
-                    failed += 1
-                    Terminal.printError("\(Terminal.clean(id)): \(problem.told)")
-                }
+            try await server.each(ids) { id in
+                let delivery = try await client.retry(delivery: id)
+                let seqs = delivery.retryingSeqs.map(String.init).joined(separator: ", ")
+                delivery.show(
+                    change: seqs.isEmpty ? "is tried now" : "sends events \(seqs) again",
+                    json: server.json
+                )
             }
-            guard failed == 0 else { throw ExitCode(1) }
         }
     }
 }

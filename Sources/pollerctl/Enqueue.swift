@@ -48,6 +48,9 @@ struct Enqueue: AsyncParsableCommand {
     @Option(help: "If nobody has paid an intent in time: cancel, or leave (the default).")
     var abandoned: String?
 
+    @Flag(help: "Charge all of a source, exactly once, when it becomes chargeable.")
+    var chargeWhenChargeable = false
+
     @Option(help: "The order that is paid by them, as you call it; it is in each of their events.")
     var order: String?
 
@@ -87,6 +90,7 @@ struct Enqueue: AsyncParsableCommand {
                 request.clientSecret = clientSecret
                 request.authorisation = authorisation.map(Open.init(rawValue:))
                 request.abandoned = abandoned.map(Open.init(rawValue:))
+                request.charge = chargeWhenChargeable ? .whole : nil
                 request.order = order
                 request.metadata = metadata.isEmpty ? nil : Texts(metadata)
                 return request

@@ -93,18 +93,10 @@ struct QuarantineRedrive: AsyncParsableCommand {
     func run() async throws {
         try await server.perform { client in
             let targets = all ? try await everything(client) : sources.map(names.name)
-            var failed = 0
-            for name in targets {
-                do {
-                    try await client.redrive(name)
-                        .show(change: "is watched again", json: server.json)
-                } catch PollerError.problem(let problem) where [404, 409].contains(problem.status) {
-                    failed += 1
-                    Terminal.printError("\(name): \(problem.told)")
-                }
-            }
             if all, targets.isEmpty, !server.json { Terminal.printLine("quarantine is empty") }
-            guard failed == 0 else { throw ExitCode(1) }
+            try await server.each(targets) { name in
+                try await client.redrive(name).show(change: "is watched again", json: server.json)
+            }
         }
     }
 

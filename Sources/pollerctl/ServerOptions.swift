@@ -33,6 +33,26 @@ extension ServerOptions {
     /// Items asked for at a time.
     private static let pageMax = 500
 
+    /// Does the same for each of some items; what the server refuses of several is told, the others
+    /// go on, and then the exit status is 1.
+    func each<Item: CustomStringConvertible>(
+        _ items: [Item],
+        _ body: (Item) async throws -> Void
+    ) async throws {
+        var failed = 0
+        for item in items {
+            do {
+                try await body(item)
+            } catch PollerError.problem(let problem)
+                where items.count > 1 && [400, 404, 409, 422].contains(problem.status)
+            {
+                failed += 1
+                Terminal.printError("\(item): \(problem.told)")
+            }
+        }
+        guard failed == 0 else { throw ExitCode(1) }
+    }
+
     /// Prints a list page by page: one JSON object a line, or a table.
     ///
     /// `page`: asks for at most so many items behind a cursor. Returns how many there were.

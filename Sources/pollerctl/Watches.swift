@@ -2,21 +2,28 @@ import ArgumentParser
 import PollerClient
 import PollerWire
 
-/// `pollerctl get`: one watch.
+/// `pollerctl get`: some watches.
 struct Get: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Show a watch.")
+    static let configuration = CommandConfiguration(
+        abstract: "Show a watch.",
+        discussion: "Of several, what fails is told and the others go on; then it exits with 1."
+    )
 
-    @Argument(help: "The id.")
-    var source: String
+    @Argument(help: "The ids.")
+    var sources: [String]
 
     @OptionGroup var names: NameOptions
     @OptionGroup var server: ServerOptions
 
-    func validate() throws { try names.check([source]) }
+    func validate() throws { try names.check(sources) }
 
     func run() async throws {
         try await server.perform { client in
-            try await client.watch(names.name(source)).show(json: server.json)
+            try await server.each(sources.map(names.name)) { name in
+                let watch = try await client.watch(name)
+                if !server.json, name.source != sources.first { Terminal.printLine("") }
+                watch.show(json: server.json)
+            }
         }
     }
 }
@@ -150,21 +157,23 @@ struct Wait: AsyncParsableCommand {
 /// `pollerctl poll`: look now.
 struct Poll: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Look at a source now instead of when it is due."
+        abstract: "Look at a source now instead of when it is due.",
+        discussion: "Of several, what fails is told and the others go on; then it exits with 1."
     )
 
-    @Argument(help: "The id.")
-    var source: String
+    @Argument(help: "The ids.")
+    var sources: [String]
 
     @OptionGroup var names: NameOptions
     @OptionGroup var server: ServerOptions
 
-    func validate() throws { try names.check([source]) }
+    func validate() throws { try names.check(sources) }
 
     func run() async throws {
         try await server.perform { client in
-            try await client.poll(names.name(source))
-                .show(change: "is polled now", json: server.json)
+            try await server.each(sources.map(names.name)) { name in
+                try await client.poll(name).show(change: "is polled now", json: server.json)
+            }
         }
     }
 }
@@ -172,21 +181,24 @@ struct Poll: AsyncParsableCommand {
 /// `pollerctl cancel`: stop watching.
 struct Cancel: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Stop watching a source; the source itself is not touched."
+        abstract: "Stop watching a source; the source itself is not touched.",
+        discussion: "Of several, what fails is told and the others go on; then it exits with 1."
     )
 
-    @Argument(help: "The id.")
-    var source: String
+    @Argument(help: "The ids.")
+    var sources: [String]
 
     @OptionGroup var names: NameOptions
     @OptionGroup var server: ServerOptions
 
-    func validate() throws { try names.check([source]) }
+    func validate() throws { try names.check(sources) }
 
     func run() async throws {
         try await server.perform { client in
-            try await client.cancel(names.name(source))
-                .show(change: "is no longer watched", json: server.json)
+            try await server.each(sources.map(names.name)) { name in
+                try await client.cancel(name)
+                    .show(change: "is no longer watched", json: server.json)
+            }
         }
     }
 }

@@ -1,0 +1,39 @@
+"""Commands for several payments at once, and what is done with each."""
+
+import json
+
+from harness.cluster import Cluster
+from harness.waiting import wait_until
+from test_command_line import run
+
+
+def pollerctl(cluster: Cluster, *arguments: str, status: int = 0):
+    done = run("pollerctl", *arguments, env={"POLLER_URL": cluster.api.url})
+    assert done.returncode == status, f"{done.returncode} {done.stdout} {done.stderr}"
+    return done
+
+
+def test_get_poll_and_cancel_take_several_and_go_on_after_what_fails(calm: Cluster):
+    first, second = calm.sandbox.create_sources(2)
+    pollerctl(calm, "enqueue", first, second)
+    some = pollerctl(calm, "get", first, "src_nobody", second, "--json", status=1)
+    assert [json.loads(line)["source"] for line in some.stdout.splitlines()] == [first, second]
+    assert "src_nobody: Nobody watches this source." in some.stderr
+    shown = pollerctl(calm, "get", first, second).stdout.split("\n\n")
+    assert [first in shown[0], second in shown[1], len(shown)] == [True, True, 2]
+    gone = pollerctl(calm, "cancel", first, second)
+    assert gone.stdout == f"{first} is no longer watched\n{second} is no longer watched\n"
+    late = pollerctl(calm, "poll", first, second, status=1)
+    assert late.stdout == "" and late.stderr.count("is closed") >= 2
+    alone = pollerctl(calm, "get", "src_nobody", status=1)
+    assert not alone.stderr.startswith("pollerctl: src_nobody:")
+
+
+def test_enqueue_charges_when_chargeable(calm: Cluster):
+    source = calm.sandbox.create_source()
+    pollerctl(calm, "enqueue", source, "--charge-when-chargeable", "--policy", "interactive")
+    calm.sandbox.set_status(source, "chargeable")
+    pollerctl(calm, "poll", source)
+    wait_until(lambda: calm.api.watch(source).get("charge", {}).get("state") == "succeeded", 20, "the charge")
+    refused = pollerctl(calm, "enqueue", "pi_1", "--charge-when-chargeable", status=64)
+    assert "charge" in refused.stderr and "source" in refused.stderr
