@@ -1,3 +1,4 @@
+import JSONText
 import PollerWire
 
 // How a payment, and what the customer must do next, are shown to people.
@@ -7,6 +8,11 @@ extension Payment {
     ///
     /// What has arrived is said where it is not all there was to pay.
     var sums: String {
+        ([amountShown] + [method, reason]).compactMap(\.self).joined(separator: ", ")
+    }
+
+    /// The sums alone; nil where there are none.
+    var amountShown: String? {
         let currency = currency.map { " \($0)" } ?? ""
         var parts: [String] = []
         switch (amountReceived, amount) {
@@ -17,7 +23,7 @@ extension Payment {
         case (let received, _): parts.append("\(received)\(currency)")
         }
         if let amountReturned { parts.append("\(amountReturned) returned") }
-        return (parts + [method, reason].compactMap(\.self)).joined(separator: ", ")
+        return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }
 
     /// What it means for money, at a glance.
@@ -47,6 +53,25 @@ extension NextStep.Account {
     fileprivate var line: String {
         [scheme, iban, number, bankCode, branchCode, bic, bank, holder]
             .compactMap(\.self).joined(separator: " ")
+    }
+}
+
+extension Watch {
+    /// What is to be paid, where nobody knows more of the money than the upstream's object says.
+    var amountOfObject: String? {
+        guard payment?.amountShown == nil, let amount = object?.member("amount")?.number else {
+            return nil
+        }
+        return [amount, object?.member("currency")?.string].compactMap(\.self)
+            .joined(separator: " ")
+    }
+
+    /// Who pays, by the name that the upstream's object has of them.
+    var owner: String? {
+        for name in ["owner", "billing_details", "shipping"] {
+            if let text = object?.member(name)?.member("name")?.string { return text }
+        }
+        return nil
     }
 }
 

@@ -17,9 +17,12 @@ struct Table {
 
     let header: [String]
     var rows: [[Cell]] = []
+    /// The columns a narrow terminal does without, the least important first.
+    private let optional: [String]
 
-    init(_ header: String...) {
+    init(_ header: String..., optional: [String] = []) {
         self.header = header
+        self.optional = optional
     }
 
     /// Writes the table.
@@ -27,24 +30,49 @@ struct Table {
         for line in lines(forPeople: forPeople) { Terminal.printLine(line) }
     }
 
-    /// The table line by line.
-    func lines(forPeople: Bool) -> [String] {
+    /// The table line by line; for people no wider than their terminal.
+    func lines(forPeople: Bool, within widthMax: Int? = Terminal.width) -> [String] {
         guard forPeople else {
             return rows.map { row in row.map(\.text).joined(separator: "\t") }
         }
-        let widths = header.indices.map { column in
-            max(header[column].count, rows.map { $0[column].text.count }.max() ?? 0)
-        }
+        let (columns, widths) = layout(within: widthMax ?? .max)
         let titles = header.map { Cell($0, .faint) }
         return ([titles] + rows).map { row in
             var line = ""
-            for (column, cell) in row.enumerated() {
-                line += Terminal.coloured(cell.text, cell.colour)
-                guard column < row.count - 1 else { continue }
-                line += String(repeating: " ", count: widths[column] - cell.text.count + 2)
+            for column in columns {
+                let cell = row[column]
+                let isCut = cell.text.count > widths[column]
+                let text = isCut ? cell.text.prefix(widths[column] - 1) + "…" : cell.text
+                line += Terminal.coloured(text, cell.colour)
+                guard column != columns.last else { continue }
+                line += String(repeating: " ", count: widths[column] - text.count + 2)
             }
             return line
         }
+    }
+
+    /// The columns that fit, and how wide each is.
+    ///
+    /// Optional columns that say the same in each row go first, then the others. Where that is not
+    /// enough, the widest is cut, but not the first: it has the ids that people copy.
+    private func layout(within widthMax: Int) -> (columns: [Int], widths: [Int]) {
+        var widths = header.indices.map { column in
+            max(header[column].count, rows.map { $0[column].text.count }.max() ?? 0)
+        }
+        var columns = Array(header.indices)
+        func excess() -> Int {
+            columns.reduce(2 * (columns.count - 1)) { $0 + widths[$1] } - widthMax
+        }
+        let expendable = optional.compactMap(header.firstIndex(of:))
+        let isSame = { (column: Int) in Set(rows.map { $0[column].text }).count == 1 }
+        for column in expendable.filter(isSame) + expendable where excess() > 0 {
+            columns.removeAll { $0 == column }
+        }
+        if excess() > 0, let widest = columns.dropFirst().max(by: { widths[$0] < widths[$1] }) {
+            // Below this nobody can tell the rows apart; then the terminal wraps them.
+            widths[widest] = max(8, widths[widest] - excess())
+        }
+        return (columns, widths)
     }
 }
 

@@ -18,6 +18,15 @@ enum Terminal {
     /// Whether a person reads the error output.
     static let isErrorInteractive = isatty(STDERR_FILENO) == 1
 
+    /// The columns of the terminal that the standard output is; nil when it is none.
+    static let width: Int? = {
+        var size = winsize()
+        guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
+            return nil
+        }
+        return Int(size.ws_col)
+    }()
+
     private static let hasColour =
         isInteractive && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
         && ProcessInfo.processInfo.environment["TERM"] != "dumb"

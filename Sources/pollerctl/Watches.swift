@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import PollerClient
 import PollerWire
 
@@ -56,7 +57,21 @@ struct List: AsyncParsableCommand {
 
     func run() async throws {
         // Behind those of the first release, which scripts know by their place.
-        let table = Table("SOURCE", "STATE", "STATUS", "SEQ", "POLLS", "NEXT POLL", "PAYMENT")
+        let table = Table(
+            "SOURCE",
+            "STATE",
+            "STATUS",
+            "SEQ",
+            "POLLS",
+            "NEXT POLL",
+            "PAYMENT",
+            "ACCOUNT",
+            "AMOUNT",
+            "METHOD",
+            "ORDER",
+            "AGE",
+            optional: ["SEQ", "POLLS", "NEXT POLL", "METHOD", "STATUS", "AGE", "ORDER", "ACCOUNT"]
+        )
         try await server.perform { client in
             let count = try await server.list(table, limit: limit, \.row) { limit, cursor in
                 try await client.list(
@@ -215,6 +230,8 @@ extension Watch: Shown {
         facts.add("status", status ?? "not seen yet", Self.colour(status, isFinal: isFinal))
         facts.add("final", isFinal ? "yes" : "no")
         facts.add(payment, nextStep)
+        facts.add("amount", amountOfObject)
+        facts.add("owner", owner)
         facts.add("seq", "\(seq), run \(run)")
         facts.add("until", until.rawValue)
         facts.add("polls", "\(attempts), policy \(policy)")
@@ -237,6 +254,9 @@ extension Watch: Shown {
             .init(source, .strong), .init(isOpen ? "open" : closedReason?.rawValue ?? "closed"),
             .init(status ?? "-", Self.colour(status, isFinal: isFinal)), .init("\(seq)"),
             .init("\(attempts)"), .init(nextPollAt?.description ?? "-"), Payment.cell(payment),
+            .init(account), .init(payment?.amountShown ?? amountOfObject ?? "-"),
+            .init(payment?.method ?? "-"), .init(order ?? "-"),
+            .init(Duration.seconds(-createdAt.date.timeIntervalSinceNow).shown, .faint),
         ]
     }
 

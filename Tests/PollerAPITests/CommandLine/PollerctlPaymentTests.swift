@@ -70,7 +70,7 @@ struct PollerctlPaymentTests {
 
             let paid = try await CommandRun.pollerctl("list", "--payment", "paid", url: api.url)
             let rows = paid.output.split(separator: "\n").map { $0.split(separator: "\t") }
-            #expect(rows.map(\.first) == ["src_1"] && rows.map(\.last) == ["paid"])
+            #expect(rows.map(\.first) == ["src_1"] && rows.map { $0[6] } == ["paid"])
             let none = try await CommandRun.pollerctl("list", "--payment", "refunded", url: api.url)
             #expect(none.status == 0 && none.output.isEmpty)
             let wrong = try await CommandRun.pollerctl("list", "--payment", "gone", url: api.url)
