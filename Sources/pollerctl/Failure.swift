@@ -29,9 +29,6 @@ struct Failure {
             exitStatus = 77
         case .problem(let problem):
             var lines = [problem.told]
-            lines += problem.items.map { "item \($0.index + 1): \($0.detail)" }
-            let more = problem.itemsTotal - problem.items.count
-            if more > 0 { lines.append("… and \(more) more") }
             if let id = problem.requestID, problem.status >= 500 {
                 lines.append("The server's log has more under the request id \(id).")
             }
@@ -55,13 +52,14 @@ extension PollerProblem {
         ("GET /v1/endpoints", "pollerctl endpoint list"),
         ("GET /v1/deliveries", "pollerctl delivery list"),
         ("GET /v1/lanes", "pollerctl lane list"),
+        ("notify_by.endpoint", "--fallback"),
         ("GET its progress", "see its progress with --show"),
         ("an Idempotency-Key", "an --idempotency-key"),
         ("This Idempotency-Key", "This --idempotency-key"),
     ]
     /// Members of requests that are arguments here; the others are options.
     private static let arguments = [
-        "source", "sources", "url", "delivery", "endpoint", "lane", "headers", "charge",
+        "source", "sources", "url", "delivery", "endpoint", "lane", "headers", "charge", "order",
     ]
 
     /// Whether what was typed is wrong, and not only refused at this moment.
@@ -69,17 +67,37 @@ extension PollerProblem {
 
     /// What the server says, in the words of somebody who has typed a command.
     ///
-    /// The title of a mistake speaks of bodies and URLs; what is wrong, the detail says.
+    /// Titles speak of bodies and URLs; what is wrong, the detail says.
     var told: String {
         guard code != "not_found" else {
-            return
-                "The server does not know of this: an argument may be empty, or the server older."
+            return "The server does not know of this: it may be older than this program."
         }
-        var text = isMistake && items.isEmpty && !detail.isEmpty ? detail : description
-        for (route, command) in Self.routes { text = text.replacing(route, with: command) }
-        let isOption = !Self.arguments.contains(field ?? "") && field?.contains(".") == false
-        guard let field, isMistake, isOption, text.hasPrefix("\(field) ") else { return text }
-        return "--" + field.replacing("_", with: "-") + text.dropFirst(field.count)
+        guard items.isEmpty else { return toldOfItems }
+        let isPlain = [400, 404, 422].contains(status) && !detail.isEmpty
+        return Self.told(isPlain ? detail : description, field: field)
+    }
+
+    /// What is wrong with some of the sources; said once when it is the same of all, as options are.
+    private var toldOfItems: String {
+        let details = items.map { Self.told($0.detail, field: $0.field) }
+        // It begins with how many of how many are wrong.
+        let isOfAll = detail.hasPrefix("\(itemsTotal) of \(itemsTotal) ")
+        if isOfAll, let only = details.first, Set(details).count == 1 { return only }
+        let lines = zip(items, details).map { "source \($0.index + 1): \($1)" }
+        let more = itemsTotal - items.count
+        return
+            (["some are wrong; correct them and repeat the command:"] + lines
+            + (more > 0 ? ["… and \(more) more"] : [])).joined(separator: "\n")
+    }
+
+    private static func told(_ detail: String, field: String?) -> String {
+        var text = detail
+        for (route, command) in routes { text = text.replacing(route, with: command) }
+        // A value of several is `notify[0]`.
+        guard let field, let name = field.split(separator: "[").first.map(String.init),
+            !arguments.contains(name), !name.contains("."), text.hasPrefix("\(field) ")
+        else { return text }
+        return "--" + name.replacing("_", with: "-") + text.dropFirst(field.count)
     }
 }
 

@@ -37,8 +37,14 @@ struct Pollerctl: AsyncParsableCommand {
         await main(nil)
     }
 
-    /// What to say of a command that is nearly one of ours; nil when there is nothing to say.
+    /// What to say of a command that is nearly one of ours, or of an id that is empty; nil when there
+    /// is nothing to say.
     private static func advice(on arguments: [String]) -> String? {
+        // The value of an option may well be empty.
+        for (before, word) in zip([""] + arguments, arguments)
+        where word.isEmpty && !before.hasPrefix("-") {
+            return "an id must not be empty: is a variable of the shell not set?"
+        }
         var command: any ParsableCommand.Type = Self.self
         var path = "pollerctl"
         for word in arguments {

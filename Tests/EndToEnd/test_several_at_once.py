@@ -18,7 +18,7 @@ def test_get_poll_and_cancel_take_several_and_go_on_after_what_fails(calm: Clust
     pollerctl(calm, "enqueue", first, second)
     some = pollerctl(calm, "get", first, "src_nobody", second, "--json", status=1)
     assert [json.loads(line)["source"] for line in some.stdout.splitlines()] == [first, second]
-    assert "src_nobody: Nobody watches this source." in some.stderr
+    assert "src_nobody: There is no watch of src_nobody" in some.stderr
     shown = pollerctl(calm, "get", first, second).stdout.split("\n\n")
     assert [first in shown[0], second in shown[1], len(shown)] == [True, True, 2]
     gone = pollerctl(calm, "cancel", first, second)
