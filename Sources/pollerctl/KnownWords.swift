@@ -80,18 +80,21 @@ enum KnownWords {
         Terminal.printError("warning: nothing is known to be \(prefix)\(word)\nKnown are \(all).")
     }
 
-    /// Levenshtein's distance.
+    /// Levenshtein's distance, in which two letters that changed places are one mistake.
     private static func distance(_ a: String, _ b: String) -> Int {
-        var row = Array(0...b.count)
-        for (i, x) in a.enumerated() {
-            var diagonal = row[0]
-            row[0] = i + 1
-            for (j, y) in b.enumerated() {
-                let above = row[j + 1]
-                row[j + 1] = min(row[j] + 1, above + 1, diagonal + (x == y ? 0 : 1))
-                diagonal = above
+        let (a, b) = (Array(a), Array(b))
+        var rows = [Array(0...b.count)]
+        for i in a.indices {
+            var row = [i + 1]
+            for j in b.indices {
+                let kept = rows[i][j] + (a[i] == b[j] ? 0 : 1)
+                row.append(min(kept, rows[i][j + 1] + 1, row[j] + 1))
+                if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] {
+                    row[j + 1] = min(row[j + 1], rows[i - 1][j - 1] + 1)
+                }
             }
+            rows.append(row)
         }
-        return row[b.count]
+        return rows[a.count][b.count]
     }
 }

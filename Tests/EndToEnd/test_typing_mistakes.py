@@ -115,6 +115,7 @@ def test_a_command_that_is_nearly_one_is_told(calm: Cluster):
     for typed, meant in (
         (("enque", "src_1"), "pollerctl enqueue"),
         (("delivery", "retyr", "dlv_1"), "pollerctl delivery retry"),
+        (("lits",), "pollerctl list"),
         (("--json", "lits"), None),
     ):
         done = pollerctl(calm, *typed)
