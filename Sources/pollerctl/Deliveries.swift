@@ -228,7 +228,18 @@ struct DeliveryReplay: AsyncParsableCommand {
 extension Delivery: Shown {
     /// The columns of ``row``.
     static var table: Table {
-        Table("DELIVERY", "SOURCE", "ENDPOINT", "STATE", "SEQ", "ATTEMPTS", "DEAD", "NEXT", "ERROR")
+        Table(
+            "DELIVERY",
+            "SOURCE",
+            "ENDPOINT",
+            "STATE",
+            "SEQ",
+            "ATTEMPTS",
+            "DEAD",
+            "NEXT",
+            "ERROR",
+            optional: ["SEQ", "DEAD", "ATTEMPTS", "NEXT"]
+        )
     }
 
     /// The delivery as a row of a list.

@@ -54,7 +54,7 @@ struct Table {
     /// The columns that fit, and how wide each is.
     ///
     /// Optional columns that say the same in each row go first, then the others. Where that is not
-    /// enough, the widest is cut, but not the first: it has the ids that people copy.
+    /// enough, the widest of sentences is cut: ids and URLs are there to be copied.
     private func layout(within widthMax: Int) -> (columns: [Int], widths: [Int]) {
         var widths = header.indices.map { column in
             max(header[column].count, rows.map { $0[column].text.count }.max() ?? 0)
@@ -68,8 +68,9 @@ struct Table {
         for column in expendable.filter(isSame) + expendable where excess() > 0 {
             columns.removeAll { $0 == column }
         }
-        if excess() > 0, let widest = columns.dropFirst().max(by: { widths[$0] < widths[$1] }) {
-            // Below this nobody can tell the rows apart; then the terminal wraps them.
+        let sentences = columns.filter { column in rows.contains { $0[column].text.contains(" ") } }
+        if excess() > 0, let widest = sentences.max(by: { widths[$0] < widths[$1] }) {
+            // Of less nobody learns anything; then the terminal wraps the line.
             widths[widest] = max(8, widths[widest] - excess())
         }
         return (columns, widths)

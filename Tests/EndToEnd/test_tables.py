@@ -11,6 +11,7 @@ import termios
 import pytest
 
 from harness.cluster import Cluster, program
+from harness.waiting import wait_until
 from test_command_line import run
 
 
@@ -61,6 +62,18 @@ def test_a_list_is_never_wider_than_the_terminal(calm: Cluster, source: str, col
     # What tells payments apart stays.
     for name in ("SOURCE", "STATE", "PAYMENT", "AMOUNT"):
         assert name in lines[0]
+
+
+def test_deliveries_fit_too_and_keep_their_ids(chaos):
+    cluster: Cluster = chaos(workers=1)
+    source = cluster.sandbox.create_source()
+    cluster.enqueue(source, notify=["http://127.0.0.1:1/refuses-every-connection"])
+    shown = ["delivery", "list", "--source", source]
+    # It fails with a sentence that is longer than what is left of the line.
+    wait_until(lambda: any("…" in line for line in on_a_terminal(cluster, 100, *shown)), 20, "a failure")
+    header, *rows = on_a_terminal(cluster, 100, *shown)
+    assert "ERROR" in header and max(map(len, rows)) <= 100, rows
+    assert all(source in row for row in rows), rows
 
 
 def test_get_says_how_much_and_who(calm: Cluster, source: str):
