@@ -65,13 +65,7 @@ package struct RedisKeyStore: KeyStore {
         guard let version = Int64(reply.first?.string ?? "") else {
             throw .corrupt("key_list answered nonsense")
         }
-        return KeyRegister(
-            version: version,
-            keys: keys.sorted {
-                ($0.key.createdAt.ms, $0.key.id.description)
-                    < ($1.key.createdAt.ms, $1.key.id.description)
-            }
-        )
+        return KeyRegister(version: version, keys: keys)
     }
 
     package func create(

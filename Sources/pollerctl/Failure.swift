@@ -18,11 +18,11 @@ struct Failure {
                 "\(error)\nCheck that pollerd runs there, or name another server with POLLER_URL."
             exitStatus = 69
         case .problem(let problem) where problem.status == 401:
-            let advice =
+            message =
                 hasKey
-                ? "POLLER_API_KEY is not one of the server's keys."
-                : "Set POLLER_API_KEY to one of the server's keys."
-            message = "\(problem.told)\n\(advice)"
+                ? "POLLER_API_KEY is not a key of this server, or it has ended or was revoked."
+                : "This server wants a key: set POLLER_API_KEY.\nWho may makes one with pollerctl "
+                    + "key create; the first one is made beside Redis, with pollerd key create."
             exitStatus = 77
         case .problem(let problem) where problem.status == 403:
             message = problem.told

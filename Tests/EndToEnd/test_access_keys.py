@@ -55,7 +55,10 @@ def test_the_first_key_closes_every_server_and_a_revoked_one_opens_none_within_a
     [source] = cluster.sandbox.create_sources(1)
     assert status(urls[0], None) == 200
     everybody = requests.get(f"{cluster.gateway()}/v1/events/stream", stream=True, timeout=20)
+    # The first key is one with which others can be made, or everybody would be shut out.
+    ctl(cluster, None, "key", "create", "--role", "viewer", status=1)
     admin = first_key(cluster)
+    assert status(urls[0], admin) == 200, "it is known when it is printed"
     assert b"a key is needed that was not revoked" in everybody.content, "who came in without a key goes"
     for url in urls:
         assert becomes(url, None, 401) < 2

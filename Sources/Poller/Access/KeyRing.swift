@@ -35,6 +35,9 @@ package final class KeyRing: Sendable {
         var version: Int64?
         var keys: [KeyDigest: AccessKey] = [:]
         var hasHadKeys = false
+        /// Looks that were begun, and the last one whose answer counts.
+        var looks = 0
+        var lastLook = 0
     }
 
     private let store: (any KeyStore)?
@@ -111,11 +114,18 @@ package final class KeyRing: Sendable {
     /// Reads the keys when they have changed; who has changed some here calls it at once.
     package func refresh() async throws(StoreError) {
         guard let store else { return }
+        let look = known.withLock { known in
+            known.looks += 1
+            return known.looks
+        }
         let version = try await store.version()
         guard known.withLock({ $0.version != version }) else { return }
         let register = try await store.register()
         let keys = Dictionary(register.keys.map { ($0.digest, $0.key) }) { first, _ in first }
-        let gone = known.withLock { known in
+        let gone: [String] = known.withLock { known in
+            // An answer that another look, begun later, has overtaken is older than what is known.
+            guard look > known.lastLook else { return [] }
+            known.lastLook = look
             var gone = known.keys.filter { keys[$0.key] == nil }.map(\.value.caller.name)
             // Who came in without a key is not let in any more.
             if !known.hasHadKeys, register.version > 0 { gone.append(Caller.local.name) }

@@ -21,12 +21,16 @@ package protocol KeyStore: Sendable {
 /// The keys at one moment.
 package struct KeyRegister: Sendable {
     package let version: Int64
+    /// The oldest first.
     package let keys: [(key: AccessKey, digest: KeyDigest)]
 
-    /// What a store has read.
+    /// What a store has read, in any order.
     package init(version: Int64, keys: [(key: AccessKey, digest: KeyDigest)]) {
         self.version = version
-        self.keys = keys
+        self.keys = keys.sorted {
+            ($0.key.createdAt.ms, $0.key.id.description)
+                < ($1.key.createdAt.ms, $1.key.id.description)
+        }
     }
 }
 

@@ -28,7 +28,8 @@ struct KeyRoutes {
         "Make a key",
         """
         The key itself is in this answer and never shown again. It may do what its maker may, and no \
-        more; it is good everywhere within a second.
+        more; it is good everywhere within a second. The first one is an admin's (409 last_key): it \
+        closes the server to everybody else.
         """,
         access: .key(.manageKeys),
         body: .json(.shape("NewAccessKey")),
@@ -85,6 +86,13 @@ struct KeyRoutes {
         var chance = SystemRandomNumberGenerator()
         let text = KeyText(using: &chance)
         let key = try key(wanted, id: text.id, for: context.caller)
+        guard ring.isOpen != true || key.isLasting else {
+            throw Problem(
+                .lastKey,
+                "The first key closes this server to everybody else: make one of an admin for all "
+                    + "accounts first, that never ends."
+            )
+        }
         // Who was revoked a moment ago makes none.
         try await ring.refresh()
         try context.recheck()

@@ -28,8 +28,10 @@ final class GatewayLoop {
     /// How far events have been handed to those who are live.
     private(set) var positions: [OutboxPosition]
     private var isDraining = false
-    /// Names of keys that were revoked since this process began; none comes back.
-    private var revoked: Set<String> = []
+    /// How long somebody may be on their way here, from their key to a connection.
+    private static let admissionMax = Duration.seconds(10)
+    /// When keys were revoked, by name, for as long as somebody may be on their way with one.
+    private var revoked: [String: Duration] = [:]
 
     /// A loop without connections, whose feed is at `positions`.
     init(_ eventLoop: any EventLoop, from positions: [OutboxPosition]) {
@@ -52,7 +54,8 @@ final class GatewayLoop {
 
     /// Whether somebody was let in by a key that was revoked while they were on their way here.
     func isRevoked(_ principal: Principal) -> Bool {
-        principal.isByKey && revoked.contains(principal.name)
+        guard principal.isByKey, let at = revoked[principal.name] else { return false }
+        return now - at < Self.admissionMax
     }
 
     /// Has a new connection end with the others when the process drains already.
@@ -72,7 +75,8 @@ final class GatewayLoop {
 
     /// The connections of a key end now.
     func revoke(_ name: String) {
-        revoked.insert(name)
+        revoked = revoked.filter { now - $0.value < Self.admissionMax }
+        revoked[name] = now
         for connection in Array(connections.values) { connection.transport?.revoked(name) }
     }
 

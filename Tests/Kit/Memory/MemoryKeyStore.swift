@@ -38,13 +38,7 @@ package final class MemoryKeyStore: KeyStore {
             let keys = state.keys.compactMap { id, stored in
                 state.told(id).map { (key: $0, digest: stored.digest) }
             }
-            return KeyRegister(
-                version: state.version,
-                keys: keys.sorted {
-                    ($0.key.createdAt.ms, $0.key.id.description)
-                        < ($1.key.createdAt.ms, $1.key.id.description)
-                }
-            )
+            return KeyRegister(version: state.version, keys: keys)
         }
     }
 

@@ -84,6 +84,67 @@ struct KeyRingTests {
         #expect(await revoked.next() == "key_a (a)")
     }
 
+    /// A store whose answers wait until they are let go.
+    private final class SlowKeys: KeyStore {
+        let store: MemoryKeyStore
+        let isHolding = Mutex(false)
+
+        init(_ store: MemoryKeyStore) {
+            self.store = store
+        }
+
+        func version() async throws(StoreError) -> Int64 { try await store.version() }
+
+        func register() async throws(StoreError) -> KeyRegister {
+            let register = try await store.register()
+            let mustWait = isHolding.withLock { isHolding in
+                defer { isHolding = false }
+                return isHolding
+            }
+            if mustWait {
+                // Until another look has been answered; a look that is cancelled ends here too.
+                try? await eventually("another look") { isHolding.withLock { $0 } }
+            }
+            return register
+        }
+
+        func create(
+            _ key: AccessKey,
+            digest: KeyDigest
+        ) async throws(StoreError) -> KeyCreation {
+            try await store.create(key, digest: digest)
+        }
+
+        func revoke(
+            _ id: KeyID,
+            mayBeLast: Bool
+        ) async throws(StoreError) -> KeyRevocation {
+            try await store.revoke(id, mayBeLast: mayBeLast)
+        }
+
+        func note(used: [KeyID: Timestamp]) async throws(StoreError) {
+            try await store.note(used: used)
+        }
+    }
+
+    @Test("an answer that was overtaken takes no key away that was made meanwhile")
+    func overtaken() async throws {
+        let slow = SlowKeys(store)
+        let ring = ring(slow)
+        _ = try await make("a")
+        slow.isHolding.withLock { $0 = true }
+        async let early: Void = ring.refresh()
+        try await eventually("the early look is under way") { !slow.isHolding.withLock { $0 } }
+        _ = try await make("b")
+        try await ring.refresh()
+        slow.isHolding.withLock { $0 = true }
+        try await early
+        guard case .known = ring.find("b") else {
+            Issue.record("it was taken away")
+            return
+        }
+    }
+
     @Test("a key ends by itself")
     func expiry() async throws {
         let ring = ring()
