@@ -83,6 +83,8 @@ public struct Page<Item: Hashable & Sendable>: Hashable, Sendable {
     ///
     /// Never for watches.
     public let hasGap: Bool
+    /// How many records were looked at for it; nil where nobody counted.
+    public let looked: Int?
     /// The page as the server sent it.
     public let json: String
 }
@@ -105,6 +107,7 @@ extension Page where Item: WireObject {
         hasMore = more
         next = json.member("next")?.string
         hasGap = json.member("gap")?.bool ?? false
+        looked = json.member("looked")?.number.flatMap { Int($0) }
         self.json = json.description
     }
 }

@@ -32,6 +32,7 @@ extension PollerClient {
     ///
     /// - `state`: `open` or `closed`; nil for both, open ones first.
     /// - `payment`: what is true of the money, such as `paid`; nil for whatever is.
+    /// - `words`: what somebody looks for, such as `order=A77 status=failed`; nil for everything.
     /// - `limit`: 1–500.
     /// - `cursor`: ``Page/next`` of the page before.
     public func list(
@@ -40,12 +41,13 @@ extension PollerClient {
         payment: String? = nil,
         account: String? = nil,
         kind: String? = nil,
+        matching words: String? = nil,
         limit: Int = 50,
         cursor: String? = nil
     ) async throws -> Page<Watch> {
         let query: [(String, String?)] = [
             ("state", state), ("status", status), ("payment", payment), ("account", account),
-            ("kind", kind), ("limit", String(limit)), ("cursor", cursor),
+            ("kind", kind), ("q", words), ("limit", String(limit)), ("cursor", cursor),
         ]
         return try Page(try await send(.GET, "/v1/watches", query: query))
     }

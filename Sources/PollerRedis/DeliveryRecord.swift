@@ -39,6 +39,8 @@ enum DeliveryRecord: ItemRecord {
 
     static func secret(after change: DeliveryChange) -> String? { nil }
 
+    static func terms(after change: DeliveryChange) -> [SearchTerm] { [] }
+
     static func seesMoney(_ change: DeliveryChange) -> Bool { false }
 
     static func entry(of change: DeliveryChange) -> ItemEntry {

@@ -24,6 +24,9 @@ protocol ItemRecord {
     /// The secret that was learned, packed; nil when none was.
     static func secret(after change: Change) -> String?
 
+    /// The entries of the index under which a change puts the item.
+    static func terms(after change: Change) -> [SearchTerm]
+
     /// Whether the look that led to a change has seen what the money did.
     static func seesMoney(_ change: Change) -> Bool
 }
@@ -83,7 +86,8 @@ struct ItemFields {
             case .closed: closed = value.string
             case .crashes: crashes = value.int ?? 0
             // The scripts' own.
-            case .token, .hasLong, .hasError, .forgottenSeq, .formerDue, .formerCrashes: break
+            case .terms, .token, .hasLong, .hasError, .forgottenSeq, .formerDue, .formerCrashes:
+                break
             }
         }
         self.lane = ownLane ?? lane

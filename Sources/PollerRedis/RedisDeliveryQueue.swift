@@ -116,18 +116,7 @@ extension RedisDeliveryQueue: DeliveryBook {
     package func delivery(_ id: DeliveryID) async throws(StoreError) -> DeliverySnapshot? {
         guard id.partition < partitions else { return nil }
         guard let reading = try await reading(id.item, partition: id.partition) else { return nil }
-        let place: DeliverySnapshot.Place =
-            if reading.fields.closed != nil {
-                .resting
-            } else {
-                reading.due.map { .waiting(due: $0) } ?? .leased
-            }
-        return DeliverySnapshot(
-            id: id,
-            delivery: reading.item,
-            place: place,
-            lastError: reading.long[.error]
-        )
+        return DeliverySnapshot(id, reading)
     }
 
     package func attempts(of id: DeliveryID) async throws(StoreError) -> [AttemptRecord] {
@@ -151,9 +140,13 @@ extension RedisDeliveryQueue: DeliveryBook {
             afterOpen: query.state.afterOpen
         )
         return try await page(from: start, span, lane: lane, limit: query.limit) {
-            (item, partition) async throws(StoreError) in
-            let snapshot = try await delivery(DeliveryID(partition: partition, item: item))
-            return snapshot.flatMap { query.matches($0) ? $0 : nil }
+            (items, partition) async throws(StoreError) in
+            let readings = try await readings(items, partition: partition)
+            return zip(items, readings).map { item, reading in
+                let id = DeliveryID(partition: partition, item: item)
+                let snapshot = reading.map { DeliverySnapshot(id, $0) }
+                return snapshot.flatMap { query.matches($0) ? $0 : nil }
+            }
         }
     }
 
@@ -216,5 +209,23 @@ extension DeliverySnapshot.State? {
         case .dead: .quarantine
         case .waiting, .inFlight, .failing, .done: nil
         }
+    }
+}
+
+extension DeliverySnapshot {
+    /// What a reading tells of a delivery.
+    fileprivate init(_ id: DeliveryID, _ reading: ItemReading<Delivery>) {
+        let place: Place =
+            if reading.fields.closed != nil {
+                .resting
+            } else {
+                reading.due.map { .waiting(due: $0) } ?? .leased
+            }
+        self.init(
+            id: id,
+            delivery: reading.item,
+            place: place,
+            lastError: reading.long[.error]
+        )
     }
 }

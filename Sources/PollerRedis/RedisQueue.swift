@@ -145,7 +145,7 @@ extension RedisQueue {
         redis.news(on: redis.keys.markedChannel)
     }
 
-    /// Six values of a commit, nine more when it has anything but a new due time to tell, and its
+    /// Six values of a commit, ten more when it has anything but a new due time to tell, and its
     /// events.
     private func append(_ commit: Commit<Change>, to arguments: inout [RedisArgument]) {
         let error = Record.error(of: commit.change) ?? ""
@@ -190,6 +190,7 @@ extension RedisQueue {
         arguments.append(.string(payment ?? ""))
         arguments.append(.string(secret ?? ""))
         arguments.append(Record.seesMoney(commit.change) ? "1" : "")
+        arguments.append(.string(Record.terms(after: commit.change).map(\.description).joined()))
         guard case .events(let events) = entry else { return }
         for event in events { arguments.append(.string(event.json)) }
     }

@@ -11,6 +11,8 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
 
     let redis: RedisPartitions
     let circuit = CircuitHold.upstream
+    /// The metadata by which watches are found.
+    package let searchKeys: SearchKeys
 
     /// The watches of a cluster.
     ///
@@ -20,14 +22,17 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
     ///   - scripts: the live ones, or those of a test's clock.
     ///   - durability: how many replicas must have a watch before it is accepted, and an event
     ///     before it is told; nil asks none.
+    ///   - search: the metadata by which watches are found.
     ///   - logger: told about records that cannot be read.
     package init(
         client: RedisClient,
         layout: StoreLayout,
         scripts: Scripts = .live,
         durability: RedisDurability? = nil,
+        search: SearchKeys = .standard,
         logger: Logger
     ) {
+        searchKeys = search
         redis = RedisPartitions(
             client: client,
             keys: layout.watchKeys,
@@ -161,6 +166,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
             .string(watch.metadata),
             .string(watch.charge?.json ?? ""),
             .string(watch.order?.description ?? ""),
+            .string(SearchTerm.terms(of: watch, keys: searchKeys).map(\.description).joined()),
         ]
     }
 
@@ -194,29 +200,18 @@ extension RedisWatchStore {
         return (reply.array ?? []).compactMap { $0.string.flatMap(Event.init(json:)) }
     }
 
-    package func list(
-        _ query: ListQuery
-    ) async throws(StoreError) -> ListPage<WatchSnapshot> {
-        let start = ListPosition(cursor: query.cursor, state: query.state)
-        guard let start else { throw .unknownCursor }
-        let span = ListSpan(
-            home: 0,
-            end: partitions,
-            afterOpen: query.state == nil ? .closed : nil
-        )
-        return try await page(from: start, span, lane: nil, limit: query.limit) {
-            (item, partition) async throws(StoreError) in
-            let snapshot = try await snapshot(item, partition: partition)
-            return snapshot.flatMap { query.matches($0) ? $0 : nil }
-        }
-    }
-
     private func snapshot(
         _ id: ItemID,
         partition: Int
     ) async throws(StoreError) -> WatchSnapshot? {
-        guard let reading = try await reading(id, partition: partition) else { return nil }
-        return WatchSnapshot(
+        try await reading(id, partition: partition).map(WatchSnapshot.init)
+    }
+}
+
+extension WatchSnapshot {
+    /// What a reading tells of a watch.
+    init(_ reading: ItemReading<Watch>) {
+        self.init(
             watch: reading.item,
             closed: reading.fields.closed.flatMap(ClosedReason.init(rawValue:)),
             nextPollAt: reading.due,

@@ -42,6 +42,9 @@ enum ScriptNames {
             literals["HOLD.\(name)"] = "{ \(hold.first.ms), \(hold.longest.ms) }"
         }
         literals["HOLD.denialsToDouble"] = String(CircuitHold.denialsToDouble)
+        literals["SEARCH.term"] = String(SearchTerm.length)
+        literals["SEARCH.bucket"] = String(SearchTerm.bucketLength)
+        literals["SEARCH.termsMax"] = String(SearchTerm.countMax)
         literals["DELIVERY.fresh"] = "'\(DeliveryRecord.text(of: DeliveryState()))'"
         // What scripts read of a lane is a field of the table they have read it into.
         add("lane", LaneField.self) { "lane.\($0)" }

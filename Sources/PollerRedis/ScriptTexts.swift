@@ -3,18 +3,18 @@ enum ScriptName: String, CaseIterable {
     case orderStore, orderList
     case enqueue, mark, revise, claim, commit, release, hint, cancel, announce, redrive
     case lane, control, explain, audit, beat, read, list, log, stats
+    case search, index, closed
     case ledger, settled, outboxGroup, confirm, trim, purge
     case sweepTake, sweepFinish, reads, remember, suppress
     case endpointCreate, endpointWrite, endpointChanges, endpointRead, endpointList
     case keyWrite, keyList, keyUsed
 
-    /// What stands before it.
-    fileprivate enum Preface {
-        case nothing
+    /// What stands before it, in this order.
+    fileprivate enum Preface: CaseIterable {
         case prelude
-        case preludeAndOpening
-        case preludeAndClaiming
-        case all
+        case opening
+        case searching
+        case claiming
     }
 
     fileprivate var file: [UInt8] {
@@ -40,6 +40,9 @@ enum ScriptName: String, CaseIterable {
         case .list: PackageResources.list_lua
         case .log: PackageResources.log_lua
         case .stats: PackageResources.stats_lua
+        case .search: PackageResources.search_lua
+        case .index: PackageResources.index_lua
+        case .closed: PackageResources.closed_lua
         case .ledger: PackageResources.ledger_lua
         case .settled: PackageResources.settled_lua
         case .outboxGroup: PackageResources.outbox_group_lua
@@ -61,14 +64,15 @@ enum ScriptName: String, CaseIterable {
         }
     }
 
-    fileprivate var preface: Preface {
+    fileprivate var prefaces: [Preface] {
         switch self {
-        case .hint: .preludeAndOpening
-        case .claim: .preludeAndClaiming
-        case .commit: .all
+        case .hint: [.prelude, .opening]
+        case .enqueue, .index, .purge: [.prelude, .searching]
+        case .claim: [.prelude, .claiming]
+        case .commit: [.prelude, .opening, .searching, .claiming]
         // They concern accounts instead of partitions, and go by Redis' own clock.
-        case .sweepTake, .sweepFinish, .reads, .remember, .suppress: .nothing
-        default: .prelude
+        case .sweepTake, .sweepFinish, .reads, .remember, .suppress: []
+        default: [.prelude]
         }
     }
 }
@@ -76,49 +80,51 @@ enum ScriptName: String, CaseIterable {
 /// What Redis is sent: the same files as scripts and as a library of functions.
 ///
 /// A file is the body of a function of `KEYS` and `ARGV`, and its first line says what Redis is to
-/// allow it (`#!lua flags=…`). What stands before all of them (`prelude.lua`, `opening.lua`, `claiming.lua`) defines
+/// allow it (`#!lua flags=…`). What stands before all of them (`prelude.lua`, `opening.lua`, …) defines
 /// functions and constants and calls nothing: of a library it runs once, when it is loaded. So the
 /// first thing a body does is `enter(KEYS)`, which makes the variables of the call new.
 struct ScriptTexts {
-    private let prelude: String
-    private let opening: String
-    private let claiming: String
+    private let prefaces: [ScriptName.Preface: String]
 
     /// The texts; `clock` takes the place of the prelude's clock.
     init(clock: String?) {
         let text = Self.rendered(PackageResources.prelude_lua)
-        prelude =
+        let prelude =
             clock.map { clock in
                 // The prelude keeps its clock on one line for this.
                 text.split(separator: "\n", omittingEmptySubsequences: false)
                     .map { $0.hasPrefix("local function clock()") ? clock : String($0) }
                     .joined(separator: "\n")
             } ?? text
-        opening = Self.rendered(PackageResources.opening_lua)
-        claiming = Self.rendered(PackageResources.claiming_lua)
+        prefaces = [
+            .prelude: prelude,
+            .opening: Self.rendered(PackageResources.opening_lua),
+            .searching: Self.rendered(PackageResources.searching_lua),
+            .claiming: Self.rendered(PackageResources.claiming_lua),
+        ]
     }
 
     /// A script by itself.
     func source(of name: ScriptName) -> String {
         let (flags, body) = parts(of: name)
         let line = flags.map { "#!lua flags=\($0)" } ?? "#!lua"
-        return switch name.preface {
-        case .nothing: "\(line)\(body)"
-        case .prelude: "\(line)\n\(prelude)enter(KEYS)\(body)"
-        case .preludeAndOpening: "\(line)\n\(prelude)\(opening)enter(KEYS)\(body)"
-        case .preludeAndClaiming: "\(line)\n\(prelude)\(claiming)enter(KEYS)\(body)"
-        case .all: "\(line)\n\(prelude)\(opening)\(claiming)enter(KEYS)\(body)"
-        }
+        let before = text(of: name.prefaces)
+        return before.isEmpty ? "\(line)\(body)" : "\(line)\n\(before)enter(KEYS)\(body)"
     }
 
     /// All scripts as functions.
     var library: String {
-        "\(prelude)\(opening)\(claiming)" + ScriptName.allCases.map { function($0) }.joined()
+        text(of: ScriptName.Preface.allCases)
+            + ScriptName.allCases.map { function($0) }.joined()
+    }
+
+    private func text(of prefaces: [ScriptName.Preface]) -> String {
+        prefaces.compactMap { self.prefaces[$0] }.joined()
     }
 
     private func function(_ name: ScriptName) -> String {
         let (flags, body) = parts(of: name)
-        let enter = name.preface == .nothing ? "" : "enter(KEYS)"
+        let enter = name.prefaces.isEmpty ? "" : "enter(KEYS)"
         return """
 
             redis.register_function{

@@ -76,6 +76,9 @@ enum KeyKind: String, CaseIterable {
     case accessKeys = "A"
     /// Hash: key → when it was used last, ms, to the minute.
     case accessKeysUsed = "B"
+    /// Hash: a bucket of the index by which watches are found, the rest of an entry and an item's id →
+    /// nothing. Name: the first characters of the entries in it (`SearchTerm`).
+    case searchBucket = "S"
 }
 
 /// The fields of an item: one byte each.
@@ -120,6 +123,8 @@ enum ItemField: Unicode.Scalar, CaseIterable {
     case secret = "p"
     /// The order that is paid by it.
     case order = "o"
+    /// Its entries in the index of searches, side by side (`SearchTerm`).
+    case terms = "t"
     /// The seq of the last event that was forgotten while the item was kept.
     case forgottenSeq = "u"
     /// Of a release that kept leases in items: when it was due, ms.
@@ -263,7 +268,7 @@ enum LeaseMark: Unicode.Scalar, CaseIterable {
     case crashed = "z"
 }
 
-/// What commit.lua is told to do with an item; in capitals when nine more values follow.
+/// What commit.lua is told to do with an item; in capitals when ten more values follow.
 enum VerdictLetter: String, CaseIterable {
     case next = "n"
     case close = "c"

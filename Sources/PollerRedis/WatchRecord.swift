@@ -140,6 +140,10 @@ enum WatchRecord: ItemRecord {
         return LearnedSecret.packed(secret.reveal, key.source)
     }
 
+    static func terms(after change: WatchChange) -> [SearchTerm] {
+        SearchTerm.terms(after: change)
+    }
+
     static func seesMoney(_ change: WatchChange) -> Bool { change.seesMoney }
 
     static func entry(of change: WatchChange) -> ItemEntry {

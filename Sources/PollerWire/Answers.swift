@@ -10,6 +10,8 @@ package struct Page<Item: WireValue & Hashable>: WireObject, Hashable {
     package var next: String?
     /// Whether events before these are no longer kept, so that the watches must be read anew.
     package var hasGap = false
+    /// How many records were looked at for it; nil where nobody counted.
+    package var looked: Int?
 
     package init() {}
 
@@ -26,6 +28,13 @@ package struct Page<Item: WireValue & Hashable>: WireObject, Hashable {
             Field("data", \.items)
             Field("has_more", \.hasMore)
             Field(nullable: "next", \.next)
+            if Item.self == Watch.self {
+                Field(
+                    "looked",
+                    \.looked,
+                    note: "How many records were looked at for this page, of which few may match."
+                )
+            }
             if Item.self == Event.self || Item.self == RawJSON.self {
                 Field(
                     "gap",

@@ -60,6 +60,7 @@ extension ServerOptions {
     func list<Item>(
         _ table: Table,
         limit: Int,
+        looksMax: Int = .max,
         _ row: (Item) -> [Table.Cell],
         page: (Int, String?) async throws -> Page<Item>
     ) async throws -> Int {
@@ -67,8 +68,10 @@ extension ServerOptions {
         var left = limit
         var cursor: String?
         var hasMore = true
-        while hasMore, left > 0 {
+        var looked = 0
+        while hasMore, left > 0, looked < looksMax {
             let page = try await page(min(left, Self.pageMax), cursor)
+            looked += page.looked ?? 0
             left -= page.items.count
             cursor = page.next
             hasMore = page.next != nil
@@ -79,6 +82,9 @@ extension ServerOptions {
             }
         }
         if !self.json { table.print() }
+        if hasMore, left > 0 {
+            Terminal.printError("looked at \(looked) of more watches; --everything looks at all")
+        }
         guard Terminal.isErrorInteractive else { return limit - left }
         if hasMore { Terminal.printError("there are more; see --limit") }
         if !self.json, table.rows.isEmpty { Terminal.printError("nothing matches") }

@@ -32,9 +32,30 @@ struct Get: AsyncParsableCommand {
 /// `pollerctl list`: many watches.
 struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "List watches, open ones first.",
-        discussion: "With --json one watch a line."
+        abstract: "Find watches, or list all of them, open ones first.",
+        discussion: """
+            pollerctl list A77                       a source, an order, a charge, a customer
+            pollerctl list order=A77 payment=failed  all of it
+            pollerctl list status=pending 'created>2d' account=shop
+            pollerctl list 'customer=Jane Doe' amount=49.90
+            pollerctl list error=any 'closed>2026-11-01'
+
+            What it knows: source, order, account, kind, status, payment, state, ended, method, amount, \
+            currency, endpoint, error, created, closed, the metadata that are searched (option search of \
+            pollerd) by their names, and any other as metadata.NAME. With = and !=, where it makes sense \
+            < and >; several values by comma. What is not in the index is looked for among 20,000 \
+            watches, and with --everything among all. With --json one watch a line.
+            """
     )
+
+    /// Watches looked at unless somebody wants all of them: some seconds.
+    private static let looksMax = 20_000
+
+    @Argument(help: "What to look for; all of it must hold.")
+    var words: [String] = []
+
+    @Flag(help: "Look at every watch, however many there are.")
+    var everything = false
 
     @Option(help: "open, closed or quarantined.")
     var state: String?
@@ -73,13 +94,18 @@ struct List: AsyncParsableCommand {
             optional: ["SEQ", "POLLS", "NEXT POLL", "METHOD", "STATUS", "AGE", "ORDER", "ACCOUNT"]
         )
         try await server.perform { client in
-            let count = try await server.list(table, limit: limit, \.row) { limit, cursor in
+            let words = words.map(Self.quoted).joined(separator: " ")
+            let looksMax = everything || words.isEmpty ? Int.max : Self.looksMax
+            let count = try await server.list(table, limit: limit, looksMax: looksMax, \.row) {
+                limit,
+                cursor in
                 try await client.list(
                     state: state,
                     status: status,
                     payment: payment,
                     account: names.account,
                     kind: names.kind,
+                    matching: words.isEmpty ? nil : words,
                     limit: limit,
                     cursor: cursor
                 )
@@ -88,6 +114,16 @@ struct List: AsyncParsableCommand {
                 Terminal.printError(advice)
             }
         }
+    }
+
+    /// A word as the server reads it: the shell has taken the quotation marks off.
+    private static func quoted(_ word: String) -> String {
+        guard word.contains(where: \.isWhitespace), !word.contains("\"") else { return word }
+        guard let at = word.firstIndex(where: { "=!<>".contains($0) }),
+            !word[..<at].contains(where: \.isWhitespace)
+        else { return "\"\(word)\"" }
+        let value = word[at...].drop { "=!<>".contains($0) }
+        return word[..<value.startIndex] + "\"\(value)\""
     }
 }
 

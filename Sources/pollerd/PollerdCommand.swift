@@ -26,7 +26,7 @@ struct PollerdCommand: AsyncParsableCommand {
         version: version,
         subcommands: [
             RunAll.self, RunAPI.self, RunWorker.self, RunNotifier.self, CheckConfig.self,
-            KeyCommand.self, Fsck.self, Bench.self, Simulate.self,
+            KeyCommand.self, Fsck.self, Reindex.self, Bench.self, Simulate.self,
         ]
     )
 

@@ -14,7 +14,7 @@ import Testing
                 occupiedLanes=s leaseEnds=r leases=f lane=c lanesWithSettings=k closed=h \
                 quarantine=x orders=d outbox=e members=p meta=m endpoints=g endpointOrder=j \
                 endpointVersions=v endpointsRemoved=t registry=q endpointRequest=i \
-                accessKeys=A accessKeysUsed=B
+                accessKeys=A accessKeysUsed=B searchBucket=S
                 """
         )
         let keys = Keys(namespace: "poller:", partitions: 16)
@@ -34,7 +34,7 @@ import Testing
             pinned(ItemField.self) == """
                 source=s facts=i lane=l began=b deadline=x run=n seq=q state=v token=g closed=c \
                 hinted=h hasLong=e hasError=y crashes=j reopenedSeq=r endedAs=k news=f payment=m \
-                secret=p order=o forgottenSeq=u formerDue=d formerCrashes=z
+                secret=p order=o terms=t forgottenSeq=u formerDue=d formerCrashes=z
                 """
         )
         #expect(pinned(LongField.self) == "notify=n metadata=m private=p charge=k error=y order=o")

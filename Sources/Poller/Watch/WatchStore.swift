@@ -1,5 +1,8 @@
 /// The queue of watches with its change log, as the API and the workers see it.
 package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChange {
+    /// The metadata by which its watches are found.
+    var searchKeys: SearchKeys { get }
+
     /// Accepts watches; one result for each, in order.
     ///
     /// A source with an open watch is joined: endpoints are merged, the later deadline wins, and
@@ -213,6 +216,8 @@ package struct ListQuery: Hashable, Sendable {
     package let payment: PaymentState?
     package let accounts: AccountSet
     package let kind: SourceKind?
+    /// What is looked for besides.
+    package let search: SearchQuery?
     /// 1–500: a page is read in one go from Redis.
     package let limit: Int
     /// `next` of the page before; nil for the first page.
@@ -225,6 +230,7 @@ package struct ListQuery: Hashable, Sendable {
         payment: PaymentState? = nil,
         accounts: AccountSet = .all,
         kind: SourceKind? = nil,
+        search: SearchQuery? = nil,
         limit: Int = 50,
         cursor: String? = nil
     ) {
@@ -233,8 +239,23 @@ package struct ListQuery: Hashable, Sendable {
         self.payment = payment
         self.accounts = accounts
         self.kind = kind
+        self.search = search
         self.limit = min(max(limit, 1), 500)
         self.cursor = cursor
+    }
+
+    /// The same, with something that is looked for besides.
+    package func searching(for search: SearchQuery) -> ListQuery {
+        ListQuery(
+            state: state,
+            status: status,
+            payment: payment,
+            accounts: accounts,
+            kind: kind,
+            search: search,
+            limit: limit,
+            cursor: cursor
+        )
     }
 
     /// Whether a watch passes the filters; orders, which are no watches, do not.
@@ -252,6 +273,18 @@ package struct ListQuery: Hashable, Sendable {
             && (payment == nil || payment == snapshot.payment?.state)
             && accounts.contains(watch.key.account)
             && (kind.map { $0 == watch.key.kind } ?? (watch.key.kind != .order))
+            && (search?.matches(snapshot) ?? true)
+    }
+
+    /// Whether it is about closed watches alone.
+    package var isOfClosed: Bool {
+        state == .closed || search?.isOfClosed ?? false
+    }
+
+    /// Whether it leaves out watches that its state alone would not.
+    package var isSelective: Bool {
+        status != nil || payment != nil || accounts != .all || kind != nil
+            || search.map { !$0.conditions.isEmpty } ?? false
     }
 }
 
@@ -260,10 +293,13 @@ package struct ListPage<Item: Sendable>: Sendable {
     package let items: [Item]
     /// The cursor of the next page; nil when this was the last.
     package let next: String?
+    /// How many records were looked at for it; 0 where nobody counted.
+    package let looked: Int
 
     /// Puts a page together.
-    package init(items: [Item], next: String?) {
+    package init(items: [Item], next: String?, looked: Int = 0) {
         self.items = items
         self.next = next
+        self.looked = looked
     }
 }

@@ -62,6 +62,8 @@ struct RouteParameter: Sendable {
     let description: String
     let schema: SchemaNode
     var isRequired = false
+    /// With what further names begin that mean the same of something else; nil for none.
+    var prefix: String?
 }
 
 /// The texts of one request's parameters.
@@ -84,12 +86,13 @@ struct RequestValues {
         headers = request.headers
         caller = context.caller
         cursors = context.cursors
-        let allowed = input.parameters.filter { $0.place == .query }.map(\.name)
+        let described = input.parameters.filter { $0.place == .query }
+        let allowed = described.map(\.name)
         query =
             if let others = input.others {
                 Self.known(request, allowed + others)
             } else {
-                try Self.strict(request, allowed)
+                try Self.strict(request, allowed, described.compactMap(\.prefix))
             }
     }
 
@@ -99,16 +102,27 @@ struct RequestValues {
     /// A parameter's text, which is never empty; nil when it is absent.
     func query(_ name: String) -> String? { query[name] }
 
+    /// The parameters whose names begin so, without that, in the order of their names.
+    func queries(_ prefix: String) -> [(name: String, value: String)] {
+        query.filter { $0.key.hasPrefix(prefix) }.sorted { $0.key < $1.key }.map { name, value in
+            (String(name.dropFirst(prefix.count)), value)
+        }
+    }
+
     func header(_ name: HTTPField.Name) -> String? { headers[name] }
 
     private static func strict(
         _ request: Request,
-        _ allowed: [String]
+        _ allowed: [String],
+        _ prefixes: [String]
     ) throws(Problem) -> [String: String] {
         var values: [String: String] = [:]
         for (name, value) in request.uri.queryParameters where !name.isEmpty || !value.isEmpty {
             let name = String(name)
-            guard allowed.contains(name) else {
+            let isAllowed =
+                allowed.contains(name)
+                || prefixes.contains { name.hasPrefix($0) && name.count > $0.count }
+            guard isAllowed else {
                 let known =
                     allowed.isEmpty ? "it has none" : "it has \(allowed.joined(separator: ", "))"
                 throw Problem(

@@ -34,14 +34,14 @@ struct WatchRoutes {
         .get,
         "/v1/watches",
         "listWatches",
-        "List watches, open ones first",
+        "Find watches, or list all of them, open ones first",
+        """
+        What is in the index is found at once: a source, an order, a charge, a sum, and the metadata that \
+        are searched. For anything else records are looked at, two thousand for a page and no more: \
+        looked tells how many, and next goes on from there, also behind an empty page.
+        """,
         access: .key(.readWatches),
-        input: .list(
-            .choice(
-                "state",
-                "Open ones, closed ones, or those of the closed ones that a person must look at."
-            )
-        ),
+        input: .search,
         answers: [.ok("A page of watches.", "WatchPage")]
     )
     private static let get = Route(
@@ -150,11 +150,15 @@ struct WatchRoutes {
 
     @Sendable
     private func list(
-        _ query: ListQuery,
+        _ wanted: WatchSearch,
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        Response(try await watches.list(query).wire(for: context) { PollerWire.Watch($0) })
+        let query = try wanted.query(among: watches.searchKeys)
+        var page = try await watches.list(query).wire(for: context) { PollerWire.Watch($0) }
+        // Who may not see everything is not told how much there is.
+        if context.caller.accounts != .all { page.looked = nil }
+        return Response(page)
     }
 
     @Sendable
@@ -229,50 +233,6 @@ struct WatchRoutes {
             "The watch of \(snapshot.watch.key.source) is closed "
                 + "(\(snapshot.closed?.rawValue ?? "just now")); enqueue it again to watch on."
         )
-    }
-}
-
-extension RouteInput where Value == ListQuery {
-    /// The filters and the place of a list of watches; `state` says which ones it holds.
-    static func list(_ state: RouteInput<ListQuery.State?>) -> Self {
-        .all(
-            state,
-            .query(SourceStatus.self, "status", "With this status only.", .name(64)),
-            .choice("payment", "Only those of whose money this is true."),
-            .accounts("Of this account only."),
-            .choice("kind", "Of this kind only.", .shape("Kind")),
-            .limit("Watches a page."),
-            .checkedCursor
-        ) { state, status, payment, accounts, kind, limit, cursor in
-            ListQuery(
-                state: state,
-                status: status,
-                payment: payment,
-                accounts: accounts,
-                kind: kind,
-                limit: limit,
-                cursor: cursor
-            )
-        }
-    }
-}
-
-extension RouteInput where Value == String? {
-    /// Where a list of watches goes on.
-    ///
-    /// Cursors are the store's; here only their form is checked.
-    fileprivate static var checkedCursor: Self {
-        .all(.cursor()) { text throws(Problem) in
-            guard let text else { return nil }
-            guard text.utf8.count <= 1024, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-                throw Problem(
-                    .invalidParameter,
-                    "cursor is not one of ours: use next of the page before, unchanged",
-                    field: "cursor"
-                )
-            }
-            return text
-        }
     }
 }
 

@@ -178,6 +178,11 @@ extension ListPage {
         for context: APIContext,
         _ render: (Item) -> Told
     ) -> Page<Told> {
-        Page(items.map(render), next: next.map { context.cursors.seal($0, for: context.caller) })
+        var page = Page(
+            items.map(render),
+            next: next.map { context.cursors.seal($0, for: context.caller) }
+        )
+        page.looked = looked
+        return page
     }
 }

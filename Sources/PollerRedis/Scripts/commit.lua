@@ -4,15 +4,16 @@
 -- KEYS[1]  meta key of the partition all of them belong to
 -- ARGV     the seven values of claim.lua, most items 0 to take none; then for each lease six:
 --          id, token, verdict (n next, c close, r rest), wait ms or reason ('' settled), wheel of the next turn
---          (u|z), state (packed). A verdict in capitals is followed by nine more: error or '',
+--          (u|z), state (packed). A verdict in capitals is followed by ten more: error or '',
 --          signal ('' fine, h hold, s slow, f failing, d denied, k still failing, r refused; in capitals of an
 --          endpoint), its ms, how many events there are, the seq of the first, the channel to publish them on,
 --          what is to be remembered of the payment or '' to leave it, its secret or '' where none was
---          learned, and 1 where it has seen what news was of, else ''; and then by the events, JSON. Without
---          events seq and channel are a line for the item's log of attempts or '', and its ms to live
+--          learned, 1 where it has seen what news was of, else '', and its new entries in the index, side
+--          by side; and then by the events, JSON. Without events seq and channel are a line for the
+--          item's log of attempts or '', and its ms to live
 -- RETURNS  {results, claim}: for each lease 1 (recorded, now or before) or 0 (LEASELOST: nothing
 --          written); and claim.lua's answer, or an empty list
--- USES     opening, claiming
+-- USES     opening, searching, claiming
 -- ERRORS   BADSEQ: events do not follow the last one; nothing of the batch is written then
 -- COST     one HSET for an unchanged item; all else once for the batch or a lane of it
 --
@@ -36,7 +37,7 @@ while at <= last do
   count = count + 1
   starts[count], ids[count] = at, ARGV[at]
   isLong[count] = byte(ARGV[at + 2]) < 97
-  at = at + (isLong[count] and 15 + number(ARGV[at + 9]) or 6)
+  at = at + (isLong[count] and 16 + number(ARGV[at + 9]) or 6)
 end
 
 local results, held, marks, lane_names = {}, {}, {}, {}
@@ -155,13 +156,14 @@ for _, index in ipairs(held) do
     verdict, wait = VERDICT.next, 0
   elseif isLong[index] then
     if ARGV[at + 9] ~= '0' then
-      record(id, ARGV[at + 10], ARGV[at + 11], ARGV, at + 15, at + 14 + ARGV[at + 9])
+      record(id, ARGV[at + 10], ARGV[at + 11], ARGV, at + 16, at + 15 + ARGV[at + 9])
       told = true
     elseif ARGV[at + 10] ~= '' then
       note(id, ARGV[at + 10], ARGV[at + 11])
     end
     if ARGV[at + 12] ~= '' then call('HSET', items .. id, ITEM.payment, ARGV[at + 12]) end
     if ARGV[at + 13] ~= '' then call('HSETNX', items .. id, ITEM.secret, ARGV[at + 13]) end
+    if ARGV[at + 15] ~= '' then add_to_index(id, ARGV[at + 15]) end
     if ARGV[at + 14] ~= '' and verdict ~= VERDICT.close then forget_seen_news(items .. id, token) end
   end
   if signal ~= '' then

@@ -2,16 +2,18 @@
 -- Accepts watches: new ones begin, closed ones begin again, open ones are joined.
 --
 -- KEYS[1]  meta key of the partition all of them belong to
--- ARGV     for each watch ten values: id, source, facts (see WatchRecord), lane,
+-- ARGV     for each watch eleven values: id, source, facts (see WatchRecord), lane,
 --          timeout ms, notify (URLs by newline), private part (client secret or ''),
---          metadata (JSON or empty), order to charge (JSON or empty), order that is paid or ''
+--          metadata (JSON or empty), order to charge (JSON or empty), order that is paid or '',
+--          entries in the index side by side
 -- RETURNS  for each watch {outcome: created|restarted|joined, run, seq}
 -- ERRORS   IDCLASH: another source has this id; nothing of the batch is written then
--- COST     one read and one write for a new watch, and two writes a lane
+-- USES     searching
+-- COST     one read and one write for a new watch, two writes a lane, and one an entry in the index
 local now, wall = clocks()
 local before = head_of_partition()
 local found = {}
-for at = 1, #ARGV, 10 do
+for at = 1, #ARGV, 11 do
   local id = ARGV[at]
   local w = call('HMGET', key(KEY.item, id), ITEM.source, ITEM.closed, ITEM.run, ITEM.seq,
     ITEM.deadline, ITEM.lane, ITEM.facts, ITEM.reopenedSeq)
@@ -51,11 +53,11 @@ local function joined(old, new)
 end
 
 local replies, done, places, is_marked = {}, {}, {}, false
-for at = 1, #ARGV, 10 do
+for at = 1, #ARGV, 11 do
   local id, source, facts, lane = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
   local deadline = wall + number(ARGV[at + 4])
   local notify, secret, metadata = ARGV[at + 5], ARGV[at + 6], ARGV[at + 7]
-  local charge, order = ARGV[at + 8], ARGV[at + 9]
+  local charge, order, terms = ARGV[at + 8], ARGV[at + 9], ARGV[at + 10]
   local w = found[at]
   local item = key(KEY.item, id)
   -- The same source twice in one batch: the second joins the first.
@@ -126,6 +128,7 @@ for at = 1, #ARGV, 10 do
   if metadata ~= '' then call('HSET', key(KEY.long, id), LONG.metadata, metadata) end
   if secret ~= '' then call('HSET', key(KEY.long, id), LONG.private, secret) end
   if charge ~= '' then call('HSET', key(KEY.long, id), LONG.charge, charge) end
+  if terms ~= '' then add_to_index(id, terms) end
   done[id] = true
   replies[#replies + 1] = { outcome, run, seq }
 end

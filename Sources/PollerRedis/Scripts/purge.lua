@@ -9,7 +9,8 @@
 -- ARGV     retention ms, most items, afterlife ms: how long after its last poll an item is kept for the
 --          sake of its money, at most
 -- RETURNS  how many were forgotten or spared
--- COST     a read an item, one variadic UNLINK of three keys an item; of one that is spared three writes
+-- USES     searching
+-- COST     two reads an item, a write for each of its entries in the index, one variadic UNLINK of three keys an item; of one that is spared three writes
 local DAY = 86400000
 local retention, afterlife = number(ARGV[1]), number(ARGV[3])
 local oldest = older_than(retention)
@@ -39,6 +40,8 @@ for _, id in ipairs(ids) do
     if seq then call('HSET', key(KEY.item, id), ITEM.forgottenSeq, seq) end
   else
     forgotten[#forgotten + 1] = id
+    local terms = call('HGET', key(KEY.item, id), ITEM.terms)
+    if terms then take_from_index(id, terms) end
     keys[#keys + 1] = key(KEY.item, id)
     keys[#keys + 1] = key(KEY.long, id)
   end

@@ -1,3 +1,5 @@
+import Poller
+
 /// One thing an operator can set: as a flag, an environment variable or a YAML key, in that order
 /// of precedence.
 ///
@@ -264,6 +266,12 @@ struct Option: Sendable {
             "POLLER_AFTERLIFE",
             "180d",
             "how long a watch whose money may come back hears of that; 0: as long as any"
+        ),
+        Option(
+            "search",
+            "POLLER_SEARCH",
+            SearchKeys.standard.names.joined(separator: ","),
+            "names of the metadata by which watches are found, by comma"
         ),
         Option("log_level", "POLLER_LOG_LEVEL", "info", "trace, debug, info, warning or error"),
         Option(

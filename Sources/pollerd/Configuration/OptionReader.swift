@@ -95,6 +95,16 @@ struct OptionReader {
         return origins
     }
 
+    /// Names of metadata, by comma; none when it is empty.
+    func searchKeys(_ key: String) throws(ConfigurationError) -> SearchKeys {
+        let names = (text(key) ?? "").split(separator: ",").map { $0.filter { $0 != " " } }
+        do throws(InvalidInput) {
+            return try SearchKeys(names.filter { !$0.isEmpty })
+        } catch {
+            throw wrong(key, error.message)
+        }
+    }
+
     /// An https address without a query, which a mail can carry; http on this machine alone
     /// (RFC 8058 §3.1 asks for https).
     func publicURL(_ key: String) throws(ConfigurationError) -> String? {

@@ -53,6 +53,8 @@ struct Settings: Sendable {
     let deliveryLease: Duration
     let drainTimeout: Duration
     let retention: RetentionSpans
+    /// The metadata by which watches are found.
+    let searchKeys: SearchKeys
     let logLevel: Logger.Level
     let logFormat: LogFormat
 
@@ -130,6 +132,7 @@ struct Settings: Sendable {
         endpointConcurrency = try read.count("endpoint_concurrency", 1...10_000)
         deliveryLease = try read.span("delivery_lease", from: .seconds(1), to: .seconds(600))
         drainTimeout = try read.span("drain_timeout", from: .zero, to: .seconds(600))
+        searchKeys = try read.searchKeys("search")
         retention = RetentionSpans(
             outbox: try read.span("outbox_retention", from: .seconds(60), to: .seconds(2_592_000)),
             // More than the longest schedule of a delivery with its jitter, 91 h.

@@ -27,6 +27,7 @@ struct Cluster: Sendable {
         _ client: RedisClient,
         namespace: String,
         durability: RedisDurability? = nil,
+        search: SearchKeys = .standard,
         logger: Logger
     ) async throws -> Cluster {
         while true {
@@ -60,6 +61,7 @@ struct Cluster: Sendable {
                         client: client,
                         layout: layout,
                         durability: durability,
+                        search: search,
                         logger: logger
                     ),
                     deliveries: RedisDeliveryQueue(

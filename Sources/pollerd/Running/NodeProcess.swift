@@ -89,6 +89,7 @@ struct NodeProcess {
                 client,
                 namespace: settings.namespace,
                 durability: settings.durability,
+                search: settings.searchKeys,
                 logger: logger
             )
             let node = Node(

@@ -234,6 +234,7 @@ extension ConformanceBench {
                     payment: query.payment,
                     accounts: query.accounts,
                     kind: query.kind,
+                    search: query.search,
                     limit: query.limit,
                     cursor: cursor
                 )

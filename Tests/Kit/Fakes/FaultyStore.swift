@@ -108,6 +108,8 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
         try await plan.run(.read) { () throws(StoreError) in try await base.snapshot(of: key) }
     }
 
+    package var searchKeys: SearchKeys { .standard }
+
     package func list(_ query: ListQuery) async throws(StoreError) -> ListPage<WatchSnapshot> {
         try await plan.run(.read) { () throws(StoreError) in try await base.list(query) }
     }

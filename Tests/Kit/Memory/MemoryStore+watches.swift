@@ -1,6 +1,8 @@
 package import Poller
 
 extension MemoryStore {
+    package var searchKeys: SearchKeys { .standard }
+
     package func enqueue(
         _ watches: [NewWatch]
     ) async throws(StoreError) -> [EnqueueResult] {
@@ -142,8 +144,8 @@ extension MemoryStore {
         }
     }
 
-    /// A page in the order open before closed, partition, id (in quarantine: order of closing);
-    /// the cursor is the last one's place.
+    /// A page in the order open before closed: the open ones by partition and id, the closed ones by
+    /// when they were closed, the last first; in quarantine the first. The cursor is the last one's place.
     package func list(
         _ query: ListQuery
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
@@ -158,7 +160,7 @@ extension MemoryStore {
             .sorted { $0.place < $1.place }
         let page = matching.prefix(query.limit)
         let next = matching.count > page.count ? page.last?.place : nil
-        return ListPage(items: page.map(\.snapshot), next: next)
+        return ListPage(items: page.map(\.snapshot), next: next, looked: places.count)
     }
 
     private static func all(
@@ -166,8 +168,11 @@ extension MemoryStore {
     ) -> [(place: String, snapshot: WatchSnapshot)] {
         partition.items.map { id, item in
             let snapshot = item.snapshot
-            let group = snapshot.closed == nil ? "o" : "x"
-            return ("\(group)\(partition.number):\(id)", snapshot)
+            guard case .closed(_, let at) = item.phase else {
+                return ("o\(partition.number):\(id)", snapshot)
+            }
+            // What is counted down has as many digits for some centuries.
+            return ("x\(10_000_000_000_000 - at.ms):\(id)", snapshot)
         }
     }
 

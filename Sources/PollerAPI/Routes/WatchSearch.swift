@@ -1,0 +1,117 @@
+import Foundation
+import Poller
+
+/// What a list of watches is asked for, before anybody knows which metadata are searched.
+struct WatchSearch {
+    let base: ListQuery
+    /// The words of ``SearchQuery``.
+    let text: String
+    /// What the metadata are to say, by name.
+    let metadata: [(name: String, value: String)]
+
+    /// The query; ages in it are counted from now.
+    func query(among keys: SearchKeys) throws(Problem) -> ListQuery {
+        guard !text.isEmpty || !metadata.isEmpty else { return base }
+        let search = try Problem.checked(.invalidParameter) { () throws(InvalidInput) in
+            try SearchQuery(
+                text,
+                metadata: metadata,
+                keys: keys,
+                now: Timestamp(ms: Int64(Date().timeIntervalSince1970 * 1000))
+            )
+        }
+        return base.searching(for: search)
+    }
+}
+
+extension RouteInput where Value == WatchSearch {
+    /// The words of a search, the filters, and the place.
+    static var search: Self {
+        .all(
+            .words,
+            .metadata,
+            .list(
+                .choice(
+                    "state",
+                    "Open ones, closed ones, or those of the closed ones that a person must look at."
+                )
+            )
+        ) { text, metadata, base in
+            WatchSearch(base: base, text: text ?? "", metadata: metadata)
+        }
+    }
+}
+
+extension RouteInput where Value == String? {
+    /// What somebody types who looks for a payment.
+    fileprivate static var words: Self {
+        text(
+            "q",
+            """
+            Words that must all hold: A77 (source, order, charge or metadata that are searched), order=A77, \
+            status=failed,pending, payment=paid, account=shop, customer="Jane Doe", metadata.colour=red, \
+            kind!=charge, amount>=1000, amount=49.90, created>2d (longer ago), closed>=2026-11-01, \
+            error=any, endpoint=shop.example.
+            """,
+            ["type": "string", "minLength": 1, "maxLength": .number(SearchQuery.bytesMax)]
+        )
+    }
+}
+
+extension RouteInput where Value == [(name: String, value: String)] {
+    /// What the metadata are to say, each name in a parameter of its own.
+    fileprivate static var metadata: Self {
+        let parameter = RouteParameter(
+            name: "metadata.order",
+            place: .query,
+            description: "What the metadata say as order; any other name may stand in its place.",
+            schema: ["type": "string", "minLength": 1, "maxLength": 500],
+            prefix: "metadata."
+        )
+        return Self([parameter]) { $0.queries("metadata.") }
+    }
+}
+
+extension RouteInput where Value == ListQuery {
+    /// The filters and the place of a list of watches; `state` says which ones it holds.
+    static func list(_ state: RouteInput<ListQuery.State?>) -> Self {
+        .all(
+            state,
+            .query(SourceStatus.self, "status", "With this status only.", .name(64)),
+            .choice("payment", "Only those of whose money this is true."),
+            .accounts("Of this account only."),
+            .choice("kind", "Of this kind only.", .shape("Kind")),
+            .limit("Watches a page."),
+            .checkedCursor
+        ) { state, status, payment, accounts, kind, limit, cursor in
+            ListQuery(
+                state: state,
+                status: status,
+                payment: payment,
+                accounts: accounts,
+                kind: kind,
+                limit: limit,
+                cursor: cursor
+            )
+        }
+    }
+}
+
+extension RouteInput where Value == String? {
+    /// Where a list of watches goes on.
+    ///
+    /// Cursors are the store's; here only their form is checked.
+    fileprivate static var checkedCursor: Self {
+        .all(.cursor()) { text throws(Problem) in
+            guard let text else { return nil }
+            guard text.utf8.count <= 1024, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+                throw Problem(
+                    .invalidParameter,
+                    "cursor is not one of ours: use next of the page before, unchanged",
+                    field: "cursor"
+                )
+            }
+            return text
+        }
+    }
+}

@@ -1,0 +1,295 @@
+package import Poller
+import RedisClient
+
+/// Lists of watches, and what is found among them.
+///
+/// Three ways, by what is asked for. What is in the index (``SearchTerm``) is looked up in all partitions
+/// at once, and only what is found is read. Else records are read, so many for a page and no further: of
+/// the open ones, partition by partition and lane by lane; of the closed ones those that were closed last
+/// first, whatever partition they are in.
+extension RedisWatchStore {
+    /// Records read in one go where few of them are expected to pass.
+    private static var batch: Int { 100 }
+    /// Items of one entry that are asked for in one go.
+    private static var found: Int { 200 }
+
+    package func list(
+        _ query: ListQuery
+    ) async throws(StoreError) -> ListPage<WatchSnapshot> {
+        if let terms = query.search?.terms { return try await found(query, terms) }
+        let place: WatchPlace
+        if let cursor = query.cursor {
+            guard let known = WatchPlace(cursor: cursor) else { throw .unknownCursor }
+            place = known
+        } else {
+            place = query.isOfClosed ? .closed(score: "", id: "") : .start(of: query.state)
+        }
+        switch place {
+        case .closed(let score, let id):
+            return try await closed(query, score, id)
+        case .found:
+            throw .unknownCursor
+        case .listed(let position):
+            let span = ListSpan(home: 0, end: partitions, afterOpen: nil)
+            let page = try await page(
+                from: position,
+                span,
+                lane: nil,
+                limit: query.limit,
+                batch: query.isSelective ? Self.batch : 1
+            ) { (ids, partition) async throws(StoreError) in
+                try await snapshots(ids, partition: partition, query)
+            }
+            // The closed ones follow the open ones.
+            guard page.next == nil, query.state == nil else { return page }
+            let next = WatchPlace.closed(score: "", id: "").cursor
+            return ListPage(items: page.items, next: next, looked: page.looked)
+        }
+    }
+
+    /// Puts watches into the index that are not in it, or not by all that is searched now.
+    ///
+    /// - Returns: how many there were, and where the rest begins; nil when there is none.
+    package func index(
+        from cursor: String?
+    ) async throws(StoreError) -> (count: Int, next: String?) {
+        let page = try await list(ListQuery(limit: 500, cursor: cursor))
+        let byPartition = Dictionary(grouping: page.items) { partition(of: $0.watch.key) }
+        for (partition, snapshots) in byPartition {
+            for start in stride(from: 0, to: snapshots.count, by: RedisPartitions.chunk) {
+                let end = min(start + RedisPartitions.chunk, snapshots.count)
+                _ = try await redis.run(
+                    redis.scripts[.index],
+                    partition: partition,
+                    snapshots[start..<end].flatMap { snapshot -> [RedisArgument] in
+                        let terms = SearchTerm.terms(of: snapshot, keys: searchKeys)
+                        return [
+                            .string(snapshot.watch.key.id.description),
+                            .string(terms.map(\.description).joined()),
+                        ]
+                    }
+                )
+            }
+        }
+        return (page.items.count, page.next)
+    }
+
+    private func snapshots(
+        _ ids: [ItemID],
+        partition: Int,
+        _ query: ListQuery
+    ) async throws(StoreError) -> [WatchSnapshot?] {
+        try await readings(ids, partition: partition).map { reading in
+            let snapshot = reading.map(WatchSnapshot.init)
+            return snapshot.flatMap { query.matches($0) ? $0 : nil }
+        }
+    }
+
+    /// Those closed last first, behind a place.
+    private func closed(
+        _ query: ListQuery,
+        _ score: String,
+        _ id: String
+    ) async throws(StoreError) -> ListPage<WatchSnapshot> {
+        var (score, id) = (score, id)
+        var items: [WatchSnapshot] = []
+        var looked = 0
+        let batch = query.isSelective ? max(query.limit, Self.batch) : query.limit
+        while looked < Self.looksMax {
+            let newest = try await newestClosed(batch, score, id)
+            let readings = try await read(newest.map { ($0.partition, $0.id) }, query)
+            for (place, snapshot) in zip(newest, readings) {
+                looked += 1
+                (score, id) = (place.score, place.id.description)
+                if let snapshot { items.append(snapshot) }
+                if items.count == query.limit { break }
+            }
+            if newest.count < batch, items.count < query.limit {
+                return ListPage(items: items, next: nil, looked: looked)
+            }
+            if items.count == query.limit { break }
+        }
+        return ListPage(
+            items: items,
+            next: WatchPlace.closed(score: score, id: id).cursor,
+            looked: looked
+        )
+    }
+
+    /// So many of the closed ones behind a place, of all partitions.
+    private func newestClosed(
+        _ count: Int,
+        _ score: String,
+        _ id: String
+    ) async throws(StoreError) -> [(partition: Int, id: ItemID, score: String)] {
+        let arguments: [RedisArgument] = [RedisArgument(count), .string(score), .string(id)]
+        let replies = try await each(Array(0..<partitions)) { partition in
+            (partition, redis.scripts[.closed], arguments)
+        }
+        var places: [(partition: Int, id: ItemID, score: String)] = []
+        for (partition, reply) in replies.enumerated() {
+            let values = reply.array ?? []
+            for at in stride(from: 0, to: values.count - 1, by: 2) {
+                guard let id = values[at].string, let score = values[at + 1].string else {
+                    continue
+                }
+                places.append((partition, ItemID(unchecked: id), score))
+            }
+        }
+        places.sort { one, other in
+            let (left, right) = (Double(one.score) ?? 0, Double(other.score) ?? 0)
+            // By bytes, as a sorted set orders its members.
+            return left == right
+                ? other.id.description.utf8.lexicographicallyPrecedes(one.id.description.utf8)
+                : left > right
+        }
+        return Array(places.prefix(count))
+    }
+
+    /// What is under entries of the index.
+    private func found(
+        _ query: ListQuery,
+        _ terms: [SearchTerm]
+    ) async throws(StoreError) -> ListPage<WatchSnapshot> {
+        let lookups = (0..<partitions).flatMap { partition in terms.map { (partition, $0) } }
+        var place = (at: 0, scan: "0", skipped: 0)
+        if let cursor = query.cursor {
+            guard case .found(let at, let scan, let skipped)? = WatchPlace(cursor: cursor),
+                at < lookups.count
+            else { throw .unknownCursor }
+            place = (at, scan, skipped)
+        }
+        // What one of them begins with, all at once: of most there is nothing else.
+        let first = place.at
+        let heads = try await each(Array(lookups[first...])) { partition, term in
+            (partition, redis.scripts[.search], arguments(term, "0"))
+        }
+        var items: [WatchSnapshot] = []
+        var seen: Set<WatchKey> = []
+        var looked = 0
+        while place.at < lookups.count, looked < Self.looksMax, items.count < query.limit {
+            let (partition, term) = lookups[place.at]
+            let reply =
+                place.scan == "0"
+                ? heads[place.at - first]
+                : try await redis.run(
+                    redis.scripts[.search],
+                    partition: partition,
+                    arguments(term, place.scan)
+                )
+            guard let values = reply.array, let next = values.first?.string else {
+                throw .corrupt("search.lua answered \(reply)")
+            }
+            let ids = values.dropFirst().dropFirst(place.skipped).compactMap { value in
+                value.string.map(ItemID.init(unchecked:))
+            }
+            var isWhole = true
+            for start in stride(from: 0, to: ids.count, by: Self.batch) {
+                let part = Array(ids[start..<min(start + Self.batch, ids.count)])
+                let found = try await snapshots(part, partition: partition, query)
+                for snapshot in found {
+                    guard items.count < query.limit else { break }
+                    (looked, place.skipped) = (looked + 1, place.skipped + 1)
+                    if let snapshot, seen.insert(snapshot.watch.key).inserted {
+                        items.append(snapshot)
+                    }
+                }
+                isWhole = start + part.count == ids.count
+                if items.count >= query.limit || looked >= Self.looksMax { break }
+            }
+            guard isWhole, place.skipped >= values.count - 1 else { break }
+            place = next == "0" ? (place.at + 1, "0", 0) : (place.at, next, 0)
+        }
+        let isEnd = place.at >= lookups.count
+        let next = WatchPlace.found(at: place.at, scan: place.scan, skipped: place.skipped)
+        items.sort { $0.watch.createdAt > $1.watch.createdAt }
+        return ListPage(items: items, next: isEnd ? nil : next.cursor, looked: looked)
+    }
+
+    private func arguments(_ term: SearchTerm, _ scan: String) -> [RedisArgument] {
+        [.string(term.description), .string(scan), RedisArgument(Self.found)]
+    }
+
+    /// Reads items of several partitions, in their order.
+    private func read(
+        _ items: [(partition: Int, id: ItemID)],
+        _ query: ListQuery
+    ) async throws(StoreError) -> [WatchSnapshot?] {
+        var read: [ItemID: WatchSnapshot] = [:]
+        for (partition, places) in Dictionary(grouping: items, by: \.partition) {
+            let ids = places.map(\.id)
+            let found = try await snapshots(ids, partition: partition, query)
+            for (id, snapshot) in zip(ids, found) { read[id] = snapshot }
+        }
+        return items.map { read[$0.id] }
+    }
+
+    /// Runs a script for each of some things, all at once; the answers are in their order.
+    private func each<Thing: Sendable>(
+        _ things: [Thing],
+        _ call: @Sendable (Thing) -> (Int, RedisScript, [RedisArgument])
+    ) async throws(StoreError) -> [RedisValue] {
+        let calls = things.map(call)
+        let replies = await withTaskGroup { group in
+            for (index, (partition, script, arguments)) in calls.enumerated() {
+                group.addTask { () async -> (Int, Result<RedisValue, StoreError>) in
+                    do throws(StoreError) {
+                        let reply = try await redis.run(script, partition: partition, arguments)
+                        return (index, .success(reply))
+                    } catch {
+                        return (index, .failure(error))
+                    }
+                }
+            }
+            var replies = [Result<RedisValue, StoreError>?](repeating: nil, count: calls.count)
+            for await (index, reply) in group { replies[index] = reply }
+            return replies.compactMap(\.self)
+        }
+        var values: [RedisValue] = []
+        for reply in replies { values.append(try reply.get()) }
+        return values
+    }
+}
+
+/// Where a list of watches stands.
+///
+/// *Shape* as cursor: that of ``ListPosition``, or base64url of `c|score|id` among the closed ones, of
+/// `s|lookup|place|skipped` among those that were found in the index.
+private enum WatchPlace {
+    case listed(ListPosition)
+    case closed(score: String, id: String)
+    case found(at: Int, scan: String, skipped: Int)
+
+    /// The place a cursor names; nil for one that is none of ours.
+    init?(cursor: String) {
+        let bytes = Base64URL.decode(cursor) ?? []
+        let parts = Packed.split(String(decoding: bytes, as: UTF8.self))
+        switch (parts.first, parts.count) {
+        case ("c", 3):
+            guard parts[1].isEmpty || Double(parts[1]) != nil else { return nil }
+            self = .closed(score: parts[1], id: parts[2])
+        case ("s", 4):
+            guard let at = Int(parts[1]), at >= 0, UInt64(parts[2]) != nil,
+                let skipped = Int(parts[3]), skipped >= 0
+            else { return nil }
+            self = .found(at: at, scan: parts[2], skipped: skipped)
+        default:
+            guard let position = ListPosition(cursor: cursor, state: nil) else { return nil }
+            self = .listed(position)
+        }
+    }
+
+    /// Where a list begins.
+    static func start(of state: ListQuery.State?) -> Self {
+        .listed(ListPosition(of: state))
+    }
+
+    var cursor: String {
+        switch self {
+        case .listed(let position): position.cursor
+        case .closed(let score, let id): Base64URL.encode(Packed.join(["c", score, id]).utf8)
+        case .found(let at, let scan, let skipped):
+            Base64URL.encode(Packed.join(["s", String(at), scan, String(skipped)]).utf8)
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import ArgumentParser
+import Foundation
+import Logging
+import Poller
+import PollerRedis
+import RedisClient
+
+/// `pollerd reindex`: puts watches into the index of searches that are not in it.
+struct Reindex: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reindex",
+        abstract: "Make watches found that were enqueued before what is searched was changed.",
+        discussion: """
+            Watches are put into the index as they are enqueued and as their polls see something. After \
+            an upgrade from a release that had no index, or once the option search names other metadata, \
+            run this beside the cluster: 500 watches at a time, each step atomic and as often as you like.
+            """
+    )
+
+    @OptionGroup var flags: Flags
+
+    func run() async throws {
+        let settings = try Settings(try flags.configuration())
+        LoggingSystem.bootstrap { label in
+            LineLogHandler(label: label, format: .text, level: .error)
+        }
+        let logger = Logger(label: "reindex")
+        let client = RedisClient(url: settings.redisURL, logger: logger)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await client.run() }
+            let cluster = try await Cluster.join(
+                client,
+                namespace: settings.namespace,
+                search: settings.searchKeys,
+                logger: logger
+            )
+            var count = 0
+            var cursor: String?
+            repeat {
+                let step = try await cluster.watches.index(from: cursor)
+                count += step.count
+                cursor = step.next
+            } while cursor != nil
+            group.cancelAll()
+            let names = settings.searchKeys.names.joined(separator: ", ")
+            print("\(count) watches are found by source, order, charge, sum and by \(names)")
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import Poller
+
+extension QueueConformance {
+    static let searching: [ConformanceCase] = [
+        ConformanceCase("watches are found by source, order and the metadata that are searched") {
+            bench in
+            let keys = bench.keys(0..<4) + [bench.key("4", account: "acct_b", kind: .paymentIntent)]
+            let metadata = [
+                "{\"order\":\"A77\",\"customer\":\"Jane Doe\"}",
+                "{\"order\":\"A78\",\"customer\":\"John Doe\"}",
+                "{\"colour\":\"red\"}", "", "{\"customer\":\"jane doe\"}",
+            ]
+            for (key, metadata) in zip(keys, metadata) {
+                let order = key == keys[3] ? OrderID(unchecked: "A77") : nil
+                let new = try NewWatch(key: key, metadata: metadata, order: order)
+                _ = try await bench.watches.enqueue([new])
+            }
+            let wanted: [(String, Set<WatchKey>)] = [
+                ("order=A77", [keys[0], keys[3]]), ("order=a77,A78", [keys[0], keys[1], keys[3]]),
+                ("A77", [keys[0], keys[3]]), ("A77 customer=jane", [keys[0]]),
+                ("customer=\"Jane Doe\"", [keys[0], keys[4]]),
+                ("DOE", [keys[0], keys[1], keys[4]]),
+                ("jane kind=payment_intent", [keys[4]]), ("metadata.customer=john", [keys[1]]),
+                ("src_2", [keys[2]]), ("source=src_2", [keys[2]]),
+                ("metadata.colour=red", [keys[2]]), ("red", []), ("order=A7", []),
+                ("order!=A77 account=acct_a", [keys[1], keys[2]]),
+                ("customer=doe order!=A77", [keys[1], keys[4]]),
+            ]
+            for (text, keys) in wanted { try await bench.finds(keys, by: text) }
+        },
+        ConformanceCase(
+            "watches are found by what their polls have seen, and no longer once purged"
+        ) {
+            bench in
+            let (paid, other) = (bench.key("1"), bench.key("2", account: "acct_b"))
+            try await bench.enqueue(paid)
+            try await bench.finds([], by: "amount=1099")
+            let lease = try await bench.take(paid)
+            try await bench.enqueue(other)
+            let commit = bench.news(lease, [.payment(.paid), .status], .close(.settled))
+            _ = try await bench.watches.commit([commit])
+            for text in [
+                "amount=1099", "amount=10.99", "payment=paid", "amount>10", "currency=EUR",
+                "closed<=2999-01-01", "ended=settled", "state=closed",
+            ] {
+                try await bench.finds([paid], by: text)
+            }
+            let now = lease.claimedAt
+            try await bench.finds([], by: "amount=1099 created>1h", at: now)
+            try await bench.finds([paid], by: "amount=1099 created<1h", at: now)
+            try await bench.finds([other], by: "state=open")
+            try await bench.advance(ms: 7_200_000)
+            let later = now + .seconds(7200)
+            try await bench.finds([paid, other], by: "created>1h", at: later)
+            let home = bench.partition(of: paid)
+            while try await bench.watches.purge(partition: home, retention: .seconds(3600)) {}
+            try await bench.finds([], by: "amount=1099")
+            try await bench.finds([], by: "src_1")
+        },
+        ConformanceCase("who has many watches finds all of them, page by page and each once") {
+            bench in
+            let keys = (0..<600).map { bench.key("\($0)", account: "acct_\($0 % 3)") }
+            let all = try keys.map {
+                try NewWatch(key: $0, metadata: "{\"customer\":\"Acme\"}")
+            }
+            _ = try await bench.watches.enqueue(all)
+            for key in keys.prefix(200) { _ = try await bench.watches.cancel(key) }
+            for text in ["acme", "acme state=closed", "state=open", "ended=cancelled"] {
+                let query = ListQuery(search: try bench.search(text), limit: 37)
+                let found = try await bench.list(query).map(\.watch.key)
+                let wanted =
+                    switch text {
+                    case "acme": keys
+                    case "state=open": Array(keys[200...])
+                    default: Array(keys[..<200])
+                    }
+                try bench.equal(found.count, wanted.count, text)
+                try bench.equal(Set(found), Set(wanted), text)
+            }
+        },
+        ConformanceCase("closed watches are listed in the order of closing, the last first") {
+            bench in
+            let keys = (0..<12).map { bench.key("\($0)", account: "acct_\($0 % 5)") }
+            try await bench.enqueue(keys)
+            for key in keys {
+                _ = try await bench.watches.cancel(key)
+                try await bench.advance(ms: 10)
+            }
+            let listed = try await bench.list(ListQuery(state: .closed, limit: 5))
+            try bench.equal(listed.map(\.watch.key), keys.reversed(), "the order")
+        },
+    ]
+}
+
+extension ConformanceBench {
+    /// A query as somebody types it.
+    func search(_ text: String, at now: Timestamp = Timestamp(ms: 0)) throws -> SearchQuery {
+        try SearchQuery(text, keys: .standard, now: now)
+    }
+
+    /// That a query finds these and no others.
+    func finds(
+        _ keys: Set<WatchKey>,
+        by text: String,
+        at now: Timestamp = Timestamp(ms: 0)
+    ) async throws {
+        let query = ListQuery(search: try search(text, at: now), limit: 3)
+        let found = try await list(query).map(\.watch.key)
+        try equal(Set(found), keys, "found by \(text)")
+        try equal(found.count, keys.count, "repeats among those found by \(text)")
+    }
+}

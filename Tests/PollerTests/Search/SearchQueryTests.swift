@@ -1,0 +1,70 @@
+import Poller
+import Testing
+
+/// The words somebody types to find watches.
+@Suite struct SearchQueryTests {
+    private let now = Timestamp(ms: 1_800_000_000_000)
+
+    @Test(
+        "what is no query is refused with what to write instead",
+        arguments: [
+            ("order=", "nothing behind order=; write what it is to be"),
+            ("oder=A77", "oder, which nothing is searched by (did you mean order?)"),
+            ("colour=red", "known are source, order, account"),
+            ("status=paid", "write payment=paid"),
+            ("payment=payed", "it is one of awaiting_customer, processing"),
+            ("state=opened", "it is one of open, closed, quarantined"),
+            ("created=2d", "one instant of created; use > or <"),
+            ("created>soon", "write 2026-11-23, 2026-11-23T09:30:00Z, or an age such as 2d"),
+            ("created>1d,2d", "compares created with several values"),
+            ("amount>much", "write 4990 in the smallest unit, or 49.90"),
+            ("order>A77", "cannot ask whether order is more or less"),
+            ("customer=\"Jane", "a quotation mark that is not closed"),
+            ("\"\"", "looks for an empty word"),
+        ]
+    )
+    func refused(_ text: String, _ advice: String) throws {
+        let error = #expect(throws: InvalidInput.self) { try query(text) }
+        #expect(error?.message.contains(advice) == true, "\(text): \(error?.message ?? "taken")")
+    }
+
+    @Test("what is far too much to be a question is refused")
+    func bounds() throws {
+        #expect(throws: InvalidInput.self) { try query(String(repeating: "a", count: 1001)) }
+        let many = (0..<21).map { "w\($0)" }
+        #expect(throws: InvalidInput.self) { try query(many.joined(separator: " ")) }
+        #expect(throws: InvalidInput.self) { try query("order=" + many.joined(separator: ",")) }
+        #expect(try query(many.dropLast().joined(separator: " ")).conditions.count == 20)
+    }
+
+    @Test("an address that holds an operator is a word, and quotes keep what they enclose whole")
+    func words() throws {
+        #expect(try query("https://shop.example/?a=b").conditions.count == 1)
+        #expect(try query("\"Jane Doe, Berlin\"").conditions.count == 1)
+        #expect(try query("customer=\"Doe, Jane\" A77").conditions.count == 2)
+        #expect(try query("   ").conditions.isEmpty)
+    }
+
+    @Test("what is not in the index is said not to be: such a search looks at records")
+    func indexed() throws {
+        for text in ["A77", "order=A77", "amount=10.99", "customer=Doe status=failed"] {
+            #expect(try query(text).terms != nil, "\(text)")
+        }
+        for text in ["status=failed", "amount>10", "order!=A77", "metadata.colour=red", ""] {
+            #expect(try query(text).terms == nil, "\(text)")
+        }
+        let own = try SearchKeys(["colour"])
+        #expect(try SearchQuery("colour=red", keys: own, now: now).terms != nil)
+    }
+
+    @Test("keys of metadata that cannot be asked for are refused")
+    func keys() throws {
+        #expect(try SearchKeys(["order", "order", "invoice.no"]).names == ["order", "invoice.no"])
+        #expect(throws: InvalidInput.self) { try SearchKeys(["two words"]) }
+        #expect(throws: InvalidInput.self) { try SearchKeys((0..<9).map { "k\($0)" }) }
+    }
+
+    private func query(_ text: String) throws -> SearchQuery {
+        try SearchQuery(text, keys: .standard, now: now)
+    }
+}
