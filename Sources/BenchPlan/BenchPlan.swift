@@ -28,6 +28,8 @@ package struct BenchPlan: ParsableArguments, Sendable {
         case deliver
         /// WebSockets: memory, latency, and the way back after a crash.
         case live
+        /// Finding watches among all there are.
+        case search
         /// How the price of a poll grows; it takes minutes, so only when it is named.
         case growth
     }

@@ -52,6 +52,7 @@ struct BenchRun: Sendable {
             case .lag: try await LagBench(store: store, plan: plan).measure(&report)
             case .idle: try await LagBench(store: store, plan: plan).measureIdle(&report)
             case .fairness: try await LaneBench(store: store, plan: plan).fairness(&report)
+            case .search: try await SearchBench(store: store, plan: plan).measure(&report)
             case .real: try await realBench(store).measure(&report)
             case .growth: try await GrowthBench(bench: realBench(store)).measure(&report)
             case .deliver:

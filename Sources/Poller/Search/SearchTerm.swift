@@ -1,14 +1,15 @@
 import Crypto
 
-/// An entry of the index by which watches are found: a fingerprint of a text that a watch has.
+/// An entry of the index by which watches are found: a fingerprint of a word that a watch has.
 ///
-/// *Shape*: eight characters of base32, forty bits of SHA-256 over the normal text. The first three are
-/// the bucket: 32,768 in a partition hold a handful of entries each, in the small encoding of a hash, at
-/// any size of a store that one Redis holds. Two texts with one fingerprint are told apart by the record,
-/// which is read anyway.
+/// *Shape*: eight characters of base32, 39 bits of SHA-256 over the normal word. The first three are the
+/// bucket, one of 16,384 in a partition: at a million watches of one account each holds some 250 entries,
+/// in the small encoding of a hash (up to 512), at a hundred thousand 25. Fewer would leave that encoding
+/// too soon and cost thrice, more would be keys with hardly anything in them. Two words with one
+/// fingerprint are told apart by the record, which is read anyway.
 ///
-/// What is in the index: the source, the order, the charge, the sum, and of the metadata that are searched
-/// each value and its words. All else is found by looking at records, so far and no further
+/// What is in the index: the source, the order, the charge, the sum, and of each value of the metadata that
+/// are searched the three longest words. All else is found by looking at records, so far and no further
 /// (``ListPage/looked``).
 package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
     /// Entries a watch may have: 64 bytes keep its hash in the small encoding.
@@ -16,26 +17,43 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
     /// Characters of an entry, and those of them that name its bucket.
     package static let length = 8
     package static let bucketLength = 3
-    /// Of these, those that metadata may have before a poll has seen anything.
-    private static let ofMetadataMax = 5
+    /// Of these, those that metadata may have: the sum and the charge are known later.
+    private static let ofMetadataMax = 4
+    /// Words of one value.
+    private static let wordsMax = 3
 
     private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
 
     package let description: String
 
-    /// The entry of a text, which is normal (``SearchText/normal(_:)``).
+    /// The entry by which a text is found, which is normal (``SearchText/normal(_:)``): that of its
+    /// longest word.
     init(text: String) {
-        let bytes = SHA256.hash(data: Array(text.utf8)).prefix(5)
-        let bits = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        self.init(of: Self.words(of: text, most: 1).first ?? text)
+    }
+
+    private init(of word: String) {
+        let bytes = SHA256.hash(data: Array(word.utf8)).prefix(5)
+        // The first letter is one of sixteen.
+        let bits = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } & (1 << 39 - 1)
         let letters = (0..<Self.length).map { at in
             Self.alphabet[Int(bits >> UInt64(5 * (Self.length - 1 - at)) & 31)]
         }
         description = String(decoding: letters, as: UTF8.self)
     }
 
+    /// The longest words of a normal text, of words as long the first.
+    private static func words(of text: String, most: Int) -> [String] {
+        let words = text.split(separator: " ").enumerated().sorted { one, other in
+            one.element.count == other.element.count
+                ? one.offset < other.offset : one.element.count > other.element.count
+        }
+        return words.prefix(most).map { String($0.element) }
+    }
+
     /// The entry of a sum in the smallest unit, which no text is.
     init(amount: Int) {
-        self.init(text: "amount \(amount)")
+        self.init(of: "amount \(amount)")
     }
 
     /// The entries of a watch as it begins.
@@ -43,18 +61,12 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
         let own = [watch.key.source.description, watch.order?.description].compactMap(\.self)
         let metadata =
             watch.metadata.isEmpty ? [] : SearchText.values(keys.names, metadata: watch.metadata)
-        let values = metadata.map(SearchText.normal)
-        // A value as a whole goes before the words of any.
-        let words = values.flatMap {
-            $0.split(separator: " ").filter { $0.count > 1 }.map(String.init)
+        let words = metadata.flatMap { value in
+            Self.words(of: SearchText.normal(value), most: wordsMax)
         }
-        var texts: [String] = []
-        for text in values + words where !text.isEmpty && !texts.contains(text) {
-            texts.append(text)
-        }
-        var all = own.map(SearchText.normal)
-        all += texts.filter { !all.contains($0) }.prefix(ofMetadataMax)
-        return unique(all.map { SearchTerm(text: $0) })
+        let texts = own.map(SearchText.normal)
+        let further = words.filter { !texts.contains($0) }
+        return unique((texts + further).map { SearchTerm(of: $0) }, most: texts.count + ofMetadataMax)
     }
 
     /// The entries that a change may add: the sum and the charge it tells of.
@@ -62,19 +74,18 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
         guard let event = change.event else { return [] }
         let amount = change.events.lazy.compactMap(\.payment?.amount).first
         let charge = event.progress.charge.map { SearchText.normal("\($0)") }
-        return [amount.map { SearchTerm(amount: $0) }, charge.map { SearchTerm(text: $0) }]
+        return [amount.map { SearchTerm(amount: $0) }, charge.map { SearchTerm(of: $0) }]
             .compactMap(\.self)
     }
 
     /// All entries of a watch, to put one into the index that was not in it.
     package static func terms(of snapshot: WatchSnapshot, keys: SearchKeys) -> [SearchTerm] {
         let amount = (snapshot.payment?.amount).map { SearchTerm(amount: $0) }
-        let found = texts(of: snapshot, keys)
-        let words = found.flatMap {
-            $0.split(separator: " ").filter { $0.count > 1 }.map(String.init)
-        }
-        let texts = (found + words.filter { !found.contains($0) }).map { SearchTerm(text: $0) }
-        return Array(unique([amount].compactMap(\.self) + texts).prefix(countMax))
+        let words = texts(of: snapshot, keys).flatMap { Self.words(of: $0, most: wordsMax) }
+        return unique(
+            [amount].compactMap(\.self) + words.map { SearchTerm(of: $0) },
+            most: countMax
+        )
     }
 
     /// What a watch is found by when somebody names no field, normal.
@@ -88,8 +99,8 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
         return texts.map(SearchText.normal)
     }
 
-    private static func unique(_ terms: [SearchTerm]) -> [SearchTerm] {
+    private static func unique(_ terms: [SearchTerm], most: Int) -> [SearchTerm] {
         var seen: Set<SearchTerm> = []
-        return terms.filter { seen.insert($0).inserted }
+        return Array(terms.filter { seen.insert($0).inserted }.prefix(most))
     }
 }
