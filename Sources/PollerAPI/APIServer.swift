@@ -101,7 +101,8 @@ package struct APIServer: Service {
                 deadlines: backend.deadlines,
                 locator: backend.locator,
                 reader: reader,
-                polls: polls
+                polls: polls,
+                now: keys.now
             ).routes,
             BatchRoutes(
                 watches: backend.watches,

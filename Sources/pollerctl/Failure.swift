@@ -93,6 +93,8 @@ extension PollerProblem {
     private static func told(_ detail: String, field: String?) -> String {
         var text = detail
         for (route, command) in routes { text = text.replacing(route, with: command) }
+        // What is looked for has no name on a command line.
+        if field == "q", text.hasPrefix("q ") { return "the search" + text.dropFirst(1) }
         // A value of several is `notify[0]`.
         guard let field, let name = field.split(separator: "[").first.map(String.init),
             !arguments.contains(name), !name.contains("."), text.hasPrefix("\(field) ")

@@ -49,7 +49,7 @@ package struct SearchCondition: Hashable, Sendable {
         } else {
             throw SearchQuery.mistake(
                 "asks for \(name), which nothing is searched by\(Self.guess(name, keys)); known are "
-                    + (SearchField.allCases.map(\.rawValue) + keys.names).joined(separator: ", ")
+                    + Self.known(keys).joined(separator: ", ")
                     + ", and metadata.NAME"
             )
         }
@@ -81,8 +81,14 @@ package struct SearchCondition: Hashable, Sendable {
         return keys.names.first { $0 == name }
     }
 
+    /// The names that may be asked for.
+    private static func known(_ keys: SearchKeys) -> [String] {
+        let fields = SearchField.allCases.map(\.rawValue)
+        return fields + keys.names.filter { !fields.contains($0) }
+    }
+
     private static func guess(_ name: String, _ keys: SearchKeys) -> String {
-        let known = SearchField.allCases.map(\.rawValue) + keys.names
+        let known = known(keys)
         // The same letters but for one or two, or the beginning.
         let near = known.first { word in
             word.hasPrefix(name) || Set(word).symmetricDifference(name).count < 2

@@ -32,6 +32,7 @@ package struct SearchQuery: Hashable, Sendable {
     ///   - metadata: further conditions, by the name of metadata.
     ///   - keys: the names of the metadata that are searched here.
     ///   - now: what ages are counted from.
+    /// - Throws: ``InvalidInput`` about `q` that says what to write instead.
     package init(
         _ text: String,
         metadata: [(name: String, value: String)] = [],

@@ -66,7 +66,10 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
         }
         let texts = own.map(SearchText.normal)
         let further = words.filter { !texts.contains($0) }
-        return unique((texts + further).map { SearchTerm(of: $0) }, most: texts.count + ofMetadataMax)
+        return unique(
+            (texts + further).map { SearchTerm(of: $0) },
+            most: texts.count + ofMetadataMax
+        )
     }
 
     /// The entries that a change may add: the sum and the charge it tells of.

@@ -115,6 +115,8 @@ struct WatchRoutes {
     let locator: (any SourceLocator)?
     let reader: BodyReader
     let polls: LongPolls
+    /// What ages in a search are counted from.
+    let now: @Sendable () -> Timestamp
 
     var routes: [AnsweredRoute] {
         [
@@ -154,7 +156,7 @@ struct WatchRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let query = try wanted.query(among: watches.searchKeys)
+        let query = try wanted.query(among: watches.searchKeys, at: now())
         var page = try await watches.list(query).wire(for: context) { PollerWire.Watch($0) }
         // Who may not see everything is not told how much there is.
         if context.caller.accounts != .all { page.looked = nil }

@@ -1,4 +1,3 @@
-import Foundation
 import Poller
 
 /// What a list of watches is asked for, before anybody knows which metadata are searched.
@@ -9,15 +8,15 @@ struct WatchSearch {
     /// What the metadata are to say, by name.
     let metadata: [(name: String, value: String)]
 
-    /// The query; ages in it are counted from now.
-    func query(among keys: SearchKeys) throws(Problem) -> ListQuery {
+    /// The query; ages in it are counted from an instant.
+    func query(among keys: SearchKeys, at now: Timestamp) throws(Problem) -> ListQuery {
         guard !text.isEmpty || !metadata.isEmpty else { return base }
         let search = try Problem.checked(.invalidParameter) { () throws(InvalidInput) in
             try SearchQuery(
                 text,
                 metadata: metadata,
                 keys: keys,
-                now: Timestamp(ms: Int64(Date().timeIntervalSince1970 * 1000))
+                now: now
             )
         }
         return base.searching(for: search)
@@ -59,16 +58,29 @@ extension RouteInput where Value == String? {
 }
 
 extension RouteInput where Value == [(name: String, value: String)] {
+    /// Characters of a value: what upstreams allow metadata to have.
+    private static var valueMax: Int { 500 }
+
     /// What the metadata are to say, each name in a parameter of its own.
     fileprivate static var metadata: Self {
         let parameter = RouteParameter(
             name: "metadata.order",
             place: .query,
             description: "What the metadata say as order; any other name may stand in its place.",
-            schema: ["type": "string", "minLength": 1, "maxLength": 500],
+            schema: ["type": "string", "minLength": 1, "maxLength": .number(valueMax)],
             prefix: "metadata."
         )
-        return Self([parameter]) { $0.queries("metadata.") }
+        return Self([parameter]) { values throws(Problem) in
+            let wanted = values.queries("metadata.")
+            if let (name, _) = wanted.first(where: { $0.value.count > valueMax }) {
+                throw Problem(
+                    .invalidParameter,
+                    "metadata.\(name) is longer than \(valueMax) characters.",
+                    field: "metadata.\(name)"
+                )
+            }
+            return wanted
+        }
     }
 }
 

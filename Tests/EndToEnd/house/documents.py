@@ -10,7 +10,7 @@ from . import COMMITS, Tree, rule, swift, targets
 
 SCRIPTS = "Sources/PollerRedis/Scripts/"
 # What stands before other scripts, and never runs alone.
-PRELUDES = {"prelude", "opening", "claiming"}
+PRELUDES = {"prelude", "opening", "searching", "claiming"}
 
 
 def scripts(tree: Tree) -> Tree:

@@ -144,8 +144,10 @@ extension MemoryStore {
         }
     }
 
-    /// A page in the order open before closed: the open ones by partition and id, the closed ones by
-    /// when they were closed, the last first; in quarantine the first. The cursor is the last one's place.
+    /// A page in the order open before closed.
+    ///
+    /// The open ones by partition and id, the closed ones by when they were closed, the last first; in
+    /// quarantine the first. The cursor is the last one's place.
     package func list(
         _ query: ListQuery
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {

@@ -1,0 +1,47 @@
+// The letters that stand for what is said to scripts, or packed into a record's values: what
+// StoreSchema.swift is for the names of keys and fields.
+
+/// What commit.lua is told to do with an item; in capitals when ten more values follow.
+enum VerdictLetter: String, CaseIterable {
+    case next = "n"
+    case close = "c"
+    /// Closed, but not gone: it waits for a mark.
+    case rest = "r"
+}
+
+/// What an attempt says about its lane (``LaneSignal``); in capitals of an endpoint.
+enum SignalLetter: String, CaseIterable {
+    case hold = "h"
+    case slow = "s"
+    case failing = "f"
+    case denied = "d"
+    case stillFailing = "k"
+    case refused = "r"
+}
+
+/// What a hint is about (`HintNews`).
+enum HintLetter: String, CaseIterable {
+    case anything = "a"
+    case outcome = "o"
+    case money = "m"
+}
+
+/// How far a watch goes, where it is not until it is settled; the second of its facts.
+enum GoalLetter: String, CaseIterable {
+    case leftPending = "l"
+    case final = "f"
+}
+
+/// That a watch's pace is nobody's choice; the first of its third fact.
+enum PaceLetter: String, CaseIterable {
+    case auto = "p"
+}
+
+/// What a watch was told to do before a deadline passes (`DeadlineActs`); the third of its facts.
+enum ActLetter: String, CaseIterable {
+    case capture = "c"
+    case release = "r"
+    case leaveHold = "h"
+    case abandon = "a"
+    case leaveAbandoned = "k"
+}

@@ -1,0 +1,109 @@
+"""Somebody types what they know of a payment, and finds it."""
+
+import json
+import subprocess
+
+import pytest
+import requests
+
+from harness.cluster import Cluster, program
+from test_command_line import run
+
+
+@pytest.fixture
+def shop(chaos) -> Cluster:
+    """A shop with three payments, of which one has failed."""
+    cluster: Cluster = chaos(workers=1, notifiers=0, listen=False)
+    paid, failed, other = cluster.sandbox.create_sources(3)
+    cluster.enqueue(paid, notify=[], order="A77", metadata={"customer": "Jane Doe"})
+    cluster.enqueue(failed, notify=[], metadata={"order": "A78", "customer": "John Doe", "colour": "red"})
+    cluster.enqueue(other, notify=[], metadata={"invoice": "2026-0815"})
+    cluster.wait_status(paid, "pending")
+    cluster.sandbox.authorise(paid)
+    cluster.wait_status(paid, "chargeable")
+    cluster.sandbox.charge(paid)
+    cluster.wait_status(paid, "consumed")
+    cluster.sandbox.set_status(failed, "failed")
+    cluster.wait_status(failed, "failed")
+    cluster.wait_status(other, "pending")
+    cluster.payments = {"paid": paid, "failed": failed, "other": other}
+    return cluster
+
+
+def found(cluster: Cluster, *words: str, **env: str) -> set[str]:
+    """What `pollerctl list` finds, by what the payment is called here."""
+    done = run("pollerctl", "list", *words, "--json", env={"POLLER_URL": cluster.api.url} | env)
+    assert done.returncode == 0, done.stderr
+    names = {source: name for name, source in cluster.payments.items()}
+    lines = [json.loads(line)["source"] for line in done.stdout.splitlines()]
+    assert len(lines) == len(set(lines)), "each once"
+    return {names[source] for source in lines}
+
+
+def test_a_payment_is_found_by_whatever_is_known_of_it(shop: Cluster):
+    paid, failed = shop.payments["paid"], shop.payments["failed"]
+    for words, wanted in [
+        (["a77"], {"paid"}), (["order=A77"], {"paid"}), (["order=A77,A78"], {"paid", "failed"}),
+        (["doe"], {"paid", "failed"}), (["customer=Jane Doe"], {"paid"}), (["Jane Doe"], {"paid"}),
+        ([paid], {"paid"}), (["payment=paid"], {"paid"}), (["status=failed"], {"failed"}),
+        (["amount=10.99"], {"paid", "failed", "other"}), (["amount=1099", "state=open"], {"other"}),
+        (["method=ideal", "ended=settled"], {"paid", "failed"}), (["metadata.colour=red"], {"failed"}),
+        (["doe", "order!=A77"], {"failed"}), (["created<1h", "account=default", "payment=failed"], {"failed"}),
+        (["created>1h"], set()), (["A7"], set()), (["error=any"], set()), (["account=nobody"], set()),
+    ]:
+        assert found(shop, *words) == wanted, words
+    # The charge that Stripe's own pages show.
+    [charge] = [event["charge"]["id"] for event in shop.api.events(paid) if event.get("charge")][:1] or [None]
+    if charge:
+        assert found(shop, charge) == {"paid"}
+    answer = shop.api.get("/v1/watches?metadata.order=A78&metadata.customer=john")
+    assert [watch["source"] for watch in answer["data"]] == [failed]
+    assert answer["looked"] == 1 and not answer["has_more"]
+
+
+def test_what_cannot_be_asked_is_told_with_what_can(shop: Cluster):
+    for words, said in [
+        ("oder=A77", "did you mean order?"), ("payment=payed", "it is one of awaiting_customer"),
+        ("status=paid", "write payment=paid"), ("created>soon", "an age such as 2d"),
+    ]:
+        done = run("pollerctl", "list", words, env={"POLLER_URL": shop.api.url})
+        assert done.returncode == 64 and "the search" in done.stderr and said in done.stderr, done.stderr
+    refused = shop.api.request("GET", "/v1/watches?metadate.order=A77")
+    assert refused.status_code == 400 and refused.json()["code"] == "unknown_parameter"
+    assert shop.api.request("GET", "/v1/watches?metadata.=A77").status_code == 400
+
+
+def test_what_is_searched_is_the_operators_and_older_watches_are_put_into_the_index(shop: Cluster):
+    own = shop.role("api-search", "api", {"POLLER_SEARCH": "order,invoice"}).start()
+    own.wait_ready()
+    url = own.address("api")
+    look = {"POLLER_URL": url}
+    # Asked for by its name it is looked for among the records at worst; as a word in the index alone.
+    assert found(shop, "metadata.invoice=2026-0815") == {"other"}
+    assert found(shop, "2026-0815", **look) == set()
+    env = shop.env | {"POLLER_SEARCH": "order,invoice"}
+    done = subprocess.run([program("pollerd"), "reindex"], env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "3 watches are found by" in done.stdout, done.stderr
+    assert found(shop, "2026-0815", **look) == {"other"}
+    assert found(shop, "invoice=2026-0815", **look) == {"other"}
+    refused = run("pollerd", "reindex", env={"POLLER_SEARCH": "two,words!"})
+    assert refused.returncode != 0 and "no key that can be searched" in refused.stdout + refused.stderr
+
+
+def test_what_is_in_no_index_is_looked_for_so_far_and_it_is_said_how_far(chaos):
+    cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
+    watches = [{"source": f"src_{number}", "metadata": {"colour": "red" if number == 7 else "blue"}}
+               for number in range(5000)]
+    for start in range(0, 5000, 1000):
+        answer = cluster.api.request("POST", "/v1/watches/batch", json=watches[start : start + 1000])
+        assert answer.status_code == 200, answer.text
+    page = cluster.api.get("/v1/watches?metadata.colour=red")
+    looked, seen = page["looked"], [watch["source"] for watch in page["data"]]
+    assert looked <= 2000 and page["has_more"]
+    while page["has_more"]:
+        page = requests.get(
+            f"{cluster.api.url}/v1/watches", params={"metadata.colour": "red", "cursor": page["next"]}, timeout=10
+        ).json()
+        looked += page["looked"]
+        seen += [watch["source"] for watch in page["data"]]
+    assert seen == ["src_7"] and looked == 5000
