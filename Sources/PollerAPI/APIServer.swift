@@ -110,6 +110,12 @@ package struct APIServer: Service {
                 locator: backend.locator,
                 reader: reader
             ).routes,
+            SelectionRoutes(
+                watches: backend.watches,
+                statusCache: statusCache,
+                reader: reader,
+                now: keys.now
+            ).routes,
             PayerRoutes(watches: backend.watches, desk: desk, reader: reader).routes,
             OrderRoutes(orders: backend.orders, watches: backend.watches).routes,
             EventRoutes(backend: backend, polls: polls).routes,

@@ -58,6 +58,28 @@ extension PollerClient {
         try await send(.POST, name.path + "/poll", query: name.query).received("a watch")
     }
 
+    /// Does something with a part of what a search finds, or counts it.
+    ///
+    /// - `action`: `poll`, `cancel` or `redrive`.
+    /// - `words`: what is looked for, such as `order=A77`.
+    /// - `isDryRun`: count, and do nothing.
+    /// - `cursor`: ``SelectionResult/next`` of the part before.
+    public func select(
+        _ action: String,
+        matching words: String,
+        account: String? = nil,
+        isDryRun: Bool = false,
+        cursor: String? = nil
+    ) async throws -> Received<SelectionResult> {
+        var selection = WatchSelection()
+        selection.words = words
+        selection.account = account
+        selection.isDryRun = isDryRun
+        selection.cursor = cursor
+        let path = "/v1/watches/batch/\(action)"
+        return try await send(.POST, path, body: selection.json).received("a result")
+    }
+
     /// Stops watching.
     @discardableResult
     public func cancel(_ name: WatchName) async throws -> Received<Watch> {

@@ -21,6 +21,7 @@ struct Pollerctl: AsyncParsableCommand {
         version: "0.2.0",
         subcommands: [
             Enqueue.self, Get.self, List.self, Follow.self, Wait.self, Poll.self, Cancel.self,
+            Batch.self,
             Events.self, Explain.self, OrderCommand.self, EndpointCommand.self,
             DeliveryCommand.self, KeyCommand.self,
             LaneCommand.self, QuarantineCommand.self, WorkerCommand.self, ShowStats.self, Top.self,

@@ -94,7 +94,7 @@ struct List: AsyncParsableCommand {
             optional: ["SEQ", "POLLS", "NEXT POLL", "METHOD", "STATUS", "AGE", "ORDER", "ACCOUNT"]
         )
         try await server.perform { client in
-            let words = words.map(Self.quoted).joined(separator: " ")
+            let words = SearchWords.text(of: words)
             let looksMax = everything || words.isEmpty ? Int.max : Self.looksMax
             let count = try await server.list(table, limit: limit, looksMax: looksMax, \.row) {
                 limit,
@@ -114,16 +114,6 @@ struct List: AsyncParsableCommand {
                 Terminal.printError(advice)
             }
         }
-    }
-
-    /// A word as the server reads it: the shell has taken the quotation marks off.
-    private static func quoted(_ word: String) -> String {
-        guard word.contains(where: \.isWhitespace), !word.contains("\"") else { return word }
-        guard let at = word.firstIndex(where: { "=!<>".contains($0) }),
-            !word[..<at].contains(where: \.isWhitespace)
-        else { return "\"\(word)\"" }
-        let value = word[at...].drop { "=!<>".contains($0) }
-        return word[..<value.startIndex] + "\"\(value)\""
     }
 }
 

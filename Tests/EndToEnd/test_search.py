@@ -107,3 +107,25 @@ def test_what_is_in_no_index_is_looked_for_so_far_and_it_is_said_how_far(chaos):
         looked += page["looked"]
         seen += [watch["source"] for watch in page["data"]]
     assert seen == ["src_7"] and looked == 5000
+
+
+def test_what_is_found_can_be_acted_on_after_it_was_counted(chaos):
+    cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
+    watches = [{"source": f"src_{number}", "account": "default", "metadata": {"customer": "acme" if number < 1300 else "other"}}
+               for number in range(1500)]
+    answer = cluster.api.request("POST", "/v1/watches/batch", json=watches)
+    assert answer.status_code == 200, answer.text
+    env = {"POLLER_URL": cluster.api.url}
+    counted = run("pollerctl", "batch", "cancel", "customer=acme", env=env)
+    assert counted.stdout == "1300 watches would be no longer watched; add --yes to do it\n", counted.stderr
+    assert cluster.api.watch("src_1")["state"] == "open"
+    done = run("pollerctl", "batch", "cancel", "customer=acme", "--yes", "--json", env=env)
+    assert json.loads(done.stdout) == {"matched": 1300, "done": 1300}
+    again = run("pollerctl", "batch", "cancel", "customer=acme", "--yes", env=env)
+    assert again.stdout.startswith("0 of 0"), "what is done is not done again"
+    assert cluster.api.watch("src_1")["state"] == "closed" and cluster.api.watch("src_1400")["state"] == "open"
+    polled = run("pollerctl", "batch", "poll", "state=open", "--yes", env=env)
+    assert polled.stdout.startswith("200 of 200"), polled.stderr
+    assert run("pollerctl", "batch", "cancel", "oder=1", env=env).returncode == 64
+    nothing = cluster.api.request("POST", "/v1/watches/batch/cancel", json={"q": "  "})
+    assert nothing.status_code == 400 and nothing.json()["field"] == "q"

@@ -1,0 +1,129 @@
+import Hummingbird
+import Poller
+import PollerWire
+
+/// Something done with all watches that a search finds: look now, cancel, redrive.
+///
+/// A part at a time, as lists are read: what a request does is bounded, and a client that lost an answer
+/// sends the same part again, which finds what is left of it. Whoever wants to know before counts first, with
+/// `dry_run`. What happens to each is what its own route does, so a watch that changes between the
+/// search and the deed is left alone.
+struct SelectionRoutes {
+    /// Watches of a part: as many as a page has.
+    private static let partMax = 500
+
+    private static let poll = route(
+        "poll",
+        "pollWatches",
+        "Look at all open watches that a search finds, now",
+        .poll
+    )
+    private static let cancel = route(
+        "cancel",
+        "cancelWatches",
+        "Stop watching all that a search finds",
+        .writeWatches
+    )
+    private static let redrive = route(
+        "redrive",
+        "redriveWatches",
+        "Watch all again that a search finds in quarantine",
+        .writeWatches
+    )
+
+    let watches: any WatchStore
+    let statusCache: ClusterStatusCache
+    let reader: BodyReader
+    /// What ages in a search are counted from.
+    let now: @Sendable () -> Timestamp
+
+    var routes: [AnsweredRoute] {
+        let watches = watches
+        return [
+            Self.poll.answered(by: doing(.open) { try await watches.hint($0) }),
+            Self.cancel.answered(by: doing(.open) { try await watches.cancel($0) }),
+            Self.redrive.answered(by: doing(.quarantined) { try await watches.redrive($0) }),
+        ]
+    }
+
+    private static func route(
+        _ action: String,
+        _ operation: String,
+        _ summary: String,
+        _ scope: Scope
+    ) -> Route<Void> {
+        Route(
+            .post,
+            "/v1/watches/batch/\(action)",
+            operation,
+            summary,
+            """
+            At most \(partMax) watches a request: send next as cursor for the others. With dry_run they are \
+            counted, and nothing is done.
+            """,
+            access: .key(scope),
+            repeats: .byNature,
+            body: .json(.shape("WatchSelection")),
+            answers: [.ok("What became of this part.", "SelectionResult")]
+        )
+    }
+
+    /// Does something with each watch of a state that is selected.
+    private func doing(
+        _ state: ListQuery.State,
+        _ act: @escaping @Sendable (WatchKey) async throws -> Bool
+    ) -> @Sendable (Void, Request, APIContext) async throws -> Response {
+        { _, request, context in
+            let selection = try await reader.object(WatchSelection.self, of: request)
+            let query = try query(of: selection, state, context)
+            let page = try await watches.list(query)
+            var result = SelectionResult()
+            result.matched = page.items.count
+            result.looked = page.looked
+            result.next = page.next.map { context.cursors.seal($0, for: context.caller) }
+            guard selection.isDryRun != true else { return Response(result) }
+            for snapshot in page.items where try await act(snapshot.watch.key) {
+                result.done += 1
+            }
+            await statusCache.forget()
+            return Response(result)
+        }
+    }
+
+    private func query(
+        of selection: WatchSelection,
+        _ state: ListQuery.State,
+        _ context: APIContext
+    ) throws(Problem) -> ListQuery {
+        let words = selection.words ?? ""
+        guard words.contains(where: { !$0.isWhitespace }) else {
+            throw Problem(
+                .missingField,
+                "q is required: the words of a search, such as order=A77; state=open for all.",
+                field: "q"
+            )
+        }
+        let account = try Problem.checked { () throws(InvalidInput) in
+            try selection.account.map { text throws(InvalidInput) in try AccountID(text) }
+        }
+        var cursor: String?
+        if let text = selection.cursor {
+            cursor = context.cursors.open(text, for: context.caller)
+            guard cursor != nil else {
+                throw Problem(
+                    .invalidValue,
+                    "cursor is not one of ours: use next of the part before, unchanged.",
+                    field: "cursor"
+                )
+            }
+        }
+        let base = ListQuery(
+            state: state,
+            accounts: context.caller.accounts.narrowed(to: account),
+            limit: Self.partMax,
+            cursor: cursor
+        )
+        return try WatchSearch(base: base, text: words, metadata: [])
+            .query(among: watches.searchKeys, at: now())
+    }
+}

@@ -1,0 +1,47 @@
+/// Watches that something is to be done with, by what they are like instead of by their names.
+public struct WatchSelection: WireObject, Hashable {
+    /// The words of a search, as `q` of the list takes them.
+    public var words: String?
+    /// Of this account only; nil for all that the key may see.
+    public var account: String?
+    /// Whether to count only, and do nothing; nil for doing it.
+    public var isDryRun: Bool?
+    /// ``SelectionResult/next`` of the part before; nil for the first.
+    public var cursor: String?
+
+    /// A selection of everything the words are about.
+    public init() {}
+
+    package static let shape = Shape<WatchSelection>(
+        request: "WatchSelection",
+        "a selection",
+        mustBe: #"The body must be a selection, an object such as {"q":"order=A77"}"#,
+        .keyword("required", #"["q"]"#)
+    ) {
+        Field("q", \.words, .length(1...1000), note: "The words of a search; at least one.")
+        Field("account", \.account, .accountID, note: "Of this account only.")
+        Field("dry_run", \.isDryRun, note: "Count them, and do nothing.")
+        Field("cursor", \.cursor, .length(1...1024), note: "next of the part before.")
+    }
+}
+
+/// What became of one part of a selection.
+public struct SelectionResult: WireObject, Hashable {
+    /// Watches that it was about.
+    public var matched = 0
+    /// Those with which it was done: others had changed meanwhile, or it was only to be counted.
+    public var done = 0
+    /// Records that were looked at.
+    public var looked = 0
+    /// Where the next part begins; nil when this was the last.
+    public var next: String?
+
+    package init() {}
+
+    package static let shape = Shape<SelectionResult>("SelectionResult") {
+        Field("matched", \.matched, note: "Watches that it was about.")
+        Field("done", \.done, note: "Those with which it was done.")
+        Field("looked", \.looked, note: "Records that were looked at.")
+        Field(nullable: "next", \.next, note: "Send it as cursor for the next part.")
+    }
+}

@@ -1,0 +1,112 @@
+import ArgumentParser
+import PollerClient
+import PollerWire
+
+/// `pollerctl batch`: the same for all that a search finds.
+struct Batch: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Poll, cancel or redrive all watches that a search finds.",
+        discussion: """
+            pollerctl batch cancel account=shop 'created>7d'          how many that would be
+            pollerctl batch cancel account=shop 'created>7d' --yes    does it
+
+            The words are those of pollerctl list. Without --yes they are counted, and nothing is done.
+            """,
+        subcommands: [BatchPoll.self, BatchCancel.self, BatchRedrive.self]
+    )
+}
+
+/// `pollerctl batch poll`: look at all now.
+struct BatchPoll: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "poll",
+        abstract: "Look now at all open watches that a search finds."
+    )
+
+    @OptionGroup var batch: BatchOptions
+
+    func run() async throws { try await batch.run("poll", "polled now") }
+}
+
+/// `pollerctl batch cancel`: stop watching all.
+struct BatchCancel: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cancel",
+        abstract: "Stop watching all that a search finds."
+    )
+
+    @OptionGroup var batch: BatchOptions
+
+    func run() async throws { try await batch.run("cancel", "no longer watched") }
+}
+
+/// `pollerctl batch redrive`: watch all of the quarantine again.
+struct BatchRedrive: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "redrive",
+        abstract: "Watch all again that a search finds in quarantine."
+    )
+
+    @OptionGroup var batch: BatchOptions
+
+    func run() async throws { try await batch.run("redrive", "watched again") }
+}
+
+/// What is selected, and whether it is meant.
+struct BatchOptions: ParsableArguments {
+    @Argument(help: "What the watches are like, as pollerctl list takes it.")
+    var words: [String]
+
+    @Flag(help: "Do it; without, they are counted.")
+    var yes = false
+
+    @Option(help: "Of this account only.")
+    var account: String?
+
+    @OptionGroup var server: ServerOptions
+
+    /// Counts first; then, if it is meant, does it part by part.
+    fileprivate func run(_ action: String, _ outcome: String) async throws {
+        let words = SearchWords.text(of: words)
+        try await server.perform { client in
+            var (matched, done) = (0, 0)
+            var cursor: String?
+            repeat {
+                let part = try await client.select(
+                    action,
+                    matching: words,
+                    account: account,
+                    isDryRun: !yes,
+                    cursor: cursor
+                )
+                matched += part.matched
+                done += part.done
+                cursor = part.next
+            } while cursor != nil
+            if server.json {
+                Terminal.printLine(#"{"matched":\#(matched),"done":\#(done)}"#)
+            } else if yes {
+                Terminal.printLine("\(done) of \(matched) watches: \(outcome)")
+            } else {
+                Terminal.printLine("\(matched) watches would be \(outcome); add --yes to do it")
+            }
+        }
+    }
+}
+
+/// Words of a search as the server reads them.
+enum SearchWords {
+    /// The words side by side, with the quotation marks that the shell has taken off.
+    static func text(of words: [String]) -> String {
+        words.map(quoted).joined(separator: " ")
+    }
+
+    private static func quoted(_ word: String) -> String {
+        guard word.contains(where: \.isWhitespace), !word.contains("\"") else { return word }
+        guard let at = word.firstIndex(where: { "=!<>".contains($0) }),
+            !word[..<at].contains(where: \.isWhitespace)
+        else { return "\"\(word)\"" }
+        let value = word[at...].drop { "=!<>".contains($0) }
+        return word[..<value.startIndex] + "\"\(value)\""
+    }
+}
