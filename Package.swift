@@ -94,7 +94,7 @@ let package = Package(
         // The seams over Redis: keys, scripts, records.
         .target(
             name: "PollerRedis",
-            dependencies: ["Poller", "RedisClient", logging, nioCore],
+            dependencies: ["JSONText", "Poller", "RedisClient", logging, nioCore],
             resources: [.embedInCode("Scripts")],
             swiftSettings: settings
         ),

@@ -63,6 +63,9 @@ package struct Keys: Hashable, Sendable {
     /// The version of the registry of endpoints; of the deliveries alone.
     package var registry: String { key(.registry, 0) }
 
+    /// What was changed by whom; of the watches alone.
+    package var auditTrail: String { key(.auditTrail, 0) }
+
     /// Where workers are told that something became due earlier.
     package var wakeChannel: String { channel(.wake) }
     /// Partitions with a leased item that was marked.

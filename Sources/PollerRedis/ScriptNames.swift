@@ -18,6 +18,7 @@ enum ScriptNames {
         add("LANE", LaneField.self)
         add("META", MetaField.self)
         add("ENTRY", OutboxField.self)
+        add("AUDIT", AuditField.self)
         add("REGISTRY", RegistryField.self)
         add("SWEEP", SweepField.self)
         add("USAGE", UsageField.self)

@@ -7,7 +7,7 @@ enum ScriptName: String, CaseIterable {
     case ledger, settled, outboxGroup, confirm, trim, purge
     case sweepTake, sweepFinish, reads, remember, suppress
     case endpointCreate, endpointWrite, endpointChanges, endpointRead, endpointList
-    case keyWrite, keyList, keyUsed
+    case keyWrite, keyList, keyUsed, trailNote
 
     /// What stands before it, in this order.
     fileprivate enum Preface: CaseIterable {
@@ -61,6 +61,7 @@ enum ScriptName: String, CaseIterable {
         case .keyWrite: PackageResources.key_write_lua
         case .keyList: PackageResources.key_list_lua
         case .keyUsed: PackageResources.key_used_lua
+        case .trailNote: PackageResources.trail_note_lua
         }
     }
 

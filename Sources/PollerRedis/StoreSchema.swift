@@ -79,6 +79,8 @@ enum KeyKind: String, CaseIterable {
     /// Hash: a bucket of the index by which watches are found, the rest of an entry and an item's id →
     /// nothing. Name: the first characters of the entries in it (`SearchTerm`).
     case searchBucket = "S"
+    /// Stream, in partition 0 of the watches only: what was changed by whom (``AuditField``).
+    case auditTrail = "C"
 }
 
 /// The fields of an item: one byte each.

@@ -21,12 +21,14 @@ final class RedisHarness: StoreHarness {
     private let membership: RedisMembership
     private let registry: RedisEndpointStore
     private let keyStore: RedisKeyStore
+    private let auditTrail: RedisAuditTrail
     private let saved = Mutex<[(key: String, dump: RedisValue)]>([])
 
     var watches: any WatchStore & Outbox & OrderStore { store }
     var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { queue }
     var endpoints: any EndpointStore { registry }
     var keys: any KeyStore { keyStore }
+    var trail: any AuditTrail { auditTrail }
     var lanes: any LaneControl { store }
     var members: any Membership { membership }
     /// Of a Cluster no picture can be taken at one moment.
@@ -59,6 +61,13 @@ final class RedisHarness: StoreHarness {
             layout: layout,
             scripts: scripts,
             countMax: Self.keysMax,
+            logger: logger
+        )
+        auditTrail = RedisAuditTrail(
+            client: client,
+            layout: layout,
+            scripts: scripts,
+            bounds: Self.auditBounds,
             logger: logger
         )
         // The outbox's ids are real time, so virtual time begins there.

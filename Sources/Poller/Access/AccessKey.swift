@@ -121,7 +121,8 @@ package struct AccessKey: Hashable, Sendable {
             name: name.map { "\(id) (\($0))" } ?? id.description,
             scopes: role.scopes.union(allowed),
             accounts: accounts,
-            endsAt: expiresAt
+            endsAt: expiresAt,
+            actor: AuditActor(name: name ?? id.description, key: id, role: role, accounts: accounts)
         )
     }
 

@@ -58,14 +58,20 @@ package struct Caller: Hashable, Sendable {
     package let accounts: AccountSet
     /// When the key ends; nil for never.
     package let endsAt: Timestamp?
+    /// Who they are in the audit trail.
+    package let actor: AuditActor
 
     /// Describes somebody; what is of the whole cluster is nobody's who is bound to accounts.
+    ///
+    /// `actor`: nil for one who has that very name.
     package init(
         name: String,
         scopes: Set<Scope>,
         accounts: AccountSet,
-        endsAt: Timestamp? = nil
+        endsAt: Timestamp? = nil,
+        actor: AuditActor? = nil
     ) {
+        self.actor = actor ?? AuditActor(name: name, accounts: accounts)
         self.name = name
         self.scopes = accounts.isAll ? scopes : scopes.filter { !$0.isOfCluster }
         self.accounts = accounts
@@ -76,7 +82,8 @@ package struct Caller: Hashable, Sendable {
     package static let local = Caller(
         name: "anonymous",
         scopes: Set(Scope.allCases),
-        accounts: .all
+        accounts: .all,
+        actor: .open
     )
     /// Somebody of whom nothing is known: may do what everybody may.
     package static let stranger = Caller(name: "stranger", scopes: [], accounts: .some([]))

@@ -36,6 +36,8 @@ package enum Scope: String, Hashable, Sendable, CaseIterable {
     case writeMail = "mail:write"
     /// Counts, processes and checks of the whole cluster.
     case readCluster = "cluster:read"
+    /// Look who changed what.
+    case readAudit = "audit:read"
     /// List, make and revoke keys.
     case manageKeys = "keys:manage"
 
@@ -47,7 +49,7 @@ package enum Scope: String, Hashable, Sendable, CaseIterable {
         case .readMail, .writeMail, .readCluster: true
         case .readWatches, .poll, .writeWatches, .charge, .helpPayers, .readEvents, .issueTokens,
             .readEndpoints, .writeEndpoints, .readSecrets, .readDeliveries, .retryDeliveries,
-            .replay, .readLanes, .writeLanes, .manageKeys:
+            .replay, .readLanes, .writeLanes, .readAudit, .manageKeys:
             false
         }
     }
@@ -76,7 +78,7 @@ package enum KeyRole: String, Hashable, Sendable, CaseIterable {
             Self.viewer.scopes.union([.poll, .helpPayers, .retryDeliveries, .writeMail])
         case .operator:
             Self.support.scopes.union([
-                .writeWatches, .writeEndpoints, .writeLanes, .replay, .issueTokens,
+                .writeWatches, .writeEndpoints, .writeLanes, .replay, .issueTokens, .readAudit,
             ])
         case .admin: Set(Scope.allCases)
         }

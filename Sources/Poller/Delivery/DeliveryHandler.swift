@@ -23,19 +23,20 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
     /// through the channel that serves the URL's scheme.
     ///
     /// `deliveries` is where fallback endpoints are marked and past attempts are looked up;
-    /// without it there are no fallbacks.
+    /// without it there are no fallbacks. `audit` is told of endpoints that are disabled.
     package init(
         store: Store,
         directory: EndpointDirectory? = nil,
         deliveries: (any DeliveryQueue & DeliveryBook)? = nil,
         channels: [any DeliveryChannel],
+        audit: AuditRecorder? = nil,
         logger: Logger
     ) {
         self.store = store
         resolver = DeliveryResolver(store: store, directory: directory)
         book = deliveries
         fallbacks = deliveries.map { FallbackCall(directory: directory, deliveries: $0) }
-        health = directory.map { EndpointHealth(directory: $0, logger: logger) }
+        health = directory.map { EndpointHealth(directory: $0, audit: audit, logger: logger) }
         self.logger = logger
         var byScheme: [String: any DeliveryChannel] = [:]
         for channel in channels {

@@ -56,10 +56,15 @@ package final class EndpointDirectory: Sendable {
         return known(id)
     }
 
-    /// Stops telling an endpoint anything, and knows it at once.
-    func disable(_ id: EndpointID, reason: String) async throws(StoreError) {
-        try await store.disable(id, reason: reason)
+    /// Stops telling an endpoint anything, and knows it at once; false when nobody told it anything.
+    func disable(_ id: EndpointID, reason: String) async throws(StoreError) -> Bool {
+        var wasEnabled = false
+        _ = try await store.update(id) { endpoint, now in
+            wasEnabled = endpoint.isEnabled
+            if wasEnabled { endpoint.state = .disabled(reason: reason, at: now) }
+        }
         try await refresh()
+        return wasEnabled
     }
 
     /// The endpoints that are to be told of an event, as far as the event itself says; also those

@@ -10,13 +10,15 @@ import Synchronization
 /// because all turns of a notifier share it.
 final class EndpointHealth: Sendable {
     private let directory: EndpointDirectory
+    private let audit: AuditRecorder?
     private let logger: Logger
     /// At most one entry for each of the ``Endpoint/countMax`` there are.
     private let told = Mutex<[EndpointID: Set<EndpointVerdict.Warning>]>([:])
 
-    /// Watches over the endpoints of `directory`.
-    init(directory: EndpointDirectory, logger: Logger) {
+    /// Watches over the endpoints of `directory`; what it disables is noted in `audit`.
+    init(directory: EndpointDirectory, audit: AuditRecorder? = nil, logger: Logger) {
         self.directory = directory
+        self.audit = audit
         self.logger = logger
     }
 
@@ -54,8 +56,9 @@ final class EndpointHealth: Sendable {
         _ reason: String,
         _ metadata: Logger.Metadata
     ) async {
+        let isDone: Bool
         do throws(StoreError) {
-            try await directory.disable(endpoint.id, reason: reason)
+            isDone = try await directory.disable(endpoint.id, reason: reason)
         } catch {
             logger.warning(
                 "endpoint not disabled yet",
@@ -64,6 +67,22 @@ final class EndpointHealth: Sendable {
             return
         }
         told.withLock { $0[endpoint.id] = nil }
+        // Another notifier was faster.
+        guard isDone else { return }
+        let (before, after) = AuditFacts.difference(
+            AuditFacts(["state": "enabled"]),
+            AuditFacts(["state": "disabled", "disabled_reason": reason])
+        )
+        await audit?.record(
+            AuditedChange(
+                by: .pollerd,
+                action: "disableEndpoint",
+                target: AuditTarget(.endpoint, endpoint.id.description),
+                account: endpoint.account,
+                before: before,
+                after: after
+            )
+        )
         Counter(label: "poller_endpoints_disabled_total").increment()
         logger.error(
             "endpoint disabled",

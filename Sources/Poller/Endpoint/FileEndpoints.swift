@@ -16,11 +16,17 @@ package struct FileEndpoints: Sendable {
 
     private let wanted: [Endpoint]
     private let store: any EndpointStore
+    private let audit: AuditRecorder?
 
-    /// Those of the file, each with a name.
-    package init(_ wanted: [Endpoint], store: any EndpointStore) {
+    /// Those of the file, each with a name; what they change is noted in `audit`.
+    package init(
+        _ wanted: [Endpoint],
+        store: any EndpointStore,
+        audit: AuditRecorder? = nil
+    ) {
         self.wanted = wanted
         self.store = store
+        self.audit = audit
     }
 
     /// Whether an endpoint of the file is not in the registry: the store has lost it.
@@ -42,7 +48,8 @@ package struct FileEndpoints: Sendable {
             let page = try await store.list(accounts: .all, limit: 500, cursor: cursor)
             for endpoint in page.items
             where endpoint.name != nil && endpoint.isEnabled && !ids.contains(endpoint.id) {
-                try await store.disable(endpoint.id, reason: Self.goneReason)
+                let now = try await store.disable(endpoint.id, reason: Self.goneReason)
+                await note("disableEndpoint", from: endpoint, to: now)
                 changes.append(Change(what: "disabled", id: endpoint.id))
             }
             cursor = page.next
@@ -59,7 +66,9 @@ package struct FileEndpoints: Sendable {
     private func apply(_ wish: Endpoint) async throws -> Change? {
         guard let old = try await store.read(wish.id)?.endpoint else {
             switch try await store.create(wish, request: nil) {
-            case .created: return Change(what: "created", id: wish.id)
+            case .created(let made):
+                await note("createEndpoint", from: nil, to: made)
+                return Change(what: "created", id: wish.id)
             case .tooMany:
                 throw InvalidInput(
                     field: "endpoints",
@@ -80,6 +89,31 @@ package struct FileEndpoints: Sendable {
         }
         guard let new, new != old else { return nil }
         let isBack = new.isEnabled && !old.isEnabled
+        await note(isBack ? "enableEndpoint" : "changeEndpoint", from: old, to: new)
         return Change(what: isBack ? "enabled again" : "changed", id: wish.id)
+    }
+
+    /// Notes what the file has changed, as the routes call it.
+    private func note(_ action: String, from old: Endpoint?, to new: Endpoint?) async {
+        guard let audit, let endpoint = new ?? old else { return }
+        let (before, after) = AuditFacts.difference(old.map(Self.facts), new.map(Self.facts))
+        await audit.record(
+            AuditedChange(
+                by: .configuration,
+                action: action,
+                target: AuditTarget(.endpoint, endpoint.id.description),
+                account: endpoint.account,
+                before: before,
+                after: after
+            )
+        )
+    }
+
+    /// What tells one state of an endpoint from another; the file has the rest.
+    private static func facts(_ endpoint: Endpoint) -> AuditFacts {
+        AuditFacts([
+            "name": endpoint.name ?? "", "url": "\(endpoint.url)",
+            "state": endpoint.isEnabled ? "enabled" : "disabled",
+        ])
     }
 }

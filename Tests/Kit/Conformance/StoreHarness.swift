@@ -10,6 +10,8 @@ package protocol StoreHarness: Sendable {
     var endpoints: any EndpointStore { get }
     /// The keys of the API.
     var keys: any KeyStore { get }
+    /// What was changed by whom.
+    var trail: any AuditTrail { get }
     /// The lanes of the watches.
     var lanes: any LaneControl { get }
     /// The processes that have announced themselves.
@@ -46,6 +48,11 @@ extension StoreHarness {
     /// Keys there may be.
     package static var keysMax: Int { 20 }
 
+    /// How much of the audit trail is kept.
+    package static var auditBounds: AuditBounds {
+        AuditBounds(countMax: 30, ageMax: .seconds(86_400))
+    }
+
     package var canRewind: Bool { false }
 
     package func checkpoint() async throws {}
@@ -60,6 +67,7 @@ package struct MemoryHarness: StoreHarness {
     private let queue: MemoryDeliveryQueue
     private let registry: MemoryEndpointStore
     private let keyStore: MemoryKeyStore
+    private let auditTrail: MemoryAuditTrail
 
     /// Empty stores; `flaws` are mistakes they are to make.
     package init(flaws: Set<QueueFlaw> = [], endpointFlaws: Set<EndpointFlaw> = []) {
@@ -72,6 +80,7 @@ package struct MemoryHarness: StoreHarness {
             flaws: endpointFlaws
         )
         keyStore = MemoryKeyStore(time: time, countMax: Self.keysMax)
+        auditTrail = MemoryAuditTrail(time: time, bounds: Self.auditBounds)
     }
 
     package var watches: any WatchStore & Outbox & OrderStore { store }
@@ -81,6 +90,8 @@ package struct MemoryHarness: StoreHarness {
     package var endpoints: any EndpointStore { registry }
 
     package var keys: any KeyStore { keyStore }
+
+    package var trail: any AuditTrail { auditTrail }
 
     package var lanes: any LaneControl { store }
 

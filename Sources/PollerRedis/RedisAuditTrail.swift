@@ -1,0 +1,205 @@
+import Foundation
+import JSONText
+package import Logging
+package import Poller
+package import RedisClient
+
+/// The fields of an entry of the audit trail.
+enum AuditField: String, CaseIterable {
+    /// The change, JSON.
+    case change = "c"
+}
+
+/// The audit trail in Redis: one stream in partition 0 of the watches.
+///
+/// *Shape* of an entry: one field, the change as JSON. One stream for all accounts, so that a page
+/// needs no merging; the pages of whoever is bound to accounts skip what is others'.
+package struct RedisAuditTrail: AuditTrail {
+    /// Entries read at a time, some 200 KB.
+    private static let stepMax = 500
+
+    private let client: RedisClient
+    private let redis: RedisPartitions
+    private let stream: String
+    private let bounds: AuditBounds
+    private let logger: Logger
+
+    /// The trail of a cluster.
+    ///
+    /// - Parameters:
+    ///   - client: the connection; it must be running.
+    ///   - layout: namespace and partitions, as verified at start.
+    ///   - scripts: the live ones, or those of a test's clock.
+    ///   - bounds: how much is kept.
+    ///   - logger: told about entries that cannot be read.
+    package init(
+        client: RedisClient,
+        layout: StoreLayout,
+        scripts: Scripts = .live,
+        bounds: AuditBounds = .standard,
+        logger: Logger
+    ) {
+        self.client = client
+        self.bounds = bounds
+        self.logger = logger
+        stream = layout.watchKeys.auditTrail
+        redis = RedisPartitions(
+            client: client,
+            keys: layout.watchKeys,
+            scripts: scripts,
+            logger: logger,
+            // What is lost with a failover is in the log.
+            durability: nil
+        )
+    }
+
+    package func note(_ change: AuditedChange) async throws(StoreError) -> AuditEntry {
+        let reply = try await redis.run(
+            redis.scripts[.trailNote],
+            partition: 0,
+            [
+                .string(try Self.json(change)), RedisArgument(bounds.countMax),
+                RedisArgument(bounds.ageMax.ms),
+            ]
+        )
+        guard let id = reply.string, let at = Self.time(of: id) else {
+            throw .corrupt("trail_note answered nonsense")
+        }
+        return AuditEntry(id: id, at: at, change: change)
+    }
+
+    package func entries(_ query: AuditQuery) async throws(StoreError) -> ListPage<AuditEntry> {
+        var found: [AuditEntry] = []
+        var place = try Self.end(of: query)
+        let start = query.since.map { String($0.ms) } ?? "-"
+        var left = AuditBounds.scanMax
+        while left > 0 {
+            let step = try await read(from: place, to: start, min(left, Self.stepMax))
+            left -= Self.stepMax
+            for (id, entry) in step {
+                place = "(\(id)"
+                if let told = entry.flatMap(query.told) { found.append(told) }
+                if found.count == query.limit { return ListPage(items: found, next: id) }
+            }
+            if step.count < Self.stepMax { return ListPage(items: found, next: nil) }
+        }
+        return ListPage(items: found, next: String(place.dropFirst()))
+    }
+
+    /// Where a page begins.
+    private static func end(of query: AuditQuery) throws(StoreError) -> String {
+        if let cursor = query.cursor {
+            guard time(of: cursor) != nil else { throw .unknownCursor }
+            return "(\(cursor)"
+        }
+        // Before the instant: the whole millisecond before it.
+        return query.until.map { String(max($0.ms - 1, 0)) } ?? "+"
+    }
+
+    private func read(
+        from end: String,
+        to start: String,
+        _ count: Int
+    ) async throws(StoreError) -> [(id: String, entry: AuditEntry?)] {
+        let command = RedisCommand(
+            "XREVRANGE",
+            [.string(stream), .string(end), .string(start), "COUNT", RedisArgument(count)]
+        )
+        guard let rows = try await client.ask(command).array else {
+            throw .corrupt("the audit trail is no stream")
+        }
+        return rows.compactMap { row in
+            guard let parts = row.array, parts.count == 2, let id = parts[0].string else {
+                return nil
+            }
+            let fields = (parts[1].array ?? []).map { $0.string ?? "" }
+            let entry = fields.count == 2 ? Self.entry(id, fields[1]) : nil
+            // One entry of another release must not hide all the others.
+            if entry == nil {
+                logger.error("audit entry not understood", metadata: ["entry": "\(id)"])
+            }
+            return (id, entry)
+        }
+    }
+
+    /// What is stored; what is absent is nil.
+    private struct Wire: Codable {
+        let by: String
+        let key: String?
+        let role: String?
+        let accounts: [String]?
+        let system: Bool?
+        let address: String?
+        let request: String?
+        let action: String
+        let kind: String
+        let id: String
+        let account: String?
+        let before: String?
+        let after: String?
+        let refused: String?
+    }
+
+    private static func json(_ change: AuditedChange) throws(StoreError) -> String {
+        let wire = Wire(
+            by: change.by.name,
+            key: change.by.key?.description,
+            role: change.by.role?.rawValue,
+            accounts: change.by.accounts.names,
+            system: change.by.isPerson ? nil : true,
+            address: change.address,
+            request: change.request,
+            action: change.action,
+            kind: change.target.kind.rawValue,
+            id: change.target.id,
+            account: change.account?.description,
+            before: change.before?.description,
+            after: change.after?.description,
+            refused: change.refused
+        )
+        do {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return String(decoding: try encoder.encode(wire), as: UTF8.self)
+        } catch {
+            throw .corrupt("the change \(change.action) cannot be written")
+        }
+    }
+
+    private static func entry(_ id: String, _ text: String) -> AuditEntry? {
+        guard let at = time(of: id),
+            let wire = try? JSONDecoder().decode(Wire.self, from: Data(text.utf8))
+        else { return nil }
+        let accounts = wire.accounts.map { names in
+            AccountSet.some(Set(names.map(AccountID.init(unchecked:))))
+        }
+        let change = AuditedChange(
+            by: AuditActor(
+                name: wire.by,
+                key: wire.key.map(KeyID.init(unchecked:)),
+                role: wire.role.flatMap(KeyRole.init(rawValue:)),
+                accounts: accounts ?? .all,
+                isPerson: wire.system != true
+            ),
+            address: wire.address,
+            request: wire.request,
+            action: wire.action,
+            // A kind of a later release has no name here.
+            target: AuditTarget(AuditTarget.Kind(rawValue: wire.kind) ?? .store, wire.id),
+            account: wire.account.map(AccountID.init(unchecked:)),
+            before: wire.before.flatMap { RawJSON($0) },
+            after: wire.after.flatMap { RawJSON($0) },
+            refused: wire.refused
+        )
+        return AuditEntry(id: id, at: at, change: change)
+    }
+
+    /// The instant in an entry's id; nil for what is none.
+    private static func time(of id: String) -> Timestamp? {
+        let parts = id.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, UInt64(parts[1]) != nil, let ms = Int64(parts[0]), ms >= 0 else {
+            return nil
+        }
+        return Timestamp(ms: ms)
+    }
+}
