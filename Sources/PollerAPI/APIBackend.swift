@@ -21,6 +21,8 @@ package struct APIBackend: Sendable {
     package let sealing: SealedCursors
     /// The keys that are made and revoked here; nil where there is no store of them.
     package let keys: (any KeyStore)?
+    /// What was changed by whom; nil where nobody keeps it.
+    package let trail: (any AuditTrail)?
     /// Takes Stripe's webhooks; nil when none are expected.
     package let webhooks: (any WebhookIntake)?
     /// Makes tokens for the live gateway; nil when there is none.
@@ -54,6 +56,7 @@ package struct APIBackend: Sendable {
     ///   - cursors: the live gateway's, when there is one; nil for cursors without a signature.
     ///   - sealing: makes the cursors of lists unreadable for those who may not see everything.
     ///   - keys: the keys that are made and revoked here.
+    ///   - trail: what was changed by whom; nil where nobody keeps it.
     ///   - webhooks: takes Stripe's webhooks; nil when none are expected.
     ///   - streamTokens: makes tokens for the live gateway; nil when there is none.
     ///   - mail: the suppression list of mail; nil when nobody keeps a list.
@@ -76,6 +79,7 @@ package struct APIBackend: Sendable {
         cursors: (any EventCursors)? = nil,
         sealing: SealedCursors = .ephemeral,
         keys: (any KeyStore)? = nil,
+        trail: (any AuditTrail)? = nil,
         webhooks: (any WebhookIntake)? = nil,
         streamTokens: (any StreamTokenIssuer)? = nil,
         mail: MailPreferences? = nil,
@@ -98,6 +102,7 @@ package struct APIBackend: Sendable {
         self.cursors = cursors ?? PlainCursors()
         self.sealing = sealing
         self.keys = keys
+        self.trail = trail
         self.webhooks = webhooks
         self.streamTokens = streamTokens
         self.mail = mail

@@ -133,6 +133,7 @@ package struct APIServer: Service {
             StreamTokenRoutes(issuer: backend.streamTokens, keys: keys, reader: reader)
                 .routes,
             KeyRoutes(store: backend.keys, ring: keys, reader: reader).routes,
+            AuditRoutes(trail: backend.trail).routes,
             MailRoutes(preferences: backend.mail, reader: reader).routes,
             UnsubscribeRoutes(preferences: backend.mail, reader: reader).routes,
             ReturnPageRoutes(
@@ -157,7 +158,15 @@ package struct APIServer: Service {
         let router = Router(context: APIContext.self)
         router.add(middleware: BodyMiddleware())
         router.add(middleware: AnswerMiddleware(clock: clock, table: table))
-        router.add(middleware: KeyMiddleware(keys: keys, cursors: backend.sealing, table: table))
+        let recorder = backend.trail.map { AuditRecorder(trail: $0, logger: logger) }
+        router.add(
+            middleware: KeyMiddleware(
+                keys: keys,
+                cursors: backend.sealing,
+                audit: recorder.map { RequestAudit(recorder: $0, clock: clock) },
+                table: table
+            )
+        )
         for route in routes {
             for path in route.description.paths {
                 router.on(RouterPath(path), method: route.description.method, use: route.answer)

@@ -83,6 +83,20 @@ struct KeyCreate: AsyncParsableCommand {
                 logger: logger
             )
             let creation = try await store.create(key, digest: text.digest)
+            if case .created(let made) = creation {
+                let told = AuditFacts([
+                    "name": made.name ?? "", "role": made.role.rawValue,
+                    "accounts": made.accounts.names?.joined(separator: ", ") ?? "all",
+                ])
+                await AuditRecorder(trail: cluster.trail, logger: logger).record(
+                    AuditedChange(
+                        by: .pollerd,
+                        action: "createKey",
+                        target: AuditTarget(.key, made.id.description),
+                        after: AuditFacts.difference(nil, told).after
+                    )
+                )
+            }
             group.cancelAll()
             return creation
         }

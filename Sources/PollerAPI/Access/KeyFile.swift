@@ -116,7 +116,12 @@ package struct KeyFile: Sendable, CustomStringConvertible {
                 )
             }
         }
-        return Caller(name: name, scopes: role.scopes.union(allowed), accounts: accounts)
+        return Caller(
+            name: name,
+            scopes: role.scopes.union(allowed),
+            accounts: accounts,
+            actor: AuditActor(name: name, role: role, accounts: accounts)
+        )
     }
 
     private static func wrong(_ message: String) -> InvalidInput {

@@ -21,6 +21,7 @@ import PollerNet
 struct KeyMiddleware: RouterMiddleware {
     let keys: KeyRing
     let cursors: SealedCursors
+    let audit: RequestAudit?
     let table: RouteTable
 
     func handle(
@@ -30,6 +31,7 @@ struct KeyMiddleware: RouterMiddleware {
     ) async throws -> Response {
         var context = context
         context.cursors = cursors
+        context.audit = audit
         let route = table.matched(context.endpointPath, request.method)
         switch route?.access {
         case .signed: return try await next(request, context)
@@ -40,7 +42,14 @@ struct KeyMiddleware: RouterMiddleware {
         }
         context.caller = try caller(request)
         context.recheck = { [self, head = request] () throws(Problem) in _ = try caller(head) }
-        if case .key(let scope) = route?.access { try context.caller.need(scope) }
+        if let route, let scope = route.access.scope {
+            do throws(Problem) {
+                try context.caller.need(scope)
+            } catch {
+                await audit?.record(failed: error, route, context)
+                throw error
+            }
+        }
         var request = request
         // A body may take half a minute, and so may an answer that waits for news: the key may be
         // revoked meanwhile.

@@ -134,7 +134,8 @@ extension ReturnPageRoutes {
                 ],
             ]
         ),
-        answers: pages + [.page(429, "The page: one was handed in a moment ago.")]
+        answers: pages + [.page(429, "The page: one was handed in a moment ago.")],
+        audit: .traffic("a payer's own account; nothing of it is kept here")
     )
     static let accountAgain = Route(
         .get,

@@ -133,7 +133,8 @@ extension ReturnPageRoutes {
                 "properties": ["value": ["type": "string", "maxLength": 64]],
             ]
         ),
-        answers: pages + [.page(429, "The page: a try was made a moment ago.")]
+        answers: pages + [.page(429, "The page: a try was made a moment ago.")],
+        audit: .traffic("a payer's own code; the payment's events say what it did")
     )
     static let verificationAgain = Route(
         .get,

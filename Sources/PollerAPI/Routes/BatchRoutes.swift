@@ -37,7 +37,8 @@ struct BatchRoutes {
             aliases: ["application/jsonl"]
         ),
         answers: [.ok("Everything is watched; equal items count once.", "BatchResult")],
-        problems: [409]
+        problems: [409],
+        audit: .traffic("shops watch each payment; what became of it is in its own events")
     )
 
     let watches: any WatchStore

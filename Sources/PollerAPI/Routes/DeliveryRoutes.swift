@@ -192,6 +192,10 @@ struct DeliveryRoutes {
             let revision = DeliveryRevision(id: id, from: found.delivery.state, to: state)
             guard try await backend.deliveries.revise([revision], endingHolds: true) == [.done]
             else { continue }
+            context.changes.did(
+                AuditTarget(.delivery, id.description),
+                of: found.delivery.watch.account
+            )
             let revived = try await snapshot(id, context.caller)
             return Response(PollerWire.Delivery(revived, lane: try await lane(of: revived)))
         }

@@ -106,6 +106,10 @@ extension EndpointRoutes {
                 field: "url"
             )
         }
+        context.changes.did(
+            AuditTarget(.endpoint, stored.endpoint.id.description),
+            of: stored.endpoint.account
+        )
         return Response(EndpointTest(result))
     }
 
@@ -152,6 +156,7 @@ extension EndpointRoutes {
             throw Problem(.tooManySecrets, "\(refusal.message).", field: refusal.field)
         }
         guard let rotated else { throw Problem.endpointNotFound(old.id) }
+        context.changes.changed(from: old, to: rotated)
         return Self.shown(rotated)
     }
 
@@ -162,7 +167,7 @@ extension EndpointRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let old = try await stored(name).endpoint
-        return try await changed(old.id) { endpoint, _ throws(Problem) in
+        return try await changed(old.id, context) { endpoint, _ throws(Problem) in
             endpoint.state = .enabled
         }
     }
@@ -183,7 +188,7 @@ extension EndpointRoutes {
                 field: "reason"
             )
         }
-        return try await changed(old.id) { endpoint, now throws(Problem) in
+        return try await changed(old.id, context) { endpoint, now throws(Problem) in
             if endpoint.isEnabled { endpoint.state = .disabled(reason: shown, at: now) }
         }
     }

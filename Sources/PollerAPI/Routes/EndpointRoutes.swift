@@ -108,8 +108,11 @@ struct EndpointRoutes {
             EndpointRequest(account: endpoint.account, key: context.caller.own(key), body: bytes)
         }
         switch try await stored(endpoint, key) {
-        case .created(let created): return Self.shown(created, status: .created)
+        case .created(let created):
+            context.changes.changed(from: nil, to: created)
+            return Self.shown(created, status: .created)
         case .repeated(let made, let isUntouched):
+            context.changes.nothing()
             return isUntouched
                 ? Self.shown(made, status: .created)
                 : Response(PollerWire.Endpoint(made), status: .created)
@@ -236,7 +239,7 @@ struct EndpointRoutes {
             )
         }
         try await checkFallback(wish)
-        return try await changed(old.id) { endpoint, _ throws(Problem) in
+        return try await changed(old.id, context) { endpoint, _ throws(Problem) in
             try endpoint.apply(change, standardLimit: standardLimit)
         }
     }
@@ -253,6 +256,7 @@ struct EndpointRoutes {
         guard try await backend.store.remove(endpoint.id) else {
             throw Problem.endpointNotFound(endpoint.id)
         }
+        context.changes.changed(from: endpoint, to: nil)
         return Response(PollerWire.Endpoint(endpoint))
     }
 }
@@ -269,10 +273,13 @@ extension EndpointRoutes {
     /// Changes an endpoint and answers with it.
     func changed(
         _ id: EndpointID,
+        _ context: APIContext,
         _ change: (inout Poller.Endpoint, Timestamp) throws(Problem) -> Void
     ) async throws -> Response {
         var problem: Problem?
+        var old: Poller.Endpoint?
         let endpoint = try await backend.store.update(id) { endpoint, now in
+            old = endpoint
             do throws(Problem) {
                 var changed = endpoint
                 try change(&changed, now)
@@ -284,6 +291,7 @@ extension EndpointRoutes {
         }
         if let problem { throw problem }
         guard let endpoint else { throw Problem.endpointNotFound(id) }
+        context.changes.changed(from: old, to: endpoint)
         return Response(PollerWire.Endpoint(endpoint))
     }
 

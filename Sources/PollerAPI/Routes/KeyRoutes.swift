@@ -99,6 +99,7 @@ struct KeyRoutes {
         try await checkShare(of: context.caller)
         switch try await known().create(key, digest: text.digest) {
         case .created(let made):
+            noted(from: nil, to: made, context)
             try await ring.refresh()
             var answer = PollerWire.AccessKey(made)
             answer.reveal = text.reveal
@@ -167,6 +168,7 @@ struct KeyRoutes {
         }
         switch try await store.revoke(id, mayBeLast: ring.fileMakesKeys) {
         case .revoked(let key):
+            noted(from: key, to: nil, context)
             try await ring.refresh()
             return Response(Self.told(key, to: caller, among: own))
         case .unknown: throw missing
@@ -176,6 +178,22 @@ struct KeyRoutes {
                 "\(id) is the last key of an admin that never ends: make another one first."
             )
         }
+    }
+
+    /// Notes who was let in or shut out.
+    private func noted(
+        from old: Poller.AccessKey?,
+        to new: Poller.AccessKey?,
+        _ context: APIContext
+    ) {
+        guard let key = new ?? old else { return }
+        context.changes.changed(
+            AuditTarget(.key, key.id.description),
+            of: key.accounts.names?.count == 1 ? key.accounts.standard : nil,
+            from: old.map { PollerWire.AccessKey($0) },
+            to: new.map { PollerWire.AccessKey($0) },
+            only: ["name", "role", "allow", "accounts", "expires_at"]
+        )
     }
 
     /// Who is bound to accounts leaves room for others.

@@ -168,8 +168,9 @@ struct LaneRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
+        let before = try await shown(lane)
         try await backend.lanes.pause(lane)
-        return try await changed(lane)
+        return try await changed(lane, from: before, context)
     }
 
     @Sendable
@@ -178,8 +179,9 @@ struct LaneRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
+        let before = try await shown(lane)
         try await backend.lanes.resume(lane)
-        return try await changed(lane)
+        return try await changed(lane, from: before, context)
     }
 
     @Sendable
@@ -189,20 +191,36 @@ struct LaneRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let change = try await reader.object(LaneLimitChange.self, of: request)
+        let before = try await shown(lane)
         let current = try await backend.lanes.lane(lane)?.limit ?? backend.laneLimit
         try await backend.lanes.limit(lane, to: change.limit(from: current))
-        return try await changed(lane)
+        return try await changed(lane, from: before, context)
     }
 
     /// How the lane stands after a change.
-    ///
-    /// One that holds nothing and has lost its last setting is forgotten by the store.
-    private func changed(_ lane: LaneID) async throws -> Response {
+    private func changed(
+        _ lane: LaneID,
+        from before: Lane,
+        _ context: APIContext
+    ) async throws -> Response {
         await statusCache.forget()
+        let after = try await shown(lane)
+        context.changes.changed(
+            AuditTarget(.lane, lane.description),
+            of: lane.accountAndKind?.0,
+            from: before,
+            to: after,
+            only: ["paused", "limit", "held_until", "circuit"]
+        )
+        return Response(after)
+    }
+
+    /// One that holds nothing and has lost its last setting is forgotten by the store.
+    private func shown(_ lane: LaneID) async throws -> Lane {
         guard let report = try await backend.lanes.lane(lane) else {
-            return Response(Lane(forgotten: lane, standard: backend.laneLimit))
+            return Lane(forgotten: lane, standard: backend.laneLimit)
         }
-        return Response(Lane(report, standard: backend.laneLimit))
+        return Lane(report, standard: backend.laneLimit)
     }
 }
 
@@ -241,23 +259,6 @@ extension RouteInput where Value == LaneID {
             let own = LaneID(account: known, kind: kind)
             guard values.caller.accounts.contains(known) else { throw LaneRoutes.notFound(own) }
             return own
-        }
-    }
-}
-
-extension RouteInput where Value == LaneCursor? {
-    /// Where a list of lanes goes on.
-    fileprivate static var laneCursor: Self {
-        .all(.cursor(lengthMax: 2048)) { text throws(Problem) in
-            guard let text else { return nil }
-            guard let cursor = LaneCursor(text) else {
-                throw Problem(
-                    .invalidParameter,
-                    "cursor is not one of ours: use next of the page before, unchanged.",
-                    field: "cursor"
-                )
-            }
-            return cursor
         }
     }
 }

@@ -21,7 +21,8 @@ struct MailRoutes {
         access: .key(.writeMail),
         repeats: .byNature,
         body: .json(.shape("Bounce")),
-        answers: [.ok("What became of it.", "Suppression")]
+        answers: [.ok("What became of it.", "Suppression")],
+        audit: .traffic("a relay reports what came back, by the thousand; suppressions say why")
     )
     private static let look = Route(
         .get,
@@ -93,20 +94,40 @@ struct MailRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
+        let before = try await shown(named.address, of: named.account)
         try await known().suppressions.lift(named.address, of: named.account)
-        return try await answer(named.address, of: named.account)
+        let after = try await shown(named.address, of: named.account)
+        // The address is the recipient's; its digest is enough to find the entry by.
+        context.changes.changed(
+            AuditTarget(
+                .suppression,
+                SuppressionEntry(named.address, of: named.account).id.description
+            ),
+            of: nil,
+            from: before,
+            to: after,
+            only: ["suppressed", "reason"]
+        )
+        return Response(after)
     }
 
     private func answer(
         _ recipient: MailAddress,
         of account: AccountID
     ) async throws -> Response {
+        Response(try await shown(recipient, of: account))
+    }
+
+    private func shown(
+        _ recipient: MailAddress,
+        of account: AccountID
+    ) async throws -> Suppression {
         let reason = try await known().suppressions.reason(for: recipient, of: account)
         var answer = Suppression()
         answer.recipient = recipient.description
         answer.isSuppressed = reason != nil
         answer.reason = reason.map { Open(rawValue: $0.rawValue) }
-        return Response(answer)
+        return answer
     }
 
     private func known() throws(Problem) -> MailPreferences {

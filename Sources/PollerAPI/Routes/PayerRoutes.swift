@@ -81,6 +81,12 @@ struct PayerRoutes {
                 retryAfterSeconds: 5
             )
         }
+        // What was handed in is the payer's: that it was, and what came of it, is enough.
+        context.changes.did(
+            AuditTarget(.watch, key.source.description),
+            of: key.account,
+            to: ["result": answer.result.rawValue]
+        )
         return Response(answer)
     }
 
@@ -114,6 +120,7 @@ struct PayerRoutes {
                 retryAfterSeconds: 5
             )
         }
+        context.changes.did(AuditTarget(.watch, key.source.description), of: key.account)
         let now = try await watches.snapshot(of: key) ?? snapshot
         return Response(PollerWire.Watch(now), status: .accepted)
     }

@@ -78,6 +78,16 @@ struct QuarantineRoutes {
                     + "and not in quarantine; enqueue it again to watch on."
             )
         }
+        if wasDead {
+            context.changes.did(
+                AuditTarget(.watch, key.source.description),
+                of: key.account,
+                from: ["state": "closed", "closed_reason": ClosedReason.dead.rawValue],
+                to: ["state": "open"]
+            )
+        } else {
+            context.changes.nothing()
+        }
         await statusCache.forget()
         return Response(PollerWire.Watch(snapshot))
     }

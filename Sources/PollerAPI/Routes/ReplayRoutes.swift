@@ -87,6 +87,13 @@ struct ReplayRoutes {
                 retryAfterSeconds: 10
             )
         }
+        var told: KeyValuePairs<String, String> = ["status": choice.rawValue]
+        if let since { told = ["status": choice.rawValue, "since": "\(since)"] }
+        context.changes.did(
+            AuditTarget(.endpoint, id.description),
+            of: registered?.account,
+            to: told
+        )
         return Response(Replay(job), status: .accepted)
     }
 

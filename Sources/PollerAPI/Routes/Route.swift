@@ -33,6 +33,7 @@ struct Route<Input: Sendable>: Sendable {
     ///   - body: what it takes; nil when it reads none.
     ///   - answers: how it succeeds, and pages that say something else.
     ///   - problems: statuses of problems that follow neither from `access` nor from `body`.
+    ///   - audit: what it leaves in the audit trail; nil for what its method says.
     ///   - usesStore: whether a store that cannot be reached is a 503 here.
     init(
         _ method: HTTPRequest.Method,
@@ -46,6 +47,7 @@ struct Route<Input: Sendable>: Sendable {
         body: RouteBody? = nil,
         answers: [RouteAnswer],
         problems: [Int] = [],
+        audit: RouteAudit? = nil,
         usesStore: Bool = true
     ) {
         self.input = input
@@ -61,24 +63,33 @@ struct Route<Input: Sendable>: Sendable {
             body: body,
             answers: answers,
             problems: (access.problems + (body?.problems ?? []) + problems + ofStore).sorted(),
-            repeats: repeats
+            repeats: repeats,
+            audit: audit ?? (method == .get ? .look : .change)
         )
     }
 
     /// The route with what answers it.
     ///
     /// Checked before the handler runs, in this order: the query's names, each value as the input
-    /// reads it, the `Idempotency-Key`, the type of a body that must be there.
+    /// reads it, the `Idempotency-Key`, the type of a body that must be there. What it has changed is
+    /// noted behind it (``RequestAudit``).
     func answered(
         by handler: @escaping @Sendable (Input, Request, APIContext) async throws -> Response
     ) -> AnsweredRoute {
         AnsweredRoute(description: description) { [description, input] request, context in
-            let values = try input.read(RequestValues(request, context, of: input))
-            if description.repeats != .unknown { try BodyReader.checkIdempotencyKey(request) }
-            if let body = description.body, body.isRequired, body.isJSON {
-                try BodyReader.checkType(request, allowed: body.types)
+            do {
+                let values = try input.read(RequestValues(request, context, of: input))
+                if description.repeats != .unknown { try BodyReader.checkIdempotencyKey(request) }
+                if let body = description.body, body.isRequired, body.isJSON {
+                    try BodyReader.checkType(request, allowed: body.types)
+                }
+                let response = try await handler(values, request, context)
+                await context.audit?.record(description, context)
+                return response
+            } catch {
+                await context.audit?.record(failed: error, description, context)
+                throw error
             }
-            return try await handler(values, request, context)
         }
     }
 }
@@ -96,6 +107,7 @@ extension Route where Input == Void {
         body: RouteBody? = nil,
         answers: [RouteAnswer],
         problems: [Int] = [],
+        audit: RouteAudit? = nil,
         usesStore: Bool = true
     ) {
         self.init(
@@ -110,6 +122,7 @@ extension Route where Input == Void {
             body: body,
             answers: answers,
             problems: problems,
+            audit: audit,
             usesStore: usesStore
         )
     }
@@ -136,6 +149,7 @@ struct RouteDescription: Sendable {
     /// Statuses of RFC 9457 problems, in their order.
     let problems: [Int]
     let repeats: RouteRepeats
+    let audit: RouteAudit
 
     /// The method and the path, as people write a route.
     var line: String { "\(methodName) \(path)" }

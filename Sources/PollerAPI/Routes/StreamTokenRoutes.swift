@@ -24,6 +24,7 @@ struct StreamTokenRoutes {
         body: .json(.shape("NewStreamToken")),
         answers: [.json(201, "The token; shown only here.", "StreamToken")],
         problems: [404],
+        audit: .traffic("one for each page that a customer opens; it ends by itself"),
         usesStore: false
     )
 

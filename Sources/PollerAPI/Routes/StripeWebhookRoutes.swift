@@ -61,7 +61,8 @@ struct StripeWebhookRoutes {
                     "WebhookResult"
                 )
             ],
-            problems: [400, 404, 500, 503]
+            problems: [400, 404, 500, 503],
+            audit: .traffic("Stripe's own events, by the thousand")
         )
     }
 

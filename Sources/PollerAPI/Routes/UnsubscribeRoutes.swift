@@ -45,7 +45,8 @@ struct UnsubscribeRoutes {
             .page(400, "The body is not List-Unsubscribe=One-Click."),
             .page(404, "A neutral page: not a link of ours."),
             .page(503, "The store cannot be reached; press again."),
-        ]
+        ],
+        audit: .traffic("a recipient's own wish; the suppression says that it was one")
     )
 
     let preferences: MailPreferences?

@@ -28,7 +28,8 @@ struct WatchRoutes {
             .ok("Somebody watches it already; the request was merged.", "Watch"),
             .json(201, "It is watched from now on.", "Watch"),
         ],
-        problems: [409]
+        problems: [409],
+        audit: .traffic("shops watch each payment; what became of it is in its own events")
     )
     private static let list = Route(
         .get,
@@ -83,7 +84,8 @@ struct WatchRoutes {
         input: .watch,
         repeats: .byNature,
         answers: [.json(202, "The watch is due now.", "Watch")],
-        problems: [404, 409]
+        problems: [404, 409],
+        audit: .traffic("a hint for each page that a customer opens; nothing is changed by it")
     )
     private static let cancel = Route(
         .delete,
@@ -214,6 +216,16 @@ struct WatchRoutes {
             throw Problem.watchNotFound(key)
         }
         guard wasOpen || snapshot.closed == .cancelled else { throw Self.closed(snapshot) }
+        if wasOpen {
+            context.changes.did(
+                AuditTarget(.watch, key.source.description),
+                of: key.account,
+                from: ["state": "open"],
+                to: ["state": "closed", "closed_reason": ClosedReason.cancelled.rawValue]
+            )
+        } else {
+            context.changes.nothing()
+        }
         return Response(PollerWire.Watch(snapshot))
     }
 

@@ -98,6 +98,10 @@ struct APIContext: RequestContext {
     var recheck: @Sendable () throws(Problem) -> Void = {}
     /// Seals the cursors that the caller is told; what it is when there is none is never used.
     var cursors = SealedCursors.ephemeral
+    /// Where changes are noted; nil where nobody keeps a trail.
+    var audit: RequestAudit?
+    /// What the request changes.
+    let changes = ChangeNotes()
     private let channel: any Channel
 
     init(source: ApplicationRequestContextSource) {
@@ -113,6 +117,9 @@ struct APIContext: RequestContext {
             address: channel.remoteAddress.flatMap(IPAddress.init)
         )
     }
+
+    /// The address of that client or proxy; what headers say of others is not believed.
+    var peer: String? { channel.remoteAddress?.ipAddress }
 
     /// Closes the connection two seconds from now, whatever the client still sends.
     ///

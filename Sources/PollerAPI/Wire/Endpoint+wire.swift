@@ -53,6 +53,20 @@ extension PollerWire.Endpoint {
     }
 }
 
+extension ChangeNotes {
+    /// Tells how an endpoint was changed; of values of headers only that they were.
+    func changed(from old: Poller.Endpoint?, to new: Poller.Endpoint?) {
+        guard let target = new ?? old else { return }
+        changed(
+            AuditTarget(.endpoint, target.id.description),
+            of: target.account,
+            from: old.map { PollerWire.Endpoint($0) },
+            to: new.map { PollerWire.Endpoint($0) },
+            hiddenDiffer: old?.headers != new?.headers ? "headers" : nil
+        )
+    }
+}
+
 extension Poller.Endpoint {
     /// Changes it as asked, and checks it as a whole: what is not given stays as it is, and null is
     /// the standard again.

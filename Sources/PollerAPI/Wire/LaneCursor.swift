@@ -35,3 +35,20 @@ enum LaneCursor: Hashable {
         }
     }
 }
+
+extension RouteInput where Value == LaneCursor? {
+    /// Where a list of lanes goes on.
+    static var laneCursor: Self {
+        .all(.cursor(lengthMax: 2048)) { text throws(Problem) in
+            guard let text else { return nil }
+            guard let cursor = LaneCursor(text) else {
+                throw Problem(
+                    .invalidParameter,
+                    "cursor is not one of ours: use next of the page before, unchanged.",
+                    field: "cursor"
+                )
+            }
+            return cursor
+        }
+    }
+}

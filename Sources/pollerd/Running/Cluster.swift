@@ -16,6 +16,7 @@ struct Cluster: Sendable {
     let members: RedisMembership
     let endpoints: RedisEndpointStore
     let keys: RedisKeyStore
+    let trail: RedisAuditTrail
     /// This process, among all that hold leases.
     let owner: OwnerID
 
@@ -83,6 +84,7 @@ struct Cluster: Sendable {
                         durability: durability,
                         logger: logger
                     ),
+                    trail: RedisAuditTrail(client: client, layout: layout, logger: logger),
                     owner: OwnerID(using: &chance)
                 )
             } catch StoreError.unavailable(let reason) {

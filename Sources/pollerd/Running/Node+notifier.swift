@@ -70,6 +70,7 @@ extension Node {
                 directory: directory,
                 deliveries: cluster.deliveries,
                 channels: channels.all,
+                audit: audit,
                 logger: log("notifier")
             ),
             settings: LeaseWorkerSettings(
@@ -150,7 +151,7 @@ extension Node {
     /// Makes the registry agree with the endpoints of the configuration file.
     private func registerEndpoints() async throws -> FileEndpoints? {
         guard let wanted = settings.sections.endpoints else { return nil }
-        let file = FileEndpoints(wanted, store: cluster.endpoints)
+        let file = FileEndpoints(wanted, store: cluster.endpoints, audit: audit)
         do {
             for change in try await file.apply() {
                 log("endpoints").notice(

@@ -217,6 +217,7 @@ struct Node: Sendable {
             cursors: GatewayCursor(secret: secret),
             sealing: SealedCursors(secret: secret),
             keys: cluster.keys,
+            trail: cluster.trail,
             webhooks: webhooks(),
             streamTokens: await StreamTokens(secret: secret, wallClock: WallClock.now),
             mail: try await mailPreferences(),
@@ -257,6 +258,9 @@ struct Node: Sendable {
         logger[metadataKey: "part"] = "\(part)"
         return logger
     }
+
+    /// Notes what is changed by no request.
+    var audit: AuditRecorder { AuditRecorder(trail: cluster.trail, logger: log("audit")) }
 
     /// The keys of the file and of the store, read once.
     private func keyRing() async throws -> KeyRing {

@@ -63,6 +63,7 @@ struct LiveAPI: HTTPServer {
             endpoints: .inMemory(time: time, channels: channels),
             checks: checks,
             keys: keyStore,
+            trail: MemoryAuditTrail(time: time),
             webhooks: webhooks,
             streamTokens: streamTokens,
             mail: mail,

@@ -1,0 +1,98 @@
+import Hummingbird
+import Poller
+import PollerWire
+
+/// Who changed what: the audit trail.
+///
+/// Whoever is bound to accounts sees what was done to what is theirs, and of others' keys neither name
+/// nor address (``AuditEntry/told(to:)``).
+struct AuditRoutes {
+    private static let list = Route(
+        .get,
+        "/v1/audit",
+        "listChanges",
+        "List who changed what, newest first",
+        """
+        Every change by a key, the configuration file or the system itself, and what a key was refused, \
+        once a minute each. The newest 20,000 are kept, for 400 days at most; the log has each at level \
+        info. A page may be empty and yet have a next one.
+        """,
+        access: .key(.readAudit),
+        input: .all(
+            .text("by", "By this key: its name or id."),
+            .text("action", "Of this operation, as this description names it."),
+            .text("target", "Of this watch, endpoint, lane, key …, by its id."),
+            .query(AccountID.self, "account", "Of this account.", .name(64)),
+            .time("since", "Not before this time."),
+            .time("until", "Before this time."),
+            .limit("Changes a page."),
+            .cursor()
+        ) { by, action, target, account, since, until, limit, cursor in
+            var query = AuditQuery()
+            (query.by, query.action, query.target) = (by, action, target)
+            (query.account, query.since, query.until) = (account, since, until)
+            (query.limit, query.cursor) = (limit, cursor)
+            return query
+        },
+        answers: [.ok("A page of changes.", "AuditEntryPage")],
+        problems: [404]
+    )
+
+    let trail: (any AuditTrail)?
+
+    var routes: [AnsweredRoute] { [Self.list.answered(by: list)] }
+
+    @Sendable
+    private func list(
+        _ query: AuditQuery,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        guard let trail else { throw Problem(.notFound, "This server keeps no audit trail.") }
+        var query = query
+        query.accounts = context.caller.accounts
+        let page = try await trail.entries(query)
+        return Response(page.wire(for: context) { PollerWire.AuditEntry($0) })
+    }
+}
+
+extension RouteInput where Value == Timestamp? {
+    /// An instant; nil when it is absent.
+    fileprivate static func time(_ name: String, _ description: String) -> Self {
+        reading(name, description, .shape("Time")) { text throws(Problem) in
+            guard let text else { return nil }
+            guard let time = Time(text) else {
+                throw Problem(
+                    .invalidParameter,
+                    "\(name) must be a time such as 2026-11-20T09:30:00.125Z.",
+                    field: name
+                )
+            }
+            return Timestamp(ms: time.ms)
+        }
+    }
+}
+
+extension PollerWire.AuditEntry {
+    /// An entry as it is told.
+    init(_ entry: Poller.AuditEntry) {
+        self.init()
+        let change = entry.change
+        id = entry.id
+        at = Time(entry.at)
+        by = change.by.name
+        key = change.by.key?.description
+        role = change.by.role.map { Open(rawValue: $0.rawValue) }
+        address = change.address
+        request = change.request
+        action = change.action
+        target = Target {
+            $0.kind = change.target.kind.rawValue
+            $0.id = change.target.id
+        }
+        account = change.account?.description
+        beforeJSON = change.before
+        afterJSON = change.after
+        refused = change.refused
+    }
+}

@@ -1,0 +1,284 @@
+import Foundation
+import NIOHTTP1
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerAPI
+
+/// What is left in the audit trail, by every route there is.
+@Suite("Who changed what", .timeLimit(.minutes(2)))
+struct AuditRoutesTests {
+    private static let admin = "key-of-ada-0123456789abc"
+    private static let viewer = "key-of-vic-0123456789abc"
+    private static let acme = "key-of-acme-0123456789ab"
+    private static let keys = """
+        \(admin) role=admin name=ada
+        \(viewer) role=viewer name=vic
+        \(acme) role=admin account=acme name=acme-admin
+        """
+
+    private static func headers(_ key: String) -> [String: String] {
+        ["Authorization": "Bearer \(key)", "Content-Type": "application/json"]
+    }
+
+    private func run(_ body: (LiveAPI) async throws -> Void) async throws {
+        let mail = MailPreferences(
+            suppressions: MemorySuppressionList(),
+            tokens: UnsubscribeTokens(secret: Array(repeating: 3, count: 32))
+        )
+        try await LiveAPI.run(
+            keys: KeyFile(text: Self.keys),
+            payers: AgreeingPayers(),
+            mail: mail,
+            channels: [RecordingChannel()],
+            body
+        )
+    }
+
+    private func trail(
+        _ api: LiveAPI,
+        _ query: String = "",
+        key: String = admin
+    ) async throws -> [[String: Any]] {
+        let answer = try await api.get("/v1/audit?limit=500&\(query)", headers: Self.headers(key))
+        #expect(answer.status == 200, "\(answer.text)")
+        return answer.list("data")
+    }
+
+    @Test("every route that writes is audited, or says why not")
+    func everyRoute() async throws {
+        try await run { api in
+            for route in api.routes {
+                switch route.audit {
+                case .look: #expect(route.methodName == "GET", "\(route.operation)")
+                case .change: #expect(route.methodName != "GET", "\(route.operation)")
+                case .traffic(let why):
+                    #expect(route.methodName != "GET" && why.count > 20, "\(route.operation)")
+                }
+            }
+        }
+    }
+
+    @Test("a change of each route leaves one entry: who, from where, what, and how it was")
+    func everyChange() async throws {
+        try await run { api in
+            let stage = try await Stage(api, headers: Self.headers(Self.admin))
+            for route in api.routes where route.audit == .change {
+                let (path, body) = try await stage.request(route)
+                let before = try await trail(api).count
+                let answer = try await api.request(
+                    HTTPMethod(rawValue: route.methodName),
+                    path,
+                    body: body,
+                    headers: Self.headers(Self.admin)
+                )
+                #expect((200..<300).contains(answer.status), "\(route.operation): \(answer.text)")
+                let entries = try await trail(api)
+                #expect(entries.count == before + 1, "\(route.operation)")
+                guard let entry = entries.first else { continue }
+                #expect(entry["by"] as? String == "ada" && entry["role"] as? String == "admin")
+                #expect(entry["action"] as? String == route.operation)
+                #expect(entry["address"] as? String == "127.0.0.1")
+                #expect(entry["request"] as? String == answer.headers.first(name: "x-request-id"))
+                let target = entry["target"] as? [String: String]
+                #expect(target?["id"]?.isEmpty == false, "\(route.operation)")
+                #expect(target?["kind"] != "store", "\(route.operation) names its target")
+            }
+            let text = try await api.get("/v1/audit?limit=500", headers: Self.headers(Self.admin))
+                .text
+            for secret in [
+                "whsec_", "plr_", "header-secret", "query-secret", "98765", "DE8937",
+                "a@b.example",
+            ] {
+                #expect(!text.contains(secret), "the trail holds \(secret)")
+            }
+        }
+    }
+
+    @Test("what differs is told, as it was and as it is; what changes nothing leaves nothing")
+    func differences() async throws {
+        try await run { api in
+            let headers = Self.headers(Self.admin)
+            for _ in 0..<2 {
+                let path = "/v1/lanes/acme/sources/pause"
+                #expect(try await api.request(.POST, path, headers: headers).status == 200)
+            }
+            let entries = try await trail(api)
+            #expect(entries.count == 1)
+            #expect((entries[0]["before"] as? [String: Bool]) == ["paused": false])
+            #expect((entries[0]["after"] as? [String: Bool]) == ["paused": true])
+            #expect(entries[0]["account"] as? String == "acme")
+        }
+    }
+
+    @Test("a refusal of a known key is noted once a minute, and one of no key never")
+    func refusals() async throws {
+        try await run { api in
+            for _ in 0..<3 {
+                let path = "/v1/lanes/acme/sources/pause"
+                let refused = try await api.request(
+                    .POST,
+                    path,
+                    headers: Self.headers(Self.viewer)
+                )
+                #expect(refused.status == 403)
+                let stranger = Self.headers("key-of-nobody-0123456789")
+                #expect(try await api.request(.POST, path, headers: stranger).status == 401)
+            }
+            let entries = try await trail(api)
+            #expect(entries.map { $0["by"] as? String } == ["vic"])
+            #expect(entries.first?["refused"] as? String == "not_allowed")
+            #expect(entries.first?["action"] as? String == "pauseLane")
+        }
+    }
+
+    @Test("traffic leaves nothing, however much of it there is")
+    func traffic() async throws {
+        try await run { api in
+            let headers = Self.headers(Self.admin)
+            for number in 0..<20 {
+                let body = #"{"source":"src_\#(number)"}"#
+                let made = try await api.request(.POST, "/v1/watches", body: body, headers: headers)
+                #expect(made.status == 201)
+            }
+            #expect(try await trail(api).isEmpty)
+        }
+    }
+
+    @Test("who is bound sees what was done to what is theirs, and not by whose key")
+    func bound() async throws {
+        try await run { api in
+            for path in ["acme/sources", "other/sources"] {
+                let headers = Self.headers(Self.admin)
+                _ = try await api.request(.POST, "/v1/lanes/\(path)/pause", headers: headers)
+            }
+            let headers = Self.headers(Self.acme)
+            _ = try await api.request(.POST, "/v1/lanes/acme/sources/resume", headers: headers)
+            let seen = try await trail(api, key: Self.acme)
+            #expect(seen.map { $0["action"] as? String } == ["resumeLane", "pauseLane"])
+            #expect(seen.map { $0["by"] as? String } == ["acme-admin", "another key"])
+            #expect(seen.last?["address"] == nil && seen.last?["role"] == nil)
+            #expect(try await trail(api, "by=ada", key: Self.acme).isEmpty)
+            #expect(try await trail(api, "by=ada").count == 2)
+            #expect(try await trail(api, "target=other/sources").count == 1)
+            #expect(try await trail(api, "action=resumeLane").count == 1)
+            #expect(try await trail(api, "until=2020-01-01T00:00:00.000Z").isEmpty)
+        }
+    }
+}
+
+/// An upstream that takes whatever payers hand in.
+private struct AgreeingPayers: PayerUpstream {
+    func verify(
+        _ watch: Watch,
+        with values: VerificationValues,
+        timeout: Duration
+    ) async -> VerificationResult { .accepted }
+
+    func give(
+        _ account: RefundAccount,
+        for watch: Watch,
+        paidBy method: PaymentMethod,
+        timeout: Duration
+    ) async -> RefundAccountResult { .taken }
+}
+
+/// Something for each change to be made to.
+private struct Stage {
+    let api: LiveAPI
+    let headers: [String: String]
+    let endpoint: String
+    let key: String
+
+    init(_ api: LiveAPI, headers: [String: String]) async throws {
+        self.api = api
+        self.headers = headers
+        let hook = #"{"url":"https://f.example/hook","headers":{"X-Auth":"header-secret"}}"#
+        let made = try await api.request(.POST, "/v1/endpoints", body: hook, headers: headers)
+        endpoint = try #require(made["id"], "\(made.text)")
+        let wish = #"{"role":"viewer"}"#
+        let key = try await api.request(.POST, "/v1/keys", body: wish, headers: headers)
+        self.key = try #require(key["id"], "\(key.text)")
+    }
+
+    /// A request that changes something at a route; a route that is not here is not audited by a test.
+    func request(_ route: RouteDescription) async throws -> (path: String, body: String?) {
+        switch route.operation {
+        case "cancelWatch": return (try await watch("c"), nil)
+        case "redrive":
+            _ = try await watch("q")
+            try await api.bury("src_q", because: "nonsense")
+            return ("/v1/quarantine/src_q/redrive", nil)
+        case "verifyWatch":
+            let path = try await watch("v")
+            try await api.see("src_v", "pending", step: .enterCode(attemptsLeft: 3))
+            return ("\(path)/verify", #"{"values":["98765"]}"#)
+        case "giveRefundAccount":
+            let path = try await watch("g")
+            try await api.see("src_g", "pending", method: "multibanco")
+            let body = #"{"holder":"A","iban":"DE89370400440532013000"}"#
+            return ("\(path)/refund_attributes", body)
+        case "createEndpoint":
+            return ("/v1/endpoints", #"{"url":"https://g.example?k=query-secret"}"#)
+        case "changeEndpoint":
+            return (at(""), #"{"coalesce":true,"headers":{"X-Auth":"header-secret2"}}"#)
+        case "testEndpoint": return (at("/test"), nil)
+        case "rotateEndpointSecret", "rotateEndpoint": return (at("/rotate"), "{}")
+        case "enableEndpoint":
+            _ = try await api.request(.POST, at("/disable"), body: "{}", headers: headers)
+            return (at("/enable"), nil)
+        case "disableEndpoint":
+            _ = try await api.request(.POST, at("/enable"), headers: headers)
+            return (at("/disable"), #"{"reason":"too slow"}"#)
+        case "deleteEndpoint", "removeEndpoint":
+            let hook = #"{"url":"https://h.example/hook"}"#
+            let made = try await api.request(.POST, "/v1/endpoints", body: hook, headers: headers)
+            return ("/v1/endpoints/\(made["id"] ?? "")", nil)
+        case "replayEndpoint", "startReplay": return (at("/replay"), #"{"status":"dead"}"#)
+        case "retryDelivery":
+            _ = try await api.request(.POST, at("/enable"), headers: headers)
+            return ("/v1/deliveries/\(try await delivery())/retry", nil)
+        case "pauseLane": return ("/v1/lanes/default/sources/pause", nil)
+        case "resumeLane":
+            let pause = "/v1/lanes/default/sources/pause"
+            _ = try await api.request(.POST, pause, headers: headers)
+            return ("/v1/lanes/default/sources/resume", nil)
+        case "limitLane": return ("/v1/lanes/default/sources/limit", #"{"rate":3}"#)
+        case "liftSuppression":
+            let bounce = #"{"recipient":"a@b.example","type":"hard_bounce"}"#
+            _ = try await api.request(.POST, "/v1/mail/bounces", body: bounce, headers: headers)
+            return ("/v1/mail/suppressions/a@b.example", nil)
+        case "createKey": return ("/v1/keys", #"{"role":"viewer","name":"new"}"#)
+        case "revokeKey": return ("/v1/keys/\(key)", nil)
+        default:
+            Issue.record("\(route.operation) is new: say here how it changes something")
+            return (route.path, nil)
+        }
+    }
+
+    private func at(_ action: String) -> String { "/v1/endpoints/\(endpoint)\(action)" }
+
+    /// Watches a source of this name.
+    private func watch(_ name: String) async throws -> String {
+        let body = #"{"source":"src_\#(name)","client_secret":"src_\#(name)_secret_x"}"#
+        let made = try await api.request(.POST, "/v1/watches", body: body, headers: headers)
+        #expect(made.status == 201, "\(made.text)")
+        return "/v1/watches/src_\(name)"
+    }
+
+    /// A delivery that waits.
+    private func delivery() async throws -> String {
+        _ = try await watch("d")
+        let mark = DeliveryMark(
+            endpoint: EndpointID(unchecked: endpoint),
+            watch: WatchKey(
+                account: .main,
+                source: SourceID(unchecked: "src_d"),
+                kind: .source
+            )
+        )
+        try await api.backend.deliveries.mark([mark])
+        return api.backend.deliveries.id(of: mark.endpoint, mark.watch).description
+    }
+}
