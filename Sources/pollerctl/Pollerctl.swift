@@ -23,7 +23,7 @@ struct Pollerctl: AsyncParsableCommand {
             Enqueue.self, Get.self, List.self, Follow.self, Wait.self, Poll.self, Cancel.self,
             Batch.self,
             Events.self, Explain.self, OrderCommand.self, EndpointCommand.self,
-            DeliveryCommand.self, KeyCommand.self,
+            DeliveryCommand.self, KeyCommand.self, Audit.self,
             LaneCommand.self, QuarantineCommand.self, WorkerCommand.self, ShowStats.self, Top.self,
             Doctor.self, SourceCommand.self, IntentCommand.self, SetupCommand.self,
             RefundCommand.self, DisputeCommand.self, StripeCommand.self, Reconcile.self,

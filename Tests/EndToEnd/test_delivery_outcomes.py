@@ -138,6 +138,14 @@ def test_410_disables_the_endpoint_at_once_and_no_other(calm: Cluster, desk: Des
 
     found = wait_until(disabled, 10, "the endpoint is disabled")
     assert "410" in found["disabled_reason"]
+
+    def noted() -> dict | None:
+        entries = calm.api.get(f"/v1/audit?target={endpoint}&action=disableEndpoint")["data"]
+        return entries[0] if entries else None
+
+    entry = wait_until(noted, 5, "the audit trail has it")
+    assert entry["by"] == "pollerd" and entry["before"] == {"state": "enabled"}
+    assert entry["after"] == {"state": "disabled", "disabled_reason": found["disabled_reason"]}
     # Done may be the state between the first event and the second.
     wait_until(lambda: [well.told(source) for source in sources] == [WHOLE] * 2, 10, "it is told all")
 

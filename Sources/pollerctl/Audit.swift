@@ -1,0 +1,175 @@
+import ArgumentParser
+import Foundation
+import JSONText
+import PollerClient
+import PollerWire
+
+import struct PollerClient.Page
+
+/// `pollerctl audit`: who changed what.
+struct Audit: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show who changed what, newest first.",
+        discussion: """
+            Changes by keys, by the configuration file and by the system itself, and what a key was \
+            refused. With --json one change a line, with every field; the table leaves out what does not \
+            fit. The newest 20,000 are kept, for 400 days at most; the server's log has each of them.
+            """
+    )
+
+    /// How often --follow asks.
+    private static let pace = Duration.seconds(2)
+
+    @Option(help: "Begin a span ago, such as 1d, or at a time.")
+    var since: PastInstant?
+
+    @Option(help: "Only by this key: its name or its id.")
+    var by: String?
+
+    @Option(help: "Only of this operation, such as pauseLane or changeEndpoint.")
+    var action: String?
+
+    @Option(help: "Only of the watch, endpoint, lane, delivery or key with this id.")
+    var target: String?
+
+    @Option(help: "Only of this account.")
+    var account: String?
+
+    @Option(help: "How many.")
+    var limit = 50
+
+    @Flag(help: "Go on showing changes as they are made, newest last.")
+    var follow = false
+
+    @OptionGroup var server: ServerOptions
+
+    func validate() throws {
+        guard limit > 0 else { throw ValidationError("--limit must be 1 or more") }
+    }
+
+    func run() async throws {
+        try await server.perform { client in
+            guard !follow else { return try await goOn(client) }
+            try await server.list(AuditEntry.table, limit: limit, \.row) { limit, cursor in
+                try await page(client, since: since?.date, limit: limit, cursor: cursor)
+            }
+        }
+    }
+
+    private func page(
+        _ client: PollerClient,
+        since: Date?,
+        limit: Int,
+        cursor: String?
+    ) async throws -> Page<AuditEntry> {
+        try await client.changes(
+            by: by,
+            action: action,
+            target: target,
+            account: account,
+            since: since,
+            limit: limit,
+            cursor: cursor
+        )
+    }
+
+    /// Shows what there is, then what comes, until it is interrupted.
+    private func goOn(_ client: PollerClient) async throws {
+        var seen: (at: Date, ids: Set<String>) = (since?.date ?? .now, [])
+        while true {
+            var news: [Received<AuditEntry>] = []
+            var cursor: String?
+            repeat {
+                let page = try await page(client, since: seen.at, limit: 500, cursor: cursor)
+                news += page.items.filter { !seen.ids.contains($0.value.id) }
+                cursor = page.next
+            } while cursor != nil
+            for entry in news.reversed() { entry.show(json: server.json) }
+            if let newest = news.first {
+                // Those of the very millisecond are told again by the next page.
+                let same = news.filter { $0.value.at == newest.value.at }.map(\.value.id)
+                let old = newest.value.at.date == seen.at ? seen.ids : []
+                seen = (newest.value.at.date, old.union(same))
+            }
+            try await Task.sleep(for: Self.pace)
+        }
+    }
+}
+
+/// An instant that has passed: a span ago, or a time.
+struct PastInstant: ExpressibleByArgument {
+    let date: Date
+
+    init?(argument: String) {
+        if let span = Span(argument: argument) {
+            date = Date(timeIntervalSinceNow: -Double(span.duration.components.seconds))
+            return
+        }
+        let whole = try? Date(argument, strategy: .iso8601)
+        let fraction = try? Date(
+            argument,
+            strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        )
+        guard let date = fraction ?? whole else { return nil }
+        self.date = date
+    }
+}
+
+extension Received<AuditEntry> {
+    /// Prints the change on one line: as the server sent it, or for people.
+    fileprivate func show(json isJSON: Bool) {
+        guard !isJSON else { return Terminal.printLine(json) }
+        let separator = Terminal.isInteractive ? "  " : "\t"
+        let cells = Terminal.isInteractive ? value.row.filter { $0.text != "-" } : value.row
+        Terminal.printLine(
+            cells.map { Terminal.coloured($0.text, $0.colour) }.joined(separator: separator)
+        )
+    }
+}
+
+extension AuditEntry {
+    /// The columns of ``row``.
+    static var table: Table {
+        Table(
+            "AT",
+            "BY",
+            "ACTION",
+            "TARGET",
+            "CHANGE",
+            "ACCOUNT",
+            "FROM",
+            optional: ["FROM", "ACCOUNT", "CHANGE"]
+        )
+    }
+
+    /// The change as a row of a list.
+    var row: [Table.Cell] {
+        [
+            .init("\(at)", .faint), .init(by, .strong), .init(action),
+            .init("\(target.kind) \(target.id)"),
+            .init(changeShown, refused == nil ? nil : .careful),
+            .init(account ?? "-"), .init(address ?? "-", .faint),
+        ]
+    }
+
+    /// `paused: false → true`, `refused: not_allowed`.
+    private var changeShown: String {
+        if let refused { return "refused: \(refused)" }
+        let old = before.flatMap { RawJSON($0) }?.members ?? []
+        let new = after.flatMap { RawJSON($0) }?.members ?? []
+        var names: [String] = []
+        for member in old + new where !names.contains(member.name) { names.append(member.name) }
+        let changes = names.map { name in
+            let (from, to) = (Self.text(name, of: old), Self.text(name, of: new))
+            if before == nil { return "\(name): \(to ?? "-")" }
+            if after == nil { return "\(name): was \(from ?? "-")" }
+            return "\(name): \(from ?? "-") → \(to ?? "-")"
+        }
+        return changes.isEmpty ? "-" : changes.joined(separator: ", ")
+    }
+
+    private static func text(_ name: String, of members: [RawJSON.Member]) -> String? {
+        guard let value = members.first(where: { $0.name == name })?.value else { return nil }
+        return value.string ?? "\(value)"
+    }
+}

@@ -1,0 +1,122 @@
+"""Who changed what: told by the API, the command line and the log of a cluster that runs."""
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from harness.cluster import Cluster, program
+from harness.poller_api import PollerAPI
+
+ADA = "key_of_ada_0123456789abc"
+VIC = "key_of_vic_0123456789abc"
+ACME = "key_of_acme_0123456789ab"
+BOOKS_SECRET = "whsec_Y2FuYXJ5LW9mLXRoZS1maWxlLWNhbmFyeS1vZi10aGUtZmlsZQ=="
+HEADER_SECRET = "receivers-own-secret-4711"
+
+
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory):
+    """A cluster with an admin, a viewer, a tenant, and an endpoint in its file."""
+    folder: Path = tmp_path_factory.mktemp("audit")
+    (folder / "keys").write_text(
+        f"{ADA} name=ada\n{VIC} name=vic role=viewer\n{ACME} name=acme-ops role=operator account=acme\n"
+    )
+    (folder / "poller.yaml").write_text(
+        "endpoints:\n  books:\n    url: https://books.example/hook\n    secret: {env: BOOKS}\n"
+    )
+    env = {
+        "POLLER_API_KEYS_FILE": str(folder / "keys"), "POLLER_CONFIG_FILE": str(folder / "poller.yaml"),
+        "BOOKS": BOOKS_SECRET,
+    }
+    with Cluster(workers=1, listen=False, env=env) as cluster:
+        cluster.api = PollerAPI(cluster.api.url, ADA)
+        yield cluster
+
+
+def ctl(cluster: Cluster, key: str, *arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [program("pollerctl"), *arguments], capture_output=True, text=True, timeout=60,
+        env=os.environ | {"POLLER_URL": cluster.api.url, "POLLER_API_KEY": key},
+    )
+
+
+def trail(cluster: Cluster, *options: str, key: str = ADA) -> list[dict]:
+    done = ctl(cluster, key, "audit", "--json", *options)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_two_keys_change_something_and_everybody_reads_who_it_was(closed: Cluster):
+    [source] = closed.sandbox.create_sources(1)
+    closed.enqueue(source, notify=[])
+    assert ctl(closed, ADA, "lane", "pause", "acme/sources").returncode == 0
+    assert ctl(closed, VIC, "lane", "resume", "acme/sources").returncode == 77
+    assert ctl(closed, ACME, "lane", "resume", "acme/sources").returncode == 0
+    hook = {"url": "https://h.example/hook?token=query-secret", "headers": {"X-Auth": HEADER_SECRET}}
+    made = closed.api.request("POST", "/v1/endpoints", json=hook).json()
+    changed = {"headers": {"X-Auth": HEADER_SECRET + "2"}, "final_only": True}
+    assert closed.api.request("PATCH", f"/v1/endpoints/{made['id']}", json=changed).status_code == 200
+    assert ctl(closed, ADA, "cancel", source).returncode == 0
+
+    entries = trail(closed, "--since", "5m")
+    told = [(entry["by"], entry["action"], entry["target"]["id"]) for entry in entries]
+    assert told[:6] == [
+        ("ada", "cancelWatch", source), ("ada", "changeEndpoint", made["id"]),
+        ("ada", "createEndpoint", made["id"]), ("acme-ops", "resumeLane", "acme/sources"),
+        ("vic", "resumeLane", "acme/sources"), ("ada", "pauseLane", "acme/sources"),
+    ]
+    assert ("configuration", "createEndpoint") in [(by, action) for by, action, _ in told]
+    cancelled, change = entries[0], entries[1]
+    assert cancelled["before"] == {"state": "open"} and cancelled["address"] == "127.0.0.1"
+    assert change["before"]["final_only"] is False and change["after"]["final_only"] is True
+    assert change["after"]["headers"] == "(changed)"
+    assert entries[4]["refused"] == "not_allowed" and "refused" not in entries[5]
+    assert (entries[5]["before"], entries[5]["after"]) == ({"paused": False}, {"paused": True})
+    # The watch itself was traffic: its events tell of it.
+    assert "enqueue" not in [action for _, action, _ in told]
+
+    seen = trail(closed, key=ACME)
+    assert [(entry["by"], entry["action"]) for entry in seen] == [
+        ("acme-ops", "resumeLane"), ("another key", "pauseLane"),
+    ]
+    assert not trail(closed, "--by", "ada", key=ACME)
+    assert len(trail(closed, "--by", "ada", "--action", "pauseLane", "--target", "acme/sources")) == 1
+    assert ctl(closed, VIC, "audit").returncode == 77
+
+    table = ctl(closed, ADA, "audit", "--limit", "3").stdout.splitlines()
+    assert len(table) == 3 and "state: open → closed" in table[0] and source in table[0]
+    log = closed.api_process.stderr()
+    lines = [json.loads(line) for line in log.splitlines() if '"changed"' in line]
+    assert any(line.get("action") == "cancelWatch" and line.get("by") == "ada" for line in lines), log[-2000:]
+    dump = json.dumps(entries) + log + json.dumps(stored(closed))
+    for secret in (HEADER_SECRET, "query-secret", ADA, VIC, ACME, made["secret"], BOOKS_SECRET):
+        assert secret not in dump, secret
+
+
+def stored(cluster: Cluster) -> list[str]:
+    """The trail as it lies in Redis."""
+    return [str(entry) for entry in cluster.redis.client().xrange("poller:C{0}")]
+
+
+def test_a_key_made_beside_the_store_is_in_the_trail_and_follow_shows_what_comes(closed: Cluster):
+    with subprocess.Popen(
+        [program("pollerctl"), "audit", "--follow", "--json"], stdout=subprocess.PIPE, text=True,
+        env=os.environ | {"POLLER_URL": closed.api.url, "POLLER_API_KEY": ADA},
+    ) as following:
+        try:
+            time.sleep(1)
+            done = subprocess.run(
+                [program("pollerd"), "key", "create", "--role", "viewer", "--name", "board"],
+                env=os.environ | {"POLLER_REDIS_URL": closed.redis.url},
+                capture_output=True, text=True, timeout=30,
+            )
+            assert done.returncode == 0, done.stderr
+            entry = json.loads(following.stdout.readline())
+        finally:
+            following.terminate()
+    assert (entry["by"], entry["action"]) == ("pollerd", "createKey")
+    assert entry["after"]["role"] == "viewer" and "address" not in entry
+    assert done.stdout.strip() not in json.dumps(entry)
