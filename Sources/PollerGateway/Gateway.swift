@@ -26,6 +26,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     /// A gateway onto `outbox`, fed by `feed` with what happens.
     ///
     /// - `tokens`: checks stream tokens; nil when none are made.
+    /// - `spent`: remembers which tokens have stood in a URL.
     /// - `secrets`: knows the sources' own secrets; by default those given with the watches.
     /// - `onListening`: told the address once it accepts connections.
     package init(
@@ -35,6 +36,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         feed: LiveFeed<Events, C>,
         authenticator: any Authenticator,
         tokens: (any StreamTokenVerifier)? = nil,
+        spent: any SpentTokens,
         secrets: (any SourceSecrets)? = nil,
         logger: Logger,
         onListening: @escaping @Sendable (SocketAddress) async -> Void = { _ in }
@@ -48,6 +50,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             authorizer: Authorizer(
                 keys: authenticator,
                 tokens: tokens,
+                spent: spent,
                 secrets: secrets ?? WatchSecrets(watches),
                 logger: logger
             ),

@@ -169,7 +169,8 @@ public struct StreamTokenRequest: WireObject, Hashable {
 
 /// A token with which a browser listens at the live gateway until it ends.
 public struct StreamToken: WireObject, Hashable, CustomStringConvertible {
-    /// The token itself: send it as `{"op":"auth","token":…}`, never in a URL.
+    /// The token itself: send it as `{"op":"auth","token":…}`; in a URL it begins one connection, within
+    /// 30 s of its making, and is good for nothing else.
     public var reveal = ""
     /// When it ends; the gateway closes with 4105 then.
     public var expiresAt = Time(ms: 0)

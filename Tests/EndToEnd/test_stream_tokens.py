@@ -198,3 +198,39 @@ def test_only_holders_of_keys_make_tokens_and_only_short_ones(closed: Cluster):
     assert stranger.request("POST", "/v1/stream_tokens", json={}).status_code == 401
     answer = closed.api.request("POST", "/v1/stream_tokens", json={"ttl": "61m"})
     assert answer.status_code == 422 and answer.json()["field"] == "ttl"
+
+
+def test_a_token_in_a_url_begins_one_stream_at_one_of_two_gateways(closed: Cluster):
+    """What a proxy has logged is good for nothing; the browser that comes back goes on."""
+    second = closed.role("notifier9", "notifier").start().wait_ready()
+    gateways = [closed.gateway(), second.address("gateway")]
+    [source] = closed.sandbox.create_sources(1)
+    closed.enqueue(source, notify=[])
+    closed.wait_status(source, "pending")
+    token = make(closed, sources=[source])
+
+    def listen(gateway: str, **headers: str) -> requests.Response:
+        way = f"{gateway}/v1/events/stream?token={token}"
+        return requests.get(way, headers={"Origin": ORIGIN} | headers, timeout=10, stream=True)
+
+    def last_id(stream: requests.Response) -> str:
+        return next(line[4:] for line in stream.iter_lines(decode_unicode=True) if line.startswith("id: "))
+
+    try:
+        with listen(gateways[0]) as stream:
+            assert stream.status_code == 200
+            place = last_id(stream)
+        for gateway in gateways:
+            logged = listen(gateway)
+            assert logged.status_code == 401 and "one connection" in logged.text
+            bearer = {"Authorization": f"Bearer {token}"}
+            assert requests.get(f"{gateway}/v1/events/stream", headers=bearer, timeout=10).status_code == 401
+        assert refusal(closed, token) == 4003
+        for gateway in gateways:
+            with listen(gateway, **{"Last-Event-ID": place}) as back:
+                assert back.status_code == 200
+                place = last_id(back)
+        [key] = [key for key in closed.redis.client().keys("poller:spent:*")]
+        assert 0 < closed.redis.client().pttl(key) <= 600_000
+    finally:
+        second.terminate()

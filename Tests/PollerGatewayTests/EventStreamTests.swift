@@ -152,18 +152,22 @@ struct EventStreamTests {
                 #expect(snapshot["data"]?["account"] == nil)
             }
             // Without a source of its own the stream is that of the token's sources.
-            let all = try await bench.stream("/v1/events/stream?token=\(token)", [])
+            let fresh = try await bench.tokens.issue(grant, lifetime: .seconds(600)).reveal
+            let all = try await bench.stream("/v1/events/stream?token=\(fresh)", [])
             try await all.streamed("ready")
             try await bench.record("src_2", "chargeable")
             try await bench.record("src_1", "chargeable")
             try await all.streamed("message")
             #expect(all.told == ["src_1:chargeable"])
             #expect(all.messages.last?["data"]?["account"] == nil)
+            let other = try await bench.tokens.issue(grant, lifetime: .seconds(600)).reveal
             let refused: [(String, [String], Int)] = [
                 (path, [], 401), (path, ["--token", "nonsense"], 401),
                 (path, ["--token", "src_client_secret_y"], 401),
                 ("/v1/sources/src_2/events", ["--token", "src_client_secret_x"], 401),
-                ("/v1/sources/src_2/events", ["--token", token], 400),
+                ("/v1/sources/src_2/events", ["--token", other], 400),
+                // One that has stood in a URL is good for nothing else, wherever it is shown.
+                ("\(path)?token=\(token)", [], 401), (path, ["--token", token], 401),
                 ("\(path)?token=key-all", [], 401),
                 ("\(path)?token=src_client_secret_x", [], 401),
                 ("\(path)?color=blue", ["--token", "key-all"], 400),

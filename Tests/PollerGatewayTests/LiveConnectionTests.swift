@@ -23,6 +23,7 @@ struct LiveConnectionTests {
             authorizer: Authorizer(
                 keys: OpenAuthenticator(),
                 tokens: nil,
+                spent: MemorySpentTokens(),
                 secrets: WatchSecrets(store),
                 logger: log.logger
             ),

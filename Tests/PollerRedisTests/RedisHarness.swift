@@ -29,6 +29,7 @@ final class RedisHarness: StoreHarness {
     var endpoints: any EndpointStore { registry }
     var keys: any KeyStore { keyStore }
     var trail: any AuditTrail { auditTrail }
+    var spentTokens: any SpentTokens { RedisSpentTokens(client: client, layout: layout) }
     var lanes: any LaneControl { store }
     var members: any Membership { membership }
     /// Of a Cluster no picture can be taken at one moment.

@@ -2,6 +2,8 @@
 package struct StreamGrant: Hashable, Sendable {
     /// The longest a token may live: it is handed to browsers, and cannot be revoked.
     package static let lifetimeMax = Duration.seconds(3600)
+    /// How soon after it was made a token in a URL begins its one connection: a page opens it at once.
+    package static let urlLifetime = Duration.seconds(30)
     /// Sources a token may name: with their ids the token still fits a header line.
     package static let sourcesMax = 20
     /// Event types a token may name, for the same reason.

@@ -17,7 +17,8 @@ struct StreamTokenRoutes {
         "Make a short-lived token for the live gateway",
         """
         For a customer's browser, where an API key must never be. It cannot be revoked; it ends by \
-        itself.
+        itself. In a URL it begins one connection, within 30 s of its making; a browser's EventSource \
+        may come back with what it was told until the token ends.
         """,
         access: .key(.issueTokens),
         repeats: .byNature,

@@ -23,6 +23,7 @@ struct Authorizer: Sendable {
 
     let keys: any Authenticator
     let tokens: (any StreamTokenVerifier)?
+    let spent: any SpentTokens
     let secrets: any SourceSecrets
     let logger: Logger
 
@@ -48,7 +49,7 @@ struct Authorizer: Sendable {
         switch credentials {
         case .token(let text):
             if let principal = await tokens?.principal(streamToken: text) {
-                return .admitted(principal)
+                return await admit(tokenOf: principal)
             }
             if let principal = await keys.principal(token: text) { return .admitted(principal) }
             return .refused(
@@ -57,6 +58,19 @@ struct Authorizer: Sendable {
                     "a key that is unknown or may not follow events, or a token that has expired"
             )
         case .secret(let key, let candidate): return await admit(key, candidate)
+        }
+    }
+
+    /// A token that has stood in a URL may stand in a log, and whoever reads that could show it here.
+    private func admit(tokenOf principal: Principal) async -> Admission {
+        do throws(StoreError) {
+            guard try await !spent.isSpent(principal.name) else {
+                return .refused(.forbidden, reason: "a token that was used in a URL; make another")
+            }
+            return .admitted(principal)
+        } catch {
+            logger.warning("token not looked up", metadata: ["error": "\(error)"])
+            return .refused(.unavailable, reason: "the store cannot be reached")
         }
     }
 

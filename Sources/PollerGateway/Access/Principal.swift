@@ -31,6 +31,8 @@ package struct Principal: Hashable, Sendable {
     package let view: EventView
     /// How long the credentials are still good for; nil for ever.
     package let validFor: Duration?
+    /// How long ago a token was made; nil for other credentials.
+    package let age: Duration?
     /// What their cursors are good for: the same for credentials that see the same.
     let scope: String
 
@@ -42,7 +44,8 @@ package struct Principal: Hashable, Sendable {
         sources: Set<SourceID>? = nil,
         types: [String]? = nil,
         view: EventView = .full,
-        validFor: Duration? = nil
+        validFor: Duration? = nil,
+        age: Duration? = nil
     ) {
         self.name = name
         self.accounts = accounts
@@ -51,6 +54,7 @@ package struct Principal: Hashable, Sendable {
         self.types = types
         self.view = view
         self.validFor = validFor
+        self.age = age
         scope = [
             accounts.names?.joined(separator: ",") ?? "*",
             sources.map { $0.map(\.description).sorted().joined(separator: ",") } ?? "*",

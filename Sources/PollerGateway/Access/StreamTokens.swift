@@ -14,6 +14,7 @@ package import Poller
 /// *Why tokens*: a browser must not hold an API key, and a gateway should not ask the store about each
 /// connection. A token carries what it allows, and every gateway of the cluster can check it alone;
 /// hence none can be taken back, and none lives longer than ``StreamGrant/lifetimeMax``.
+/// One that has stood in a URL is good for nothing else (``SpentTokens``).
 /// *What it allows* is checked again when it is shown: a grant that this release would not give is
 /// none, whoever signed it.
 package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
@@ -91,7 +92,8 @@ package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
             sources: grant.sources,
             types: grant.types,
             view: view,
-            validFor: .milliseconds(claims.exp * 1000 - now)
+            validFor: .milliseconds(claims.exp * 1000 - now),
+            age: .milliseconds(max(now - claims.iat * 1000, 0))
         )
     }
 

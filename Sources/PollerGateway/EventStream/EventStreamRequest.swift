@@ -23,6 +23,8 @@ struct EventStreamRequest: Hashable, Sendable {
     let query: [String: String]
     let lastEventID: String?
     let credentials: String?
+    /// Whether a token of the query is what lets it in.
+    var hasQueryToken: Bool { credentials == nil && query["token"] != nil }
 
     /// Whether a path is one of an event stream.
     static func isServed(_ path: Substring) -> Bool {

@@ -1,3 +1,4 @@
+import Logging
 import NIOCore
 import NIOHTTP1
 import Poller
@@ -23,6 +24,11 @@ import PollerNet
 /// *Credentials*, in this order: `Authorization` with a key, a stream token, or the source's own
 /// secret; `token` in the query, because EventSource sends no headers, with a stream token alone;
 /// none, on this machine, when there are no keys.
+///
+/// *A token in the query* begins one connection, within 30 s of its making, and is good for nothing
+/// else from then on: URLs end in logs. A browser that comes back by itself repeats the URL, and shows
+/// in `Last-Event-ID` a cursor that only this stream's holder was told, in a header that nobody logs:
+/// so it goes on, until the token ends.
 struct EventStreamResponder: Sendable {
     /// What a request is answered.
     enum Answer: Sendable {
@@ -66,6 +72,10 @@ struct EventStreamResponder: Sendable {
             }
             if request.source != nil, await isDone(subscription) { return .done }
             guard let place = gateway.slots.place(of: principal) else { return .later }
+            // Last, so that who has to come later can.
+            if request.hasQueryToken, head.method == .GET {
+                guard try await spend(principal, request) else { return .later }
+            }
             return .stream(subscription, place)
         } catch {
             return .refused(error)
@@ -136,6 +146,36 @@ struct EventStreamResponder: Sendable {
         throw Self.unauthenticated(
             "token must be a stream token that has not expired: POST /v1/stream_tokens makes one"
         )
+    }
+
+    /// Spends a token that stands in a URL, unless its holder comes back; false when nobody can say now
+    /// whether it was spent before.
+    private func spend(
+        _ principal: Principal,
+        _ request: EventStreamRequest
+    ) async throws(Refusal) -> Bool {
+        let partitions = gateway.store.outbox.partitions
+        if let text = request.lastEventID,
+            gateway.cursor.decode(text, partitions: partitions, for: principal) != nil
+        {
+            return true
+        }
+        let isInTime = principal.age.map { $0 <= StreamGrant.urlLifetime } ?? false
+        let isFirst: Bool
+        do throws(StoreError) {
+            let life = principal.validFor ?? StreamGrant.lifetimeMax
+            isFirst = try await gateway.authorizer.spent.spend(principal.name, for: life)
+        } catch {
+            gateway.logger.warning("token not spent", metadata: ["error": "\(error)"])
+            return false
+        }
+        guard isInTime, isFirst else {
+            throw Self.unauthenticated(
+                "a token in a URL is for one connection within \(StreamGrant.urlLifetime.text) of its "
+                    + "making: make another with POST /v1/stream_tokens, or send it in a header"
+            )
+        }
+        return true
     }
 
     /// Whether a client that comes back has been told everything about a settled source.

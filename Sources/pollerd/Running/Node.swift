@@ -182,6 +182,7 @@ struct Node: Sendable {
             feed: feed,
             authenticator: KeyAuthenticator(keys: keys),
             tokens: await StreamTokens(secret: secret, wallClock: WallClock.now),
+            spent: RedisSpentTokens(client: cluster.client, layout: cluster.layout),
             logger: log("gateway"),
             onListening: { address in
                 startup.bound(

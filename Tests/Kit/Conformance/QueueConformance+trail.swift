@@ -2,6 +2,23 @@ import JSONText
 import Poller
 
 extension QueueConformance {
+    /// Stream tokens that have stood in a URL.
+    static let spending: [ConformanceCase] = [
+        ConformanceCase("a token is spent once, whoever spends it, and no other with it") { bench in
+            let spent = bench.harness.spentTokens
+            try bench.equal(try await spent.isSpent("a"), false, "before")
+            let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for _ in 0..<20 {
+                    group.addTask { try await spent.spend("a", for: .seconds(60)) }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            try bench.equal(outcomes.count { $0 }, 1, "who has spent it")
+            try bench.equal(try await spent.isSpent("a"), true, "afterwards")
+            try bench.equal(try await spent.isSpent("b"), false, "another")
+        }
+    ]
+
     /// The audit trail.
     static let trail: [ConformanceCase] = [
         ConformanceCase("a change is read as it was noted, with the store's time") { bench in

@@ -12,6 +12,8 @@ package protocol StoreHarness: Sendable {
     var keys: any KeyStore { get }
     /// What was changed by whom.
     var trail: any AuditTrail { get }
+    /// Stream tokens that have stood in a URL.
+    var spentTokens: any SpentTokens { get }
     /// The lanes of the watches.
     var lanes: any LaneControl { get }
     /// The processes that have announced themselves.
@@ -68,6 +70,7 @@ package struct MemoryHarness: StoreHarness {
     private let registry: MemoryEndpointStore
     private let keyStore: MemoryKeyStore
     private let auditTrail: MemoryAuditTrail
+    private let spent = MemorySpentTokens()
 
     /// Empty stores; `flaws` are mistakes they are to make.
     package init(flaws: Set<QueueFlaw> = [], endpointFlaws: Set<EndpointFlaw> = []) {
@@ -92,6 +95,8 @@ package struct MemoryHarness: StoreHarness {
     package var keys: any KeyStore { keyStore }
 
     package var trail: any AuditTrail { auditTrail }
+
+    package var spentTokens: any SpentTokens { spent }
 
     package var lanes: any LaneControl { store }
 

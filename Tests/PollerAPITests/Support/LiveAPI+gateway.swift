@@ -57,6 +57,7 @@ extension LiveAPI {
             watches: store,
             feed: feed,
             authenticator: OpenAuthenticator(),
+            spent: MemorySpentTokens(),
             logger: quiet,
             onListening: { gatewayBound.yield($0.port ?? 0) }
         )

@@ -42,6 +42,7 @@ struct LiveBench: Sendable {
         allowedOrigins: Set<String> = [],
         drainTimeout: Duration = .seconds(7),
         store: MemoryStore? = nil,
+        spent: any SpentTokens = MemorySpentTokens(),
         _ body: (LiveBench) async throws -> Void
     ) async throws {
         let clock = ContinuousClock()
@@ -66,6 +67,7 @@ struct LiveBench: Sendable {
             feed: feed,
             authenticator: authenticator,
             tokens: tokens,
+            spent: spent,
             logger: logger,
             onListening: { continuation.yield($0.port ?? 0) }
         )

@@ -1,0 +1,37 @@
+package import Poller
+package import RedisClient
+
+/// The spent tokens in Redis: a key for each, `<ns>spent:<id>`, which ends when the token does.
+///
+/// Some 100 bytes each for an hour at most. A command each, of one key, so nothing is in doubt: the
+/// first `SET NX` has it, whichever gateway sends it.
+package struct RedisSpentTokens: SpentTokens {
+    private let client: RedisClient
+    private let namespace: String
+
+    /// The tokens of a cluster.
+    ///
+    /// - Parameters:
+    ///   - client: the connection; it must be running.
+    ///   - layout: its namespace, as verified at start.
+    package init(client: RedisClient, layout: StoreLayout) {
+        self.client = client
+        namespace = layout.watchKeys.namespace
+    }
+
+    package func spend(_ id: String, for life: Duration) async throws(StoreError) -> Bool {
+        let reply = try await client.ask(
+            RedisCommand(
+                "SET",
+                [.string(key(id)), "1", "NX", "PX", RedisArgument(max(life.ms, 1))]
+            )
+        )
+        return reply != .null
+    }
+
+    package func isSpent(_ id: String) async throws(StoreError) -> Bool {
+        try await client.ask(RedisCommand("EXISTS", [.string(key(id))])).int == 1
+    }
+
+    private func key(_ id: String) -> String { "\(namespace)spent:\(id)" }
+}

@@ -1,0 +1,20 @@
+package import Poller
+import Synchronization
+
+/// Spent tokens in memory.
+///
+/// A class, because several gateways share it.
+package final class MemorySpentTokens: SpentTokens {
+    private let ids = Mutex<Set<String>>([])
+
+    /// No token has been spent.
+    package init() {}
+
+    package func spend(_ id: String, for life: Duration) async throws(StoreError) -> Bool {
+        ids.withLock { $0.insert(id).inserted }
+    }
+
+    package func isSpent(_ id: String) async throws(StoreError) -> Bool {
+        ids.withLock { $0.contains(id) }
+    }
+}

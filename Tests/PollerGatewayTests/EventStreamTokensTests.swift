@@ -1,0 +1,118 @@
+import Poller
+import PollerTesting
+import Synchronization
+import Testing
+
+@testable import PollerGateway
+
+@Suite(
+    "Tokens in the URLs of event streams",
+    .enabled(if: PythonPeer.has("http.client"), "needs python3")
+)
+struct EventStreamTokensTests {
+    private static let path = "/v1/events/stream"
+
+    /// A token that was made so long before the gateway started.
+    private func token(_ age: Duration = .zero) async throws -> String {
+        let tokens = await StreamTokens(secret: LiveBench.cursorSecret) {
+            VirtualTime.start + (.zero - age)
+        }
+        return try await tokens.issue(StreamGrant(), lifetime: .seconds(600)).reveal
+    }
+
+    @Test("a token in a URL begins one stream, and nobody else's, in whatever way it is shown")
+    func once() async throws {
+        try await LiveBench.run { bench in
+            let token = try await token()
+            let url = "\(Self.path)?token=\(token)"
+            let first = try await bench.stream(url, [])
+            let ready = try await first.streamed("ready")
+            #expect(try await bench.stream(url, []).status == 401)
+            #expect(try await bench.stream(Self.path, ["--token", token]).status == 401)
+            let socket = try await bench.client([])
+            try socket.send(#"{"op":"auth","token":"\#(token)"}"#)
+            #expect(try await socket.closeCode() == 4003)
+            // A cursor in the URL is in the same log.
+            let place = try #require(ready["id"]?.string)
+            #expect(try await bench.stream("\(url)&since=\(place)", []).status == 401)
+            #expect(try await bench.stream(url, ["--last-id", "nonsense"]).status == 401)
+        }
+    }
+
+    @Test("a browser that comes back by itself goes on where it was, and may do so again")
+    func comesBack() async throws {
+        try await LiveBench.run { bench in
+            let url = "\(Self.path)?token=\(try await token())"
+            var client: PythonPeer? = try await bench.stream(url, [])
+            var place = try #require(try await client?.streamed("ready")["id"]?.string)
+            for number in 1...2 {
+                client = nil
+                try await bench.record("src_\(number)", "pending")
+                client = try await bench.stream(url, ["--last-id", place])
+                let told = try await (try #require(client)).streamed("message")
+                #expect(told["data"]?["source"]?.string == "src_\(number)")
+                place = try #require(told["id"]?.string)
+            }
+        }
+    }
+
+    @Test("a token that is 30 s old begins nothing in a URL, and goes on in a header")
+    func late() async throws {
+        try await LiveBench.run { bench in
+            let token = try await token(.seconds(40))
+            let headed = try await bench.stream(Self.path, ["--token", token])
+            try await headed.streamed("ready")
+            #expect(try await bench.stream("\(Self.path)?token=\(token)", []).status == 401)
+        }
+    }
+
+    @Test("one that is spent at one gateway is spent at all")
+    func everyGateway() async throws {
+        let spent = MemorySpentTokens()
+        let url = "\(Self.path)?token=\(try await token())"
+        try await LiveBench.run(spent: spent) { here in
+            let client = try await here.stream(url, [])
+            try await client.streamed("ready")
+            try await LiveBench.run(spent: spent) { there in
+                let status = try await there.stream(url, []).status
+                #expect(status == 401)
+            }
+        }
+    }
+
+    @Test("while the store is away a token is told to come later, and is good then")
+    func storeAway() async throws {
+        let spent = ForgetfulTokens()
+        try await LiveBench.run(spent: spent) { bench in
+            let url = "\(Self.path)?token=\(try await token())"
+            spent.isAway.withLock { $0 = true }
+            let early = try await bench.stream(url, [])
+            #expect(early.status == 200)
+            try await early.ended()
+            #expect(early.messages.isEmpty)
+            spent.isAway.withLock { $0 = false }
+            let client = try await bench.stream(url, [])
+            try await client.streamed("ready")
+        }
+    }
+}
+
+/// A store of spent tokens that can be away.
+private final class ForgetfulTokens: SpentTokens {
+    let isAway = Mutex(false)
+    private let base = MemorySpentTokens()
+
+    func spend(_ id: String, for life: Duration) async throws(StoreError) -> Bool {
+        try check()
+        return try await base.spend(id, for: life)
+    }
+
+    func isSpent(_ id: String) async throws(StoreError) -> Bool {
+        try check()
+        return try await base.isSpent(id)
+    }
+
+    private func check() throws(StoreError) {
+        if isAway.withLock({ $0 }) { throw .unavailable("away") }
+    }
+}
