@@ -11,7 +11,8 @@ import ServiceLifecycle
 ///
 /// Bounds: 10,000 connections (a file descriptor each; more wait in the backlog), half of them from
 /// one address unless an operator says otherwise (``PerAddressLimit``), 16 KiB of
-/// headers in 64 fields (a key, a cursor and what browsers add fit), 64 KiB bodies and 8 MiB
+/// headers in 64 fields (a key, a cursor and what browsers add fit) that arrive within 15 s
+/// (``HeadDeadline``), 1,000 requests a second of a key (``RequestLimits``), 64 KiB bodies and 8 MiB
 /// batches, 30 s for a body to arrive, 75 s idle (longer than the longest long poll).
 /// On graceful shutdown no connection is accepted, waiting requests answer at once, and those
 /// in progress finish.
@@ -20,6 +21,7 @@ package struct APIServer: Service {
     private let backend: APIBackend
     private let keys: KeyRing
     private let addresses: PerAddressLimit
+    private let rates: RequestLimits
     private let clock: any Clock<Duration>
     private let logger: Logger
     private let onBound: @Sendable (ListenAddress) -> Void
@@ -29,6 +31,7 @@ package struct APIServer: Service {
     /// - `keys`: while there are none, everybody who reaches the port may do everything, so `bind`
     ///   must be loopback; requests for other hosts are refused then.
     /// - `addresses`: how many connections, and requests that wait, one address may have.
+    /// - `rates`: how many requests a second one key or one address may make.
     /// - `clock`: for long polls and slow bodies.
     /// - `onBound`: told the address with the real port, once.
     package init(
@@ -36,6 +39,7 @@ package struct APIServer: Service {
         backend: APIBackend,
         keys: KeyRing,
         addresses: PerAddressLimit = .half,
+        rates: RequestLimits = .standard,
         clock: any Clock<Duration>,
         logger: Logger,
         onBound: @escaping @Sendable (ListenAddress) -> Void = { _ in }
@@ -44,6 +48,7 @@ package struct APIServer: Service {
         self.backend = backend
         self.keys = keys
         self.addresses = addresses
+        self.rates = rates
         self.clock = clock
         self.logger = logger
         self.onBound = onBound
@@ -164,6 +169,7 @@ package struct APIServer: Service {
                 keys: keys,
                 cursors: backend.sealing,
                 audit: recorder.map { RequestAudit(recorder: $0, clock: clock) },
+                rates: RequestRates(rates, clock: clock),
                 table: table
             )
         )

@@ -85,13 +85,13 @@ package enum PerAddressLimit: Hashable, Sendable {
         guard let address else { return .uncounted }
         switch self {
         case .half where address.isLoopback: return .uncounted
-        case .half: return places.take(Self.name(of: address), most: max(total / 2, 1))
-        case .most(let most): return places.take(Self.name(of: address), most: most)
+        case .half: return places.take(Self.holder(of: address), most: max(total / 2, 1))
+        case .most(let most): return places.take(Self.holder(of: address), most: most)
         }
     }
 
     /// The holder of one IPv6 address has the 2⁶⁴ of its network (RFC 6177): those are one.
-    private static func name(of address: IPAddress) -> String {
+    package static func holder(of address: IPAddress) -> String {
         "address \(address.bytes.prefix(8))"
     }
 }

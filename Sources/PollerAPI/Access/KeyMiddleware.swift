@@ -22,6 +22,7 @@ struct KeyMiddleware: RouterMiddleware {
     let keys: KeyRing
     let cursors: SealedCursors
     let audit: RequestAudit?
+    let rates: RequestRates
     let table: RouteTable
 
     func handle(
@@ -33,6 +34,9 @@ struct KeyMiddleware: RouterMiddleware {
         context.cursors = cursors
         context.audit = audit
         let route = table.matched(context.endpointPath, request.method)
+        // A webhook that is refused is news that comes late; its signature bounds it. All others are
+        // counted before a key is looked up.
+        if route?.access != .signed { try rates.admit(address: context.waiter.address) }
         switch route?.access {
         case .signed: return try await next(request, context)
         case .anybody:
@@ -41,6 +45,7 @@ struct KeyMiddleware: RouterMiddleware {
         case .key, nil: break
         }
         context.caller = try caller(request)
+        if context.caller != .local { try rates.admit(key: context.caller.name) }
         context.recheck = { [self, head = request] () throws(Problem) in _ = try caller(head) }
         if let route, let scope = route.access.scope {
             do throws(Problem) {

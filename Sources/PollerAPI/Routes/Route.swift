@@ -62,7 +62,8 @@ struct Route<Input: Sendable>: Sendable {
             parameters: input.parameters + repeats.parameters,
             body: body,
             answers: answers,
-            problems: (access.problems + (body?.problems ?? []) + problems + ofStore).sorted(),
+            problems: Set(access.problems + (body?.problems ?? []) + problems + ofStore)
+                .subtracting(answers.map(\.status)).sorted(),
             repeats: repeats,
             audit: audit ?? (method == .get ? .look : .change)
         )
@@ -186,8 +187,8 @@ enum RouteAccess: Hashable, Sendable {
     /// The problems of every route with this access.
     fileprivate var problems: [Int] {
         switch self {
-        case .key: [400, 401, 403, 500]
-        case .anybody: [403]
+        case .key: [400, 401, 403, 429, 500]
+        case .anybody: [403, 429]
         case .signed: []
         }
     }

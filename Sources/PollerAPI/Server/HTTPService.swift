@@ -34,6 +34,7 @@ struct HTTPService {
             logger: logger
         )
         let configuration = HTTP1Channel.Configuration(
+            additionalChannelHandlers: [HeadDeadline.Heads()],
             idleTimeout: Self.idleTimeout,
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: Self.headerBytesMax,
@@ -76,7 +77,9 @@ struct HTTPService {
             logger: Logger
         ) -> EventLoopFuture<HTTP1Channel.Value> {
             gate.admit(channel)
-            return inner.setup(channel: channel, logger: logger)
+            return channel.eventLoop.makeCompletedFuture {
+                try channel.pipeline.syncOperations.addHandler(HeadDeadline())
+            }.flatMap { [inner] in inner.setup(channel: channel, logger: logger) }
         }
 
         func handle(value: HTTP1Channel.Value, logger: Logger) async {

@@ -55,6 +55,7 @@ enum ProblemCode: String, CaseIterable {
     case tooManyTries = "too_many_tries"
     case upstreamUnavailable = "upstream_unavailable"
     case tooManyWaiters = "too_many_waiters"
+    case tooManyRequests = "too_many_requests"
     case storeUnavailable = "store_unavailable"
     case storeFull = "store_full"
     case storeCorrupt = "store_corrupt"
@@ -83,7 +84,7 @@ enum ProblemCode: String, CaseIterable {
             .conflict
         case .bodyTooLarge: .contentTooLarge
         case .unsupportedMediaType: .unsupportedMediaType
-        case .tooManyTries: .tooManyRequests
+        case .tooManyTries, .tooManyRequests: .tooManyRequests
         case .tooManyWaiters, .storeUnavailable, .storeFull, .upstreamUnavailable:
             .serviceUnavailable
         case .storeCorrupt, .internalError: .internalServerError
@@ -137,6 +138,7 @@ enum ProblemCode: String, CaseIterable {
         case .nothingAsked: "The payment asks for nothing of the kind."
         case .tooManyTries: "The last try was a moment ago."
         case .upstreamUnavailable: "The upstream gave no answer."
+        case .tooManyRequests: "Too many requests."
         case .tooManyWaiters: "Too many requests are waiting already."
         case .storeUnavailable: "The store cannot be reached."
         case .storeFull: "The store is full and takes no new work."

@@ -100,6 +100,18 @@ struct Option: Sendable {
             "connections of one address at each listener; name many behind a proxy of another host"
         ),
         Option(
+            "requests_per_key",
+            "POLLER_REQUESTS_PER_KEY",
+            "1000",
+            "requests a second of one API key at each process; twice as many at once; 0 is unlimited"
+        ),
+        Option(
+            "requests_per_address",
+            "POLLER_REQUESTS_PER_ADDRESS",
+            nil,
+            "requests a second of one address, 0: unlimited; 2000, and of this machine unlimited"
+        ),
+        Option(
             "stripe_api_key",
             "STRIPE_API_KEY",
             nil,

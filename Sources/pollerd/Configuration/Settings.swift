@@ -21,6 +21,7 @@ struct Settings: Sendable {
     let adminBind: ListenAddress
     let apiKeysFile: String?
     let addresses: PerAddressLimit
+    let rates: RequestLimits
     var stripeAPIKey: String?
     var stripeAPIBase: String
     /// Of the default account's endpoint; empty when no webhooks are expected.
@@ -85,6 +86,11 @@ struct Settings: Sendable {
         addresses =
             read.text("connections_per_address") == nil
             ? .half : .most(try read.count("connections_per_address", 1...1_000_000))
+        rates = RequestLimits(
+            perKey: try read.count("requests_per_key", 0...1_000_000),
+            perAddress: read.text("requests_per_address") == nil
+                ? nil : try read.count("requests_per_address", 0...1_000_000)
+        )
         stripeAPIKey = read.text("stripe_api_key")
         stripeAPIBase = try read.httpURL("stripe_api_base")
         stripeWebhookSecrets = (read.text("stripe_webhook_secret") ?? "")

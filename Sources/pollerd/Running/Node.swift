@@ -233,6 +233,7 @@ struct Node: Sendable {
             backend: backend,
             keys: keys,
             addresses: settings.addresses,
+            rates: settings.rates,
             clock: clock,
             logger: log("api"),
             onBound: { startup.bound("api", $0) }
