@@ -21,6 +21,7 @@ package struct APIServer: Service {
     private let backend: APIBackend
     private let keys: KeyRing
     private let addresses: PerAddressLimit
+    private let tls: ListenerTLS?
     private let rates: RequestLimits
     private let clock: any Clock<Duration>
     private let logger: Logger
@@ -31,6 +32,7 @@ package struct APIServer: Service {
     /// - `keys`: while there are none, everybody who reaches the port may do everything, so `bind`
     ///   must be loopback; requests for other hosts are refused then.
     /// - `addresses`: how many connections, and requests that wait, one address may have.
+    /// - `tls`: what clients are shown; nil for plain HTTP. It runs as a service of its own.
     /// - `rates`: how many requests a second one key or one address may make.
     /// - `clock`: for long polls and slow bodies.
     /// - `onBound`: told the address with the real port, once.
@@ -39,6 +41,7 @@ package struct APIServer: Service {
         backend: APIBackend,
         keys: KeyRing,
         addresses: PerAddressLimit = .half,
+        tls: ListenerTLS? = nil,
         rates: RequestLimits = .standard,
         clock: any Clock<Duration>,
         logger: Logger,
@@ -48,6 +51,7 @@ package struct APIServer: Service {
         self.backend = backend
         self.keys = keys
         self.addresses = addresses
+        self.tls = tls
         self.rates = rates
         self.clock = clock
         self.logger = logger
@@ -71,6 +75,7 @@ package struct APIServer: Service {
             name: "api",
             bind: bind,
             addresses: addresses,
+            tls: tls,
             logger: logger,
             onBound: onBound
         )

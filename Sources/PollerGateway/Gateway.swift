@@ -73,6 +73,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                     bound: configuration.limits.addresses,
                     logger: core.logger
                 ),
+                tls: configuration.tls,
                 allowedOrigins: configuration.allowedOrigins
             ),
             configuration: ServerConfiguration(
@@ -175,6 +176,8 @@ package struct GatewayConfiguration: Sendable {
     /// What `Origin` a browser may come with, such as `https://shop.example`.
     package let allowedOrigins: Set<String>
     package let limits: GatewayLimits
+    /// What clients are shown; nil for plain HTTP. It runs as a service of its own.
+    package let tls: ListenerTLS?
     /// The span in which this process must be gone once it is asked to.
     package let drainTimeout: Duration
 
@@ -185,6 +188,7 @@ package struct GatewayConfiguration: Sendable {
         cursorSecret: [UInt8],
         allowedOrigins: Set<String> = [],
         limits: GatewayLimits = .standard,
+        tls: ListenerTLS? = nil,
         drainTimeout: Duration = .seconds(25)
     ) {
         precondition(cursorSecret.count >= 16, "fewer bytes can be guessed")
@@ -193,6 +197,7 @@ package struct GatewayConfiguration: Sendable {
         self.cursorSecret = cursorSecret
         self.allowedOrigins = allowedOrigins
         self.limits = limits
+        self.tls = tls
         self.drainTimeout = drainTimeout
     }
 

@@ -48,6 +48,7 @@ struct GatewayChannel: ServerChildChannel {
 
     let gateway: GatewayCore
     let gate: ConnectionGate
+    let tls: ListenerTLS?
     let allowedOrigins: Set<String>
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
@@ -63,6 +64,7 @@ struct GatewayChannel: ServerChildChannel {
                     maximum: 65_536
                 )
             )
+            try tls?.add(to: channel)
             // NIO passes the head of a refused handshake to nobody else.
             let refused = NIOLoopBoundBox<Refused?>(nil, eventLoop: channel.eventLoop)
             let upgrader = NIOTypedWebSocketServerUpgrader<Void>(

@@ -16,6 +16,7 @@ import ServiceLifecycle
 package struct AdminServer: Service {
     private let bind: ListenAddress
     private let addresses: PerAddressLimit
+    private let tls: ListenerTLS?
     private let logger: Logger
     private let notReady: @Sendable () async -> [String]
     private let metrics: @Sendable () -> String
@@ -24,6 +25,7 @@ package struct AdminServer: Service {
     /// A listener that serves once it runs.
     ///
     /// - `addresses`: how many connections one address may have.
+    /// - `tls`: what clients are shown; nil for plain HTTP. It runs as a service of its own.
     /// - `notReady`: why this process cannot do its work now, a sentence each; empty when it
     ///   can. Must answer within a second: probes are impatient.
     /// - `metrics`: the metrics in Prometheus text format.
@@ -31,6 +33,7 @@ package struct AdminServer: Service {
     package init(
         bind: ListenAddress,
         addresses: PerAddressLimit = .half,
+        tls: ListenerTLS? = nil,
         logger: Logger,
         notReady: @escaping @Sendable () async -> [String],
         metrics: @escaping @Sendable () -> String,
@@ -38,6 +41,7 @@ package struct AdminServer: Service {
     ) {
         self.bind = bind
         self.addresses = addresses
+        self.tls = tls
         self.logger = logger
         self.notReady = notReady
         self.metrics = metrics
@@ -64,6 +68,7 @@ package struct AdminServer: Service {
             name: "admin",
             bind: bind,
             addresses: addresses,
+            tls: tls,
             logger: logger,
             onBound: onBound
         ).run(router)

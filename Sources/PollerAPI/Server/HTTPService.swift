@@ -23,6 +23,8 @@ struct HTTPService {
     let name: String
     let bind: ListenAddress
     let addresses: PerAddressLimit
+    /// Nil for a listener that speaks plain HTTP.
+    let tls: ListenerTLS?
     let logger: Logger
     let onBound: @Sendable (ListenAddress) -> Void
 
@@ -44,9 +46,10 @@ struct HTTPService {
         )
         let application = Application(
             router: router,
-            server: HTTPServerBuilder { responder in
+            server: HTTPServerBuilder { [tls] responder in
                 GatedChannel(
                     gate: gate,
+                    tls: tls,
                     inner: HTTP1Channel(responder: responder, configuration: configuration)
                 )
             },
@@ -70,6 +73,7 @@ struct HTTPService {
     /// A connection for which there is a place.
     private struct GatedChannel: ServerChildChannel {
         let gate: ConnectionGate
+        let tls: ListenerTLS?
         let inner: HTTP1Channel
 
         func setup(
@@ -79,6 +83,7 @@ struct HTTPService {
             gate.admit(channel)
             return channel.eventLoop.makeCompletedFuture {
                 try channel.pipeline.syncOperations.addHandler(HeadDeadline())
+                try tls?.add(to: channel)
             }.flatMap { [inner] in inner.setup(channel: channel, logger: logger) }
         }
 

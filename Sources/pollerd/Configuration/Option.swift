@@ -100,6 +100,33 @@ struct Option: Sendable {
             "connections of one address at each listener; name many behind a proxy of another host"
         ),
         Option(
+            "api_tls_certificate",
+            "POLLER_API_TLS_CERTIFICATE",
+            nil,
+            "PEM file with the API's certificate chain; it speaks TLS then; read again when renewed"
+        ),
+        Option("api_tls_key", "POLLER_API_TLS_KEY", nil, "PEM file with the key to it"),
+        Option(
+            "gateway_tls_certificate",
+            "POLLER_GATEWAY_TLS_CERTIFICATE",
+            nil,
+            "PEM file with the gateway's certificate chain"
+        ),
+        Option("gateway_tls_key", "POLLER_GATEWAY_TLS_KEY", nil, "PEM file with the key to it"),
+        Option(
+            "admin_tls_certificate",
+            "POLLER_ADMIN_TLS_CERTIFICATE",
+            nil,
+            "PEM file with the admin listener's certificate chain"
+        ),
+        Option("admin_tls_key", "POLLER_ADMIN_TLS_KEY", nil, "PEM file with the key to it"),
+        Option(
+            "admin_client_ca",
+            "POLLER_ADMIN_CLIENT_CA",
+            nil,
+            "PEM file with who must have signed the certificates of the admin listener's clients"
+        ),
+        Option(
             "requests_per_key",
             "POLLER_REQUESTS_PER_KEY",
             "1000",

@@ -19,6 +19,8 @@ struct Settings: Sendable {
     /// The origins whose pages may listen at the gateway.
     let allowedOrigins: Set<String>
     let adminBind: ListenAddress
+    /// By the listener's name; one without speaks plain HTTP.
+    let tls: [String: ListenerTLSFiles]
     let apiKeysFile: String?
     let addresses: PerAddressLimit
     let rates: RequestLimits
@@ -75,11 +77,13 @@ struct Settings: Sendable {
         allowedOrigins = try read.origins("allow_origins")
         adminBind = try read.bind("admin_bind")
         let isAdminPublic = try read.choice("admin_public", Bool.init)
-        guard adminBind.isLoopback || isAdminPublic else {
+        tls = try read.tls()
+        guard adminBind.isLoopback || isAdminPublic || tls["admin"]?.clientCA != nil else {
             throw read.wrong(
                 "admin_bind",
                 "is public, and nothing there asks for a key: bind a loopback address, or set "
-                    + "POLLER_ADMIN_PUBLIC=true where only your monitoring can reach it"
+                    + "POLLER_ADMIN_PUBLIC=true where only your monitoring can reach it, or "
+                    + "POLLER_ADMIN_CLIENT_CA to let in whoever has a certificate"
             )
         }
         apiKeysFile = read.text("api_keys_file")

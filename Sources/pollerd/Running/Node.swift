@@ -11,7 +11,6 @@ import PollerRedis
 import PollerUpstreams
 import RedisClient
 import ServiceLifecycle
-import Synchronization
 
 /// One pollerd process: the services of its roles, wired together.
 ///
@@ -54,7 +53,11 @@ struct Node: Sendable {
         resolver = SystemResolver(clock: clock)
         accounts = Self.accounts(settings)
         let count = 1 + (roles.contains(.api) ? 1 : 0) + (roles.contains(.notifier) ? 1 : 0)
-        startup = Startup(count: count, listeners: listeners)
+        startup = Startup(
+            count: count,
+            listeners: listeners,
+            secure: Set(settings.tls.keys)
+        )
     }
 
     /// The services, in the order in which they start.
@@ -81,14 +84,23 @@ struct Node: Sendable {
             shared += loops
         }
         services.append(heartbeat(shared))
+        let certificates = (try tls("api"), try tls("gateway"), try tls("admin"))
+        if let admin = certificates.2 { services.append(admin) }
         if roles != [.worker] { services += [keys, feed] }
         if roles.contains(.notifier) {
-            services.append(try await gateway(feed: feed, keys: keys))
+            if let tls = certificates.1 { services.append(tls) }
+            services.append(try await gateway(feed: feed, keys: keys, tls: certificates.1))
         }
         if roles.contains(.api), let channels {
-            services += try await api(feed: feed, keys: keys, channels: channels)
+            if let tls = certificates.0 { services.append(tls) }
+            services += try await api(
+                feed: feed,
+                keys: keys,
+                channels: channels,
+                tls: certificates.0
+            )
         }
-        services.append(admin())
+        services.append(admin(certificates.2))
         return services
     }
 
@@ -165,7 +177,8 @@ struct Node: Sendable {
 
     private func gateway(
         feed: LiveFeed<RedisWatchStore, ContinuousClock>,
-        keys: KeyRing
+        keys: KeyRing,
+        tls: ListenerTLS?
     ) async throws -> any Service {
         let secret = try await ClusterSecrets(cluster: cluster).cursor()
         return Gateway(
@@ -175,6 +188,7 @@ struct Node: Sendable {
                 cursorSecret: secret,
                 allowedOrigins: settings.allowedOrigins,
                 limits: GatewayLimits(addresses: settings.addresses),
+                tls: tls,
                 drainTimeout: settings.drainTimeout
             ),
             outbox: cluster.watches,
@@ -196,7 +210,8 @@ struct Node: Sendable {
     private func api(
         feed: LiveFeed<RedisWatchStore, ContinuousClock>,
         keys: KeyRing,
-        channels: Channels
+        channels: Channels,
+        tls: ListenerTLS?
     ) async throws -> [any Service] {
         let secret = try await ClusterSecrets(cluster: cluster).cursor()
         let backend = APIBackend(
@@ -233,6 +248,7 @@ struct Node: Sendable {
             backend: backend,
             keys: keys,
             addresses: settings.addresses,
+            tls: tls,
             rates: settings.rates,
             clock: clock,
             logger: log("api"),
@@ -242,10 +258,11 @@ struct Node: Sendable {
         return [server, gauges]
     }
 
-    private func admin() -> any Service {
+    private func admin(_ tls: ListenerTLS?) -> any Service {
         AdminServer(
             bind: settings.adminBind,
             addresses: settings.addresses,
+            tls: tls,
             logger: log("admin"),
             notReady: { [client = cluster.client] in
                 client.isConnected ? [] : ["redis: not connected"]
@@ -300,27 +317,6 @@ struct Node: Sendable {
         if !binds.isEmpty {
             logger.notice("no API keys: serving this machine only, to everybody on it")
         }
-    }
-}
-
-/// Counts listeners in and announces the node when the last one is bound.
-private final class Startup: Sendable {
-    private let missing: Mutex<Int>
-    private let listeners: OwnListeners
-
-    init(count: Int, listeners: OwnListeners) {
-        missing = Mutex(count)
-        self.listeners = listeners
-    }
-
-    func bound(_ what: String, _ address: ListenAddress) {
-        listeners.add(host: address.host, port: address.port)
-        let isComplete = missing.withLock { missing in
-            Announcer.listening(what, at: "http://\(address)")
-            missing -= 1
-            return missing == 0
-        }
-        if isComplete { Announcer.ready() }
     }
 }
 

@@ -29,7 +29,7 @@ WEBHOOK_SECRET = "whsec_" + base64.b64encode(b"end-to-end-tests-use-this-secret"
 LEASE_S = 3
 POLL_TIMEOUT_S = 2
 
-LISTENING = r"^pollerd {} listening on (http://\S+)$"
+LISTENING = r"^pollerd {} listening on (https?://\S+)$"
 
 
 def program(name: str) -> str:
@@ -124,7 +124,7 @@ class Cluster:
         self.webhook = self._peer(WebhookSink(WEBHOOK_SECRET))
         self.mail = self._peer(MailSink())
         self.sandbox_process = sandbox
-        found = sandbox.line(r"^stripe-sandbox listening on (http://\S+)$")
+        found = sandbox.line(r"^stripe-sandbox listening on (https?://\S+)$")
         self.sandbox = Sandbox(found.group(1))
         self.env = {
             "POLLER_REDIS_URL": self.redis.url,

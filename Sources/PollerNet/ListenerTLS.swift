@@ -1,0 +1,209 @@
+package import Logging
+package import NIOCore
+import NIOSSL
+package import Poller
+import ServiceLifecycle
+import Synchronization
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Where the certificate of a listener is, and who may connect to it.
+package struct ListenerTLSFiles: Hashable, Sendable {
+    /// The chain as PEM, the listener's own certificate first.
+    package let certificate: String
+    /// Its private key as PEM.
+    package let key: String
+    /// Certificates as PEM of which one must have signed a client's; nil where clients show none.
+    package let clientCA: String?
+
+    /// Names files.
+    package init(certificate: String, key: String, clientCA: String? = nil) {
+        self.certificate = certificate
+        self.key = key
+        self.clientCA = clientCA
+    }
+}
+
+/// What a listener shows its clients, read again when its files change.
+///
+/// *Problem.* Certificates are renewed every few weeks, and a restart cuts ten thousand streams.
+///
+/// *Approach.* The files are read every five seconds. What has changed is tried first: a chain, its key
+/// and the clients' roots that make a context take effect for the connections that come then; those
+/// that are there keep theirs. What does not (a key that is not the certificate's, half a file, none at
+/// all) is told once, as an error, and the old ones go on: the next look may find the other half.
+///
+/// *Rejected*: a watch on the files (tools replace them by renaming folders or links, each in another
+/// way), and reading the pair alone, without the clients' roots.
+package final class ListenerTLS: Sendable {
+    /// How long a renewed certificate may go unnoticed.
+    static let pace = Duration.seconds(5)
+    /// A chain with its roots is some KiB; more is another file.
+    private static let fileBytesMax = 1_048_576
+
+    /// What was read at one look.
+    private struct Texts: Hashable {
+        let certificate: [UInt8]
+        let key: [UInt8]
+        let clientCA: [UInt8]?
+    }
+
+    private struct State {
+        var context: NIOSSLContext
+        var texts: Texts
+        /// What was told last that is wrong with the files.
+        var complaint: String?
+    }
+
+    private let name: String
+    private let files: ListenerTLSFiles
+    private let clock: any Clock<Duration>
+    private let logger: Logger
+    private let state: Mutex<State>
+
+    /// Reads the files.
+    ///
+    /// Errors: ``InvalidInput`` for a file that cannot be read or used, by its option; never a key's text.
+    package init(
+        listener name: String,
+        _ files: ListenerTLSFiles,
+        clock: any Clock<Duration>,
+        logger: Logger
+    ) throws(InvalidInput) {
+        self.name = name
+        self.files = files
+        self.clock = clock
+        self.logger = logger
+        let texts = try Self.texts(name, files)
+        let context = try Self.context(name, texts)
+        state = Mutex(State(context: context, texts: texts))
+    }
+
+    /// Adds what speaks TLS to a connection; called first when it is being set up.
+    package func add(to channel: any Channel) throws {
+        let context = state.withLock { $0.context }
+        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+    }
+
+    /// One look at the files.
+    func refresh() {
+        do throws(InvalidInput) {
+            let texts = try Self.texts(name, files)
+            guard state.withLock({ $0.texts != texts }) else {
+                state.withLock { $0.complaint = nil }
+                return
+            }
+            let context = try Self.context(name, texts)
+            state.withLock { $0 = State(context: context, texts: texts) }
+            logger.notice("certificate read again", metadata: ["listener": "\(name)"])
+        } catch {
+            let complaint = "\(error.field) \(error.message)"
+            let isNew = state.withLock { state in
+                defer { state.complaint = complaint }
+                return state.complaint != complaint
+            }
+            guard isNew else { return }
+            logger.error(
+                "certificate not usable; the one before goes on",
+                metadata: ["listener": "\(name)", "error": "\(complaint)"]
+            )
+        }
+    }
+
+    private static func texts(
+        _ name: String,
+        _ files: ListenerTLSFiles
+    ) throws(InvalidInput) -> Texts {
+        Texts(
+            certificate: try read(files.certificate, "\(name)_tls_certificate"),
+            key: try read(files.key, "\(name)_tls_key"),
+            clientCA: try files.clientCA.map { path throws(InvalidInput) in
+                try read(path, "\(name)_client_ca")
+            }
+        )
+    }
+
+    private static func read(
+        _ path: String,
+        _ option: String
+    ) throws(InvalidInput) -> [UInt8] {
+        guard let data = try? Data(contentsOf: URL(fileURLWithPath: path)), !data.isEmpty,
+            data.count <= fileBytesMax
+        else {
+            throw InvalidInput(
+                field: option,
+                message: "cannot be read at \(path): it must be a PEM file that pollerd may read"
+            )
+        }
+        return Array(data)
+    }
+
+    private static func context(
+        _ name: String,
+        _ texts: Texts
+    ) throws(InvalidInput) -> NIOSSLContext {
+        let chain: [NIOSSLCertificate]
+        do {
+            chain = try NIOSSLCertificate.fromPEMBytes(texts.certificate)
+        } catch {
+            throw InvalidInput(
+                field: "\(name)_tls_certificate",
+                message: "holds no certificate: PEM is needed, the listener's own first"
+            )
+        }
+        let key: NIOSSLPrivateKey
+        do {
+            key = try NIOSSLPrivateKey(bytes: texts.key, format: .pem)
+        } catch {
+            throw InvalidInput(
+                field: "\(name)_tls_key",
+                message: "holds no private key: PEM without a passphrase is needed"
+            )
+        }
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) },
+            privateKey: .privateKey(key)
+        )
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.applicationProtocols = ["http/1.1"]
+        if let roots = texts.clientCA {
+            do {
+                configuration.trustRoots = .certificates(
+                    try NIOSSLCertificate.fromPEMBytes(roots)
+                )
+            } catch {
+                throw InvalidInput(
+                    field: "\(name)_client_ca",
+                    message: "holds no certificate as PEM"
+                )
+            }
+            // A client has no name to check; it must show a certificate of these roots.
+            configuration.certificateVerification = .noHostnameVerification
+        }
+        do {
+            return try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw InvalidInput(
+                field: "\(name)_tls_key",
+                message: "is not that of the certificate, or one of them is not usable"
+            )
+        }
+    }
+}
+
+extension ListenerTLS: Service {
+    /// Follows the files until shut down or cancelled.
+    package func run() async {
+        await cancelWhenGracefulShutdown { [self] in
+            while !Task.isCancelled {
+                // Cancelled: the loop's condition ends it.
+                try? await clock.sleep(for: Self.pace)
+                refresh()
+            }
+        }
+    }
+}

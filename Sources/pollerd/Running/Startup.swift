@@ -1,0 +1,28 @@
+import PollerAPI
+import PollerNet
+import Synchronization
+
+/// Counts listeners in and announces the node when the last one is bound.
+final class Startup: Sendable {
+    private let missing: Mutex<Int>
+    /// The listeners that speak TLS.
+    private let secure: Set<String>
+    private let listeners: OwnListeners
+
+    init(count: Int, listeners: OwnListeners, secure: Set<String>) {
+        self.secure = secure
+        missing = Mutex(count)
+        self.listeners = listeners
+    }
+
+    func bound(_ what: String, _ address: ListenAddress) {
+        listeners.add(host: address.host, port: address.port)
+        let isComplete = missing.withLock { missing in
+            let scheme = secure.contains(what) ? "https" : "http"
+            Announcer.listening(what, at: "\(scheme)://\(address)")
+            missing -= 1
+            return missing == 0
+        }
+        if isComplete { Announcer.ready() }
+    }
+}
