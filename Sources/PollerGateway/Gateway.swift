@@ -176,7 +176,7 @@ package struct GatewayConfiguration: Sendable {
     /// What `Origin` a browser may come with, such as `https://shop.example`.
     package let allowedOrigins: Set<String>
     package let limits: GatewayLimits
-    /// What clients are shown; nil for plain HTTP. It runs as a service of its own.
+    /// What clients are shown, by a service of its own; nil for plain HTTP.
     package let tls: ListenerTLS?
     /// The span in which this process must be gone once it is asked to.
     package let drainTimeout: Duration

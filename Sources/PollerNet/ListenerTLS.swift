@@ -52,6 +52,7 @@ package final class ListenerTLS: Sendable {
         let clientCA: [UInt8]?
     }
 
+    /// What is shown now, and what it was made of.
     private struct State {
         var context: NIOSSLContext
         var texts: Texts
