@@ -106,9 +106,10 @@ struct AuditRoutesTests {
             }
             let entries = try await trail(api)
             #expect(entries.count == 1)
-            #expect((entries[0]["before"] as? [String: Bool]) == ["paused": false])
-            #expect((entries[0]["after"] as? [String: Bool]) == ["paused": true])
-            #expect(entries[0]["account"] as? String == "acme")
+            let entry = try #require(entries.first)
+            #expect((entry["before"] as? [String: Bool]) == ["paused": false])
+            #expect((entry["after"] as? [String: Bool]) == ["paused": true])
+            #expect(entry["account"] as? String == "acme")
         }
     }
 
