@@ -132,7 +132,7 @@ package struct EndpointBackend: Sendable {
     /// What holds for endpoints without a limit of their own.
     package let standardLimit: LaneLimit
     /// What signs webhooks of inline `notify` URLs; nil where this process does not know it.
-    package let inlineSecret: WebhookSecret?
+    package let inline: InlineSecrets?
 
     /// Puts a desk together.
     ///
@@ -140,17 +140,17 @@ package struct EndpointBackend: Sendable {
     ///   - store: the registry.
     ///   - probe: sends test events.
     ///   - standardLimit: what holds for endpoints without a limit of their own.
-    ///   - inlineSecret: what signs webhooks of inline `notify` URLs.
+    ///   - inline: what signs webhooks of inline `notify` URLs.
     package init(
         store: any EndpointStore,
         probe: EndpointProbe,
         standardLimit: LaneLimit,
-        inlineSecret: WebhookSecret?
+        inline: InlineSecrets?
     ) {
         self.store = store
         self.probe = probe
         self.standardLimit = standardLimit
-        self.inlineSecret = inlineSecret
+        self.inline = inline
     }
 }
 

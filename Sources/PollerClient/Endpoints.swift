@@ -102,9 +102,15 @@ extension PollerClient {
         )
     }
 
-    /// What signs the webhooks of inline `notify` URLs.
-    public func inlineSecret() async throws -> String {
-        let answer = try await send(.GET, Self.path(ofEndpoint: "inline", "/secret"))
+    /// What signs the webhooks of inline `notify` URLs of an account.
+    ///
+    /// - `account`: nil for the default account, or that of the key.
+    public func inlineSecret(account: String? = nil) async throws -> String {
+        let answer = try await send(
+            .GET,
+            Self.path(ofEndpoint: "inline", "/secret")
+                + (account.map { "?account=\(Self.percentEncoded($0))" } ?? "")
+        )
         let answered: InlineSecret = try answer.value()
         return answered.secret
     }

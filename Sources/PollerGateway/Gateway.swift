@@ -55,7 +55,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                 logger: logger
             ),
             slots: ConnectionSlots(configuration.limits),
-            cursor: GatewayCursor(secret: configuration.cursorSecret),
+            cursor: configuration.cursor,
             limits: configuration.limits,
             drainSpread: configuration.drainSpread,
             logger: logger
@@ -171,8 +171,8 @@ package struct GatewayConfiguration: Sendable {
     package let host: String
     /// 0 takes a free port.
     package let port: Int
-    /// Signs cursors; the same in every gateway of a cluster, at least 16 bytes.
-    package let cursorSecret: [UInt8]
+    /// Makes and reads cursors.
+    package let cursor: GatewayCursor
     /// What `Origin` a browser may come with, such as `https://shop.example`.
     package let allowedOrigins: Set<String>
     package let limits: GatewayLimits
@@ -185,16 +185,15 @@ package struct GatewayConfiguration: Sendable {
     package init(
         host: String,
         port: Int,
-        cursorSecret: [UInt8],
+        cursor: GatewayCursor,
         allowedOrigins: Set<String> = [],
         limits: GatewayLimits = .standard,
         tls: ListenerTLS? = nil,
         drainTimeout: Duration = .seconds(25)
     ) {
-        precondition(cursorSecret.count >= 16, "fewer bytes can be guessed")
         self.host = host
         self.port = port
-        self.cursorSecret = cursorSecret
+        self.cursor = cursor
         self.allowedOrigins = allowedOrigins
         self.limits = limits
         self.tls = tls

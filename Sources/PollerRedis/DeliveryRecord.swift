@@ -37,7 +37,10 @@ enum DeliveryRecord: ItemRecord {
     /// Deliveries have none.
     static func payment(after change: DeliveryChange) -> String? { nil }
 
-    static func secret(after change: DeliveryChange) -> String? { nil }
+    static func secret(
+        after change: DeliveryChange,
+        sealedBy keys: MasterKeys
+    ) -> [UInt8]? { nil }
 
     static func terms(after change: DeliveryChange) -> [SearchTerm] { [] }
 

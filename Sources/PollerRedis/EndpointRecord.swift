@@ -4,31 +4,84 @@ import Poller
 /// A registered endpoint in Redis.
 ///
 /// *Shape*: `<created ms> <updated ms> <account> <JSON>`; the script owns what stands before the
-/// JSON, so that times are the store's. Secrets are in it: the registry is as secret as Redis.
+/// JSON, so that times are the store's. Its secrets and the values of its headers are sealed where there is
+/// a master key; its URL is not, which the API tells too.
 enum EndpointRecord {
     /// The JSON of what the owner chose.
-    static func json(_ endpoint: Endpoint) throws(StoreError) -> String {
+    static func json(
+        _ endpoint: Endpoint,
+        sealedBy keys: MasterKeys
+    ) throws(StoreError) -> String {
         do {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            return String(decoding: try encoder.encode(Wire(endpoint)), as: UTF8.self)
+            let wire = Wire(endpoint, Seals(keys, "\(endpoint.id)", endpoint.account))
+            return String(decoding: try encoder.encode(wire), as: UTF8.self)
         } catch {
             throw .corrupt("the endpoint \(endpoint.id) cannot be written")
         }
     }
 
     /// Reads a value; nil when it is none of ours.
-    static func endpoint(_ id: String, _ value: String) -> Endpoint? {
+    ///
+    /// - Throws: ``SealError`` when a secret in it does not open.
+    static func endpoint(
+        _ id: String,
+        _ value: String,
+        openedBy keys: MasterKeys
+    ) throws(SealError) -> Endpoint? {
         let parts = value.split(separator: " ", maxSplits: 3)
         guard parts.count == 4, let created = Int64(parts[0]), let updated = Int64(parts[1]),
             let wire = try? JSONDecoder().decode(Wire.self, from: Data(parts[3].utf8))
         else { return nil }
-        return try? wire.endpoint(
-            id: EndpointID(unchecked: id),
-            account: AccountID(unchecked: String(parts[2])),
-            createdAt: Timestamp(ms: created),
-            updatedAt: Timestamp(ms: updated)
-        )
+        let account = AccountID(unchecked: String(parts[2]))
+        do {
+            return try wire.endpoint(
+                id: EndpointID(unchecked: id),
+                account: account,
+                createdAt: Timestamp(ms: created),
+                updatedAt: Timestamp(ms: updated),
+                Seals(keys, id, account)
+            )
+        } catch let error as SealError {
+            throw error
+        } catch {
+            return nil
+        }
+    }
+
+    /// The value with what is not sealed by the first key sealed anew; nil when nothing is to be done.
+    static func resealed(
+        _ id: String,
+        _ value: String,
+        by keys: MasterKeys
+    ) throws(SealError) -> String? {
+        let parts = value.split(separator: " ", maxSplits: 3)
+        guard parts.count == 4,
+            let wire = try? JSONDecoder().decode(Wire.self, from: Data(parts[3].utf8)),
+            !wire.sealed.allSatisfy(keys.isCurrent),
+            let endpoint = try endpoint(id, value, openedBy: keys),
+            let json = try? json(endpoint, sealedBy: keys)
+        else { return nil }
+        return "\(parts[0]) \(parts[1]) \(parts[2]) \(json)"
+    }
+
+    /// Seals and opens what is secret of one endpoint.
+    private struct Seals {
+        let keys: MasterKeys
+        let secret: SealedPlace
+        private let id: String
+        private let account: AccountID
+
+        init(_ keys: MasterKeys, _ id: String, _ account: AccountID) {
+            self.keys = keys
+            secret = SealedPlace(.endpointSecret, id, of: account)
+            (self.id, self.account) = (id, account)
+        }
+
+        func header(_ name: String) -> SealedPlace {
+            SealedPlace(.endpointHeader, "\(id) \(name)", of: account)
+        }
     }
 
     /// What is stored; what is left at its standard is missing.
@@ -58,7 +111,7 @@ enum EndpointRecord {
             let fallback: String
         }
 
-        /// A header with its value in the clear.
+        /// A header with its value.
         struct Header: Codable {
             let name: String
             let value: String
@@ -81,7 +134,12 @@ enum EndpointRecord {
         let disabled: Disabled?
         let notifyBy: NotifyBy?
 
-        init(_ endpoint: Endpoint) {
+        /// What of it is sealed.
+        var sealed: [String] {
+            (secrets ?? []).map(\.value) + (headers ?? []).map(\.value)
+        }
+
+        init(_ endpoint: Endpoint, _ seals: Seals) {
             let scope = endpoint.scope
             url = endpoint.url.description
             name = endpoint.name
@@ -107,11 +165,17 @@ enum EndpointRecord {
             }
             headers =
                 endpoint.headers.isEmpty
-                ? nil : endpoint.headers.map { Header(name: $0.name, value: $0.value) }
+                ? nil
+                : endpoint.headers.map { header in
+                    Header(
+                        name: header.name,
+                        value: seals.keys.seal(header.value, at: seals.header(header.name))
+                    )
+                }
             payload = endpoint.payload == .full ? nil : endpoint.payload.rawValue
             secrets = endpoint.secrets.map { secret in
                 Secret(
-                    value: secret.secret.reveal,
+                    value: seals.keys.seal(secret.secret.reveal, at: seals.secret),
                     endsMs: secret.endsAt?.ms,
                     request: secret.request
                 )
@@ -133,13 +197,14 @@ enum EndpointRecord {
             id: EndpointID,
             account: AccountID,
             createdAt: Timestamp,
-            updatedAt: Timestamp
-        ) throws(InvalidInput) -> Endpoint {
+            updatedAt: Timestamp,
+            _ seals: Seals
+        ) throws -> Endpoint {
             var live: [EndpointSecret] = []
             for secret in secrets ?? [] {
                 live.append(
                     EndpointSecret(
-                        try WebhookSecret(secret.value),
+                        try WebhookSecret(seals.keys.open(secret.value, at: seals.secret)),
                         endsAt: secret.endsMs.map(Timestamp.init(ms:)),
                         request: secret.request
                     )
@@ -175,7 +240,9 @@ enum EndpointRecord {
                 )
             }
             for header in headers ?? [] {
-                endpoint.headers.append(try EndpointHeader(header.name, header.value))
+                let place = seals.header(header.name)
+                let value = try seals.keys.open(header.value, at: place)
+                endpoint.headers.append(try EndpointHeader(header.name, value))
             }
             endpoint.payload = payload.flatMap(Endpoint.Payload.init(rawValue:)) ?? .full
             if let disabled {

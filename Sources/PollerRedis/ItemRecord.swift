@@ -21,8 +21,8 @@ protocol ItemRecord {
     /// What is to be remembered of a payment from now on, packed; nil leaves what is.
     static func payment(after change: Change) -> String?
 
-    /// The secret that was learned, packed; nil when none was.
-    static func secret(after change: Change) -> String?
+    /// The secret that was learned, packed and sealed; nil when none was.
+    static func secret(after change: Change, sealedBy keys: MasterKeys) -> [UInt8]?
 
     /// The entries of the index under which a change puts the item.
     static func terms(after change: Change) -> [SearchTerm]
@@ -37,6 +37,8 @@ struct ItemFields {
     let lane: String
     /// Client secret or endpoint URL; empty when there is none.
     let privateValue: String
+    /// What opens the secrets among them.
+    let masterKeys: MasterKeys
     private(set) var source = ""
     private(set) var facts = ""
     private(set) var state = ""
@@ -48,7 +50,7 @@ struct ItemFields {
     private(set) var news: String?
     private(set) var payment: String?
     private(set) var order: String?
-    private(set) var secret: String?
+    private(set) var secret: [UInt8]?
     private(set) var began = Timestamp(ms: 0)
     private(set) var deadline = Timestamp(ms: 0)
     private(set) var hinted: Timestamp?
@@ -57,9 +59,16 @@ struct ItemFields {
     private(set) var crashes = 0
 
     /// Reads an item's hash, a flat list of field (``ItemField``) and value.
-    init(id: String, lane: String, short: [RedisValue], privateValue: String) {
+    init(
+        id: String,
+        lane: String,
+        short: [RedisValue],
+        privateValue: String,
+        masterKeys: MasterKeys
+    ) {
         self.id = id
         self.privateValue = privateValue
+        self.masterKeys = masterKeys
         var ownLane: String?
         for index in stride(from: 0, to: short.count - 1, by: 2) {
             let value = short[index + 1]
@@ -79,7 +88,7 @@ struct ItemFields {
             case .news: news = value.string
             case .payment: payment = value.string
             case .order: order = value.string
-            case .secret: secret = value.string
+            case .secret: secret = value.bytes
             case .began: began = time()
             case .deadline: deadline = time()
             case .hinted: hinted = time()

@@ -18,6 +18,7 @@ package import RedisClient
 /// | `<ns>mark{<account>}<name>` | string | a mark of an event or a change, with its expiry |
 /// | `<ns>reads{<account>}` | hash | what was read of an account (``UsageField``), thirty days |
 /// | `poller:layout` | hash | `partitions`, fixed when the store is created |
+/// | `poller:secrets` | hash | what all processes share (``SecretsField``), sealed where there is a master key |
 /// | `poller:functions` | hash | libraries of functions, by release (``RedisFunctions``) |
 /// | `poller:suppressed:<id>` | string | why a recipient is sent no mail, by a digest of the address |
 /// | `poller:spent:<id>` | string | a stream token that has stood in a URL, for as long as it lives |
@@ -66,6 +67,24 @@ package struct Keys: Hashable, Sendable {
 
     /// What was changed by whom; of the watches alone.
     package var auditTrail: String { key(.auditTrail, 0) }
+
+    /// The registered endpoints; of the deliveries alone.
+    var endpoints: String { key(.endpoints, 0) }
+
+    /// What the keys of items match, of one partition or of all.
+    func items(in partition: Int?) -> String {
+        "\(namespace)\(KeyKind.item.rawValue){\(partition.map { "\($0)}" } ?? "")*"
+    }
+
+    /// The item whose key this is, and where its long values are; nil for another key.
+    func item(ofKey text: String) -> (id: String, key: String, long: String)? {
+        let prefix = "\(namespace)\(KeyKind.item.rawValue){"
+        let parts = text.dropFirst(prefix.count).split(separator: "}", maxSplits: 1)
+        guard text.hasPrefix(prefix), parts.count == 2, let partition = Int(parts[0]) else {
+            return nil
+        }
+        return (String(parts[1]), text, key(.long, partition, String(parts[1])))
+    }
 
     /// Where workers are told that something became due earlier.
     package var wakeChannel: String { channel(.wake) }

@@ -23,6 +23,7 @@ package struct RedisEndpointStore: EndpointStore {
     ///   - layout: namespace and partitions, as verified at start.
     ///   - scripts: the live ones, or those of a test's clock.
     ///   - durability: how many replicas must have a change before it is answered; nil asks none.
+    ///   - masterKeys: what seals secrets and the values of headers.
     ///   - countMax: endpoints there may be.
     ///   - logger: told about records that cannot be read.
     package init(
@@ -30,6 +31,7 @@ package struct RedisEndpointStore: EndpointStore {
         layout: StoreLayout,
         scripts: Scripts = .live,
         durability: RedisDurability? = nil,
+        masterKeys: MasterKeys = .none,
         countMax: Int = Endpoint.countMax,
         logger: Logger
     ) {
@@ -45,7 +47,8 @@ package struct RedisEndpointStore: EndpointStore {
             keys: keys,
             scripts: scripts,
             logger: logger,
-            durability: durability
+            durability: durability,
+            masterKeys: masterKeys
         )
     }
 
@@ -69,7 +72,7 @@ package struct RedisEndpointStore: EndpointStore {
             isReset: reset == 1,
             version: upper,
             hasMore: more == 1,
-            endpoints: endpoints(reply.dropFirst(4)),
+            endpoints: try endpoints(reply.dropFirst(4)),
             removed: removed.compactMap { $0.string.map(EndpointID.init(unchecked:)) }
         )
     }
@@ -83,7 +86,7 @@ package struct RedisEndpointStore: EndpointStore {
             [
                 "create", .string(endpoint.id.description),
                 .string(endpoint.account.description),
-                .string(try EndpointRecord.json(endpoint)), RedisArgument(countMax),
+                .string(try json(endpoint)), RedisArgument(countMax),
                 .string(request?.key ?? ""), .string(request?.fingerprint ?? ""),
                 RedisArgument(EndpointRequest.span.ms),
             ],
@@ -95,7 +98,7 @@ package struct RedisEndpointStore: EndpointStore {
             return .created(endpoint.stamped(Timestamp(ms: now)))
         case "repeated":
             guard reply.count == 4, let id = reply[1].string, let value = reply[2].string,
-                let made = EndpointRecord.endpoint(id, value)
+                let made = try understood(id, value)
             else { break }
             return .repeated(made, isUntouched: reply[3].int == 1)
         case "conflict": return .conflict
@@ -111,7 +114,7 @@ package struct RedisEndpointStore: EndpointStore {
         if reply.isEmpty { return nil }
         guard reply.count == 3, let value = reply[0].string,
             let version = Int64(reply[1].string ?? ""), let now = Int64(reply[2].string ?? ""),
-            let endpoint = EndpointRecord.endpoint(id.description, value)
+            let endpoint = try understood(id.description, value)
         else { throw .corrupt("the endpoint \(id) is not understood") }
         return StoredEndpoint(endpoint: endpoint, version: version, now: Timestamp(ms: now))
     }
@@ -124,13 +127,13 @@ package struct RedisEndpointStore: EndpointStore {
             redis.scripts[.endpointWrite],
             [
                 "replace", .string(endpoint.id.description),
-                .string(try EndpointRecord.json(endpoint)), RedisArgument(version),
+                .string(try json(endpoint)), RedisArgument(version),
             ],
             isDurable: true
         )
         if reply.first?.string == "changed" { return nil }
         guard reply.count == 2, let value = reply[1].string,
-            let replaced = EndpointRecord.endpoint(endpoint.id.description, value)
+            let replaced = try understood(endpoint.id.description, value)
         else { throw .corrupt("endpoint_write answered nonsense") }
         return replaced
     }
@@ -160,7 +163,7 @@ package struct RedisEndpointStore: EndpointStore {
                     RedisArgument(limit - items.count), RedisArgument(Self.looksMax),
                 ]
             )
-            items += endpoints(reply.dropFirst())
+            items += try endpoints(reply.dropFirst())
             place = reply.first?.string ?? ""
         } while !place.isEmpty && items.count < limit
         return ListPage(
@@ -177,11 +180,29 @@ package struct RedisEndpointStore: EndpointStore {
         return place
     }
 
-    private func endpoints(_ values: ArraySlice<RedisValue>) -> [Endpoint] {
+    private func json(_ endpoint: Endpoint) throws(StoreError) -> String {
+        try EndpointRecord.json(endpoint, sealedBy: redis.masterKeys)
+    }
+
+    /// Reads a value; nil when it is not understood.
+    ///
+    /// One that does not open is no endpoint without secrets, nor none at all: who goes by the registry waits
+    /// until the key is there, and nobody who should be told is passed over.
+    private func understood(_ id: String, _ value: String) throws(StoreError) -> Endpoint? {
+        do throws(SealError) {
+            return try EndpointRecord.endpoint(id, value, openedBy: redis.masterKeys)
+        } catch {
+            throw .unavailable("\(error)")
+        }
+    }
+
+    private func endpoints(
+        _ values: ArraySlice<RedisValue>
+    ) throws(StoreError) -> [Endpoint] {
         var found: [Endpoint] = []
         for index in stride(from: values.startIndex, to: values.endIndex - 1, by: 2) {
             let id = values[index].string ?? ""
-            if let endpoint = EndpointRecord.endpoint(id, values[index + 1].string ?? "") {
+            if let endpoint = try understood(id, values[index + 1].string ?? "") {
                 found.append(endpoint)
             } else {
                 // One record of another release must not hide all the others.

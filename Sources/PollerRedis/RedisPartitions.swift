@@ -14,6 +14,8 @@ struct RedisPartitions: Sendable {
     let logger: Logger
     /// How many replicas must have what is accepted or about to be told; nil asks none.
     let durability: RedisDurability?
+    /// What seals the secrets in items.
+    var masterKeys = MasterKeys.none
 
     /// Runs a script in a partition.
     ///

@@ -151,7 +151,7 @@ extension RedisQueue {
         let error = Record.error(of: commit.change) ?? ""
         let entry = Record.entry(of: commit.change)
         let payment = Record.payment(after: commit.change)
-        let secret = Record.secret(after: commit.change)
+        let secret = Record.secret(after: commit.change, sealedBy: redis.masterKeys)
         let (verdict, value) = words(of: commit.verdict)
         let hasMore =
             switch entry {
@@ -188,7 +188,7 @@ extension RedisQueue {
             arguments.append("")
         }
         arguments.append(.string(payment ?? ""))
-        arguments.append(.string(secret ?? ""))
+        arguments.append(.bytes(secret ?? []))
         arguments.append(Record.seesMoney(commit.change) ? "1" : "")
         arguments.append(.string(Record.terms(after: commit.change).map(\.description).joined()))
         guard case .events(let events) = entry else { return }
@@ -236,7 +236,8 @@ extension RedisQueue {
             id: id,
             lane: lane,
             short: short,
-            privateValue: parts[5].string ?? ""
+            privateValue: parts[5].string ?? "",
+            masterKeys: redis.masterKeys
         )
         guard let item = Record.item(fields) else {
             // It stays leased until the lease ends and comes back: visible, and harmless to others.

@@ -86,7 +86,8 @@ extension RedisQueue {
             lane: "",
             short: parts[0].array ?? [],
             // As claim.lua puts them together.
-            privateValue: (long[.private] ?? "") + (long[.charge].map { "\n" + $0 } ?? "")
+            privateValue: (long[.private] ?? "") + (long[.charge].map { "\n" + $0 } ?? ""),
+            masterKeys: redis.masterKeys
         )
         guard let item = Record.item(fields) else {
             throw .corrupt("record of \(id) not understood")

@@ -23,6 +23,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
     ///   - durability: how many replicas must have a watch before it is accepted, and an event
     ///     before it is told; nil asks none.
     ///   - search: the metadata by which watches are found.
+    ///   - masterKeys: what seals client secrets.
     ///   - logger: told about records that cannot be read.
     package init(
         client: RedisClient,
@@ -30,6 +31,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
         scripts: Scripts = .live,
         durability: RedisDurability? = nil,
         search: SearchKeys = .standard,
+        masterKeys: MasterKeys = .none,
         logger: Logger
     ) {
         searchKeys = search
@@ -38,7 +40,8 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
             keys: layout.watchKeys,
             scripts: scripts,
             logger: logger,
-            durability: durability
+            durability: durability,
+            masterKeys: masterKeys
         )
     }
 
@@ -162,12 +165,18 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
             .string(watch.key.lane.description),
             RedisArgument(watch.timeout.ms),
             .string(watch.notify.map(\.description).joined(separator: "\n")),
-            .string(watch.clientSecret?.reveal ?? ""),
+            .string(sealedSecret(of: watch)),
             .string(watch.metadata),
             .string(watch.charge?.json ?? ""),
             .string(watch.order?.description ?? ""),
             .string(SearchTerm.terms(of: watch, keys: searchKeys).map(\.description).joined()),
         ]
+    }
+
+    private func sealedSecret(of watch: NewWatch) -> String {
+        watch.clientSecret?.reveal.map { secret in
+            redis.masterKeys.seal(secret, at: .given(watch.key.id.description, watch.key.account))
+        } ?? ""
     }
 
     private func result(

@@ -5,7 +5,7 @@ enum ScriptName: String, CaseIterable {
     case lane, control, explain, audit, beat, read, list, log, stats
     case search, index, closed
     case ledger, settled, outboxGroup, confirm, trim, purge
-    case sweepTake, sweepFinish, reads, remember, suppress
+    case sweepTake, sweepFinish, reads, remember, suppress, reseal
     case endpointCreate, endpointWrite, endpointChanges, endpointRead, endpointList
     case keyWrite, keyList, keyUsed, trailNote
 
@@ -54,6 +54,7 @@ enum ScriptName: String, CaseIterable {
         case .reads: PackageResources.reads_lua
         case .remember: PackageResources.remember_lua
         case .suppress: PackageResources.suppress_lua
+        case .reseal: PackageResources.reseal_lua
         case .endpointCreate, .endpointWrite: PackageResources.endpoint_write_lua
         case .endpointChanges: PackageResources.endpoint_changes_lua
         case .endpointRead: PackageResources.endpoint_read_lua
@@ -72,7 +73,7 @@ enum ScriptName: String, CaseIterable {
         case .claim: [.prelude, .claiming]
         case .commit: [.prelude, .opening, .searching, .claiming]
         // They concern accounts instead of partitions, and go by Redis' own clock.
-        case .sweepTake, .sweepFinish, .reads, .remember, .suppress: []
+        case .sweepTake, .sweepFinish, .reads, .remember, .suppress, .reseal: []
         default: [.prelude]
         }
     }

@@ -84,7 +84,6 @@ enum WatchRecord: ItemRecord {
         )
         let source = SourceID(unchecked: fields.source)
         let given = long.first.flatMap { $0.isEmpty ? nil : String($0) }
-        let secret = given ?? fields.secret.map { LearnedSecret.text(of: $0, source) }
         let known = state(fields.state)
         return Watch(
             key: WatchKey(
@@ -102,7 +101,8 @@ enum WatchRecord: ItemRecord {
             endedAs: fields.endedAs.flatMap(ClosedReason.init(rawValue:)),
             news: news(fields),
             hintedAt: fields.hinted,
-            clientSecret: secret.map(ClientSecret.init(unchecked:)),
+            clientSecret: given.map { fields.given($0, account) }
+                ?? fields.secret.map { fields.learned($0, source, account) },
             charge: long.count == 2 ? ChargeOrder(json: String(long[1])) : nil,
             acts: acts(facts),
             order: fields.order.map(OrderID.init(unchecked:)),
@@ -135,9 +135,14 @@ enum WatchRecord: ItemRecord {
 
     static func payment(after change: WatchChange) -> String? { change.payment?.packed }
 
-    static func secret(after change: WatchChange) -> String? {
-        guard let secret = change.secret, let key = change.events.first?.key else { return nil }
-        return LearnedSecret.packed(secret.reveal, key.source)
+    static func secret(after change: WatchChange, sealedBy keys: MasterKeys) -> [UInt8]? {
+        guard let secret = change.secret?.reveal, let key = change.events.first?.key,
+            let packed = LearnedSecret.packed(secret, key.source)
+        else { return nil }
+        return keys.seal(
+            bytes: Array(packed.utf8),
+            at: .learned(key.id.description, key.account)
+        )
     }
 
     static func terms(after change: WatchChange) -> [SearchTerm] {
@@ -197,9 +202,9 @@ enum WatchRecord: ItemRecord {
 /// A payment's own secret as a poll has seen it, in an item's hash.
 ///
 /// *Shape*: a letter for what it begins with, which is the same for all or is told by the id, and the rest:
-/// `s` for `src_client_secret_`, `i` for `<id>_secret_`, `w` for a whole one. Some 25 bytes of each payment
-/// watched; a value of more than 64 would cost the item its compact form (`hash-max-listpack-value`), and
-/// is not kept.
+/// `s` for `src_client_secret_`, `i` for `<id>_secret_`, `w` for a whole one; sealed as bytes where there is a
+/// master key. Some 25 bytes of each payment watched, 57 when they are sealed; a value of more than 64 would
+/// cost the item its compact form (`hash-max-listpack-value`), and is not kept.
 enum LearnedSecret {
     private static let bytesMax = 64
     private static let ofSources = "src_client_secret_"
@@ -226,5 +231,39 @@ enum LearnedSecret {
         case "i": return "\(source)_secret_" + rest
         default: return rest
         }
+    }
+}
+
+extension ItemFields {
+    /// The secret that was handed in; opened when it is asked for.
+    fileprivate func given(_ stored: String, _ account: AccountID) -> ClientSecret {
+        let place = SealedPlace.given(id, account)
+        return ClientSecret { [masterKeys] in try? masterKeys.open(stored, at: place) }
+    }
+
+    /// The secret that a poll has learned, likewise.
+    fileprivate func learned(
+        _ stored: [UInt8],
+        _ source: SourceID,
+        _ account: AccountID
+    ) -> ClientSecret {
+        let place = SealedPlace.learned(id, account)
+        return ClientSecret { [masterKeys] in
+            // Who cannot open it has no secret; `pollerd rekey` tells which ones those are.
+            guard let packed = try? masterKeys.open(bytes: stored, at: place) else { return nil }
+            return LearnedSecret.text(of: String(decoding: packed, as: UTF8.self), source)
+        }
+    }
+}
+
+extension SealedPlace {
+    /// The secret that came with a watch, of the item.
+    static func given(_ item: String, _ account: AccountID) -> SealedPlace {
+        SealedPlace(.clientSecret, item, of: account)
+    }
+
+    /// The secret that a poll has learned, of the item.
+    static func learned(_ item: String, _ account: AccountID) -> SealedPlace {
+        SealedPlace(.learnedSecret, item, of: account)
     }
 }

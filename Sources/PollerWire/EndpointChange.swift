@@ -244,8 +244,13 @@ public struct EndpointDisabling: WireObject, Hashable {
 public struct InlineSecret: WireObject, Hashable {
     /// `whsec_…`.
     public var secret = ""
+    /// Whose webhooks it signs; nil from a server that has one for all.
+    public var account: String?
 
     package init() {}
 
-    package static let shape = Shape<InlineSecret>("InlineSecret") { Field("secret", \.secret) }
+    package static let shape = Shape<InlineSecret>("InlineSecret") {
+        Field("secret", \.secret)
+        Field("account", \.account, note: "Whose webhooks it signs.")
+    }
 }

@@ -295,14 +295,19 @@ struct EndpointSecret: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "secret",
         abstract: "Show the secret that signs the webhooks of --notify URLs.",
-        discussion: "A registered endpoint has a secret of its own, shown when it is made."
+        discussion: """
+            Each account has one of its own. A registered endpoint has its own too, shown when it is made.
+            """
     )
+
+    @Option(help: "Whose; the default account, or that of the key, when absent.")
+    var account: String?
 
     @OptionGroup var server: ServerOptions
 
     func run() async throws {
         try await server.perform { client in
-            let secret = try await client.inlineSecret()
+            let secret = try await client.inlineSecret(account: account)
             if server.json {
                 try ["secret": secret].showJSON()
             } else {

@@ -127,7 +127,7 @@ struct DeliverBench: Sendable {
     private func channel() throws -> WebhookChannel {
         var chance = SystemRandomNumberGenerator()
         return WebhookChannel(
-            secret: WebhookSecret(using: &chance),
+            inline: InlineSecrets(forAll: WebhookSecret(using: &chance)),
             guarding: AddressGuard(allowing: try AddressRange.list("127.0.0.0/8")),
             resolver: SystemResolver(clock: store.clock),
             wallClock: BenchStore.wallClock

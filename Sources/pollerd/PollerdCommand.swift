@@ -1,6 +1,7 @@
 import ArgumentParser
 import ChildPrograms
 import Foundation
+import Poller
 import PollerAPI
 
 /// `pollerd`: every role of the cluster in one program.
@@ -26,7 +27,7 @@ struct PollerdCommand: AsyncParsableCommand {
         version: version,
         subcommands: [
             RunAll.self, RunAPI.self, RunWorker.self, RunNotifier.self, CheckConfig.self,
-            KeyCommand.self, Fsck.self, Reindex.self, Bench.self, Simulate.self,
+            KeyCommand.self, Rekey.self, Fsck.self, Reindex.self, Bench.self, Simulate.self,
         ]
     )
 
@@ -41,6 +42,7 @@ struct PollerdCommand: AsyncParsableCommand {
             }
         } catch let error as any Error & CustomStringConvertible
             where error is ConfigurationError || error is ProgramError || error is ListenError
+            || error is SealError
         {
             FileHandle.standardError.write(Data("pollerd: \(error)\n".utf8))
             Foundation.exit(78)  // EX_CONFIG of sysexits.h

@@ -30,7 +30,7 @@ struct WebhookChannelTests {
         trustRoots: NIOSSLTrustRoots = .default
     ) -> WebhookChannel {
         WebhookChannel(
-            secret: secret,
+            inline: InlineSecrets(forAll: secret),
             guarding: loopback,
             resolver: resolver,
             trustRoots: trustRoots,
@@ -269,7 +269,7 @@ struct WebhookChannelTests {
         let sink = try sink()
         let port = try await sink.port()
         let closed = WebhookChannel(
-            secret: secret,
+            inline: InlineSecrets(forAll: secret),
             guarding: AddressGuard(),
             resolver: FixedResolver(["evil.example.test": ["127.0.0.1"]]),
             wallClock: { Samples.start }

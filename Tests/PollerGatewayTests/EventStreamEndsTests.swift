@@ -87,8 +87,11 @@ struct EventStreamEndsTests {
     func slowConsumer() async throws {
         let limits = GatewayLimits(stallTimeout: .seconds(1))
         try await LiveBench.run(limits: limits) { bench in
-            let start = GatewayCursor(secret: LiveBench.cursorSecret)
-                .text(after: Array(repeating: .start, count: 4), accounts: .all)
+            let start = GatewayCursor(
+                roots: RootRing(fixed: LiveBench.cursorSecret),
+                span: .seconds(60)
+            )
+            .text(after: Array(repeating: .start, count: 4), accounts: .all)
             let client = try await bench.stream(
                 "/v1/events/stream?since=\(start)",
                 ["--token", "key-all", "--deaf"]

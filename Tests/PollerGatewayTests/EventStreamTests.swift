@@ -116,7 +116,10 @@ struct EventStreamTests {
                 source: SourceID(unchecked: "src_1"),
                 kind: .source
             )
-            let ahead = GatewayCursor(secret: LiveBench.cursorSecret).encode(
+            let ahead = GatewayCursor(
+                roots: RootRing(fixed: LiveBench.cursorSecret),
+                span: .seconds(60)
+            ).encode(
                 LiveCursor(
                     positions: [OutboxPosition](repeating: .start, count: 4),
                     mark: LiveCursor.Mark(watch: watch.id, seq: 9)

@@ -202,7 +202,10 @@ struct GatewayAccessTests {
                 try await again.message("caught_up")
                 #expect(again.events == ["src_1:s6"])
             }
-            let page = GatewayCursor(secret: LiveBench.cursorSecret)
+            let page = GatewayCursor(
+                roots: RootRing(fixed: LiveBench.cursorSecret),
+                span: .seconds(60)
+            )
             let entries = page.positions(of: cursor, partitions: 4, accounts: .all)
             #expect(entries?.count == 4)
             let text = page.text(after: entries ?? [], accounts: .all)

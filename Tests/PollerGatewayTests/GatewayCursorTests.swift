@@ -6,7 +6,10 @@ import Testing
 
 @Suite("A live cursor")
 struct GatewayCursorTests {
-    private let cursor = GatewayCursor(secret: [UInt8](repeating: 1, count: 32))
+    private let cursor = GatewayCursor(
+        roots: RootRing(fixed: [UInt8](repeating: 1, count: 32)),
+        span: .seconds(60)
+    )
     private let main = Principal(name: "a", accounts: .some([.main]))
 
     @Test("comes back as it was, whatever the positions")
@@ -69,7 +72,10 @@ struct GatewayCursorTests {
             cursor.decode(text, partitions: 2, for: Principal(name: "a", accounts: .all)) == nil
         )
         #expect(cursor.decode(text, partitions: 4, for: main) == nil)
-        let stranger = GatewayCursor(secret: [UInt8](repeating: 2, count: 32))
+        let stranger = GatewayCursor(
+            roots: RootRing(fixed: [UInt8](repeating: 2, count: 32)),
+            span: .seconds(60)
+        )
         #expect(stranger.decode(text, partitions: 2, for: main) == nil)
         for index in text.indices {
             var altered = text

@@ -92,7 +92,10 @@ struct GatewayTests {
     func badCursors() async throws {
         try await LiveBench.run { bench in
             try await bench.record("src_1", "pending", object: #"{"id":"src_1","x":[1,2]}"#)
-            let cursor = GatewayCursor(secret: LiveBench.cursorSecret)
+            let cursor = GatewayCursor(
+                roots: RootRing(fixed: LiveBench.cursorSecret),
+                span: .seconds(60)
+            )
             let positions = [OutboxPosition](repeating: .start, count: 4)
             let foreign = cursor.encode(
                 LiveCursor(positions: positions),

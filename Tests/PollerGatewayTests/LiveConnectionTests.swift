@@ -28,7 +28,10 @@ struct LiveConnectionTests {
                 logger: log.logger
             ),
             slots: ConnectionSlots(limits),
-            cursor: GatewayCursor(secret: LiveBench.cursorSecret),
+            cursor: GatewayCursor(
+                roots: RootRing(fixed: LiveBench.cursorSecret),
+                span: .seconds(60)
+            ),
             limits: limits,
             drainSpread: .zero,
             logger: log.logger

@@ -16,7 +16,7 @@ struct StreamTokensTests {
         let now = Mutex(StreamTokensTests.start)
 
         func tokens(secret: [UInt8] = secret) async -> StreamTokens {
-            await StreamTokens(secret: secret) { [self] in now.withLock(\.self) }
+            StreamTokens(roots: RootRing(fixed: secret)) { [self] in now.withLock(\.self) }
         }
 
         func move(_ span: Duration) { now.withLock { $0 = $0 + span } }

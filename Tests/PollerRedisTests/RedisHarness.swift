@@ -12,6 +12,7 @@ import Testing
 /// One server serves a whole suite; each harness has a namespace of its own.
 final class RedisHarness: StoreHarness {
     static let partitionCount = 4
+    static let masterKey = "00112233445566778899aabbccddeeff0123456789abcdeffedcba9876543210"
 
     let client: RedisClient
     let store: RedisWatchStore
@@ -47,13 +48,22 @@ final class RedisHarness: StoreHarness {
         let scripts = Scripts.virtual
         var logger = Logger(label: "conformance")
         logger.logLevel = .error
-        store = RedisWatchStore(client: client, layout: layout, scripts: scripts, logger: logger)
+        // So that whatever must hold of a store holds of one that is sealed.
+        let masterKeys = try MasterKeys(Self.masterKey)
+        store = RedisWatchStore(
+            client: client,
+            layout: layout,
+            scripts: scripts,
+            masterKeys: masterKeys,
+            logger: logger
+        )
         queue = RedisDeliveryQueue(client: client, layout: layout, scripts: scripts, logger: logger)
         membership = RedisMembership(client: client, layout: layout, scripts: scripts)
         registry = RedisEndpointStore(
             client: client,
             layout: layout,
             scripts: scripts,
+            masterKeys: masterKeys,
             countMax: Self.endpointsMax,
             logger: logger
         )

@@ -52,6 +52,11 @@ import Testing
                 whole=whole keysVersion=keys
                 """
         )
+        #expect(
+            pinned(SecretsField.self) == """
+                webhook=webhook cursor=cursor mail=mail inline=inline shared=shared plain=plain
+                """
+        )
         #expect(pinned(OutboxField.self) == "item=i event=e notify=n")
         #expect(pinned(AuditField.self) == "change=c")
         #expect(pinned(RegistryField.self) == "version=v floor=f")

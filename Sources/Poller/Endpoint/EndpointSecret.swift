@@ -55,7 +55,12 @@ package struct WebhookSecret: Hashable, Sendable, CustomStringConvertible,
 
     /// Makes a new secret of 32 random bytes, the block of SHA-256's output.
     package init(using chance: inout some RandomNumberGenerator) {
-        key = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &chance) }
+        self.init(key: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &chance) })
+    }
+
+    /// The secret of a key of 24–64 bytes.
+    init(key: [UInt8]) {
+        self.key = key
         reveal = "whsec_" + Data(key).base64EncodedString()
     }
 

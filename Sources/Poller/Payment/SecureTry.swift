@@ -45,22 +45,24 @@ package struct SecureTry: Hashable, Sendable {
 
 extension ClientSecret {
     /// Our address that leads the payer on, without having shown the secret: to the bank, or to the page
-    /// where there is something to fill in.
-    package func way(to key: WatchKey, at publicURL: String) -> String {
+    /// where there is something to fill in; nil when the secret cannot be opened.
+    package func way(to key: WatchKey, at publicURL: String) -> String? {
+        guard let grant = grant(of: key) else { return nil }
         let account = key.account == .main ? "" : "&account=\(key.account)"
-        return "\(publicURL)/r/\(key.source)/continue?grant=\(grant(of: key))\(account)"
+        return "\(publicURL)/r/\(key.source)/continue?grant=\(grant)\(account)"
     }
 
     /// What stands in an address for having the secret: it leads on to the bank and tells nothing.
-    package func grant(of key: WatchKey) -> String {
-        Digest.base64url(of: ["leads on", reveal, key.id.description], bytes: 24)
+    package func grant(of key: WatchKey) -> String? {
+        reveal.map { Digest.base64url(of: ["leads on", $0, key.id.description], bytes: 24) }
     }
 
     /// Whether a text from an address is the ``grant(of:)``.
     package func grants(_ shown: String, for key: WatchKey) -> Bool {
+        guard let grant = grant(of: key) else { return false }
         // Two digests are compared, so that the time tells nothing of where they differ.
-        Digest.base64url(of: [shown], bytes: 24)
-            == Digest.base64url(of: [grant(of: key)], bytes: 24)
+        return Digest.base64url(of: [shown], bytes: 24)
+            == Digest.base64url(of: [grant], bytes: 24)
     }
 }
 

@@ -248,19 +248,46 @@ package enum ClosedReason: String, Hashable, Sendable, CaseIterable {
 }
 
 /// The secret that lets a publishable key read one source; never printed.
+///
+/// One that is sealed in the store is opened when it is asked for: hardly any poll needs it.
 package struct ClientSecret: Hashable, Sendable, CustomStringConvertible {
-    /// The secret itself; for the request to the upstream alone.
-    package let reveal: String
+    private enum Text: Sendable {
+        case known(String)
+        case sealed(@Sendable () -> String?)
+    }
+
+    private let text: Text
+
+    /// The secret itself, for the request to the upstream alone; nil when this process cannot open it.
+    package var reveal: String? {
+        switch text {
+        case .known(let text): text
+        case .sealed(let open): open()
+        }
+    }
 
     /// Checks and wraps a secret from outside.
     package init(_ text: String) throws(InvalidInput) {
-        reveal = try IdentifierSyntax.check(text, field: "client_secret", lengthMax: 512)
+        self.text = .known(
+            try IdentifierSyntax.check(text, field: "client_secret", lengthMax: 512)
+        )
     }
 
     /// Wraps a secret read back from a store.
     package init(unchecked text: String) {
-        reveal = text
+        self.text = .known(text)
     }
+
+    /// A secret that `open` reads, each time it is asked for.
+    package init(opening open: @escaping @Sendable () -> String?) {
+        text = .sealed(open)
+    }
+
+    package static func == (one: ClientSecret, other: ClientSecret) -> Bool {
+        one.reveal == other.reveal
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(reveal) }
 
     package var description: String { "(redacted)" }
 }

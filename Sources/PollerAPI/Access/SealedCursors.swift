@@ -1,5 +1,5 @@
 import Crypto
-import Poller
+package import Poller
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -13,26 +13,21 @@ import Foundation
 /// else's: its id stands in the cursor. Who is bound to accounts gets it sealed (AES-GCM), good for the
 /// same accounts only; who sees everything gets it as it is.
 package struct SealedCursors: Sendable {
-    private let key: SymmetricKey
+    /// How long a cursor counts after the root it was made from was replaced: nobody reads a page longer.
+    private static let span = Duration.seconds(3600)
 
-    private init(_ key: SymmetricKey) {
-        self.key = key
-    }
+    private let keys: RootKeys
 
-    /// The cursors of a cluster; `secret` is the same in all its processes.
-    package init(secret: [UInt8]) {
-        // A key of its own, so that the secret may be one that serves another purpose too.
-        key = SymmetricKey(
-            data: HMAC<SHA256>.authenticationCode(
-                for: Array("poller list cursor".utf8),
-                using: SymmetricKey(data: secret)
-            )
-        )
+    /// The cursors of a cluster; its processes share the roots.
+    package init(roots: RootRing) {
+        keys = RootKeys("poller list cursor", from: roots, span: Self.span)
     }
 
     /// Cursors that end with this process.
     package static var ephemeral: SealedCursors {
-        SealedCursors(SymmetricKey(size: .bits256))
+        var chance = SystemRandomNumberGenerator()
+        let root = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &chance) }
+        return SealedCursors(roots: RootRing(fixed: root))
     }
 
     /// A cursor as somebody is told it.
@@ -40,7 +35,7 @@ package struct SealedCursors: Sendable {
         guard let names = caller.accounts.names else { return text }
         let box = try? AES.GCM.seal(
             Array(text.utf8),
-            using: key,
+            using: keys.making,
             authenticating: Array(names.joined(separator: ",").utf8)
         )
         // Neither the key nor the nonce can be of a wrong size.
@@ -51,13 +46,13 @@ package struct SealedCursors: Sendable {
     func open(_ text: String, for caller: Caller) -> String? {
         guard let names = caller.accounts.names else { return text }
         guard let bytes = Base64URL.decode(text),
-            let box = try? AES.GCM.SealedBox(combined: Data(bytes)),
-            let opened = try? AES.GCM.open(
-                box,
-                using: key,
-                authenticating: Array(names.joined(separator: ",").utf8)
-            )
+            let box = try? AES.GCM.SealedBox(combined: Data(bytes))
         else { return nil }
-        return String(decoding: opened, as: UTF8.self)
+        let scope = Array(names.joined(separator: ",").utf8)
+        for key in keys.accepted {
+            let opened = try? AES.GCM.open(box, using: key, authenticating: scope)
+            if let opened { return String(decoding: opened, as: UTF8.self) }
+        }
+        return nil
     }
 }

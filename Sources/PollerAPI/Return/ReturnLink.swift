@@ -80,8 +80,8 @@ extension ReturnPageRoutes {
             var response =
                 ReturnLink(snapshot, path: back)?.response
                 ?? Response(status: .seeOther, headers: [.location: back])
-            if isGranted, let secret {
-                response.headers[.setCookie] = proof.cookie(secret.reveal)
+            if isGranted, let secret = secret?.reveal {
+                response.headers[.setCookie] = proof.cookie(secret)
             }
             return response
         } catch {

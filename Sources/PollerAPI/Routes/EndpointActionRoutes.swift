@@ -73,9 +73,15 @@ extension EndpointRoutes {
         "/v1/endpoints/{endpoint}/secret",
         "endpointSecret",
         "The secret of inline notify URLs",
-        "Only of the endpoint named inline; the secret of a registered one is shown when it is made.",
+        """
+        Only of the endpoint named inline, of which each account has a secret of its own; that of a \
+        registered one is shown when it is made.
+        """,
         access: .key(.readSecrets),
-        input: .segment("endpoint", "inline"),
+        input: .all(
+            .segment("endpoint", "inline"),
+            .account("Whose; the default account, or the key's own, when it is absent.")
+        ) { (name: $0, account: $1) },
         answers: [.ok("The secret.", "InlineSecret")],
         problems: [404, 409],
         usesStore: false
@@ -193,14 +199,15 @@ extension EndpointRoutes {
         }
     }
 
-    /// Only of `inline`: a registered endpoint's secret is told once.
+    /// Only of `inline`: a registered endpoint's secret is told once. Any account has one, also one that
+    /// nobody has heard of: it is made from the name.
     @Sendable
     private func secret(
-        _ name: String,
+        _ asked: (name: String, account: AccountID),
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        guard name == "inline" else {
+        guard asked.name == "inline" else {
             throw Problem(
                 .secretNotShown,
                 "A secret is shown when its endpoint is created and when it is rotated, never "
@@ -208,12 +215,16 @@ extension EndpointRoutes {
                     + "/v1/endpoints/inline/secret."
             )
         }
-        // One signs for every account, so it is for those who have all.
-        guard context.caller.accounts.isAll, let secret = backend.inlineSecret else {
-            throw Problem(.notFound, "This server does not know the secret of inline webhooks.")
+        let account = asked.account
+        guard context.caller.accounts.contains(account), let inline = backend.inline else {
+            throw Problem(
+                .notFound,
+                "This server knows no secret of inline webhooks of \(account)."
+            )
         }
         var answer = InlineSecret()
-        answer.secret = secret.reveal
+        answer.secret = inline.secret(of: account).reveal
+        answer.account = account.description
         return Response(answer)
     }
 }

@@ -35,8 +35,10 @@ struct MailNews: Hashable, Sendable {
         let seen = SeenObject(event)
         guard let told = Self.told(event, seen) else { return nil }
         payment = told.0
-        if told.1.asksForAccount, let publicURL, let secret = snapshot?.watch.clientSecret {
-            step = .giveRefundAccount(url: secret.way(to: event.key, at: publicURL))
+        if told.1.asksForAccount, let publicURL, let secret = snapshot?.watch.clientSecret,
+            let way = secret.way(to: event.key, at: publicURL)
+        {
+            step = .giveRefundAccount(url: way)
         } else {
             step = told.1
         }

@@ -28,25 +28,25 @@ package struct WebhookChannel: DeliveryChannel, Service {
     /// Beyond this a connection is cheaper to make again than the rest of a body is to read.
     private static let answerBytesMax = 8192
 
-    private let secret: WebhookSecret
+    private let inline: InlineSecrets
     private let wallClock: @Sendable () -> Timestamp
     private let client: GuardedClient
     private let targets = KnownTargets()
 
     /// A channel to the addresses that `guarding` lets pass.
     ///
-    /// `secret` signs for inline URLs, registered endpoints bring their own; `wallClock` is for
+    /// `inline` signs for inline URLs, registered endpoints bring their own; `wallClock` is for
     /// `webhook-timestamp`, which receivers compare with their own clock, and for the ends of
     /// secrets; `trustRoots` says whose certificates are believed.
     package init(
-        secret: WebhookSecret,
+        inline: InlineSecrets,
         guarding: AddressGuard,
         schedule: RetrySchedule = .webhook,
         resolver: any AddressResolver,
         trustRoots: NIOSSLTrustRoots = .default,
         wallClock: @escaping @Sendable () -> Timestamp
     ) {
-        self.secret = secret
+        self.inline = inline
         self.schedule = schedule
         self.wallClock = wallClock
         client = GuardedClient(
@@ -90,7 +90,7 @@ package struct WebhookChannel: DeliveryChannel, Service {
             return unreachable(error, attempt: attempt)
         }
         let body = receiver.body(of: event)
-        guard let headers = headers(event.id, body, for: receiver) else {
+        guard let headers = headers(event, body, for: receiver) else {
             return .failed("the endpoint has no live secret to sign with: rotate it", .local)
         }
         let sent = await client.send(
@@ -116,19 +116,23 @@ package struct WebhookChannel: DeliveryChannel, Service {
 
     /// What goes before the body; nil when nothing can sign it.
     private func headers(
-        _ id: EventID,
+        _ event: Event,
         _ body: String,
         for receiver: DeliveryTarget
     ) -> HTTPHeaders? {
         let now = wallClock()
-        let secrets = receiver.endpoint?.secrets(at: now) ?? [secret]
+        let secrets =
+            receiver.endpoint?.secrets(at: now)
+            ?? inline.signing(for: event.key.account, at: now)
         guard !secrets.isEmpty else { return nil }
         let timestamp = now.ms / 1000
-        let signatures = secrets.map { $0.signature(id: id, timestamp: timestamp, body: body) }
+        let signatures = secrets.map {
+            $0.signature(id: event.id, timestamp: timestamp, body: body)
+        }
         var headers: HTTPHeaders = [
             "content-type": "application/json",
             "user-agent": "poller/1",
-            "webhook-id": id.description,
+            "webhook-id": event.id.description,
             "webhook-timestamp": String(timestamp),
             "webhook-signature": signatures.joined(separator: " "),
         ]

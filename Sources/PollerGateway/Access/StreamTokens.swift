@@ -17,6 +17,7 @@ package import Poller
 /// One that has stood in a URL is good for nothing else (``SpentTokens``).
 /// *What it allows* is checked again when it is shown: a grant that this release would not give is
 /// none, whoever signed it.
+/// *Rotation*: `kid` is `s1` whatever the root; of two roots the one whose signature is right counts.
 package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
     /// A token of a grant of the greatest size; longer texts are not looked at.
     private static let textMax = 12_288
@@ -24,26 +25,31 @@ package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
     private static let issuer = "poller"
     private static let audience = "poller.stream"
 
-    private let keys: JWTKeyCollection
+    private let keys: RootKeys
     private let wallClock: @Sendable () -> Timestamp
 
-    /// Tokens of one cluster.
-    ///
-    /// `secret` is the same in every process of the cluster, at least 16 random bytes; a key of
-    /// its own is derived from it, so it may serve another purpose too.
-    package init(secret: [UInt8], wallClock: @escaping @Sendable () -> Timestamp) async {
-        precondition(secret.count >= 16, "fewer bytes can be guessed")
-        let key = HMAC<SHA256>.authenticationCode(
-            for: Array("poller stream token".utf8),
-            using: SymmetricKey(data: secret)
-        )
-        keys = JWTKeyCollection()
-        await keys.add(
-            hmac: HMACKey(key: SymmetricKey(data: key)),
-            digestAlgorithm: .sha256,
-            kid: JWKIdentifier(string: Self.keyName)
-        )
+    /// Tokens of one cluster; its processes share the roots.
+    package init(roots: RootRing, wallClock: @escaping @Sendable () -> Timestamp) {
+        keys = RootKeys("poller stream token", from: roots, span: StreamGrant.lifetimeMax)
         self.wallClock = wallClock
+    }
+
+    private static func collection(_ key: SymmetricKey) async -> JWTKeyCollection {
+        await JWTKeyCollection().add(
+            hmac: HMACKey(key: key),
+            digestAlgorithm: .sha256,
+            kid: JWKIdentifier(string: keyName)
+        )
+    }
+
+    /// What a token says that one of our roots has signed.
+    private func claims(of text: String) async -> Claims? {
+        for key in keys.accepted {
+            // Why it failed is of no use to an honest client and of some to the other kind.
+            let claims = try? await Self.collection(key).verify(text, as: Claims.self)
+            if let claims { return claims }
+        }
+        return nil
     }
 
     package func issue(_ grant: StreamGrant, lifetime: Duration) async throws -> StreamToken {
@@ -63,14 +69,14 @@ package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
             typs: grant.types,
             view: grant.view.rawValue
         )
-        let text = try await keys.sign(claims, kid: JWKIdentifier(string: Self.keyName))
+        let text = try await Self.collection(keys.making)
+            .sign(claims, kid: JWKIdentifier(string: Self.keyName))
         return StreamToken(reveal: text, expiresAt: Timestamp(ms: claims.exp * 1000))
     }
 
     package func principal(streamToken text: String) async -> Principal? {
         guard text.utf8.count <= Self.textMax, Self.hasOurHeader(text),
-            // Why it failed is of no use to an honest client and of some to the other kind.
-            let claims = try? await keys.verify(text, as: Claims.self)
+            let claims = await claims(of: text)
         else { return nil }
         let now = wallClock().ms
         guard claims.iss == Self.issuer, claims.aud == Self.audience,

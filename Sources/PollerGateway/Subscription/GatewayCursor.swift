@@ -22,19 +22,15 @@ package struct GatewayCursor: EventCursors {
     private static let version: UInt8 = 3
     private static let clearVersion: UInt8 = 2
 
-    private let key: SymmetricKey
+    private let keys: RootKeys
 
     /// The cursors of one cluster.
     ///
-    /// - Parameter secret: the same in every gateway of a cluster, at least 16 random bytes.
-    package init(secret: [UInt8]) {
-        // A key of its own, so that the secret may be one that serves another purpose too.
-        key = SymmetricKey(
-            data: HMAC<SHA256>.authenticationCode(
-                for: Array("poller gateway cursor".utf8),
-                using: SymmetricKey(data: secret)
-            )
-        )
+    /// - Parameters:
+    ///   - roots: the same in every gateway of a cluster.
+    ///   - span: how long a cursor names something that is still there.
+    package init(roots: RootRing, span: Duration) {
+        keys = RootKeys("poller gateway cursor", from: roots, span: span)
     }
 
     /// The cursor of a reader of the API: one that may see whole accounts, or all.
@@ -67,7 +63,11 @@ package struct GatewayCursor: EventCursors {
         }
         Self.append(cursor.mark.map { UInt64($0.seq) + 1 } ?? 0, to: &bytes)
         if let mark = cursor.mark { bytes += mark.watch.description.utf8 }
-        let box = try? AES.GCM.seal(bytes, using: key, authenticating: Array(principal.scope.utf8))
+        let box = try? AES.GCM.seal(
+            bytes,
+            using: keys.making,
+            authenticating: Array(principal.scope.utf8)
+        )
         // Neither the key nor the nonce can be of a wrong size.
         return Base64URL.encode([Self.version] + (box?.combined.map(Array.init) ?? []))
     }
@@ -106,25 +106,30 @@ package struct GatewayCursor: EventCursors {
     private func opened(_ bytes: [UInt8], _ principal: Principal) -> ArraySlice<UInt8>? {
         switch bytes.first {
         case Self.version:
-            guard let box = try? AES.GCM.SealedBox(combined: bytes.dropFirst()),
-                let opened = try? AES.GCM.open(
-                    box,
-                    using: key,
-                    authenticating: Array(principal.scope.utf8)
-                )
-            else { return nil }
-            return Array(opened)[...]
+            guard let box = try? AES.GCM.SealedBox(combined: bytes.dropFirst()) else { return nil }
+            let scope = Array(principal.scope.utf8)
+            for key in keys.accepted {
+                let opened = try? AES.GCM.open(box, using: key, authenticating: scope)
+                if let opened { return Array(opened)[...] }
+            }
+            return nil
         case Self.clearVersion where bytes.count > Self.macBytes:
             let rest = bytes.dropLast(Self.macBytes)
             // Digests are compared in constant time.
             let shown = SHA256.hash(data: Array(bytes.suffix(Self.macBytes)))
-            guard SHA256.hash(data: mac(Array(rest), principal)) == shown else { return nil }
-            return rest.dropFirst()
+            let isOurs = keys.accepted.contains { key in
+                SHA256.hash(data: mac(Array(rest), principal, key)) == shown
+            }
+            return isOurs ? rest.dropFirst() : nil
         default: return nil
         }
     }
 
-    private func mac(_ bytes: [UInt8], _ principal: Principal) -> [UInt8] {
+    private func mac(
+        _ bytes: [UInt8],
+        _ principal: Principal,
+        _ key: SymmetricKey
+    ) -> [UInt8] {
         var hmac = HMAC<SHA256>(key: key)
         hmac.update(data: bytes)
         hmac.update(data: Array(principal.scope.utf8))

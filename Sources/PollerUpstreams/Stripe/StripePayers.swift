@@ -104,16 +104,16 @@ private struct StripePayer {
     private let client: StripeClient
     private let id: String
     /// Needed beside a publishable key.
-    private let secret: Poller.ClientSecret?
+    private let secret: String?
 
     /// Nil when nobody has told us how to reach the account, or the key cannot do it.
     init?(_ accounts: StripeAccounts, _ watch: Watch) {
         guard let client = accounts.client(for: watch.key.account) else { return nil }
         let isPublishable = client.configuration.key.kind == .publishable
-        guard !isPublishable || watch.clientSecret != nil else { return nil }
+        secret = isPublishable ? watch.clientSecret?.reveal : nil
+        guard !isPublishable || secret != nil else { return nil }
         self.client = client
         id = watch.key.source.description
-        secret = isPublishable ? watch.clientSecret : nil
     }
 
     func set(
@@ -132,7 +132,7 @@ private struct StripePayer {
         let form = values.texts.map { ("values[]", $0) }
         return try await client.post(
             "/v1/sources/\(id)/verify",
-            form: form + (secret.map { [("client_secret", $0.reveal)] } ?? []),
+            form: form + (secret.map { [("client_secret", $0)] } ?? []),
             idempotencyKey: "poller-verify-\(ItemID(of: id, values.texts.joined(separator: " ")))",
             timeout: timeout
         )

@@ -55,12 +55,12 @@ package struct StripeUpstream: Upstream {
             let head = try head.get()
             var path = "/v1/\(watch.key.kind.endpoint)/\(watch.key.source)"
             if head.isPublishable {
-                guard let secret = watch.clientSecret else {
+                guard let secret = watch.clientSecret?.reveal else {
                     return .malformed(
                         "a publishable key needs the client_secret: enqueue the source again with it"
                     )
                 }
-                path += "?" + StripeClient.query([("client_secret", secret.reveal)])
+                path += "?" + StripeClient.query([("client_secret", secret)])
             } else if watch.key.kind == .paymentIntent {
                 // Refunds and disputes change no field of an intent, only of its charge.
                 path += "?expand%5B%5D=latest_charge"

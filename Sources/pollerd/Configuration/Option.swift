@@ -210,6 +210,13 @@ struct Option: Sendable {
             "whsec_… that signs inline webhooks; made on first start and kept in Redis"
         ),
         Option(
+            "master_key",
+            "POLLER_MASTER_KEY",
+            nil,
+            secrecy: .hidden,
+            "seals secrets in Redis: openssl rand -hex 32; by comma: the first seals, all open"
+        ),
+        Option(
             "allow_cidrs",
             "POLLER_ALLOW_CIDRS",
             "",

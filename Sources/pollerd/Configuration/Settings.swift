@@ -42,6 +42,8 @@ struct Settings: Sendable {
     let publicURL: String?
     /// Nil when the cluster's own secret, kept in Redis, is to be used.
     let webhookSecret: WebhookSecret?
+    /// What seals secrets in the store.
+    let masterKeys: MasterKeys
     var allowedRanges: [AddressRange]
     /// The NAT64 prefixes of this network, besides the well-known one.
     let translators: [NAT64Prefix]
@@ -121,6 +123,10 @@ struct Settings: Sendable {
         templates = try read.parsed("templates", MailTemplates.init(folder:)) ?? .standard
         publicURL = try read.publicURL("public_url")
         webhookSecret = try read.parsed("webhook_secret", WebhookSecret.init)
+        masterKeys =
+            try read.parsed("master_key") { text throws(InvalidInput) in
+                try MasterKeys(text)
+            } ?? .none
         allowedRanges = try read.list("allow_cidrs") { text throws(InvalidInput) in
             try AddressRange(text)
         }

@@ -17,6 +17,8 @@ struct Cluster: Sendable {
     let endpoints: RedisEndpointStore
     let keys: RedisKeyStore
     let trail: RedisAuditTrail
+    /// What all processes share.
+    let secrets: RedisSecrets
     /// This process, among all that hold leases.
     let owner: OwnerID
 
@@ -29,6 +31,7 @@ struct Cluster: Sendable {
         namespace: String,
         durability: RedisDurability? = nil,
         search: SearchKeys = .standard,
+        masterKeys: MasterKeys = .none,
         logger: Logger
     ) async throws -> Cluster {
         while true {
@@ -63,6 +66,7 @@ struct Cluster: Sendable {
                         layout: layout,
                         durability: durability,
                         search: search,
+                        masterKeys: masterKeys,
                         logger: logger
                     ),
                     deliveries: RedisDeliveryQueue(
@@ -76,6 +80,7 @@ struct Cluster: Sendable {
                         client: client,
                         layout: layout,
                         durability: durability,
+                        masterKeys: masterKeys,
                         logger: logger
                     ),
                     keys: RedisKeyStore(
@@ -85,6 +90,11 @@ struct Cluster: Sendable {
                         logger: logger
                     ),
                     trail: RedisAuditTrail(client: client, layout: layout, logger: logger),
+                    secrets: RedisSecrets(
+                        client: client,
+                        layout: layout,
+                        masterKeys: masterKeys
+                    ),
                     owner: OwnerID(using: &chance)
                 )
             } catch StoreError.unavailable(let reason) {
@@ -163,41 +173,5 @@ enum RedisRequirements {
             if parts.count == 2 { facts[String(parts[0])] = String(parts[1]) }
         }
         return facts
-    }
-}
-
-/// The secrets every process of a cluster shares, made by whoever comes first.
-///
-/// *Shape*: hash `<namespace>:secrets`: `webhook` (whsec_…) and `cursor` (base64url, 32 bytes).
-struct ClusterSecrets {
-    let cluster: Cluster
-
-    /// What signs inline webhooks: the configured secret, or the cluster's own.
-    func webhook(configured: WebhookSecret?) async throws -> WebhookSecret {
-        if let configured { return configured }
-        var chance = SystemRandomNumberGenerator()
-        return try WebhookSecret(
-            await agreed("webhook", fresh: WebhookSecret(using: &chance).reveal)
-        )
-    }
-
-    /// What authenticates the cursors of live clients.
-    func cursor() async throws -> [UInt8] {
-        var chance = SystemRandomNumberGenerator()
-        let fresh = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &chance) }
-        let text = try await agreed("cursor", fresh: Base64URL.encode(fresh))
-        guard let bytes = Base64URL.decode(text), bytes.count >= 16 else {
-            throw StoreError.corrupt("\(cluster.layout.namespace):secrets holds no cursor secret")
-        }
-        return bytes
-    }
-
-    private func agreed(_ field: String, fresh: String) async throws -> String {
-        try await AgreedField.value(
-            of: field,
-            in: "\(cluster.layout.namespace):secrets",
-            on: cluster.client,
-            fresh: fresh
-        ).string ?? ""
     }
 }

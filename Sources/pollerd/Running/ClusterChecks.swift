@@ -31,6 +31,9 @@ enum ClusterChecks {
             Check("redis scripts") { () throws(StoreError) in
                 try await scripts(cluster.client)
             },
+            Check("secrets at rest") { () throws(StoreError) in
+                try await secrets(cluster.secrets, settings.masterKeys)
+            },
             Check("stripe api key") { await stripeKey(accounts) },
             Check("smtp relay") { await smtp(settings) },
             Check("endpoints") { () throws(StoreError) in try await endpoints(cluster.endpoints) },
@@ -59,6 +62,39 @@ enum ClusterChecks {
             "\(disabled.count) of \(count) are disabled, such as \(first)",
             action: "pollerctl endpoint test and enable those whose receiver is back"
         )
+    }
+
+    /// How what is secret in the store is sealed.
+    private static func secrets(
+        _ secrets: RedisSecrets,
+        _ masterKeys: MasterKeys
+    ) async throws(StoreError) -> HealthResult {
+        guard let first = masterKeys.ids.first else {
+            return HealthResult(
+                .warning,
+                "no master key: who has a copy of Redis reads the secrets of receivers and payers in it",
+                action:
+                    "set POLLER_MASTER_KEY_FILE (openssl rand -hex 32) on every process, then run "
+                    + "pollerd rekey"
+            )
+        }
+        let standing = try await secrets.standing()
+        if standing.isPlain {
+            return HealthResult(
+                .warning,
+                "some may still be in the clear, from before there was a master key",
+                action: "pollerd rekey, once every process has the master key"
+            )
+        }
+        if !standing.otherKeys.isEmpty {
+            return HealthResult(
+                .warning,
+                "some may still be sealed by \(standing.otherKeys.joined(separator: ", ")) and not by the "
+                    + "first key, \(first)",
+                action: "pollerd rekey, once every process has the keys in this order"
+            )
+        }
+        return HealthResult(.ok, "sealed by the master key \(first)")
     }
 
     private static func version(_ client: RedisClient) async throws(StoreError) -> HealthResult {

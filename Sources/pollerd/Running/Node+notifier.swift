@@ -13,7 +13,7 @@ extension Node {
         let all: [any DeliveryChannel]
         /// What closes them, to be listed before whoever uses them.
         let services: [any Service]
-        let inlineSecret: WebhookSecret
+        let inline: InlineSecrets
     }
 
     /// What holds for endpoints without a limit of their own.
@@ -23,10 +23,12 @@ extension Node {
 
     /// Every channel that is configured.
     func channels() async throws -> Channels {
-        let secret = try await ClusterSecrets(cluster: cluster)
-            .webhook(configured: settings.webhookSecret)
+        let inline = try await cluster.secrets.inline(
+            configured: settings.webhookSecret,
+            now: WallClock.now()
+        )
         let webhook = WebhookChannel(
-            secret: secret,
+            inline: inline,
             guarding: guarding,
             resolver: resolver,
             wallClock: WallClock.now
@@ -51,7 +53,7 @@ extension Node {
             channels.append(email)
             services.append(email)
         }
-        return Channels(all: channels, services: services, inlineSecret: secret)
+        return Channels(all: channels, services: services, inline: inline)
     }
 
     /// The loop of deliveries and what works beside it.
@@ -188,7 +190,7 @@ extension Node {
 
     /// The tokens of the links in our mails.
     func unsubscribeTokens() async throws -> UnsubscribeTokens {
-        UnsubscribeTokens(secret: try await ClusterSecrets(cluster: cluster).cursor())
+        UnsubscribeTokens(secret: try await cluster.secrets.mailRoot())
     }
 
     /// Takes customers' wishes and the relay's reports in.

@@ -69,6 +69,8 @@ struct Node: Sendable {
 
         let channels = roles == [.worker] ? nil : try await channels()
         services += channels?.services ?? []
+        let ring = RootRing(try await cluster.secrets.roots(), wallClock: WallClock.now)
+        services.append(SecretsSync(secrets: cluster.secrets, ring: ring, logger: log("secrets")))
         var shared: [Heartbeat<ContinuousClock>.Loop] = []
         if roles.contains(.worker) {
             let polling = polling()
@@ -89,13 +91,16 @@ struct Node: Sendable {
         if roles != [.worker] { services += [keys, feed] }
         if roles.contains(.notifier) {
             if let tls = certificates.1 { services.append(tls) }
-            services.append(try await gateway(feed: feed, keys: keys, tls: certificates.1))
+            services.append(
+                try await gateway(feed: feed, keys: keys, ring: ring, tls: certificates.1)
+            )
         }
         if roles.contains(.api), let channels {
             if let tls = certificates.0 { services.append(tls) }
             services += try await api(
                 feed: feed,
                 keys: keys,
+                ring: ring,
                 channels: channels,
                 tls: certificates.0
             )
@@ -178,14 +183,14 @@ struct Node: Sendable {
     private func gateway(
         feed: LiveFeed<RedisWatchStore, ContinuousClock>,
         keys: KeyRing,
+        ring: RootRing,
         tls: ListenerTLS?
     ) async throws -> any Service {
-        let secret = try await ClusterSecrets(cluster: cluster).cursor()
-        return Gateway(
+        Gateway(
             configuration: GatewayConfiguration(
                 host: settings.gatewayBind.host,
                 port: settings.gatewayBind.port,
-                cursorSecret: secret,
+                cursor: cursors(ring),
                 allowedOrigins: settings.allowedOrigins,
                 limits: GatewayLimits(addresses: settings.addresses),
                 tls: tls,
@@ -195,7 +200,7 @@ struct Node: Sendable {
             watches: cluster.watches,
             feed: feed,
             authenticator: KeyAuthenticator(keys: keys),
-            tokens: await StreamTokens(secret: secret, wallClock: WallClock.now),
+            tokens: StreamTokens(roots: ring, wallClock: WallClock.now),
             spent: RedisSpentTokens(client: cluster.client, layout: cluster.layout),
             logger: log("gateway"),
             onListening: { address in
@@ -210,10 +215,10 @@ struct Node: Sendable {
     private func api(
         feed: LiveFeed<RedisWatchStore, ContinuousClock>,
         keys: KeyRing,
+        ring: RootRing,
         channels: Channels,
         tls: ListenerTLS?
     ) async throws -> [any Service] {
-        let secret = try await ClusterSecrets(cluster: cluster).cursor()
         let backend = APIBackend(
             watches: cluster.watches,
             orders: cluster.watches,
@@ -227,15 +232,15 @@ struct Node: Sendable {
                 store: cluster.endpoints,
                 probe: EndpointProbe(channels: channels.all),
                 standardLimit: endpointLimit,
-                inlineSecret: channels.inlineSecret
+                inline: channels.inline
             ),
             checks: ClusterChecks.all(cluster, accounts: accounts, settings: settings),
-            cursors: GatewayCursor(secret: secret),
-            sealing: SealedCursors(secret: secret),
+            cursors: cursors(ring),
+            sealing: SealedCursors(roots: ring),
             keys: cluster.keys,
             trail: cluster.trail,
             webhooks: webhooks(),
-            streamTokens: await StreamTokens(secret: secret, wallClock: WallClock.now),
+            streamTokens: StreamTokens(roots: ring, wallClock: WallClock.now),
             mail: try await mailPreferences(),
             locator: HTTPSources(settings.sections.upstreams),
             payers: StripePayers(accounts: accounts),
@@ -256,6 +261,11 @@ struct Node: Sendable {
         )
         let gauges = ClusterGauges(backend: backend, clock: clock, logger: log("gauges"))
         return [server, gauges]
+    }
+
+    /// They name what is kept in the outbox.
+    private func cursors(_ ring: RootRing) -> GatewayCursor {
+        GatewayCursor(roots: ring, span: settings.retention.outbox)
     }
 
     private func admin(_ tls: ListenerTLS?) -> any Service {

@@ -5,6 +5,7 @@ import Metrics
 import Poller
 import PollerAPI
 import PollerNet
+import PollerRedis
 import RedisClient
 import ServiceLifecycle
 import UnixSignals
@@ -90,8 +91,10 @@ struct NodeProcess {
                 namespace: settings.namespace,
                 durability: settings.durability,
                 search: settings.searchKeys,
+                masterKeys: settings.masterKeys,
                 logger: logger
             )
+            try await cluster.secrets.prepare()
             let node = Node(
                 roles: roles,
                 settings: settings,

@@ -70,7 +70,7 @@ struct RefundAccountRoutesTests {
     /// The cookie of somebody who was led here by a mail.
     private func cookie(_ api: LiveAPI) async throws -> String {
         let key = WatchKey(account: .main, source: try SourceID("src_1"), kind: .source)
-        let grant = try ClientSecret(Self.secret).grant(of: key)
+        let grant = try #require(ClientSecret(Self.secret).grant(of: key))
         var configuration = HTTPClient.Configuration()
         configuration.redirectConfiguration = .disallow
         return try await HTTPClient.withHTTPClient(configuration: configuration) { http in

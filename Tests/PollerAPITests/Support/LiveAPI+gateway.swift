@@ -36,7 +36,7 @@ extension LiveAPI {
             laneLimit: .stripe,
             feed: observed,
             endpoints: .inMemory(time: ClockTime(clock)),
-            cursors: GatewayCursor(secret: secret)
+            cursors: GatewayCursor(roots: RootRing(fixed: secret), span: .seconds(60))
         )
         let server = APIServer(
             bind: ListenAddress(host: "127.0.0.1", port: ports.api),
@@ -50,7 +50,7 @@ extension LiveAPI {
             configuration: GatewayConfiguration(
                 host: "127.0.0.1",
                 port: ports.gateway,
-                cursorSecret: secret,
+                cursor: GatewayCursor(roots: RootRing(fixed: secret), span: .seconds(60)),
                 drainTimeout: .seconds(7)
             ),
             outbox: store,

@@ -308,7 +308,9 @@ extension EndpointBackend {
             store: MemoryEndpointStore(time: time),
             probe: EndpointProbe(channels: channels),
             standardLimit: LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 16),
-            inlineSecret: try? WebhookSecret(inlineSecret)
+            inline: (try? WebhookSecret(inlineSecret)).map { main in
+                InlineSecrets(main: main, root: Array(0..<32), sharedUntil: Timestamp(ms: 0))
+            }
         )
     }
 }

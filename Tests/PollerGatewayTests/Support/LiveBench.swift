@@ -51,13 +51,13 @@ struct LiveBench: Sendable {
         let logger = log.logger
         let feed = LiveFeed(outbox: store, clock: clock, logger: logger)
         let time = ClockTime(clock)
-        let tokens = await StreamTokens(secret: cursorSecret) { time.now }
+        let tokens = StreamTokens(roots: RootRing(fixed: cursorSecret)) { time.now }
         let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
         let gateway = Gateway(
             configuration: GatewayConfiguration(
                 host: "127.0.0.1",
                 port: 0,
-                cursorSecret: cursorSecret,
+                cursor: GatewayCursor(roots: RootRing(fixed: cursorSecret), span: .seconds(60)),
                 allowedOrigins: allowedOrigins,
                 limits: limits,
                 drainTimeout: drainTimeout

@@ -1,0 +1,188 @@
+package import Poller
+package import RedisClient
+
+/// Seals what is in the clear, or sealed by another key than the first, anew, a page at a time.
+///
+/// A value is replaced only where it still is what it was made from (reseal.lua), so that the cluster may go on
+/// meanwhile. A crash leaves some values sealed anew and the others as they were, and both are read; the next
+/// walk passes over those that are done. SCAN tells everything that is there from its beginning to its end.
+package struct RedisRekey: Sendable {
+    /// Keys one step looks through: some milliseconds of Redis, spread over several commands.
+    private static let page = 500
+
+    private let client: RedisClient
+    private let layout: StoreLayout
+    private let masterKeys: MasterKeys
+
+    /// A walk through a cluster's store.
+    package init(client: RedisClient, layout: StoreLayout, masterKeys: MasterKeys) {
+        self.client = client
+        self.layout = layout
+        self.masterKeys = masterKeys
+    }
+
+    /// What has secrets.
+    package enum Part: String, CaseIterable, Sendable, CustomStringConvertible {
+        case endpoints
+        case watches
+
+        package var description: String { rawValue }
+    }
+
+    /// What became of some of them.
+    package struct Page: Sendable {
+        package internal(set) var looked = 0
+        package internal(set) var sealed = 0
+        package internal(set) var unopened: [SealError] = []
+        package internal(set) var next: String?
+        var changes: [Change] = []
+    }
+
+    /// A value that was sealed anew.
+    struct Change {
+        let key: String
+        let field: String
+        let old: [UInt8]
+        let new: [UInt8]
+    }
+
+    /// Goes on after a cursor: `<partition>.<SCAN's cursor>`.
+    package func step(_ part: Part, after cursor: String?) async throws(StoreError) -> Page {
+        let parts = (cursor ?? "0.0").split(separator: ".").map(String.init)
+        guard parts.count == 2, let partition = Int(parts[0]),
+            (0..<layout.partitions).contains(partition)
+        else { throw .unknownCursor }
+        switch part {
+        case .endpoints: return try await endpoints(parts[1])
+        case .watches: return try await watches(partition, parts[1])
+        }
+    }
+
+    private func endpoints(_ cursor: String) async throws(StoreError) -> Page {
+        let key = layout.deliveryKeys.endpoints
+        let (found, next) = try await scan(
+            RedisCommand(
+                "HSCAN",
+                [.string(key), .string(cursor), "COUNT", RedisArgument(Self.page)]
+            ),
+            key: key
+        )
+        var page = Page()
+        page.next = next.map { "0.\($0)" }
+        for index in stride(from: 0, to: found.count - 1, by: 2) {
+            let (id, value) = (found[index].string ?? "", found[index + 1].string ?? "")
+            page.looked += 1
+            do throws(SealError) {
+                if let new = try EndpointRecord.resealed(id, value, by: masterKeys) {
+                    page.changes.append(
+                        Change(key: key, field: id, old: Array(value.utf8), new: Array(new.utf8))
+                    )
+                }
+            } catch {
+                page.unopened.append(error)
+            }
+        }
+        return try await applied(page)
+    }
+
+    /// One server is walked once; of a Redis Cluster the node of each partition, for its items.
+    private func watches(_ partition: Int, _ cursor: String) async throws(StoreError) -> Page {
+        let keys = layout.watchKeys
+        let pattern = keys.items(in: client.isCluster ? partition : nil)
+        let (found, next) = try await scan(
+            RedisCommand(
+                "SCAN",
+                [.string(cursor), "MATCH", .string(pattern), "COUNT", RedisArgument(Self.page)]
+            ),
+            key: keys.meta(partition)
+        )
+        var page = Page()
+        page.next = next.map { "\(partition).\($0)" }
+        if next == nil, client.isCluster, partition + 1 < layout.partitions {
+            page.next = "\(partition + 1).0"
+        }
+        let items = found.compactMap { $0.string.flatMap(keys.item(ofKey:)) }
+        if items.isEmpty { return page }
+        let replies = try await client.ask(
+            items.flatMap { item in
+                [
+                    RedisCommand(
+                        "HMGET",
+                        [.string(item.key), .string(Self.lane), .string(Self.learned)]
+                    ),
+                    RedisCommand("HGET", [.string(item.long), .string(Self.given)]),
+                ]
+            }
+        )
+        if let error = replies.lazy.compactMap(\.error).first { throw StoreError(.reply(error)) }
+        for (index, item) in items.enumerated() {
+            page.looked += 1
+            guard let fields = replies[2 * index].array, fields.count == 2,
+                let account = fields[0].string
+                    .flatMap({ LaneID(unchecked: $0).accountAndKind?.account })
+            else { continue }
+            if let stored = fields[1].bytes, !masterKeys.isCurrent(bytes: stored) {
+                let place = SealedPlace.learned(item.id, account)
+                do throws(SealError) {
+                    let new = masterKeys.seal(
+                        bytes: try masterKeys.open(bytes: stored, at: place),
+                        at: place
+                    )
+                    page.changes.append(
+                        Change(key: item.key, field: Self.learned, old: stored, new: new)
+                    )
+                } catch {
+                    page.unopened.append(error)
+                }
+            }
+            if let stored = replies[2 * index + 1].string, !masterKeys.isCurrent(stored) {
+                let place = SealedPlace.given(item.id, account)
+                do throws(SealError) {
+                    let new = masterKeys.seal(try masterKeys.open(stored, at: place), at: place)
+                    page.changes.append(
+                        Change(
+                            key: item.long,
+                            field: Self.given,
+                            old: Array(stored.utf8),
+                            new: Array(new.utf8)
+                        )
+                    )
+                } catch {
+                    page.unopened.append(error)
+                }
+            }
+        }
+        return try await applied(page)
+    }
+
+    /// Puts the changes of a page in place; what somebody else has changed meanwhile is sealed by what they
+    /// have, and is left.
+    private func applied(_ page: Page) async throws(StoreError) -> Page {
+        var page = page
+        for change in page.changes {
+            let replaced = try await client.run(
+                Scripts.live[.reseal],
+                [change.key],
+                [.string(change.field), .bytes(change.old), .bytes(change.new)]
+            )
+            page.sealed += replaced.int ?? 0
+        }
+        page.changes = []
+        return page
+    }
+
+    private static let lane = String(ItemField.lane.rawValue)
+    private static let learned = String(ItemField.secret.rawValue)
+    private static let given = LongField.private.rawValue
+
+    private func scan(
+        _ command: RedisCommand,
+        key: String
+    ) async throws(StoreError) -> (found: [RedisValue], next: String?) {
+        let reply = try await client.ask(command, key: key)
+        guard let parts = reply.array, parts.count == 2, let next = parts[0].string else {
+            throw StoreError(.protocolError("\(command.name) answered \(reply)"))
+        }
+        return (parts[1].array ?? [], next == "0" ? nil : next)
+    }
+}

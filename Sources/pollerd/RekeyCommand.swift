@@ -1,0 +1,112 @@
+import ArgumentParser
+import Foundation
+import Logging
+import Poller
+import PollerRedis
+import RedisClient
+
+/// `pollerd rekey`: seals everything in the store by the first master key.
+struct Rekey: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rekey",
+        abstract:
+            "Seal all secrets in the store by the first master key; exit 1 if one does not open.",
+        discussion: """
+            Run it once after POLLER_MASTER_KEY was set on every process, and whenever a new key was put \
+            before the others there. It may run while the cluster works and may be killed: run it again, \
+            what is done is passed over. A key may be taken away once this has said that nothing is \
+            sealed by it any more.
+            """
+    )
+
+    @ArgumentParser.Flag(
+        help: "Replace the root of stream tokens and cursors; the former still counts for a while."
+    )
+    var roots = false
+
+    @OptionGroup var flags: Flags
+
+    func run() async throws {
+        let settings = try Settings(try flags.configuration())
+        LoggingSystem.bootstrap { label in
+            LineLogHandler(label: label, format: .text, level: .warning)
+        }
+        guard roots || !settings.masterKeys.isEmpty else {
+            throw ConfigurationError(
+                "there is no master key to seal with: set POLLER_MASTER_KEY_FILE, made with "
+                    + "openssl rand -hex 32, here and on every process"
+            )
+        }
+        let logger = Logger(label: "rekey")
+        let client = RedisClient(url: settings.redisURL, logger: logger)
+        let isWhole = try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await client.run() }
+            let cluster = try await Cluster.join(
+                client,
+                namespace: settings.namespace,
+                masterKeys: settings.masterKeys,
+                logger: logger
+            )
+            try await cluster.secrets.prepare()
+            defer { group.cancelAll() }
+            if roots {
+                try await rotate(cluster.secrets, settings)
+                return true
+            }
+            return try await reseal(cluster, settings.masterKeys, logger)
+        }
+        if !isWhole { throw ExitCode(1) }
+    }
+
+    private func rotate(_ secrets: RedisSecrets, _ settings: Settings) async throws {
+        do {
+            let overlap = max(settings.retention.outbox, StreamGrant.lifetimeMax)
+            let since = try await secrets.rotate(now: WallClock.now(), overlap: overlap)
+            print("roots: new from \(since) on")
+            print("tokens of the former root count for an hour more, cursors for \(overlap.text)")
+        } catch let error as InvalidInput {
+            throw ConfigurationError("the roots \(error.message)")
+        }
+    }
+
+    /// Walks the store; whether everything could be opened.
+    private func reseal(
+        _ cluster: Cluster,
+        _ masterKeys: MasterKeys,
+        _ logger: Logger
+    ) async throws -> Bool {
+        print("roots: \(try await cluster.secrets.reseal()) sealed anew")
+        let walk = RedisRekey(
+            client: cluster.client,
+            layout: cluster.layout,
+            masterKeys: masterKeys
+        )
+        var unopened = 0
+        for part in RedisRekey.Part.allCases {
+            var (looked, sealed) = (0, 0)
+            var cursor: String?
+            repeat {
+                let page = try await walk.step(part, after: cursor)
+                looked += page.looked
+                sealed += page.sealed
+                unopened += page.unopened.count
+                for error in page.unopened { print("\(part): \(error)") }
+                cursor = page.next
+            } while cursor != nil
+            print("\(part): \(looked) looked at, \(sealed) sealed anew")
+        }
+        guard unopened == 0 else {
+            print(
+                "\(unopened) could not be opened: nothing of them was changed; give the key they need"
+            )
+            return false
+        }
+        // Whoever seals by another key notes that again within seconds.
+        try await cluster.secrets.settle()
+        print("everything is sealed by \(masterKeys.ids[0]); other keys are not needed any more")
+        print(
+            "what was written before is in older files and backups: redis-cli BGREWRITEAOF drops it here"
+        )
+        return true
+    }
+}

@@ -1,0 +1,296 @@
+import Foundation
+import Logging
+import Poller
+import RedisClient
+import Testing
+
+@testable import PollerRedis
+
+/// A store in which secrets are planted, looked at as who has stolen a copy of it does.
+@Suite("Secrets in a real Redis")
+struct SealedStoreTests {
+    private static let one = "00112233445566778899aabbccddeeff0123456789abcdeffedcba9876543210"
+    private static let two = "ffeeddccbbaa998877665544332211000123456789abcdeffedcba9876543210"
+    private static let learned = "src_client_secret_canarylearned"
+    private static let given = "src_2_secret_canarygiven"
+    private static let header = "Bearer canaryheader"
+    private static let planted = ["canarylearned", "canarygiven", "canaryheader"]
+
+    /// A cluster as processes with these keys have it.
+    private struct Rig {
+        let client: RedisClient
+        let layout: StoreLayout
+        let keys: MasterKeys
+        let watches: RedisWatchStore
+        let endpoints: RedisEndpointStore
+        let secrets: RedisSecrets
+
+        init(_ client: RedisClient, _ keys: MasterKeys) async throws {
+            self.client = client
+            self.keys = keys
+            layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
+            var logger = Logger(label: "sealed")
+            logger.logLevel = .error
+            watches = RedisWatchStore(
+                client: client,
+                layout: layout,
+                masterKeys: keys,
+                logger: logger
+            )
+            endpoints = RedisEndpointStore(
+                client: client,
+                layout: layout,
+                masterKeys: keys,
+                logger: logger
+            )
+            secrets = RedisSecrets(client: client, layout: layout, masterKeys: keys)
+        }
+
+        /// Everything that is kept, as one text.
+        func dump() async throws -> String {
+            var text = ""
+            for key in try await client.send(RedisCommand("KEYS", ["t:*"])).array ?? [] {
+                let key = key.string ?? ""
+                let type = try await client.send(RedisCommand("TYPE", [.string(key)])).string
+                let read: RedisCommand =
+                    switch type {
+                    case "hash": RedisCommand("HGETALL", [.string(key)])
+                    case "list": RedisCommand("LRANGE", [.string(key), 0, -1])
+                    case "zset": RedisCommand("ZRANGE", [.string(key), 0, -1])
+                    case "stream": RedisCommand("XRANGE", [.string(key), "-", "+"])
+                    default: RedisCommand("GET", [.string(key)])
+                    }
+                text += "\(key) \(try await client.send(read))\n"
+                // Bytes are told as numbers: the same as text.
+                for value in Self.flat(try await client.send(read)) {
+                    text += String(decoding: value.bytes ?? [], as: UTF8.self) + "\n"
+                }
+            }
+            return text
+        }
+
+        private static func flat(_ value: RedisValue) -> [RedisValue] {
+            value.array.map { $0.flatMap(flat) } ?? [value]
+        }
+
+        func rekey() async throws -> (sealed: Int, unopened: Int) {
+            let roots = try await secrets.reseal()
+            let (sealed, unopened) = try await walk()
+            if unopened == 0 { try await secrets.settle() }
+            return (roots + sealed, unopened)
+        }
+
+        func walk() async throws -> (sealed: Int, unopened: Int) {
+            var (sealed, unopened) = (0, 0)
+            let walk = RedisRekey(client: client, layout: layout, masterKeys: keys)
+            for part in RedisRekey.Part.allCases {
+                var cursor: String?
+                repeat {
+                    let page = try await walk.step(part, after: cursor)
+                    sealed += page.sealed
+                    unopened += page.unopened.count
+                    cursor = page.next
+                } while cursor != nil
+            }
+            return (sealed, unopened)
+        }
+    }
+
+    private static func key(_ source: String) -> WatchKey {
+        WatchKey(account: .main, source: SourceID(unchecked: source), kind: .source)
+    }
+
+    private static let endpointID = EndpointID(unchecked: "ep_1")
+
+    private func plant(_ rig: Rig) async throws -> WebhookSecret {
+        try await rig.secrets.prepare()
+        _ = try await rig.secrets.roots()
+        _ = try await rig.watches.enqueue([
+            try NewWatch(key: Self.key("src_1")),
+            try NewWatch(
+                key: Self.key("src_2"),
+                clientSecret: ClientSecret(Self.given),
+                charge: .whole
+            ),
+        ])
+        // As the commit of a poll leaves it.
+        let item = Self.key("src_1").id.description
+        let packed = LearnedSecret.packed(Self.learned, SourceID(unchecked: "src_1")) ?? ""
+        let place = SealedPlace.learned(item, .main)
+        let partition = rig.watches.partition(of: Self.key("src_1"))
+        _ = try await rig.client.send(
+            RedisCommand(
+                "HSET",
+                [
+                    "t:w{\(partition)}\(item)", "p",
+                    .bytes(rig.keys.seal(bytes: Array(packed.utf8), at: place)),
+                ]
+            )
+        )
+        var chance = SystemRandomNumberGenerator()
+        let secret = WebhookSecret(using: &chance)
+        var endpoint = Endpoint(
+            id: Self.endpointID,
+            account: .main,
+            url: try NotifyURL("https://shop.example/hook"),
+            secrets: [EndpointSecret(secret)]
+        )
+        endpoint.headers = [try EndpointHeader("authorization", Self.header)]
+        _ = try await rig.endpoints.create(endpoint, request: nil)
+        return secret
+    }
+
+    private func check(_ rig: Rig, _ secret: WebhookSecret) async throws {
+        let one = try await rig.watches.snapshot(of: Self.key("src_1"))?.watch
+        let two = try await rig.watches.snapshot(of: Self.key("src_2"))?.watch
+        #expect(one?.clientSecret?.reveal == Self.learned)
+        #expect(two?.clientSecret?.reveal == Self.given && two?.charge != nil)
+        let endpoint = try await rig.endpoints.read(Self.endpointID)?.endpoint
+        #expect(endpoint?.secrets.map(\.secret) == [secret])
+        #expect(endpoint?.headers.map(\.value) == [Self.header])
+    }
+
+    @Test("nothing that is planted is found in a sealed store, and all of it in another")
+    func sealed() async throws {
+        for keys in [try MasterKeys(Self.one), .none] {
+            try await withRedis { client in
+                let rig = try await Rig(client, keys)
+                let secret = try await plant(rig)
+                let root = Base64URL.encode(try await rig.secrets.roots().newest)
+                let dump = try await rig.dump()
+                for canary in Self.planted + [String(secret.reveal.dropFirst(6)), root] {
+                    #expect(dump.contains(canary) == keys.isEmpty, "\(canary)")
+                }
+                try await check(rig, secret)
+            }
+        }
+    }
+
+    @Test(
+        "a store in the clear is sealed, then sealed by another key, and the old one is not needed"
+    )
+    func rekeying() async throws {
+        try await withRedis { client in
+            let clear = try await Rig(client, .none)
+            let secret = try await plant(clear)
+            let root = try await clear.secrets.roots()
+            let first = try await Rig(client, try MasterKeys(Self.one))
+            try await first.secrets.prepare()
+            #expect(try await first.secrets.standing().isPlain)
+            try await check(first, secret)
+            #expect(try await first.rekey() == (4, 0))
+            #expect(try await first.rekey() == (0, 0))
+            #expect(
+                try await first.secrets.standing()
+                    == RedisSecrets.Standing(otherKeys: [], isPlain: false)
+            )
+            let dump = try await first.dump()
+            for canary in Self.planted { #expect(!dump.contains(canary)) }
+
+            let both = try await Rig(client, try MasterKeys("\(Self.two) \(Self.one)"))
+            try await both.secrets.prepare()
+            #expect(try await both.secrets.standing().otherKeys == first.keys.ids)
+            #expect(try await both.rekey() == (4, 0))
+            let second = try await Rig(client, try MasterKeys(Self.two))
+            try await second.secrets.prepare()
+            try await check(second, secret)
+            #expect(try await second.secrets.roots() == root)
+        }
+    }
+
+    @Test("who lacks a key that is in use does not start, and makes no second root")
+    func wrongKey() async throws {
+        try await withRedis { client in
+            let rig = try await Rig(client, try MasterKeys(Self.one))
+            let secret = try await plant(rig)
+            let root = try await rig.secrets.roots()
+            for keys in [try MasterKeys(Self.two), .none] {
+                let wrong = try await Rig(client, keys)
+                let error = await #expect(throws: SealError.self) {
+                    try await wrong.secrets.prepare()
+                }
+                #expect(error.map { "\($0)".contains(rig.keys.ids[0]) } == true)
+                await #expect(throws: SealError.self) { try await wrong.secrets.roots() }
+                // Who runs already when others begin to seal waits instead of passing an endpoint over.
+                await #expect(throws: StoreError.self) {
+                    try await wrong.endpoints.changes(since: 0, isContinuing: false)
+                }
+                let watch = try await wrong.watches.snapshot(of: Self.key("src_2"))?.watch
+                #expect(watch != nil && watch?.clientSecret?.reveal == nil)
+                #expect(try await wrong.walk().unopened == 3)
+            }
+            try await check(rig, secret)
+            #expect(try await rig.secrets.roots() == root)
+        }
+    }
+
+    @Test("what somebody has changed since it was read is not put back")
+    func race() async throws {
+        try await withRedis { client in
+            let clear = try await Rig(client, .none)
+            _ = try await plant(clear)
+            let value = try await client.run(
+                Scripts.live[.reseal],
+                ["t:secrets"],
+                ["cursor", "another", "new", "plain", "1", "2"]
+            )
+            #expect(value.int == 1)
+            #expect(
+                try await client.send(RedisCommand("HGET", ["t:secrets", "plain"])).string == "2"
+            )
+            #expect(
+                try await client.send(RedisCommand("HGET", ["t:secrets", "cursor"])).string != "new"
+            )
+        }
+    }
+
+    @Test("roots rotate with an overlap, not twice within it; links in mails outlive them")
+    func roots() async throws {
+        try await withRedis { client in
+            let rig = try await Rig(client, try MasterKeys(Self.one))
+            try await rig.secrets.prepare()
+            let now = Timestamp(ms: 1_795_165_200_000)
+            let hour = Duration.seconds(3600)
+            let before = try await rig.secrets.roots()
+            #expect(try await rig.secrets.mailRoot() == before.newest)
+            let since = try await rig.secrets.rotate(now: now, overlap: hour)
+            #expect(since == now + Roots.notice)
+            let after = try await rig.secrets.roots()
+            #expect(after.former == before.newest && after.since == since)
+            #expect(after.newest != before.newest)
+            #expect(try await rig.secrets.mailRoot() == before.newest)
+            await #expect(throws: InvalidInput.self) {
+                try await rig.secrets.rotate(now: since + .seconds(3599), overlap: hour)
+            }
+            _ = try await rig.secrets.rotate(now: since + hour, overlap: hour)
+            #expect(try await rig.secrets.roots().former == after.newest)
+            #expect(try await rig.secrets.mailRoot() == before.newest)
+            try await rig.secrets.prepare()
+        }
+    }
+
+    @Test(
+        "a new cluster signs for each account alone; an old one beside the secret of all for a while"
+    )
+    func inline() async throws {
+        let now = Timestamp(ms: 1_795_165_200_000)
+        try await withRedis { client in
+            let rig = try await Rig(client, .none)
+            let fresh = try await rig.secrets.inline(configured: nil, now: now)
+            #expect(fresh.sharedUntil == Timestamp(ms: 0))
+            let again = try await rig.secrets.inline(configured: nil, now: now)
+            let acme = AccountID(unchecked: "acme")
+            #expect(again.main == fresh.main && again.secret(of: acme) == fresh.secret(of: acme))
+        }
+        try await withRedis { client in
+            let rig = try await Rig(client, .none)
+            let old = "whsec_" + String(repeating: "aW5saW5l", count: 4)
+            _ = try await client.send(RedisCommand("HSET", ["t:secrets", "webhook", .string(old)]))
+            let secrets = try await rig.secrets.inline(configured: nil, now: now)
+            #expect(secrets.main.reveal == old)
+            #expect(secrets.sharedUntil == now + InlineSecrets.overlap)
+            let later = try await rig.secrets.inline(configured: nil, now: now + .seconds(60))
+            #expect(later.sharedUntil == secrets.sharedUntil)
+        }
+    }
+}

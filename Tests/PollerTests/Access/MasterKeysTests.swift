@@ -1,0 +1,103 @@
+import Poller
+import PollerTesting
+import Testing
+
+@Suite("Master keys")
+struct MasterKeysTests {
+    static let one = "00112233445566778899aabbccddeeff0123456789abcdeffedcba9876543210"
+    static let two = "ffeeddccbbaa998877665544332211000123456789abcdeffedcba9876543210"
+
+    private let place = SealedPlace(.endpointSecret, "ep_1", of: .main)
+
+    @Test("what is sealed opens in its place alone, and says nothing of itself")
+    func places() throws {
+        let keys = try MasterKeys(Self.one)
+        let sealed = keys.seal("whsec_canary", at: place)
+        #expect(sealed.hasPrefix("s1:\(keys.ids[0])") && !sealed.contains("canary"))
+        #expect(try keys.open(sealed, at: place) == "whsec_canary")
+        #expect(keys.seal("whsec_canary", at: place) != sealed)
+        for other in [
+            SealedPlace(.endpointSecret, "ep_2", of: .main),
+            SealedPlace(.endpointHeader, "ep_1", of: .main),
+            SealedPlace(.endpointSecret, "ep_1", of: try AccountID("acme")),
+            SealedPlace(root: "ep_1"),
+        ] {
+            #expect(throws: SealError.unreadable(other)) { try keys.open(sealed, at: other) }
+        }
+        let changed = sealed.dropLast(2) + (sealed.hasSuffix("AA") ? "BB" : "AA")
+        #expect(throws: SealError.unreadable(place)) {
+            try keys.open(String(changed), at: place)
+        }
+        #expect(throws: SealError.unreadable(place)) { try keys.open("s1:!", at: place) }
+        #expect(throws: SealError.self) { try keys.open("s1:", at: place) }
+    }
+
+    @Test("the first key seals, each opens, and who lacks one is told which")
+    func several() throws {
+        let old = try MasterKeys(Self.one)
+        let both = try MasterKeys("\(Self.two),\n\(Self.one)")
+        let sealed = old.seal("secret", at: place)
+        #expect(try both.open(sealed, at: place) == "secret")
+        #expect(!both.isCurrent(sealed) && old.isCurrent(sealed))
+        let anew = both.seal("secret", at: place)
+        #expect(both.isCurrent(anew) && anew.hasPrefix("s1:\(both.ids[0])"))
+        #expect(throws: SealError.unknownKey(both.ids[0], place)) {
+            try old.open(anew, at: place)
+        }
+        #expect(throws: SealError.unknownKey(old.ids[0], place)) {
+            try MasterKeys.none.open(sealed, at: place)
+        }
+    }
+
+    @Test("what was stored in the clear is read, also where it looks as if it were sealed")
+    func clear() throws {
+        let keys = try MasterKeys(Self.one)
+        #expect(try keys.open("whsec_1", at: place) == "whsec_1" && !keys.isCurrent("whsec_1"))
+        for text in ["plain", "s1:header", "s0:header", ""] {
+            let stored = MasterKeys.none.seal(text, at: place)
+            #expect(try MasterKeys.none.open(stored, at: place) == text)
+            #expect(try keys.open(stored, at: place) == text)
+            #expect(MasterKeys.none.isCurrent(stored) && !keys.isCurrent(stored))
+        }
+        #expect(MasterKeys.none.seal("plain", at: place) == "plain")
+    }
+
+    @Test("a learned secret stays as small as an item in Redis may have values")
+    func bytes() throws {
+        let keys = try MasterKeys(Self.one)
+        // The longest of Stripe's: that of a SetupIntent, with its letter.
+        let packed = Array(String(repeating: "x", count: 32).utf8)
+        let sealed = keys.seal(bytes: packed, at: place)
+        #expect(sealed.count == 64 && sealed.first == 1)
+        #expect(try keys.open(bytes: sealed, at: place) == packed)
+        #expect(keys.isCurrent(bytes: sealed) && !keys.isCurrent(bytes: packed))
+        #expect(try keys.open(bytes: packed, at: place) == packed)
+        #expect(MasterKeys.none.seal(bytes: packed, at: place) == packed)
+        #expect(throws: SealError.self) { try MasterKeys.none.open(bytes: sealed, at: place) }
+    }
+
+    @Test(
+        "a key that is none is refused without being told",
+        arguments: [
+            "", " , ", "canary", String(one.dropLast()), one + "0", one + ",canary",
+            one + "," + one,
+            String(repeating: "00", count: 32), "\(String(repeating: "ab", count: 32))",
+        ]
+    )
+    func refused(text: String) {
+        let error = #expect(throws: InvalidInput.self) { try MasterKeys(text) }
+        #expect(error.map { !"\($0)".contains("canary") && !"\($0)".contains("0011") } == true)
+        #expect(error.map { "\($0)".contains("openssl rand -hex 32") } == true)
+    }
+
+    @Test("hex and base64 are the same key, and a key is never printed")
+    func spellings() throws {
+        let base64 = "ABEiM0RVZneImaq7zN3u/wEjRWeJq83v/ty6mHZUMhA="
+        let keys = try MasterKeys(Self.one)
+        #expect(try MasterKeys(base64) == keys)
+        #expect(try MasterKeys(Self.one.uppercased()) == keys)
+        #expect(try MasterKeys("ABEiM0RVZneImaq7zN3u_wEjRWeJq83v_ty6mHZUMhA") == keys)
+        #expect("\(keys)" == "master keys \(keys.ids[0])" && !"\(keys)".contains("0011"))
+        #expect("\(MasterKeys.none)" == "no master key")
+    }
+}
