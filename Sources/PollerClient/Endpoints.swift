@@ -127,6 +127,8 @@ extension Received<Endpoint> {
     public var timeout: String? { value.timeout?.description }
     /// The names of the headers it asked for; the server never tells their values.
     public var headerNames: [String] { value.headers.dictionary.keys.sorted() }
+    /// `whpk_…` of those that sign right now, newest first; empty where a shared secret signs.
+    public var publicKeys: [String] { value.secrets.compactMap(\.publicKey) }
     /// How many secrets sign right now, of which all but the newest end by themselves.
     public var secretCount: Int { value.secrets.count }
     /// When it began to fail; nil when it accepts what it is sent, or was not read alone.
@@ -140,6 +142,8 @@ extension Received<Endpoint> {
 public struct EndpointUpdate: Hashable, Sendable {
     /// Whose events; only of a new one, nil is the default account.
     public var account: String?
+    /// How webhooks are signed; only of a new one, nil is a shared secret.
+    public var signing: Endpoint.Signing?
     /// `https://…`, `mailto:…` or `redis+stream:NAME`; required of a new one.
     public var url: String?
     /// Event types such as `source.chargeable` or `source.*`; empty for all.
@@ -208,9 +212,10 @@ public struct EndpointUpdate: Hashable, Sendable {
         change.notifyBy = Change(
             notifyBy.map { Endpoint.Fallback(within: Span($0.within), endpoint: $0.fallback) }
         )
-        guard account != nil else { return change.json }
+        guard account != nil || signing != nil else { return change.json }
         var new = NewEndpoint()
         new.account = account
+        new.signing = signing.map(Open.init)
         new.choices = change
         return new.json
     }

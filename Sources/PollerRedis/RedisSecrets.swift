@@ -284,3 +284,20 @@ extension RedisSecrets {
         try await client.ask(RedisCommand(command, [.string(key)] + arguments))
     }
 }
+
+/// The fields of what all processes of a cluster share; beside them each master key that may have sealed
+/// something in the store has a field `key:<id>`.
+enum SecretsField: String, CaseIterable {
+    /// What signs inline webhooks of the default account, sealed.
+    case webhook
+    /// The root of tokens and cursors, sealed; after a rotation `<newest> <since ms> <former>`.
+    case cursor
+    /// The root of links in mails, sealed, once ``cursor`` was rotated; the same as that before.
+    case mail
+    /// What the secrets of the other accounts' inline webhooks are made from, sealed.
+    case inline
+    /// Until when those are signed with ``webhook`` too, ms; 0 in a store that never did without them.
+    case shared
+    /// Something in the store may be in the clear.
+    case plain
+}

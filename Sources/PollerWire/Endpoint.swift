@@ -13,6 +13,14 @@ public struct Endpoint: WireObject, Hashable {
         case thin
     }
 
+    /// How its webhooks are signed.
+    public enum Signing: String, Word {
+        /// HMAC-SHA256 with a shared secret.
+        case hmac
+        /// Ed25519, of which the receiver has the public key.
+        case ed25519
+    }
+
     /// `ep_…`.
     public var id = ""
     /// Whose events it is told.
@@ -51,6 +59,8 @@ public struct Endpoint: WireObject, Hashable {
     public var headers: Texts = [:]
     /// What the body of a message is.
     public var payload = Open(Payload.full)
+    /// How its webhooks are signed; nil for what is no webhook.
+    public var signing: Open<Signing>?
     /// Who is told when it has not accepted an event in time.
     public var notifyBy: Fallback?
     /// What signs right now or did, newest first; all but the newest end by themselves.
@@ -66,10 +76,19 @@ public struct Endpoint: WireObject, Hashable {
     public struct Secret: WireObject, Hashable {
         /// When it ends; nil for the newest.
         public var expiresAt: Time?
+        /// `whpk_…`, with which signatures are checked; nil of a shared secret.
+        public var publicKey: String?
 
         package init() {}
 
-        package static let shape = Shape<Secret> { Field(nullable: "expires_at", \.expiresAt) }
+        package static let shape = Shape<Secret> {
+            Field(nullable: "expires_at", \.expiresAt)
+            Field(
+                "public_key",
+                \.publicKey,
+                note: "whpk_…: checks the signatures of an endpoint with signing ed25519."
+            )
+        }
     }
 
     /// Another endpoint, which is told what this one has not accepted in time.
@@ -136,7 +155,8 @@ public struct Endpoint: WireObject, Hashable {
         Field(
             "secret",
             \.secret,
-            note: "whsec_…; only in the answers to creation and rotation."
+            note:
+                "whsec_…; only in the answers to creation and rotation, and not with signing ed25519."
         )
         Field("state", \.state)
         Field("disabled_reason", \.disabledReason)
@@ -152,6 +172,11 @@ public struct Endpoint: WireObject, Hashable {
         Field(nullable: "limit", \.limit)
         Field("headers", \.headers, .added, .each(.words("(redacted)")))
         Field("payload", \.payload)
+        Field(
+            "signing",
+            \.signing,
+            note: "Of webhooks: hmac (v1) with a shared secret, or ed25519 (v1a)."
+        )
         Field(nullable: "notify_by", \.notifyBy, .mayGrow)
         Field(
             "secrets",

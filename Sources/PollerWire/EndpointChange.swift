@@ -122,6 +122,8 @@ public struct EndpointChange: WireObject, Hashable {
 public struct NewEndpoint: WireObject, Hashable {
     /// Whose events; nil is the default account.
     public var account: String?
+    /// How its webhooks are signed, once and for all; nil is HMAC.
+    public var signing: Open<Endpoint.Signing>?
     /// What it is to be; the URL is required.
     public var choices = EndpointChange()
 
@@ -140,6 +142,15 @@ public struct NewEndpoint: WireObject, Hashable {
         .keyword("required", #"["url"]"#)
     ) {
         Field("account", \.account, .accountID, .standard("\"default\""))
+        Field(
+            "signing",
+            \.signing,
+            .words("hmac", "ed25519"),
+            .standard("\"hmac\""),
+            note:
+                "Of a webhook: hmac with a secret that is in the answer, or ed25519, whose public key "
+                + "is shown whenever the endpoint is read."
+        )
         Field.of(\.choices)
     }
 }

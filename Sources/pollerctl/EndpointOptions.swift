@@ -126,6 +126,7 @@ extension Endpoint: Shown {
         if let notifyBy { facts.add("notify by", "\(notifyBy.endpoint) after \(notifyBy.within)") }
         if secrets.count > 1 { facts.add("secrets", "\(secrets.count) sign right now") }
         facts.add("created", "\(createdAt)")
+        for key in secrets.compactMap(\.publicKey) { facts.add("public key", key) }
         facts.add("secret", secret, .careful)
         return facts
     }

@@ -34,6 +34,11 @@ struct EndpointAdd: AsyncParsableCommand {
     @Option(help: "The account whose events it is told; default when absent.")
     var account: String?
 
+    @Option(
+        help: "hmac, or ed25519: the receiver gets a public key, with which nobody can sign."
+    )
+    var signing: Signing?
+
     @Option(help: "Names the request: sent again with the same key it makes no second endpoint.")
     var idempotencyKey: String?
 
@@ -42,8 +47,10 @@ struct EndpointAdd: AsyncParsableCommand {
 
     func run() async throws {
         try await server.perform { client in
+            var update = options.update(url: target, account: account)
+            update.signing = signing?.wire
             let endpoint = try await client.createEndpoint(
-                options.update(url: target, account: account),
+                update,
                 idempotencyKey: idempotencyKey
             )
             endpoint.showOnce(json: server.json)
@@ -55,6 +62,14 @@ struct EndpointAdd: AsyncParsableCommand {
                 )
             }
         }
+    }
+
+    /// How webhooks are signed, as it is typed.
+    enum Signing: String, ExpressibleByArgument, CaseIterable {
+        case hmac
+        case ed25519
+
+        var wire: Endpoint.Signing { self == .hmac ? .hmac : .ed25519 }
     }
 
     /// The other endpoints of its account with the same URL.

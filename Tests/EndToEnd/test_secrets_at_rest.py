@@ -10,7 +10,7 @@ from pathlib import Path
 
 import redis
 import requests
-from harness.cluster import WEBHOOK_SECRET, Cluster, program
+from harness.cluster import Cluster, program
 from harness.poller_api import PollerAPI
 from harness.waiting import wait_until
 from harness.webhook_sink import WebhookSink
@@ -209,13 +209,22 @@ def rekeyed(cluster: Cluster, master: str | None, *options: str, status: int = 0
     return out + err
 
 
+def in_the_clear(cluster: Cluster) -> int:
+    """How many client secrets stand in Redis as they were handed in."""
+    with cluster.redis.client() as client:
+        reads = client.pipeline(transaction=False)
+        for key in client.scan_iter("poller:o{*", count=1000):
+            reads.hget(key, "p")
+        return sum("canary" in secret for secret in reads.execute())
+
+
 def check(api: PollerAPI) -> dict:
     return {check["name"]: check for check in api.get("/v1/doctor")["checks"]}["secrets at rest"]
 
 
 def test_a_store_in_the_clear_is_sealed_while_it_works_whatever_kills_the_walk(chaos):
     cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
-    count = 20_000
+    count = 10_000
     for start in range(0, count, 500):
         batch = [
             {"source": f"src_{n:05}", "client_secret": f"src_client_secret_canary{n:05}"} for n in range(start, start + 500)
@@ -223,7 +232,7 @@ def test_a_store_in_the_clear_is_sealed_while_it_works_whatever_kills_the_walk(c
         assert cluster.api.request("POST", "/v1/watches/batch", json=batch).ok
     assert check(cluster.api)["status"] == "warning" and "POLLER_MASTER_KEY_FILE" in check(cluster.api)["action"]
     assert "POLLER_MASTER_KEY_FILE" in rekeyed(cluster, None, status=78)
-    assert values(cluster).count(b"canary") == count
+    assert in_the_clear(cluster) == count
 
     cluster.api_process.terminate()
     wait_until(lambda: not cluster.api_process.running, 20, "the API has gone")
@@ -231,19 +240,19 @@ def test_a_store_in_the_clear_is_sealed_while_it_works_whatever_kills_the_walk(c
     api = PollerAPI(role.address("api"))
     assert "pollerd rekey" in check(api)["action"] and "in the clear" in check(api)["message"]
     left, halfway = count, set()
-    for kill in range(100):
+    for kill in range(40):
         walk = rekey(cluster, MASTER)
-        time.sleep(0.05 + 0.02 * kill)
+        time.sleep(0.2 + 0.1 * kill)
         walk.kill()
         walk.communicate()
-        left = values(cluster).count(b"canary")
+        left = in_the_clear(cluster)
         if left == 0:
             break
         halfway.add(left)
     assert halfway - {count}, "it was killed in the middle"
     assert "everything is sealed" in rekeyed(cluster, MASTER)
     assert b"canary" not in values(cluster)
-    assert "watches: 20000 looked at, 0 sealed anew" in rekeyed(cluster, MASTER)
+    assert "watches: 10000 looked at, 0 sealed anew" in rekeyed(cluster, MASTER)
     assert check(api)["status"] == "ok"
 
     # Another key takes its place; who has the old one alone, another or none is refused.
@@ -295,28 +304,3 @@ def test_roots_rotate_under_tokens_and_cursors_that_go_on(chaos):
         assert cluster.api.request("GET", f"/v1/events?cursor={cursor}").ok
         time.sleep(5)
     assert "POLLER_MASTER_KEY" in rekeyed(cluster, None, "--roots", status=78)
-
-
-def test_each_account_has_a_secret_of_its_own_for_inline_webhooks(chaos, tmp_path):
-    config = tmp_path / "poller.yaml"
-    config.write_text("accounts:\n  acme: {stripe_api_key: {env: ACME}}\n")
-    env = {"POLLER_CONFIG_FILE": str(config), "ACME": "sk_test_demo", "POLLER_MASTER_KEY": MASTER}
-    cluster: Cluster = chaos(workers=1, notifiers=1, listen=False, env=env)
-    path = "/v1/endpoints/inline/secret"
-    assert cluster.api.get(path)["secret"] == WEBHOOK_SECRET
-    theirs = cluster.api.get(f"{path}?account=acme")["secret"]
-    assert theirs != WEBHOOK_SECRET
-    done = subprocess.run(
-        [program("pollerctl"), "endpoint", "secret", "--account", "acme"],
-        env=os.environ | {"POLLER_URL": cluster.api.url}, capture_output=True, text=True, timeout=30,
-    )
-    assert done.stdout == theirs + "\n"
-    sink = WebhookSink(theirs)
-    source = cluster.sandbox.create_source()
-    assert cluster.api.enqueue(source, account="acme", policy="interactive", notify=[sink.url]).status_code == 201
-    wait_until(lambda: sink.receipts.ids(), 20, "it is told, and verifies")
-    assert not sink.receipts.problems
-    # A new cluster has never signed for acme with the secret of all.
-    [signature] = sink.receipts.all()[0].headers["webhook-signature"].split(" ")
-    assert signature.startswith("v1,")
-    sink.close()

@@ -32,6 +32,7 @@ package struct MasterKeys: Hashable, Sendable, CustomStringConvertible,
 
     private let keys: [Key]
 
+    /// A key with its name; two of one name are the same.
     private struct Key: Hashable, Sendable {
         let bytes: SymmetricKey
         let id: [UInt8]
@@ -214,7 +215,7 @@ package struct SealedPlace: Hashable, Sendable, CustomStringConvertible {
         account = ""
     }
 
-    /// What its key is made from. No part contains a NUL.
+    /// What its key is made from; no part contains a NUL.
     fileprivate var bytes: [UInt8] {
         Array("poller sealed 1\0\(kind.rawValue)\0\(name)\0\(account)".utf8)
     }

@@ -145,7 +145,10 @@ extension EndpointRoutes {
             )
         }
         var chance = SystemRandomNumberGenerator()
-        let secret = WebhookSecret(using: &chance)
+        let secret = WebhookSecret(
+            using: &chance,
+            signing: old.secrets.first?.secret.signing ?? .hmac
+        )
         let repeated = request.headers[.idempotencyKey].map { key in
             EndpointRequest(account: old.account, key: context.caller.own(key), body: []).key
         }
@@ -199,8 +202,9 @@ extension EndpointRoutes {
         }
     }
 
-    /// Only of `inline`: a registered endpoint's secret is told once. Any account has one, also one that
-    /// nobody has heard of: it is made from the name.
+    /// Tells that of `inline` alone: a registered endpoint's is told once.
+    ///
+    /// Any account has one, also one that nobody has heard of: it is made from the name.
     @Sendable
     private func secret(
         _ asked: (name: String, account: AccountID),

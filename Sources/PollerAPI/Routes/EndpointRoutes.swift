@@ -165,12 +165,14 @@ struct EndpointRoutes {
             try wanted.account.map { text throws(InvalidInput) in try AccountID(text) }
         }
         let account = try caller.account(named: named)
+        let signing = try wanted.checkedSigning(of: url)
         var chance = SystemRandomNumberGenerator()
         var endpoint = Poller.Endpoint(
             id: EndpointID(using: &chance),
             account: account,
             url: url,
-            secrets: url.isWebhook ? [EndpointSecret(WebhookSecret(using: &chance))] : []
+            secrets: url.isWebhook
+                ? [EndpointSecret(WebhookSecret(using: &chance, signing: signing))] : []
         )
         try endpoint.apply(wanted.choices, standardLimit: backend.standardLimit)
         return endpoint

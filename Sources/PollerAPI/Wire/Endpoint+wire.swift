@@ -13,7 +13,9 @@ extension PollerWire.Endpoint {
         account = endpoint.account.description
         name = endpoint.name
         url = endpoint.url.description
-        self.secret = secret?.reveal
+        // Of an Ed25519 key nobody but us needs the secret half.
+        self.secret = secret.flatMap { $0.signing == .hmac ? $0.reveal : nil }
+        signing = endpoint.secrets.first.map { Open(rawValue: $0.secret.signing.rawValue) }
         if case .disabled(let reason, let at) = endpoint.state {
             state = Open(.disabled)
             disabledReason = reason
@@ -45,6 +47,7 @@ extension PollerWire.Endpoint {
         secrets = endpoint.secrets.map { secret in
             var end = Secret()
             end.expiresAt = secret.endsAt.map { Time($0) }
+            end.publicKey = secret.secret.publicKey
             return end
         }
         createdAt = Time(endpoint.createdAt)
@@ -138,6 +141,24 @@ extension EndpointChange {
     func checkedURL() throws(Problem) -> NotifyURL? {
         guard let url else { return nil }
         return try Problem.checked { () throws(InvalidInput) in try NotifyURL(url, field: "url") }
+    }
+}
+
+extension NewEndpoint {
+    /// How its webhooks are to be signed.
+    func checkedSigning(of url: NotifyURL) throws(Problem) -> WebhookSigning {
+        guard let named = signing else { return .hmac }
+        guard url.isWebhook else {
+            throw Problem(
+                .invalidValue,
+                "Only webhooks are signed; leave signing away.",
+                field: "signing"
+            )
+        }
+        guard let signing = WebhookSigning(rawValue: named.rawValue) else {
+            throw Problem(.invalidValue, "signing must be hmac or ed25519.", field: "signing")
+        }
+        return signing
     }
 }
 

@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// *Request*: the event's bytes as they are recorded (or its thin form), the endpoint's own
 /// headers, `webhook-id` (the event's id, the same for every attempt), `webhook-timestamp`,
-/// `webhook-signature` with one `v1,…` for each live secret.
+/// `webhook-signature` with one `v1,…` or `v1a,…` for each live secret.
 /// *Limits*: 15 s, or the endpoint's own timeout, from resolving the name to the end of the
 /// answer, of which 8 KiB are read.
 /// A receiver that has sent a 2xx head has accepted, whatever becomes of the body: an attempt

@@ -1,0 +1,102 @@
+"""With what webhooks are signed: a secret for each account, or a key whose public half the receiver gets."""
+
+import base64
+import json
+import os
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from harness.cluster import WEBHOOK_SECRET, Cluster, program
+from harness.waiting import wait_until
+from harness.webhook_sink import WebhookSink
+
+
+def test_each_account_has_a_secret_of_its_own_for_inline_webhooks(chaos, tmp_path):
+    config = tmp_path / "poller.yaml"
+    config.write_text("accounts:\n  acme: {stripe_api_key: {env: ACME}}\n")
+    env = {"POLLER_CONFIG_FILE": str(config), "ACME": "sk_test_demo"}
+    cluster: Cluster = chaos(workers=1, notifiers=1, listen=False, env=env)
+    path = "/v1/endpoints/inline/secret"
+    assert cluster.api.get(path)["secret"] == WEBHOOK_SECRET
+    theirs = cluster.api.get(f"{path}?account=acme")["secret"]
+    assert theirs != WEBHOOK_SECRET
+    done = subprocess.run(
+        [program("pollerctl"), "endpoint", "secret", "--account", "acme"],
+        env=os.environ | {"POLLER_URL": cluster.api.url}, capture_output=True, text=True, timeout=30,
+    )
+    assert done.stdout == theirs + "\n"
+    sink = WebhookSink(theirs)
+    source = cluster.sandbox.create_source()
+    assert cluster.api.enqueue(source, account="acme", policy="interactive", notify=[sink.url]).status_code == 201
+    wait_until(lambda: sink.receipts.ids(), 20, "it is told, and verifies")
+    assert not sink.receipts.problems
+    # A new cluster has never signed for acme with the secret of all.
+    [signature] = sink.receipts.all()[0].headers["webhook-signature"].split(" ")
+    assert signature.startswith("v1,")
+    sink.close()
+
+
+# Signatures that a receiver can check and not make.
+
+
+def verifies(key: str, message: bytes, signature: str, folder: Path) -> bool:
+    """Whether OpenSSL, which shares no code with us, takes a signature for that of a `whpk_` key."""
+    # The head of an Ed25519 key in DER (RFC 8410 §4).
+    der = bytes.fromhex("302a300506032b6570032100") + base64.b64decode(key.removeprefix("whpk_"))
+    (folder / "key").write_bytes(der)
+    (folder / "message").write_bytes(message)
+    (folder / "signature").write_bytes(base64.b64decode(signature.removeprefix("v1a,")))
+    command = ["openssl", "pkeyutl", "-verify", "-pubin", "-keyform", "DER", "-inkey", "key", "-rawin"]
+    command += ["-in", "message", "-sigfile", "signature"]
+    return subprocess.run(command, cwd=folder, capture_output=True, timeout=30).returncode == 0
+
+
+def test_an_endpoint_may_be_signed_for_with_a_key_whose_public_half_it_gets(calm: Cluster, tmp_path):
+    requests_seen = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            requests_seen.append(({name.lower(): value for name, value in self.headers.items()}, body))
+            self.send_response(200)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, *_arguments) -> None:
+            """Says nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}/"
+    done = subprocess.run(
+        [program("pollerctl"), "endpoint", "add", url, "--signing", "ed25519", "--json"],
+        env=os.environ | {"POLLER_URL": calm.api.url}, capture_output=True, text=True, timeout=30,
+    )
+    assert done.returncode == 0, done.stderr
+    made = json.loads(done.stdout)
+    path = f"/v1/endpoints/{made['id']}"
+    first = made["secrets"][0]["public_key"]
+    assert first.startswith("whpk_") and "secret" not in made and made["signing"] == "ed25519"
+    assert "whsk_" not in done.stdout
+    rotated = calm.api.request("POST", f"{path}/rotate", json={"overlap": "1h"}).json()
+    keys = [secret["public_key"] for secret in rotated["secrets"]]
+    assert len(keys) == 2 and keys[1] == first and "secret" not in rotated
+    assert calm.api.request("POST", f"{path}/test").json()["delivered"]
+    headers, body = requests_seen[-1]
+    message = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+    signatures = headers["webhook-signature"].split(" ")
+    assert len(signatures) == 2 and all(signature.startswith("v1a,") for signature in signatures)
+    for key, signature in zip(keys, signatures, strict=True):
+        assert verifies(key, message, signature, tmp_path)
+        assert not verifies(key, message + b" ", signature, tmp_path)
+    assert not verifies(keys[0], message, signatures[1], tmp_path)
+    with_canary = [field for field in ("whsk_", "secret\":\"") if field in calm.api.request("GET", path).text]
+    assert not with_canary
+    calm.api.request("DELETE", path)
+    server.shutdown()
+    server.server_close()
+    body = {"url": "mailto:shop@example.com", "signing": "ed25519"}
+    refused = calm.api.request("POST", "/v1/endpoints", json=body)
+    assert refused.status_code == 422 and refused.json()["field"] == "signing", refused.text
