@@ -20,6 +20,7 @@ SECRETS = {
     "STRIPE_WEBHOOK_SECRET": "whsec_canary",
     "POLLER_SMTP_URL": "smtps://user:canary@mail.example:465",
     "POLLER_WEBHOOK_SECRET": WEBHOOK_SECRET,
+    "POLLER_MASTER_KEY": "00112233445566778899aabbccddeeff0123456789abcdeffedcba9876543210",
 }
 
 
