@@ -79,6 +79,11 @@ package struct RedisSecrets: Sendable {
         )
     }
 
+    /// Until when the default account's secret signs inline webhooks of all accounts.
+    package func sharedUntil() async throws(StoreError) -> Timestamp {
+        Timestamp(ms: Int64(try await fields()[SecretsField.shared.rawValue] ?? "") ?? 0)
+    }
+
     /// Forgets the keys that have sealed nothing any more, after everything was sealed by the first.
     package func settle() async throws(StoreError) {
         let others = try await standing().otherKeys.map { Self.keyMark + $0 }

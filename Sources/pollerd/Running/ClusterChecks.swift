@@ -34,6 +34,9 @@ enum ClusterChecks {
             Check("secrets at rest") { () throws(StoreError) in
                 try await secrets(cluster.secrets, settings.masterKeys)
             },
+            Check("inline webhooks") { () throws(StoreError) in
+                try await inline(cluster.secrets, hasOthers: !settings.sections.accounts.isEmpty)
+            },
             Check("stripe api key") { await stripeKey(accounts) },
             Check("smtp relay") { await smtp(settings) },
             Check("endpoints") { () throws(StoreError) in try await endpoints(cluster.endpoints) },
@@ -61,6 +64,23 @@ enum ClusterChecks {
             .warning,
             "\(disabled.count) of \(count) are disabled, such as \(first)",
             action: "pollerctl endpoint test and enable those whose receiver is back"
+        )
+    }
+
+    /// Whether each account's inline webhooks are signed for it alone.
+    private static func inline(
+        _ secrets: RedisSecrets,
+        hasOthers: Bool
+    ) async throws(StoreError) -> HealthResult {
+        let end = try await secrets.sharedUntil()
+        guard hasOthers, WallClock.now() < end else {
+            return HealthResult(.ok, "each account has a secret of its own")
+        }
+        return HealthResult(
+            .warning,
+            "until \(end) those of every account are signed with the default account's secret too",
+            action: "give receivers of other accounts theirs by then: pollerctl endpoint secret "
+                + "--account NAME"
         )
     }
 
