@@ -14,7 +14,7 @@ struct EventStreamTokensTests {
 
     /// A token that was made so long before the gateway started.
     private func token(_ age: Duration = .zero) async throws -> String {
-        let tokens = await StreamTokens(secret: LiveBench.cursorSecret) {
+        let tokens = StreamTokens(roots: RootRing(fixed: LiveBench.cursorSecret)) {
             VirtualTime.start + (.zero - age)
         }
         return try await tokens.issue(StreamGrant(), lifetime: .seconds(600)).reveal
