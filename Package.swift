@@ -75,10 +75,14 @@ let package = Package(
         .target(name: "JSONText", swiftSettings: settings),
         // A public library: every JSON object of the API, webhooks and streams, once.
         .target(name: "PollerWire", dependencies: ["JSONText"], swiftSettings: settings),
+        // The request that tells of an event, and what signs it.
+        .target(name: "StandardWebhooks", dependencies: [crypto], swiftSettings: settings),
         // The product without I/O, a folder for each story. Read this first.
         .target(
             name: "Poller",
-            dependencies: ["JSONText", "PollerWire", logging, metrics, lifecycle, crypto],
+            dependencies: [
+                "JSONText", "PollerWire", "StandardWebhooks", logging, metrics, lifecycle, crypto,
+            ],
             swiftSettings: settings
         ),
 
@@ -145,8 +149,8 @@ let package = Package(
         .target(
             name: "PollerDelivery",
             dependencies: [
-                "JSONText", "Poller", "PollerNet", "PollerWords", "CCurl", nioCore, nioPosix,
-                nioHTTP1, nioSSL,
+                "JSONText", "Poller", "PollerNet", "PollerWords", "StandardWebhooks", "CCurl",
+                nioCore, nioPosix, nioHTTP1, nioSSL,
                 lifecycle, mustache,
             ],
             resources: [.embedInCode("MailTemplates")],
@@ -226,7 +230,8 @@ let package = Package(
         .executableTarget(
             name: "pollerctl",
             dependencies: [
-                "JSONText", "PollerClient", "PollerWire", "SecretFiles", "StripeAPI", arguments,
+                "JSONText", "PollerClient", "PollerWire", "SecretFiles", "StandardWebhooks",
+                "StripeAPI", arguments, crypto, httpClient, nioCore, nioHTTP1,
             ],
             swiftSettings: settings
         ),

@@ -3,6 +3,7 @@ package import NIOSSL
 package import Poller
 package import PollerNet
 import ServiceLifecycle
+import StandardWebhooks
 import Synchronization
 
 /// Tells a customer by a signed POST, as <https://www.standardwebhooks.com> has it.
@@ -129,13 +130,13 @@ package struct WebhookChannel: DeliveryChannel, Service {
         let signatures = secrets.map {
             $0.signature(id: event.id, timestamp: timestamp, body: body)
         }
-        var headers: HTTPHeaders = [
-            "content-type": "application/json",
-            "user-agent": "poller/1",
-            "webhook-id": event.id.description,
-            "webhook-timestamp": String(timestamp),
-            "webhook-signature": signatures.joined(separator: " "),
-        ]
+        var headers = HTTPHeaders(
+            WebhookHeaders.of(
+                id: event.id.description,
+                timestamp: timestamp,
+                signatures: signatures
+            )
+        )
         for header in receiver.endpoint?.headers ?? [] {
             headers.add(name: header.name, value: header.value)
         }
