@@ -75,7 +75,8 @@ extension PollerClient {
         }
     }
 
-    static func reason(_ error: any Error) -> String {
+    /// Why a request had no answer, in words for people.
+    package static func reason(_ error: any Error) -> String {
         switch error {
         case let error as HTTPClientError where error == .deadlineExceeded || error == .readTimeout:
             return "it did not answer in time"
@@ -117,13 +118,16 @@ extension PollerClient {
 
 /// The waits between repeats: doubling from a quarter of a second to ten, with jitter, so that
 /// the clients of a server that restarts do not return as one.
-struct Backoff {
+package struct Backoff {
     private(set) var failures = 0
+
+    /// Begins without a failure.
+    package init() {}
 
     /// Sleeps after a failure.
     ///
     /// `least`: the server's own wish.
-    mutating func sleep(atLeast least: Duration?) async throws {
+    package mutating func sleep(atLeast least: Duration? = nil) async throws {
         let ceiling = min(0.25 * Double(1 << min(failures, 10)), 10)
         failures += 1
         let wait = Duration.seconds(Double.random(in: (ceiling / 2)...ceiling))
@@ -131,7 +135,7 @@ struct Backoff {
     }
 
     /// Forgets the failures after a success.
-    mutating func reset() {
+    package mutating func reset() {
         failures = 0
     }
 }

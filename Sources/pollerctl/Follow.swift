@@ -3,40 +3,6 @@ import Foundation
 import PollerClient
 import PollerWire
 
-/// `pollerctl events`: what was recorded of one source.
-struct Events: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        abstract: "Show what was recorded of a source; the last 100 events are kept."
-    )
-
-    @Argument(help: "The id.")
-    var source: String
-
-    @Option(help: "Begin behind this seq.")
-    var after = 0
-
-    @OptionGroup var names: NameOptions
-    @OptionGroup var server: ServerOptions
-
-    func validate() throws {
-        try names.check([source])
-        guard after >= 0 else { throw ValidationError("--after must not be negative") }
-    }
-
-    func run() async throws {
-        try await server.perform { client in
-            var seq = after
-            var hasMore = true
-            while hasMore {
-                let page = try await client.events(of: names.name(source), after: seq)
-                for event in page.items { event.show(json: server.json) }
-                hasMore = page.hasMore && !page.items.isEmpty
-                seq = page.items.last?.seq ?? seq
-            }
-        }
-    }
-}
-
 /// `pollerctl follow`: events as they are recorded.
 struct Follow: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -51,8 +17,7 @@ struct Follow: AsyncParsableCommand {
     @Argument(help: "Ids; none for all sources.")
     var sources: [String] = []
 
-    @Option(help: "Only these types, with commas between: source.chargeable, source.*.")
-    var types: String?
+    @OptionGroup var types: TypesOption
 
     @Option(help: "All sources: begin now, at the oldest event kept, a span ago, or at a time.")
     var since: String?
@@ -68,19 +33,14 @@ struct Follow: AsyncParsableCommand {
         guard sources.isEmpty || since == nil else {
             throw ValidationError("--since is for all sources; with sources use --after SEQ")
         }
-        for type in types?.split(separator: ",") ?? [] where !type.contains(".") {
-            throw ValidationError(
-                "--types takes event types such as source.chargeable or source.*, not \(type)"
-            )
-        }
-        try KnownWords.check(types: types?.split(separator: ",").map(String.init) ?? [])
-        _ = try start()
+        try types.check()
+        _ = try EventStart(since: since)
     }
 
     func run() async throws {
-        let types = types?.split(separator: ",").map(String.init) ?? []
+        let types = types.list
         guard !sources.isEmpty else {
-            let start = try start()
+            let start = try EventStart(since: since)
             return try await server.perform { client in
                 let events = client.follow(from: start, account: names.account, types: types)
                     .onOutage { Self.tell(outage: $0, of: client.url) }
@@ -167,14 +127,15 @@ struct Follow: AsyncParsableCommand {
     }
 
     /// Says that the server has gone, or is back; events go on by themselves.
-    private static func tell(outage error: PollerError?, of url: String) {
+    static func tell(outage error: PollerError?, of url: String) {
         guard let error else { return Terminal.printError("\(url) is back; events go on") }
         var why = "\(error)"
         if case .problem(let problem) = error { why = problem.told }
         Terminal.printError("\(why)\nEvents go on from here when the server does.")
     }
 
-    private static func show(_ item: EventFollower.Element, json: Bool) {
+    /// Prints what a follower gives.
+    static func show(_ item: EventFollower.Element, json: Bool) {
         switch item {
         case .event(let event): event.show(json: json)
         case .gap:
@@ -183,34 +144,11 @@ struct Follow: AsyncParsableCommand {
             )
         }
     }
-
-    private func start() throws -> EventStart {
-        switch since {
-        case nil, "now": return .now
-        case "oldest": return .oldest
-        case .some(let text):
-            if let span = Span(argument: text) {
-                return .time(Date(timeIntervalSinceNow: -Double(span.duration.components.seconds)))
-            }
-            let whole = try? Date(text, strategy: .iso8601)
-            let fraction = try? Date(
-                text,
-                strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-            )
-            guard let date = fraction ?? whole else {
-                throw ValidationError(
-                    "--since must be now, oldest, a span such as 10m, or a time such as "
-                        + "2026-11-20T09:30:00Z"
-                )
-            }
-            return .time(date)
-        }
-    }
 }
 
 extension Received<Event> {
     /// Prints the event on one line: as the server sent it, or for people.
-    fileprivate func show(json isJSON: Bool) {
+    func show(json isJSON: Bool) {
         guard !isJSON else { return Terminal.printLine(json) }
         let event = value
         let (change, colour) = event.change
@@ -220,12 +158,7 @@ extension Received<Event> {
             .init(event.type, colour), .init(change),
             .init(event.closedReason?.rawValue ?? "", .faint),
         ]
-        guard Terminal.isInteractive else {
-            return Terminal.printLine(cells.map(\.text).joined(separator: "\t"))
-        }
-        Terminal.printLine(
-            cells.map { Terminal.coloured($0.text, $0.colour) }.joined(separator: "  ")
-        )
+        Terminal.printLine(cells)
     }
 }
 

@@ -21,9 +21,8 @@ struct Pollerctl: AsyncParsableCommand {
         version: "0.2.0",
         subcommands: [
             Enqueue.self, Get.self, List.self, Follow.self, Wait.self, Poll.self, Cancel.self,
-            Batch.self,
-            Events.self, Explain.self, OrderCommand.self, EndpointCommand.self,
-            DeliveryCommand.self, KeyCommand.self, Audit.self,
+            Batch.self, EventsCommand.self, Listen.self, Explain.self, OrderCommand.self,
+            EndpointCommand.self, DeliveryCommand.self, KeyCommand.self, Audit.self,
             LaneCommand.self, QuarantineCommand.self, WorkerCommand.self, ShowStats.self, Top.self,
             Doctor.self, SourceCommand.self, IntentCommand.self, SetupCommand.self,
             RefundCommand.self, DisputeCommand.self, StripeCommand.self, Reconcile.self,
@@ -56,6 +55,8 @@ struct Pollerctl: AsyncParsableCommand {
                 path += " \(word)"
                 continue
             }
+            // What stands behind events is a source, unless it is a command.
+            guard command != EventsCommand.self else { return nil }
             return KnownWords.suggestion(for: word, among: known.map(name(of:))).map {
                 "there is no command \(word); did you mean \(path) \($0)?"
             }

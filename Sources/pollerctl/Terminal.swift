@@ -41,6 +41,20 @@ enum Terminal {
         }
     }
 
+    /// Writes cells as a line of its own: with spaces and colour for people, with tabs for programs.
+    static func printLine(_ cells: [Table.Cell]) {
+        guard isInteractive else {
+            return printLine(cells.map(\.text).joined(separator: "\t"))
+        }
+        printLine(cells.map { coloured($0.text, $0.colour) }.joined(separator: "  "))
+    }
+
+    /// Writes to the standard output what is no line, such as the terminal's own commands.
+    static func write(_ text: String) {
+        // The terminal has gone: nothing is left to be said to it.
+        try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+    }
+
     /// Puts lines on a terminal in place of what was there.
     static func redraw(_ lines: [String]) {
         // Home, each line with the rest of its row cleared, then everything below.

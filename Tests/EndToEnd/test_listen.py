@@ -1,0 +1,238 @@
+"""`pollerctl listen`: events to a developer's program, none lost whatever is killed."""
+
+import json
+import random
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import requests
+from standardwebhooks.webhooks import Webhook
+
+from harness.cluster import Cluster, program
+from harness.process import Process
+from harness.redis_server import free_port
+from harness.waiting import wait_until
+from harness.webhook_sink import WebhookSink
+from test_command_line import run
+
+SECRET = "whsec_" + "bGlzdGVuLXRlc3RzLXVzZS10aGlzLXNlY3JldC4uLi4="
+
+
+class Listener(Process):
+    """`pollerctl listen`, which keeps its place in `state`."""
+
+    def __init__(self, cluster: Cluster, state: Path, *arguments: str, secret: str | None = SECRET):
+        env = {"POLLER_URL": cluster.api.url, "XDG_STATE_HOME": str(state)}
+        if secret:
+            env["POLLER_LISTEN_SECRET"] = secret
+        super().__init__(
+            f"listen{len(cluster.processes)}", [program("pollerctl"), "listen", *arguments],
+            cluster.logs, env,
+        )
+        cluster.processes.append(self)
+
+    def wait_ready(self) -> "Listener":
+        wait_until(lambda: "forwards to" in self.stderr(), 20, "listen has begun")
+        return self
+
+    def told(self) -> list[str]:
+        """The sources of the lines printed since it was started, in order."""
+        return [line.split("\t")[2] for line in self.stdout().splitlines()]
+
+
+@pytest.fixture
+def sink():
+    sink = WebhookSink(SECRET)
+    yield sink
+    sink.close()
+
+
+def recorded(cluster: Cluster, sources: list[str]) -> dict[str, list[str]]:
+    return {source: [event["id"] for event in cluster.api.events(source)] for source in sources}
+
+
+def check_nothing_lost(cluster: Cluster, sink: WebhookSink, sources: list[str]) -> int:
+    """Waits for every recorded event, checks order and signatures; gives how many came twice."""
+    wanted = {event for events in recorded(cluster, sources).values() for event in events}
+    wait_until(
+        lambda: wanted <= sink.receipts.ids(), 60, f"{len(wanted)} events forwarded", pause_s=0.2
+    )
+    assert not sink.receipts.problems
+    came = [receipt.event for receipt in sink.receipts.all()]
+    first = list(dict.fromkeys(came))
+    for source, events in recorded(cluster, sources).items():
+        assert [event for event in first if event in events] == events, source
+    return len(came) - len(first)
+
+
+def test_nothing_is_lost_when_it_is_killed_and_the_receiver_and_the_server_fail(
+    chaos, sink: WebhookSink, tmp_path: Path
+):
+    dice = random.Random(20261123)
+    cluster = chaos(listen=False, env={"POLLER_API_BIND": f"127.0.0.1:{free_port()}"})
+    sources = cluster.sandbox.create_sources(60)
+    listener = Listener(cluster, tmp_path, "--forward-to", sink.url).start().wait_ready()
+    over = threading.Event()
+
+    def shop() -> None:
+        """Customers who come and pay all the time."""
+        try:
+            for source in sources:
+                wait_until(lambda: is_enqueued(source), 30, "the server is back")
+                time.sleep(0.05)
+                cluster.sandbox.set_status(source, "chargeable")
+        finally:
+            over.set()
+
+    def is_enqueued(source: str) -> bool:
+        try:
+            return cluster.enqueue(source, notify=[]) is not None
+        except requests.ConnectionError:
+            return False  # The test has killed the server.
+
+    threading.Thread(target=shop, daemon=True).start()
+    kills = 0
+    while not over.is_set() or kills < 8:
+        time.sleep(dice.uniform(0.1, 0.8))
+        if dice.random() < 0.4:
+            sink.refuse(dice.randint(1, 3))
+        if kills == 4:
+            cluster.api_process.kill9()
+            cluster.api_process.start().wait_ready()
+        listener.kill9()
+        kills += 1
+        listener.start()
+    for source in sources:
+        cluster.wait_status(source, "chargeable", 40)
+    repeats = check_nothing_lost(cluster, sink, sources)
+    # Only what was under way when it was killed may come again.
+    assert repeats <= kills
+    assert listener.running
+
+
+def test_a_receiver_that_refuses_is_told_again_in_order_and_the_developer_why(
+    chaos, sink: WebhookSink, tmp_path: Path
+):
+    cluster = chaos(listen=False)
+    listener = Listener(cluster, tmp_path, "--forward-to", sink.url).start().wait_ready()
+    sink.refuse(3)
+    sources = cluster.sandbox.create_sources(3)
+    for source in sources:
+        cluster.enqueue(source, notify=[], order=f"order-{source[-4:]}")
+        cluster.sandbox.set_status(source, "chargeable")
+        cluster.wait_status(source, "chargeable")
+    assert check_nothing_lost(cluster, sink, sources) == 0
+    first = sink.attempts[0]
+    assert sink.attempts[:4] == [first] * 4
+    said = listener.stderr()
+    assert said.count(f"{sink.url} answered 503; {first}") == 1, said
+    assert f"{first} is accepted at attempt 4" in said
+    # One line an event: time, type, source, order, amount, state, status and how long it took.
+    wanted = sum(len(events) for events in recorded(cluster, sources).values())
+    # The orders have events of their own.
+    wait_until(lambda: sum(map(sources.count, listener.told())) == wanted, 10, "a line an event")
+    cells = [line.split("\t") for line in listener.stdout().splitlines()]
+    cells = next(line for line in reversed(cells) if line[2] in sources)
+    assert cells[3] == f"order-{cells[2][-4:]}"
+    assert "eur" in cells[4] and cells[6] == "200" and cells[7].endswith(" ms")
+
+
+def test_a_first_start_begins_now_and_the_next_one_where_it_was(
+    chaos, sink: WebhookSink, tmp_path: Path
+):
+    cluster = chaos(listen=False)
+    before, after = cluster.sandbox.create_sources(2)
+    cluster.enqueue(before, notify=[])
+    cluster.wait_status(before, "pending")
+    listener = Listener(
+        cluster, tmp_path, "--forward-to", sink.url, "--types", "source.*", "--json", secret=None
+    )
+    listener.start().wait_ready()
+    # A secret of its own, made once, which nobody else may read.
+    kept = tmp_path / "poller/listen-secret"
+    assert kept.stat().st_mode & 0o077 == 0
+    secret = kept.read_text().strip()
+    assert secret in listener.stderr()
+    printed = run("pollerctl", "listen", "--print-secret", env={"XDG_STATE_HOME": str(tmp_path)})
+    assert printed.stdout.strip() == secret
+    sink._webhook = Webhook(secret)
+    assert "from now" in listener.stderr()
+    # Two of the same would forward everything twice.
+    twin = run("pollerctl", *listener.command[1:], env=listener.env)
+    assert twin.returncode == 1 and "another pollerctl listen" in twin.stderr
+    listener.terminate()
+
+    cluster.enqueue(after, notify=[])
+    cluster.sandbox.set_status(after, "chargeable")
+    cluster.wait_status(after, "chargeable")
+    missed = [event for event in cluster.api.events(after) if event["type"].startswith("source.")]
+    listener.start().wait_ready()
+    wait_until(lambda: len(sink.receipts.ids()) == len(missed), 20, "what was missed is forwarded")
+    assert f"catches up {len(missed)} event" in listener.stderr()
+    lines = [json.loads(line) for line in listener.stdout().splitlines()]
+    assert [line["event"]["id"] for line in lines] == [event["id"] for event in missed]
+    assert all(line["status"] == 200 and line["attempts"] == 1 for line in lines)
+    assert not sink.receipts.problems
+
+    # And an event once more, with the same id.
+    again = missed[0]["id"]
+    env = {"POLLER_URL": cluster.api.url, "XDG_STATE_HOME": str(tmp_path)}
+    done = run("pollerctl", "events", "resend", again, "--forward-to", sink.url, env=env)
+    assert done.returncode == 0, done.stderr
+    assert sink.attempts[-1] == again and not sink.receipts.problems
+    done = run("pollerctl", "events", "resend", "evt_none", "--forward-to", sink.url, env=env)
+    assert done.returncode == 1 and "is not among the events" in done.stderr
+
+
+def test_a_server_with_another_store_is_read_from_its_oldest_event(
+    chaos, sink: WebhookSink, tmp_path: Path
+):
+    port = free_port()
+    first = chaos(listen=False, env={"POLLER_API_BIND": f"127.0.0.1:{port}"})
+    listener = Listener(first, tmp_path, "--forward-to", sink.url).start().wait_ready()
+    first.api_process.kill9()
+    wait_until(lambda: "no answer from" in listener.stderr(), 20, "the outage is told")
+    second = chaos(listen=False, env={"POLLER_API_BIND": f"127.0.0.1:{port}"})
+    source = second.sandbox.create_source()
+    second.enqueue(source, notify=[])
+    second.wait_status(source, "pending")
+    check_nothing_lost(second, sink, [source])
+    assert "is back; events go on" in listener.stderr()
+
+
+def test_tail_prints_events_of_all_sources_as_they_come(calm: Cluster, tmp_path: Path):
+    env = {"POLLER_URL": calm.api.url}
+    tail = Process("tail", [program("pollerctl"), "events", "tail", "--json"], tmp_path, env)
+    try:
+        tail.start()
+        source = calm.sandbox.create_source()
+        # It has begun when it shows what came behind.
+        time.sleep(1)
+        calm.enqueue(source, notify=[])
+        calm.wait_status(source, "pending")
+        wanted = [event["id"] for event in calm.api.events(source)]
+
+        def shown() -> list[str]:
+            events = [json.loads(line) for line in tail.stdout().splitlines()]
+            return [event["id"] for event in events if event["source"] == source]
+
+        wait_until(lambda: shown() == wanted, 20, "tail shows what was recorded")
+    finally:
+        tail.end()
+    wrong = run("pollerctl", "events", "tail", "--types", "source.chargable", env=env)
+    assert wrong.returncode == 64 and "did you mean source.chargeable?" in wrong.stderr
+    listed = run("pollerctl", "events", source, "--json", env=env)
+    assert [json.loads(line)["id"] for line in listed.stdout.splitlines()][: len(wanted)] == wanted
+
+
+def test_what_is_typed_wrongly_is_refused():
+    for arguments, said in [
+        (("listen",), "--forward-to must name a URL"),
+        (("listen", "--forward-to", "localhost:3000"), "--forward-to must be a URL"),
+        (("listen", "--forward-to", "http://h/", "--secret", "x"), "--secret must be whsec_"),
+        (("listen", "--forward-to", "http://h/", "--since", "soon"), "--since must be"),
+    ]:
+        done = run("pollerctl", *arguments)
+        assert done.returncode == 64 and said in done.stderr, done.stderr
