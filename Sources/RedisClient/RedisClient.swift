@@ -97,6 +97,10 @@ package final class RedisClient: Service {
     /// Whether commands are sent at once; `false` while connecting, also to one node of a Cluster.
     package var isConnected: Bool { backend.isConnected }
 
+    /// Why the one server cannot be reached now, in words for an operator; nil of several servers, and
+    /// while it can be.
+    package var failure: String? { only?.failure }
+
     /// Whether keys are spread over the nodes of a Redis Cluster.
     package var isCluster: Bool { only == nil }
 

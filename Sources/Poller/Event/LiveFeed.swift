@@ -25,6 +25,8 @@ where C.Duration == Duration, C.Instant: Sendable {
         var nextListener = 0
         var followers: [any FeedFollower] = []
         var ended = false
+        /// Whether the last read failed.
+        var isDelayed = false
     }
 
     /// One listener: which entries it wants, and its buffer.
@@ -101,10 +103,19 @@ where C.Duration == Duration, C.Instant: Sendable {
             }
             for partition in partitions where !Task.isCancelled {
                 while try await readBatch(partition) == batch {}
+                state.withLock { $0.isDelayed = false }
             }
         } catch {
             guard !Task.isCancelled else { return }
-            logger.warning("live feed delayed", metadata: ["error": "\(error)"])
+            let isNews = state.withLock { state in
+                defer { state.isDelayed = true }
+                return !state.isDelayed
+            }
+            logger.log(
+                level: isNews ? .warning : .debug,
+                "live feed delayed",
+                metadata: ["error": "\(error)"]
+            )
         }
     }
 

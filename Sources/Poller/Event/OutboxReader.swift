@@ -1,6 +1,7 @@
 package import Logging
 import Metrics
 import ServiceLifecycle
+import Synchronization
 
 /// Reads recorded events, marks the deliveries they make necessary and notes in orders what they say of
 /// payments.
@@ -28,6 +29,8 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let clock: C
     private let logger: Logger
     private let arrivals: OutboxArrivals<Events, C>
+    /// The partitions that could not be read last.
+    private let isAway = Mutex<Set<Int>>([])
 
     /// A reader; several in one group share the work.
     ///
@@ -63,9 +66,13 @@ where C.Duration == Duration, C.Instant: Sendable {
         for partition in partitions where !Task.isCancelled {
             do {
                 while try await readBatch(partition) >= batch {}
+                isAway.withLock { _ = $0.remove(partition) }
             } catch {
                 guard !Task.isCancelled else { return }
-                logger.warning(
+                // Once for an outage, in whatever partition it is met first.
+                let isNews = isAway.withLock { $0.insert(partition).inserted && $0.count == 1 }
+                logger.log(
+                    level: isNews ? .warning : .debug,
                     "outbox unreadable",
                     metadata: ["partition": "\(partition)", "error": "\(error)"]
                 )

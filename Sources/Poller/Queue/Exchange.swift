@@ -103,6 +103,8 @@ struct ExchangeAnswer<Item: Sendable>: Sendable {
     /// Nil when none was asked for, or the store could not be asked.
     var claim: Claim<Item>?
     var isUnavailable = false
+    /// Why the store could not be asked; nil when it could, or has refused.
+    var outage: String?
 }
 
 extension LeaseQueue {
@@ -146,8 +148,10 @@ extension LeaseQueue {
             }
             for (commit, result) in zip(commits, done) { answer.results[commit.index] = result }
         } catch .unavailable(let reason) {
-            logger.warning("store unavailable, tried again", metadata: ["error": "\(reason)"])
+            // Whoever works on tells it once for an outage: every partition meets it.
+            logger.debug("store unavailable, tried again", metadata: ["error": "\(reason)"])
             answer.isUnavailable = true
+            answer.outage = reason
         } catch {
             logger.error("store refused", metadata: ["error": "\(error)"])
             await commitAlone(commits, &answer, logger)

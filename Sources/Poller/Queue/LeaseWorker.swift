@@ -31,6 +31,8 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let home: (any LoopHome<C.Instant>)?
     private let waker: Waker<C>
     private let flight: Mutex<Flight>
+    /// The partitions whose store could not be asked last: an outage begins with the first of them.
+    private let away = Mutex<Set<Int>>([])
 
     /// A loop over `queue`; `name` is `worker` or `notifier`, for logs and metrics.
     ///
@@ -161,6 +163,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     private func make(_ exchange: Flight.Exchange) async {
         let asked = clock.now
         let answer = await queue.exchange(exchange, logger)
+        tell(outage: answer.outage, of: exchange.partition)
         let lost = flight.withLock {
             $0.answered(answer, to: exchange, asked: asked, now: clock.now)
         }
@@ -172,6 +175,25 @@ where C.Duration == Duration, C.Instant: Sendable {
             )
         }
         waker.wake()
+    }
+}
+
+extension LeaseWorker {
+    /// Says once for an outage that the store is away, and when it is back.
+    private func tell(outage reason: String?, of partition: Int) {
+        let (before, after) = away.withLock { away in
+            let before = away.isEmpty
+            if reason == nil { away.remove(partition) } else { away.insert(partition) }
+            return (before, away.isEmpty)
+        }
+        if before, !after {
+            logger.warning(
+                "store unavailable, tried again until it is back",
+                metadata: ["loop": "\(name)", "error": "\(reason ?? "")"]
+            )
+        } else if !before, after {
+            logger.info("store available again", metadata: ["loop": "\(name)"])
+        }
     }
 }
 

@@ -65,6 +65,9 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
         )
     }
 
+    /// Why there is no connection now, in words for an operator; any thread.
+    var failure: String? { link.failure.withLock(\.self) }
+
     /// Whether commands are being written at once; any thread.
     var isConnected: Bool { connected.load(ordering: .acquiring) }
 

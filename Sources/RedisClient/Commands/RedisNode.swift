@@ -28,6 +28,9 @@ final class RedisNode: Sendable {
         var ends: [EventLoopFuture<Void>] = []
     }
 
+    /// What the log calls the connection that everything goes through.
+    static let commands = "commands"
+
     let shared: RedisCommandLink
     private let durableLink: RedisCommandLink
     private let durable: RedisDurableWrites
@@ -53,7 +56,7 @@ final class RedisNode: Sendable {
         }
         self.eventLoop = eventLoop
         self.shared = RedisCommandLink(
-            link: link("commands"),
+            link: link(Self.commands),
             configuration: configuration,
             eventLoop: eventLoop,
             report: report

@@ -1,5 +1,6 @@
 import Logging
 import NIOCore
+import Synchronization
 
 /// What uses a ``RedisLink``; everything is called on the link's event loop.
 protocol RedisLinkDelegate: AnyObject {
@@ -49,6 +50,10 @@ final class RedisLink: @unchecked Sendable {
     private var state: RedisLinkState<Use, RedisChannelHandler>
     private var random = SystemRandomNumberGenerator()
     private var outages: RedisOutageLog
+    /// What the log calls it: `commands`, `subscriptions`.
+    private let role: String
+    /// Why there is no connection now; for whoever asks, on any thread.
+    let failure = Mutex<String?>(nil)
     /// Ends the present state if nothing else does: a login, a draining, a back-off.
     private var timer: Scheduled<Void>?
     /// The server connected to, or tried last; nil before the first is found.
@@ -67,6 +72,7 @@ final class RedisLink: @unchecked Sendable {
     ) {
         self.eventLoop = eventLoop
         self.configuration = configuration
+        self.role = role
         self.outages = RedisOutageLog(interval: configuration.failureLogInterval)
         self.state = RedisLinkState(
             handshake: handshake,
@@ -170,6 +176,7 @@ final class RedisLink: @unchecked Sendable {
         case .ready:
             timer?.cancel()
             timer = nil
+            self.failure.withLock { $0 = nil }
             logger.log(
                 level: outages.recovered() ? .info : .debug,
                 "connected to Redis",
@@ -189,6 +196,7 @@ final class RedisLink: @unchecked Sendable {
         let (use, socket, hadBeenReady) = (state.use, state.socket, state.user != nil)
         let next = state.lost(now: RedisInstant(eventLoop.now), using: &random)
         guard let use, next != .nothing else { return }
+        self.failure.withLock { $0 = failure.message }
         abandon(socket)
         if hadBeenReady { use.delegate.linkLost(failure) } else { use.delegate.linkUnreachable() }
         switch next {
@@ -209,8 +217,10 @@ final class RedisLink: @unchecked Sendable {
     private func log(_ failure: RedisLinkFailure, _ hadBeenReady: Bool, _ attempt: Int) {
         let now = RedisInstant(eventLoop.now)
         let failures = outages.failed(attempt: attempt, now: now)
+        // Without commands nothing here works, and a person must act when it does not come back.
+        let level: Logger.Level = attempt > 1 && role == RedisNode.commands ? .error : .warning
         logger.log(
-            level: failures == nil ? .debug : .warning,
+            level: failures == nil ? .debug : level,
             hadBeenReady ? "connection to Redis lost" : "connecting to Redis failed",
             metadata: [
                 "redis.node": "\(node)", "error": "\(failure.message)",

@@ -1,3 +1,7 @@
+import Foundation
+import NIOCore
+import NIOPosix
+
 /// Why a connection could not be made or was lost, for the operator's log.
 struct RedisLinkFailure: Error, Hashable {
     /// What happened.
@@ -66,12 +70,23 @@ struct RedisLinkFailure: Error, Hashable {
         )
     }
 
+    /// What the system says, without the names of types around it.
+    private static func reason(_ error: any Error) -> String {
+        switch error {
+        case let error as NIOConnectionError:
+            if let dns = error.dnsAError ?? error.dnsAAAAError { return String(describing: dns) }
+            return error.connectionErrors.first.map { reason($0.error) } ?? "Connection refused"
+        case let error as IOError: return unsafe String(cString: strerror(error.errnoCode))
+        default: return String(describing: error)
+        }
+    }
+
     /// The system refused or broke the connection, or TLS did.
     static func network(_ error: any Error) -> RedisLinkFailure {
         // Looking for the server may have failed already.
         if let failure = error as? RedisLinkFailure { return failure }
         return RedisLinkFailure(
-            String(describing: error),
+            reason(error),
             remedy: "check that Redis runs and listens there, and its TLS settings if rediss://"
         )
     }
@@ -79,8 +94,8 @@ struct RedisLinkFailure: Error, Hashable {
 
 /// Which of a link's failures are worth a line in the log.
 ///
-/// The first of an outage is, then at most one each `interval`, which tells how many there were: a
-/// Redis that is down for an hour shall not bury everything else. An outage ends once a connection
+/// That the connection is lost is, and why it cannot be made again; then at most one each `interval`,
+/// which tells how many there were: a Redis that is down for an hour shall not bury everything else. An outage ends once a connection
 /// has held, so a server that accepts and drops everybody is one outage. No I/O, no clock.
 struct RedisOutageLog {
     private let interval: Duration
@@ -96,7 +111,9 @@ struct RedisOutageLog {
     /// stands for, or `nil` to say nothing.
     mutating func failed(attempt: Int, now: RedisInstant) -> Int? {
         silent += 1
-        if attempt > 1, let lastLine, now < lastLine + interval { return nil }
+        // The first says that it is lost, the second why it does not come back.
+        let isCause = attempt == 2 && !hasToldRecovery
+        if attempt > 1, !isCause, let lastLine, now < lastLine + interval { return nil }
         defer { silent = 0 }
         lastLine = now
         hasToldRecovery = false
