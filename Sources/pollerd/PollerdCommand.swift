@@ -139,7 +139,11 @@ struct CheckConfig: AsyncParsableCommand {
         for name in configuration.unknown {
             FileHandle.standardError.write(Data("pollerd: unknown option \(name)\n".utf8))
         }
-        _ = try Settings(configuration)
+        let mistakes = configuration.mistakes
+        for mistake in mistakes.dropLast() {
+            FileHandle.standardError.write(Data("pollerd: \(mistake)\n".utf8))
+        }
+        if let last = mistakes.last { throw ConfigurationError(last) }
         if !configuration.unknown.isEmpty {
             throw ConfigurationError("remove or correct the unknown options above")
         }

@@ -1,5 +1,6 @@
 import Foundation
 import Poller
+import PollerAPI
 import PollerUpstreams
 import SecretFiles
 import Yams
@@ -26,7 +27,7 @@ struct Configuration: Sendable {
     }
 
     /// By option key; options without a value are missing.
-    let values: [String: Value]
+    private(set) var values: [String: Value]
     /// `POLLER_…` variables and YAML keys that no option has, each with a suggestion.
     let unknown: [String]
     /// The accounts and upstreams that the file describes.
@@ -252,9 +253,12 @@ struct Configuration: Sendable {
 /// A configuration that cannot be used; the message says what to write instead.
 struct ConfigurationError: Error, CustomStringConvertible {
     let description: String
+    /// The option whose value is wrong; nil when it is no single one's.
+    let key: String?
 
-    init(_ description: String) {
+    init(_ description: String, key: String? = nil) {
         self.description = description
+        self.key = key
     }
 }
 
@@ -290,5 +294,36 @@ final class SecretReader {
     /// Adds a warning, once.
     func warn(_ warning: String) {
         if !warnings.contains(warning) { warnings.append(warning) }
+    }
+}
+
+extension Configuration {
+    /// Everything that is wrong, each value once: whoever corrects one learns of the next at once.
+    ///
+    /// A wrong value gives way to the option's own default, so that the others are looked at.
+    var mistakes: [String] {
+        var configuration = self
+        var found: [String] = []
+        var seen: Set<String> = []
+        while true {
+            do throws(ConfigurationError) {
+                let settings = try Settings(configuration)
+                if let path = settings.apiKeysFile {
+                    do throws(InvalidInput) {
+                        _ = try KeyFile(contentsOfFile: path)
+                    } catch {
+                        let reader = OptionReader(values: configuration.values)
+                        throw reader.wrong("api_keys_file", error.message)
+                    }
+                }
+                return found
+            } catch {
+                found.append(error.description)
+                guard let key = error.key, seen.insert(key).inserted else { return found }
+                configuration.values[key] = Option.named(key).standard.map {
+                    Value(text: $0, origin: .standard)
+                }
+            }
+        }
     }
 }

@@ -14,7 +14,8 @@ struct OptionReader {
         let option = Option.named(key)
         let origin = values[key]?.origin.rawValue ?? "default"
         return ConfigurationError(
-            "\(option.variable) (\(option.flag), from \(origin)) \(what)"
+            "\(option.variable) (\(option.flag), from \(origin)) \(what)",
+            key: key
         )
     }
 

@@ -31,8 +31,8 @@ struct LineLogHandler: LogHandler {
         let line: String
         switch format {
         case .json:
-            let members = pairs.map {
-                ",\(JSONWriter.literal($0.key)):\(JSONWriter.literal("\($0.value)"))"
+            let members = pairs.map { name, value in
+                ",\(JSONWriter.literal(name)):\(Self.json("\(value)", of: name))"
             }
             line = """
                 {"time":"\(time)","level":"\(event.level)","logger":\(JSONWriter.literal(label)),\
@@ -50,6 +50,16 @@ struct LineLogHandler: LogHandler {
         }
         // One write a line: lines of several tasks do not mix.
         FileHandle.standardError.write(Data(line.utf8))
+    }
+
+    /// What is counted or measured, by name: a field is of one type in all lines, or no index takes it.
+    private static let numbers: Set<String> = [
+        "attempt", "attempts", "count", "failures", "http.duration_ms", "http.status", "in.flight",
+        "partition", "run", "seq",
+    ]
+
+    private static func json(_ text: String, of name: String) -> String {
+        numbers.contains(name) && Int(text) != nil ? text : JSONWriter.literal(text)
     }
 
     private static func oneLine(_ text: String) -> String {
