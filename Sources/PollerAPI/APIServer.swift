@@ -106,6 +106,7 @@ package struct APIServer: Service {
         let groups = [
             WatchRoutes(
                 watches: backend.watches,
+                members: backend.members,
                 laneLimit: backend.laneLimit,
                 enqueuer: enqueuer,
                 deadlines: backend.deadlines,

@@ -49,6 +49,10 @@ public struct Stats: WireObject, Hashable {
     public var workers: Int?
     /// Processes that deliver.
     public var notifiers: Int?
+    /// Deliveries that gave up at least one event.
+    public var dead: Int?
+    /// Endpoints that do not answer and are probed.
+    public var endpointsDown: Int?
 
     /// How much one queue holds.
     public struct Counts: WireObject, Hashable {
@@ -139,6 +143,20 @@ public struct Stats: WireObject, Hashable {
         )
         Field("workers", \.workers, .count, .added, note: "Processes that poll.")
         Field("notifiers", \.notifiers, .count, .added, note: "Processes that deliver.")
+        Field(
+            "deliveries_dead",
+            \.dead,
+            .count,
+            .added,
+            note: "Deliveries that gave up at least one event."
+        )
+        Field(
+            "endpoints_down",
+            \.endpointsDown,
+            .count,
+            .added,
+            note: "Endpoints that do not answer and are probed."
+        )
     }
 }
 

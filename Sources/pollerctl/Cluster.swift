@@ -96,6 +96,8 @@ struct ShowStats: AsyncParsableCommand {
         add("workers", stats.workers)
         add("notifiers", stats.notifiers)
         add("quarantined", stats.quarantined, .careful)
+        add("deliveries dead", stats.dead, .bad)
+        add("endpoints down", stats.endpointsDown, .careful)
         add("lanes paused", stats.lanes?.paused, .careful)
         add("lanes open", stats.lanes?.open, .bad)
         add("lanes probing", stats.lanes?.probing, .careful)

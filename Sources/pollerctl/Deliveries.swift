@@ -242,13 +242,18 @@ extension Delivery: Shown {
         )
     }
 
+    /// When it is tried next; what is due already only waits for its turn.
+    private var nextShown: String? {
+        nextAttemptAt.map { $0.date <= Date() ? "now" : "\($0)" }
+    }
+
     /// The delivery as a row of a list.
     var row: [Table.Cell] {
         [
             .init(id, .strong), .init(source), .init(endpoint), .init(state.rawValue, colour),
             .init("\(lastSeq)"), .init("\(attempts)"),
             .init(deadShown ?? "-", deadShown == nil ? nil : .bad),
-            .init(nextAttemptAt?.description ?? "-"), .init(lastError ?? "-"),
+            .init(nextShown ?? "-"), .init(lastError ?? "-"),
         ]
     }
 
@@ -270,7 +275,7 @@ extension Delivery: Shown {
         facts.add("given up", deadShown, .bad)
         facts.add("sent again", list(retryingSeqs))
         facts.add("failing since", failingSince?.description, .careful)
-        facts.add("next attempt", nextAttemptAt?.description)
+        facts.add("next attempt", nextShown)
         facts.add("last error", lastError, .careful)
         if let circuit = endpointHealth?.circuit, circuit != Open(.closed) {
             facts.add("endpoint's circuit", circuit.rawValue, .bad)

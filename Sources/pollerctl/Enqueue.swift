@@ -26,7 +26,14 @@ struct Enqueue: AsyncParsableCommand {
     @Option(help: "A file with one id a line, - for the standard input; may be repeated.")
     var file: [String] = []
 
-    @Option(help: "How often to look: auto (the default), interactive, standard or patient.")
+    @Option(
+        help: """
+            How often to look: auto (the default) as long as the payer is likely to be there every \
+            15 s and then ever slower; interactive every 15 s for 10 minutes; standard every 5 \
+            minutes for a day; patient every hour for 30 days. Each goes on beyond that, slower, \
+            until the timeout.
+            """
+    )
     var policy: String?
 
     @Option(help: "How far to follow: left_pending, settled (the default) or final.")

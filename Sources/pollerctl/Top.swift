@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import JSONText
 import PollerClient
 import PollerWire
@@ -7,7 +8,7 @@ import PollerWire
 struct Top: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show due lag, the lanes that hold things up, and the processes.",
-        discussion: "On a terminal until it is interrupted; elsewhere, and with --json, once."
+        discussion: "On a terminal until q is pressed; elsewhere, and with --json, once."
     )
 
     @Option(help: "How often to look on a terminal.")
@@ -35,6 +36,13 @@ struct Top: AsyncParsableCommand {
 
     /// A server that does not answer for a moment is waited for: its last state stays visible.
     private func refresh(_ client: PollerClient, from first: ClusterView) async throws {
+        // What was on the screen before comes back at the end.
+        let keys = Keyboard.keys(farewell: "\u{1B}[?1049l")
+        Terminal.write("\u{1B}[?1049h")
+        let quits = Task {
+            for await key in keys where key == "q" { Foundation.exit(0) }
+        }
+        defer { quits.cancel() }
         var view = first
         var note = ""
         while true {
@@ -118,6 +126,16 @@ struct ClusterView {
             "Delivery   \(watches.undelivered) events to mark, "
                 + "\(stats.deliveries.pending) deliveries waiting, "
                 + "\(stats.deliveries.leased) under way",
+            "           "
+                + Terminal.coloured(
+                    "\(stats.dead ?? 0) gave up",
+                    (stats.dead ?? 0) > 0 ? .bad : nil
+                )
+                + ", "
+                + Terminal.coloured(
+                    "\(stats.endpointsDown ?? 0) endpoints do not answer",
+                    (stats.endpointsDown ?? 0) > 0 ? .careful : nil
+                ),
         ]
     }
 }

@@ -213,9 +213,28 @@ struct Poll: AsyncParsableCommand {
     func run() async throws {
         try await server.perform { client in
             try await server.each(sources.map(names.name)) { name in
-                try await client.poll(name).show(change: "is polled now", json: server.json)
+                let watch = try await client.poll(name)
+                guard !server.json, let why = try await Self.obstacle(name, client) else {
+                    return watch.show(change: "is polled now", json: server.json)
+                }
+                watch.show(change: "is due now and waits: \(why)", json: false)
             }
         }
+    }
+}
+
+extension Poll {
+    /// Why it is not polled although it is due; nil when nothing but its turn is waited for.
+    ///
+    /// Asked for beside what was done: a server that cannot tell spoils nothing.
+    fileprivate static func obstacle(
+        _ name: WatchName,
+        _ client: PollerClient
+    ) async throws -> String? {
+        guard let explained = try? await client.explain(name).value,
+            explained.place == Open(.waiting), explained.earliestPollAt == nil
+        else { return nil }
+        return explained.reasons.first
     }
 }
 

@@ -137,7 +137,11 @@ def test_keys_outlive_redis_and_who_was_let_in_is_while_it_is_away(chaos):
 
 
 def test_a_key_that_is_bound_to_an_account_sees_and_makes_nothing_of_others(chaos, tmp_path):
-    cluster: Cluster = chaos(workers=1, notifiers=1, listen=False)
+    # With such a key nothing can be polled without a client_secret, so the watches stay.
+    config = tmp_path / "poller.yaml"
+    config.write_text("accounts: {acme: {stripe_api_key: {env: ACME_KEY}}}\n")
+    env = {"POLLER_CONFIG_FILE": str(config), "ACME_KEY": "pk_test_acme"}
+    cluster: Cluster = chaos(workers=1, notifiers=1, listen=False, env=env)
     admin = first_key(cluster)
     becomes(cluster.api.url, admin, 200)
     everything = PollerAPI(cluster.api.url, admin)

@@ -150,9 +150,18 @@ package protocol SourceLocator: Sendable {
         account: AccountID?,
         among accounts: AccountSet
     ) throws(InvalidInput) -> WatchKey
+
+    /// Refuses a watch that nobody will ever poll, because its account is not configured.
+    ///
+    /// - `accounts`: those that are there for whoever asks; no other is named.
+    /// - Throws: ``InvalidInput`` that names the accounts that are configured.
+    func check(_ key: WatchKey, among accounts: AccountSet) throws(InvalidInput)
 }
 
 extension SourceLocator {
+    /// Whoever knows no accounts refuses none.
+    package func check(_ key: WatchKey, among accounts: AccountSet) throws(InvalidInput) {}
+
     /// The same for who may see every account.
     package func key(of url: String, account: AccountID?) throws(InvalidInput) -> WatchKey {
         try key(of: url, account: account, among: .all)

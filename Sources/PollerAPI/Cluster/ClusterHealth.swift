@@ -15,6 +15,8 @@ struct ClusterHealth {
     let status: ClusterStatus
     /// What the lists of deliveries tell; nil when there are too many to read them for this.
     var failures: DeliveryFailures?
+    /// The endpoints that do not answer, by their lanes; those named that were found.
+    var down: [String] = []
 
     /// Every answer by its name, in the order an operator wants to read them.
     var results: [(name: String, result: HealthResult)] {
@@ -144,7 +146,13 @@ struct ClusterHealth {
         let failing = failures?.failing ?? 0
         var (seen, actions): ([String], [String]) = ([], [])
         if down > 0 {
-            seen.append("\(down) endpoints do not answer; they are probed by themselves")
+            let names = self.down.prefix(Self.namedMax).joined(separator: ", ")
+            let more = down - min(self.down.count, Self.namedMax)
+            seen.append(
+                "\(down) endpoints do not answer"
+                    + (names.isEmpty ? "" : ": \(names)" + (more > 0 ? " and \(more) more" : ""))
+                    + "; they are probed by themselves"
+            )
         }
         if failing > 0 {
             seen.append("\(failing) are failing and tried again")
@@ -238,9 +246,25 @@ struct DeliveryFailures: Hashable, Sendable {
 package protocol HealthCheck: Sendable {
     /// Short and stable: `redis.version`, `smtp`, `stripe.key`.
     var name: String { get }
+    /// What it looks at.
+    var subject: HealthSubject { get }
 
     /// Looks. Never throws: whatever happens is a result. Cut off after 10 s.
     func run() async -> HealthResult
+}
+
+extension HealthCheck {
+    /// Most look at something beside the store.
+    package var subject: HealthSubject { .other }
+}
+
+/// What a ``HealthCheck`` looks at: a store that is away is told once, not by all that need it.
+package enum HealthSubject: Sendable {
+    /// Whether the store can be reached at all.
+    case store
+    /// Something that the store must be asked for.
+    case inStore
+    case other
 }
 
 /// What a ``HealthCheck`` saw.

@@ -81,19 +81,38 @@ struct OperatorRoutes {
     }
 
     /// The checks all at once, in their order, and then what a look at the cluster tells.
+    ///
+    /// Without the store there is one line about it, and what can be looked at all the same.
     private func findings() async -> [Finding] {
+        var found: [Finding] = []
+        for check in backend.checks where check.subject == .store {
+            found += await inTime(check.name) { [(check.name, await check.run())] }
+        }
+        let isAway = found.contains { $0.result.status == .failed }
+        let checks = backend.checks.filter {
+            isAway ? $0.subject == .other : $0.subject != .store
+        }
+        return found + (await findings(of: checks, withCluster: !isAway))
+    }
+
+    private func findings(
+        of checks: [any HealthCheck],
+        withCluster: Bool
+    ) async -> [Finding] {
         await withTaskGroup(of: (Int, [Finding]).self) { group in
-            for (index, check) in backend.checks.enumerated() {
+            for (index, check) in checks.enumerated() {
                 // Side by side, so that one that hangs costs one timeout: `inTime` ends each.
                 group.addTask {
                     (index, await inTime(check.name) { [(check.name, await check.run())] })
                 }
             }
             // Beside the checks, and ended as they are.
-            group.addTask { (backend.checks.count, await inTime("cluster", cluster)) }
+            if withCluster {
+                group.addTask { (checks.count, await inTime("cluster", cluster)) }
+            }
             var findings: [Int: [Finding]] = [:]
             for await (index, found) in group { findings[index] = found }
-            return (0...backend.checks.count).flatMap { findings[$0] ?? [] }
+            return (0...checks.count).flatMap { findings[$0] ?? [] }
         }
     }
 
@@ -102,7 +121,13 @@ struct OperatorRoutes {
         do {
             let status = try await statusCache.current()
             let failures = try await DeliveryFailures(backend.deliveries, stats: status.deliveries)
-            return ClusterHealth(status: status, failures: failures).results
+            var health = ClusterHealth(status: status, failures: failures)
+            if status.deliveries.circuitsOpen > 0 {
+                // Lanes that are stopped come first.
+                health.down = try await backend.deliveries.lanes(limit: 20, cursor: nil).items
+                    .filter { $0.circuit != .closed }.map(\.lane.description)
+            }
+            return health.results
         } catch {
             let action = "is Redis up, and its URL right?"
             return [("cluster", HealthResult(.failed, "\(error)", action: action))]

@@ -110,6 +110,7 @@ struct WatchRoutes {
     )
 
     let watches: any WatchStore
+    let members: any Membership
     /// What holds for lanes without a limit of their own.
     let laneLimit: Poller.LaneLimit
     let enqueuer: Enqueuer
@@ -238,7 +239,17 @@ struct WatchRoutes {
         let explanation = try await watches.explain(key, limit: laneLimit)
         guard let explanation else { throw Problem.watchNotFound(key) }
         let acts = deadlines?.sentences(of: explanation.snapshot) ?? []
-        return Response(WatchExplanation(explanation, standard: laneLimit, acts: acts))
+        let hasWorker = try await members.members().contains {
+            $0.roleNames.contains("worker")
+        }
+        return Response(
+            WatchExplanation(
+                explanation,
+                standard: laneLimit,
+                hasWorker: hasWorker,
+                acts: acts
+            )
+        )
     }
 
     private static func closed(_ snapshot: WatchSnapshot) -> Problem {

@@ -48,7 +48,12 @@ extension LaneReport {
 extension WatchExplanation {
     /// An explanation as readers are told it; `standard` is what holds for lanes without a limit of
     /// their own, `acts` what will be done before its deadlines.
-    init(_ explanation: Explanation, standard: Poller.LaneLimit, acts: [String] = []) {
+    init(
+        _ explanation: Explanation,
+        standard: Poller.LaneLimit,
+        hasWorker: Bool = true,
+        acts: [String] = []
+    ) {
         let key = explanation.snapshot.watch.key
         self.init()
         source = key.source.description
@@ -68,8 +73,18 @@ extension WatchExplanation {
             place = Open(.closed)
             closedReason = reason.rawValue
         }
-        earliestPollAt = explanation.earliest.map { Time($0) }
+        earliestPollAt = hasWorker ? explanation.earliest.map { Time($0) } : nil
         reasons = explanation.reasons + acts
+        if case .waiting = explanation.place {
+            // The last look's error says more than any limit why nothing comes of it.
+            if let error = explanation.snapshot.lastError {
+                reasons.append("its last poll failed: \(error)")
+            }
+            if !hasWorker {
+                let reason = "no worker is alive: start one with pollerd worker"
+                reasons.insert(reason, at: 0)
+            }
+        }
         crashes = explanation.crashes
         lane = Lane(explanation.lane, standard: standard)
     }
@@ -93,6 +108,8 @@ extension Stats {
         self.lanes = lanes
         oldestOverdueMs = Int(status.oldestOverdue.ms)
         quarantined = status.watches.quarantined
+        dead = status.deliveries.quarantined
+        endpointsDown = status.deliveries.circuitsOpen
         workers = status.workers
         notifiers = status.notifiers
     }

@@ -118,6 +118,10 @@ extension WatchKey {
             source: source,
             kind: try SourceKind(named: request.kind?.rawValue, of: source, code: .invalidValue)
         )
+        let key = self
+        try Problem.checked { () throws(InvalidInput) in
+            try locator?.check(key, among: caller.accounts)
+        }
     }
 }
 

@@ -136,6 +136,13 @@ package struct HTTPSources: SourceLocator {
         return key
     }
 
+    /// Without an upstream here, whoever polls may have them in a configuration of their own.
+    package func check(_ key: WatchKey, among accounts: AccountSet) throws(InvalidInput) {
+        let names = sources.map(\.name)
+        guard key.kind == .http, !names.isEmpty, !names.contains(key.account) else { return }
+        throw .unknownAccount(key.account, among: names.filter(accounts.contains))
+    }
+
     /// Names only: a template may hold a token.
     private func unknown(_ account: AccountID?) -> InvalidInput {
         let names = sources.map(\.name.description).joined(separator: ", ")

@@ -16,6 +16,9 @@ enum ClusterChecks {
         settings: Settings
     ) -> [any HealthCheck] {
         [
+            Check("redis", .store) { () throws(StoreError) in
+                try await reachable(cluster.client, at: settings.redisURL)
+            },
             Check("redis version") { () throws(StoreError) in
                 try await version(cluster.client)
             },
@@ -37,10 +40,27 @@ enum ClusterChecks {
             Check("inline webhooks") { () throws(StoreError) in
                 try await inline(cluster.secrets, hasOthers: !settings.sections.accounts.isEmpty)
             },
-            Check("stripe api key") { await stripeKey(accounts) },
-            Check("smtp relay") { await smtp(settings) },
+            Check("stripe api key", .other) { await stripeKeys(accounts) },
+            Check("smtp relay", .other) { await smtp(settings) },
             Check("endpoints") { () throws(StoreError) in try await endpoints(cluster.endpoints) },
         ]
+    }
+
+    private static func reachable(
+        _ client: RedisClient,
+        at url: RedisURL
+    ) async throws(StoreError) -> HealthResult {
+        do throws(RedisError) {
+            _ = try await client.send(RedisCommand("PING"))
+            return HealthResult(.ok, "answers at \(url)")
+        } catch {
+            return HealthResult(
+                .failed,
+                "\(url) cannot be reached: \(client.failure ?? "\(error)")",
+                action: "start Redis, or correct POLLER_REDIS_URL; what is accepted is polled and "
+                    + "told as soon as it is back"
+            )
+        }
     }
 
     /// Who is told nothing although they were registered to be told.
@@ -223,14 +243,40 @@ enum ClusterChecks {
         }
     }
 
-    private static func stripeKey(_ accounts: StripeAccounts) async -> HealthResult {
-        guard let configuration = accounts.configuration(for: .main) else {
+    /// Every account's key: one that has been revoked stops its own payments only.
+    private static func stripeKeys(_ accounts: StripeAccounts) async -> HealthResult {
+        let named = accounts.named
+        guard !named.isEmpty else {
             return HealthResult(
                 .failed,
                 "no key for the default account",
                 action: "set STRIPE_API_KEY; a restricted read-only key is enough"
             )
         }
+        // Side by side, as many as a company has accounts: a check ends after 10 s.
+        let results = await withTaskGroup(of: (AccountID, HealthResult).self) { group in
+            for account in named {
+                guard let configuration = accounts.configuration(for: account) else { continue }
+                group.addTask { (account, await stripeKey(configuration)) }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+        let ordered = named.compactMap { account in results[account].map { (account, $0) } }
+        guard ordered.count > 1 else { return ordered[0].1 }
+        let bad = ordered.filter { $0.1.status != .ok }
+        guard let worst = bad.first(where: { $0.1.status == .failed }) ?? bad.first else {
+            return HealthResult(.ok, "\(ordered.count) accounts, each with a key that may read")
+        }
+        return HealthResult(
+            worst.1.status,
+            bad.map { "\($0.0): \($0.1.message)" }.joined(separator: "; "),
+            action: worst.1.action
+        )
+    }
+
+    private static func stripeKey(
+        _ configuration: StripeClientConfiguration
+    ) async -> HealthResult {
         guard configuration.key.kind != .publishable else {
             return HealthResult(
                 .warning,
@@ -292,10 +338,16 @@ enum ClusterChecks {
 /// A named check; a store that cannot be reached fails it.
 private struct Check: HealthCheck {
     let name: String
+    let subject: HealthSubject
     private let body: @Sendable () async throws(StoreError) -> HealthResult
 
-    init(_ name: String, _ body: @escaping @Sendable () async throws(StoreError) -> HealthResult) {
+    init(
+        _ name: String,
+        _ subject: HealthSubject = .inStore,
+        _ body: @escaping @Sendable () async throws(StoreError) -> HealthResult
+    ) {
         self.name = name
+        self.subject = subject
         self.body = body
     }
 

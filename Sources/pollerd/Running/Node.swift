@@ -242,7 +242,7 @@ struct Node: Sendable {
             webhooks: webhooks(),
             streamTokens: StreamTokens(roots: ring, wallClock: WallClock.now),
             mail: try await mailPreferences(),
-            locator: HTTPSources(settings.sections.upstreams),
+            locator: ConfiguredSources(settings.sections.upstreams, accounts: accounts),
             payers: StripePayers(accounts: accounts),
             deadlines: DeadlineForecast(settler: settler, payments: StripePayments()),
             branding: branding,

@@ -31,6 +31,13 @@ struct NodeProcess {
     func run() async throws {
         var settings = try Settings(configuration)
         let logger = bootstrap(settings)
+        logger.notice(
+            "pollerd starts",
+            metadata: [
+                "version": "\(PollerdCommand.version)",
+                "roles": "\(roles.map(\.rawValue).sorted().joined(separator: ","))",
+            ]
+        )
         let metrics = PrometheusRegistry()
         MetricsSystem.bootstrap(metrics)
         for name in configuration.unknown {
@@ -65,11 +72,18 @@ struct NodeProcess {
             if let sandbox = embedded?.sandbox {
                 let port = try sandbox.port()
                 Announcer.listening("sandbox", at: "http://127.0.0.1:\(port)")
+                Announcer.variable("SANDBOX", "http://127.0.0.1:\(port)")
                 listeners.add(host: "127.0.0.1", port: port)
                 settings.stripeAPIKey = "sk_test_embedded"
                 settings.stripeAPIBase = "http://127.0.0.1:\(port)"
                 // The configuration file may have keys of further accounts.
                 try settings.checkKeys()
+            }
+            if roles.contains(.worker), settings.stripeKeys.isEmpty {
+                logger.warning(
+                    "no Stripe key: Stripe's objects are accepted and not polled",
+                    metadata: ["remedy": "set STRIPE_API_KEY, or accounts in the configuration"]
+                )
             }
             let client = RedisClient(
                 url: settings.redisURL,
@@ -187,6 +201,16 @@ enum Announcer {
     /// `pollerd api listening on http://127.0.0.1:8080`.
     static func listening(_ what: String, at url: String) {
         say("pollerd \(what) listening on \(url)")
+    }
+
+    /// `export SANDBOX=http://127.0.0.1:12111`: a line to paste into the next shell.
+    static func variable(_ name: String, _ value: String) {
+        say("export \(name)=\(value)")
+    }
+
+    /// `pollerd dashboard at http://127.0.0.1:8080/`: for people, who open it.
+    static func dashboard(at url: String) {
+        say("pollerd dashboard at \(url)/")
     }
 
     /// `pollerd ready`: everything this process is for has started.

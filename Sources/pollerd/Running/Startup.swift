@@ -20,6 +20,7 @@ final class Startup: Sendable {
         let isComplete = missing.withLock { missing in
             let scheme = secure.contains(what) ? "https" : "http"
             Announcer.listening(what, at: "\(scheme)://\(address)")
+            if what == "api" { Announcer.dashboard(at: "\(scheme)://\(address)") }
             missing -= 1
             return missing == 0
         }

@@ -1,0 +1,98 @@
+"""What the programs say when something is wrong: where, why, and what to do, once."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.cluster import Cluster, Role, program
+from harness.redis_server import RedisServer
+from harness.waiting import wait_until
+from test_command_line import run
+
+
+def log(role: Role) -> list[dict]:
+    return [json.loads(line) for line in role.stderr().splitlines() if line.startswith("{")]
+
+
+def test_an_account_that_nobody_configured_is_refused(calm: Cluster):
+    env = {"POLLER_URL": calm.api.url}
+    typed = run("pollerctl", "enqueue", "src_typo", "--account", "typo", env=env)
+    assert typed.returncode == 64
+    assert "--account names typo, which is not configured (configured: default)" in typed.stderr
+    # Stripe's own names of connected accounts go by the platform's key.
+    assert run("pollerctl", "enqueue", "src_1", "--account", "acct_1", env=env).returncode == 0
+
+
+def test_without_a_worker_nothing_is_said_to_be_polled(chaos):
+    cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
+    env = {"POLLER_URL": cluster.api.url}
+    cluster.enqueue("src_1", notify=[])
+    polled = run("pollerctl", "poll", "src_1", env=env)
+    assert "is due now and waits: no worker is alive" in polled.stdout
+    explained = run("pollerctl", "explain", "src_1", env=env).stdout
+    assert "no worker is alive: start one with pollerd worker" in explained
+    assert "earliest poll" not in explained
+
+
+def test_redis_that_is_gone_is_told_once_with_its_cause(tmp_path: Path):
+    redis = RedisServer(tmp_path, tmp_path / "redis")
+    redis.start()
+    env = {f"POLLER_{name}_BIND": "127.0.0.1:0" for name in ("API", "GATEWAY", "ADMIN")}
+    env |= {"POLLER_REDIS_URL": redis.url, "POLLER_LOG_FORMAT": "json"}
+    role = Role("all", [program("pollerd"), "all"], tmp_path, env).start().wait_ready()
+    try:
+        first, second = log(role)[:2]
+        assert first["message"] == "pollerd starts" and first["version"]
+        assert "no Stripe key" in second["message"] and second["level"] == "warning"
+        redis.kill9()
+        wait_until(
+            lambda: [
+                line for line in log(role)
+                if line["level"] == "error" and line["error"] == "Connection refused"
+            ],
+            5, "the cause is told at ERROR",
+        )
+        done = run("pollerctl", "doctor", env={"POLLER_URL": role.address("api")})
+        failed = [line for line in done.stdout.splitlines() if "redis" in line or "cluster" in line]
+        assert len(failed) == 1, done.stdout
+        assert "cannot be reached: Connection refused" in failed[0] and "redis://" in failed[0]
+        # Long enough for every loop to have met it more than once.
+        time.sleep(12)
+        errors = [line for line in log(role) if line["level"] in ("warning", "error", "critical")]
+        assert len(errors) <= 12, errors
+        assert all(isinstance(line["attempt"], int) for line in errors if "attempt" in line)
+        redis.start()
+        wait_until(
+            lambda: [line for line in log(role) if line["message"] == "store available again"],
+            20, "that it is back is told",
+        )
+    finally:
+        role.end()
+        redis.end()
+
+
+def test_start_up_names_the_dashboard_and_the_sandbox(tmp_path: Path):
+    env = {f"POLLER_{name}_BIND": "127.0.0.1:0" for name in ("API", "GATEWAY", "ADMIN")}
+    role = Role("embedded", [program("pollerd"), "all", "--embedded"], tmp_path, env).start()
+    try:
+        role.wait_ready()
+        assert role.line(r"^pollerd dashboard at (\S+)$").group(1) == role.address("api") + "/"
+        assert role.line(r"^export SANDBOX=(\S+)$").group(1) == role.address("sandbox")
+    finally:
+        role.end()
+
+
+@pytest.mark.parametrize("content", [None, "short\n", ""])
+def test_check_config_names_every_wrong_value(tmp_path: Path, content: str | None):
+    keys = tmp_path / "keys"
+    if content is not None:
+        keys.write_text(content)
+    wrong = {
+        "POLLER_LEASE": "soon", "POLLER_DRAIN_TIMEOUT": "never", "POLLER_API_KEYS_FILE": str(keys),
+    }
+    done = run("pollerd", "check-config", env=wrong)
+    assert done.returncode == 78
+    for name in wrong:
+        assert done.stderr.count(name) == 1, done.stderr
