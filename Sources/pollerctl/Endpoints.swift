@@ -1,4 +1,5 @@
 import ArgumentParser
+import JSONText
 import PollerClient
 import PollerWire
 
@@ -133,8 +134,38 @@ struct EndpointGet: AsyncParsableCommand {
 
     func run() async throws {
         try await server.perform { client in
-            try await client.endpoint(endpoint).show(json: server.json)
+            do {
+                try await client.endpoint(endpoint).show(json: server.json)
+            } catch PollerError.problem(let problem) where problem.status == 404 {
+                guard let delivery = try await inline(client) else {
+                    throw PollerError.problem(problem)
+                }
+                show(delivery)
+            }
         }
+    }
+}
+
+extension EndpointGet {
+    /// A delivery to it, when it is the URL of some watches and no registered endpoint.
+    private func inline(_ client: PollerClient) async throws -> Delivery? {
+        let page = try? await client.deliveries(endpoint: endpoint, limit: 1)
+        return page?.items.first.flatMap { $0.value.url == nil ? nil : $0.value }
+    }
+
+    private func show(_ delivery: Delivery) {
+        let url = delivery.url ?? ""
+        guard !server.json else {
+            let (id, url) = (JSONWriter.literal(endpoint), JSONWriter.literal(url))
+            return Terminal.printLine(#"{"id":\#(id),"inline":true,"url":\#(url)}"#)
+        }
+        var facts = Facts()
+        facts.add("endpoint", endpoint, .strong)
+        facts.add("url", url)
+        facts.add("registered", "no: it is a --notify of watches")
+        facts.add("secret", "pollerctl endpoint secret shows it")
+        facts.add("deliveries", "pollerctl delivery list --endpoint \(endpoint)")
+        facts.print()
     }
 }
 

@@ -73,6 +73,19 @@ def test_redis_that_is_gone_is_told_once_with_its_cause(tmp_path: Path):
         redis.end()
 
 
+def test_the_url_of_a_watch_is_found_by_the_id_that_its_deliveries_name(calm: Cluster):
+    env = {"POLLER_URL": calm.api.url}
+    source = calm.sandbox.create_source()
+    calm.enqueue(source, notify=["http://127.0.0.1:9/nobody"])
+    path = f"/v1/deliveries?source={source}"
+    delivery = wait_until(lambda: calm.api.get(path)["data"], 20, "a delivery")[0]
+    shown = run("pollerctl", "endpoint", "get", delivery["endpoint"], env=env)
+    assert shown.returncode == 0 and "http://127.0.0.1:9/nobody" in shown.stdout, shown.stderr
+    assert "--notify of watches" in shown.stdout
+    assert run("pollerctl", "endpoint", "get", "ep_nope", env=env).returncode == 1
+    run("pollerctl", "cancel", source, env=env)
+
+
 def test_start_up_names_the_dashboard_and_the_sandbox(tmp_path: Path):
     env = {f"POLLER_{name}_BIND": "127.0.0.1:0" for name in ("API", "GATEWAY", "ADMIN")}
     role = Role("embedded", [program("pollerd"), "all", "--embedded"], tmp_path, env).start()
