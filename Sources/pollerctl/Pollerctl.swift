@@ -22,7 +22,8 @@ struct Pollerctl: AsyncParsableCommand {
         subcommands: [
             Enqueue.self, Get.self, List.self, Follow.self, Wait.self, Poll.self, Cancel.self,
             Batch.self, EventsCommand.self, Listen.self, Explain.self, OrderCommand.self,
-            EndpointCommand.self, DeliveryCommand.self, KeyCommand.self, Audit.self,
+            EndpointCommand.self, DeliveryCommand.self, MailCommand.self, KeyCommand.self,
+            Audit.self,
             LaneCommand.self, QuarantineCommand.self, WorkerCommand.self, ShowStats.self, Top.self,
             Doctor.self, SourceCommand.self, IntentCommand.self, SetupCommand.self,
             RefundCommand.self, DisputeCommand.self, StripeCommand.self, Reconcile.self,

@@ -86,6 +86,20 @@ def test_the_url_of_a_watch_is_found_by_the_id_that_its_deliveries_name(calm: Cl
     run("pollerctl", "cancel", source, env=env)
 
 
+def test_who_gets_no_mails_is_told_and_gets_them_again(calm: Cluster):
+    env = {"POLLER_URL": calm.api.url}
+    address = "bounced@example.com"
+    bounce = {"recipient": address, "type": "hard_bounce"}
+    calm.api.request("POST", "/v1/mail/bounces", json=bounce).raise_for_status()
+    look = ("pollerctl", "mail", "suppressed", address)
+    assert f"{address} is sent no mails (" in run(*look, env=env).stdout
+    lifted = run("pollerctl", "mail", "lift", address, env=env)
+    assert lifted.returncode == 0 and "is sent mails again" in lifted.stdout, lifted.stderr
+    assert run(*look, env=env).stdout == f"{address} is sent mails\n"
+    wrong = run("pollerctl", "mail", "suppressed", "nobody", env=env)
+    assert wrong.returncode == 64 and "address" in wrong.stderr
+
+
 def test_start_up_names_the_dashboard_and_the_sandbox(tmp_path: Path):
     env = {f"POLLER_{name}_BIND": "127.0.0.1:0" for name in ("API", "GATEWAY", "ADMIN")}
     role = Role("embedded", [program("pollerd"), "all", "--embedded"], tmp_path, env).start()

@@ -1,0 +1,78 @@
+import ArgumentParser
+import PollerClient
+import PollerWire
+
+/// `pollerctl mail`: who is sent no mails.
+struct MailCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mail",
+        abstract: "See why somebody gets no mails, and send them again.",
+        subcommands: [MailSuppressed.self, MailLift.self]
+    )
+}
+
+/// `pollerctl mail suppressed`: whether mails to somebody are held back.
+struct MailSuppressed: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "suppressed",
+        abstract: "Tell whether mails to an address are held back, and why.",
+        discussion: "Addresses are kept as digests, so there is no list of them."
+    )
+
+    @Argument(help: "The addresses.")
+    var recipients: [String]
+
+    @Option(help: "Whose mails; default when absent.")
+    var account: String?
+
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            try await server.each(recipients) { recipient in
+                let found = try await client.suppression(of: recipient, account: account)
+                let why = found.value.reason.map { " (\($0.rawValue))" } ?? ""
+                let change = found.value.isSuppressed ? "is sent no mails\(why)" : "is sent mails"
+                found.show(change: change, json: server.json)
+            }
+        }
+    }
+}
+
+/// `pollerctl mail lift`: send mails to somebody again.
+struct MailLift: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lift",
+        abstract: "Send mails to an address again.",
+        discussion: "For who has unsubscribed by mistake, or whose mailbox works again."
+    )
+
+    @Argument(help: "The addresses.")
+    var recipients: [String]
+
+    @Option(help: "Whose mails; default when absent.")
+    var account: String?
+
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        try await server.perform { client in
+            try await server.each(recipients) { recipient in
+                try await client.liftSuppression(of: recipient, account: account)
+                    .show(change: "is sent mails again", json: server.json)
+            }
+        }
+    }
+}
+
+extension Suppression: Shown {
+    var title: String { recipient }
+
+    var facts: Facts {
+        var facts = Facts()
+        facts.add("recipient", recipient, .strong)
+        facts.add("suppressed", isSuppressed ? "yes" : "no")
+        facts.add("why", reason?.rawValue)
+        return facts
+    }
+}
