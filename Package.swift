@@ -259,8 +259,8 @@ let package = Package(
         .testTarget(
             name: "PollerTests",
             dependencies: [
-                "JSONText", "Poller", "PollerTesting", "PollerWire", logging, metrics, lifecycle,
-                crypto,
+                "JSONText", "Poller", "PollerTesting", "PollerWire", "StandardWebhooks", logging,
+                metrics, lifecycle, crypto,
             ],
             swiftSettings: settings
         ),

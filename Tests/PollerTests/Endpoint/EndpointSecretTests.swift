@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import Poller
 import PollerTesting
+import StandardWebhooks
 import Testing
 
 @Suite("Keys that sign webhooks")
