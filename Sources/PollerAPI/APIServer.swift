@@ -157,6 +157,7 @@ package struct APIServer: Service {
                 words: backend.words,
                 clock: clock
             ).routes,
+            CallerRoutes().routes,
             DashboardRoutes().routes,
         ]
         let routes = groups.flatMap(\.self)

@@ -326,6 +326,7 @@ package enum Components {
             named(ReturnNews.self), named(StreamTokenRequest.self), named(StreamToken.self),
             named(NewAccessKey.self), named(AccessKey.self), named(Page<AccessKey>.self),
             named(AuditEntry.self), named(Page<AuditEntry>.self),
+            named(KeyHolder.self),
             named(NewEndpoint.self), named(EndpointChange.self), named(Endpoint.self),
             named(Page<Endpoint>.self), named(EndpointTest.self), named(EndpointRotation.self),
             named(EndpointDisabling.self), named(InlineSecret.self), named(Bounce.self),
