@@ -175,7 +175,7 @@ let package = Package(
                 metrics, lifecycle, crypto,
             ],
             resources: [
-                .embedInCode("Dashboard"),
+                .embedInCode("Console"),
                 .embedInCode("ReturnPage"), .embedInCode("MailPages"),
             ],
             swiftSettings: settings

@@ -7,7 +7,7 @@ package import PollerNet
 import ServiceLifecycle
 
 /// The HTTP API as a service: watches, events, lanes, quarantine, stats, the doctor and the
-/// dashboard.
+/// console.
 ///
 /// Bounds: 10,000 connections (a file descriptor each; more wait in the backlog), half of them from
 /// one address unless an operator says otherwise (``PerAddressLimit``), 16 KiB of
@@ -158,7 +158,7 @@ package struct APIServer: Service {
                 clock: clock
             ).routes,
             CallerRoutes().routes,
-            DashboardRoutes().routes,
+            ConsoleRoutes().routes,
         ]
         let routes = groups.flatMap(\.self)
         return routes + [OpenAPI.describing(routes)]

@@ -5,8 +5,9 @@ import re
 import subprocess
 
 import pytest
-from harness.browser import Browser, chromium
+from harness.browser import chromium
 from harness.cluster import Cluster, program
+from harness.console import Console
 from harness.waiting import wait_until
 
 
@@ -84,27 +85,22 @@ def test_what_a_customer_must_do_is_shown_until_it_is_done(calm: Cluster):
 
 
 @pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
-def test_the_dashboard_says_what_has_become_of_the_money(calm: Cluster):
+def test_the_console_says_what_has_become_of_the_money(calm: Cluster):
     source = calm.sandbox.create_source()
     calm.enqueue(source, notify=[])
     calm.wait_status(source, "pending")
-    browser = Browser(calm.logs)
+    console = Console(calm.api.url, calm.logs)
     try:
-        browser.open(calm.api.url + "/")
-
-        def changes() -> list[str]:
-            """What is said of the source, oldest first."""
-            return browser.evaluate(f"""
-                [...document.querySelectorAll("#changes li")].reverse().map((row) => [...row.children])
-                    .filter((cells) => cells[1].textContent === "{source}").map((cells) => cells[2].textContent)
-            """)
-
-        wait_until(lambda: changes() == ["new → pending"], 20, "the beginning is there")
+        console.open(f"#/payments/{source}")
+        changes = "[...document.querySelectorAll('.timeline .change p:first-child')].map((one) => one.innerText)"
+        waits = "Waits for the customer to pay €10.99 by iDEAL."
+        console.wait(lambda: console.js(changes) == [waits], "the beginning is there")
         calm.sandbox.authorise(source)
         calm.wait_status(source, "chargeable")
         calm.sandbox.charge(source)
-        whole = ["new → pending", "authorised", "pending → chargeable", "paid", "chargeable → consumed"]
-        wait_until(lambda: changes() == whole, 20, "all that followed")
-        assert not browser.complaints, browser.complaints
+        whole = [waits, "The customer has approved €10.99 by iDEAL.", "Paid: €10.99 has arrived by iDEAL."]
+        console.wait(lambda: [one.removesuffix(" It has come to its end; nothing more is looked at.") for one in console.js(changes)]
+                     == whole, "all that followed", 20)
+        assert not console.browser.complaints, console.browser.complaints
     finally:
-        browser.close()
+        console.close()

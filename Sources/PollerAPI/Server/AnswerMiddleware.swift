@@ -10,7 +10,8 @@ import Poller
 ///
 /// Metrics are labelled with the route's pattern, never with the path: paths come from outside and
 /// would make a series each, in this process and in Prometheus. Neither query nor body is logged;
-/// a customer's secret may be in both. Nothing may be cached: every answer is about now.
+/// a customer's secret may be in both. Nothing may be cached, because every answer is about now; only what is
+/// the same for everybody says otherwise itself.
 ///
 /// A 404 of the router may be a route whose method was wrong. It is told as 405 with the methods there
 /// are, but only behind ``KeyMiddleware``: to somebody without a key both are a 401.
@@ -37,7 +38,7 @@ struct AnswerMiddleware: RouterMiddleware {
                 .response(requestID: context.requestID)
         }
         response.headers[.requestID] = context.requestID
-        response.headers[.cacheControl] = "no-store"
+        if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         response.headers[.xContentTypeOptions] = "nosniff"
         record(request, context, status: response.status.code, took: elapsed())
         return response

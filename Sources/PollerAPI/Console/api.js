@@ -1,0 +1,145 @@
+// Everything that is asked of the server, and the key it is asked with.
+
+import { askForKey } from "./dialogs.js";
+
+const KEPT = "poller.key";
+const PATIENCE_MS = 60000;
+
+/** What the server says of a request that failed. */
+export class Refused extends Error {
+  constructor(status, body) {
+    super([body.title, body.detail].filter(Boolean).join(" ") || `The server answered ${status}.`);
+    this.status = status;
+    this.code = body.code;
+    this.detail = body.detail ?? body.title ?? `The server answered ${status}.`;
+  }
+}
+
+/** The server cannot be reached at all. */
+export class Silent extends Error {}
+
+const key = () => sessionStorage.getItem(KEPT);
+
+/** Forgets the key; the next request asks for one. */
+export function forgetKey() {
+  sessionStorage.removeItem(KEPT);
+}
+
+export const hasKey = () => Boolean(key());
+
+async function send(path, options) {
+  try {
+    return await fetch(path, options);
+  } catch (error) {
+    if (options.stop?.aborted) throw error;
+    throw new Silent("The server does not answer.");
+  }
+}
+
+/**
+ * Sends a request and gives the answer's JSON.
+ *
+ * Asks for a key when the server wants one. Throws `Refused` with what the server says, and `Silent`
+ * when nothing does.
+ */
+export async function api(path, { method = "GET", body, stop } = {}) {
+  for (;;) {
+    const shown = key();
+    const headers = shown ? { Authorization: `Bearer ${shown}` } : {};
+    if (body !== undefined) headers["Content-Type"] = "application/json";
+    const signals = [AbortSignal.timeout(PATIENCE_MS), stop].filter(Boolean);
+    const answer = await send(path, {
+      method, headers, stop, signal: AbortSignal.any(signals),
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    if (answer.status === 401) {
+      // Another request may have got a better key meanwhile.
+      if (shown === key()) sessionStorage.setItem(KEPT, await askForKey(Boolean(shown)));
+      continue;
+    }
+    const told = await answer.json().catch(() => ({}));
+    if (!answer.ok) throw new Refused(answer.status, told);
+    return told;
+  }
+}
+
+export const post = (path, body) => api(path, { method: "POST", body });
+
+/** Whether a failure only says that this server has no such thing. */
+export function isMissing(error) {
+  return error instanceof Refused &&
+    (error.status === 404 || error.status === 405 || error.code === "unknown_parameter");
+}
+
+/** The answer, or `otherwise` when the server has no such thing or the key may not see it. */
+export async function maybe(path, otherwise = null) {
+  try {
+    return await api(path);
+  } catch (error) {
+    if (isMissing(error) || error.status === 403) return otherwise;
+    throw error;
+  }
+}
+
+/** A path with a query; what is nothing is left out. */
+export function at(path, query = {}) {
+  const parts = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  const text = new URLSearchParams(parts).toString();
+  return text ? `${path}?${text}` : path;
+}
+
+/** Pages of a list until there are `want` items that `keep`s, for lists whose pages may be empty. */
+export async function collect(path, query, { want = 50, rounds = 40, keep = () => true } = {}) {
+  const found = [];
+  let [cursor, looked, told] = [query.cursor, 0, {}];
+  for (let round = 0; round < rounds; round += 1) {
+    told = await api(at(path, { ...query, cursor }));
+    looked += told.looked ?? told.data.length;
+    found.push(...told.data.filter(keep));
+    cursor = told.next;
+    if (!told.has_more || !cursor || found.length >= want) break;
+  }
+  return { data: found, next: told.has_more ? cursor : null, looked, complete: told.complete };
+}
+
+// Who asks, and what they may do.
+
+let caller = { name: null, scopes: null, accounts: null };
+
+/** Asks who the key's holder is; a server that cannot say lets the buttons be. */
+export async function learnCaller() {
+  caller = await maybe("/v1/caller", { name: null, scopes: null, accounts: null });
+  return caller;
+}
+
+export const me = () => caller;
+
+/** Whether the key's holder may do this. */
+export const may = (scope) => caller.scopes === null || caller.scopes === undefined || caller.scopes.includes(scope);
+
+/** What the holder of a key that is bound to accounts sees of the list of accounts; null for all. */
+export const accounts = () => caller.accounts ?? null;
+
+// Where things are.
+
+const prefixes = { src: "source", pi: "payment_intent", seti: "setup_intent", ch: "charge", py: "charge" };
+const inferred = (source) => prefixes[source.split("_")[0]] ?? "http";
+
+/** The query that names a watch beside its source. */
+export function named({ source, account, kind }) {
+  return {
+    account: account === "default" ? undefined : account,
+    kind: kind && (kind !== inferred(source) || kind === "http") ? kind : undefined,
+  };
+}
+
+/** The path of a watch, or of something of it: `poll`, `events`, `explain`. */
+export function watchPath(watch, part) {
+  const path = `/v1/watches/${encodeURIComponent(watch.source)}${part ? `/${part}` : ""}`;
+  return at(path, named(watch));
+}
+
+export const paymentLink = (watch) => at(`#/payments/${encodeURIComponent(watch.source)}`, named(watch));
+export const endpointLink = (id) => `#/endpoints/${encodeURIComponent(id)}`;
+export const orderLink = (order, account) =>
+  at(`#/orders/${encodeURIComponent(order)}`, { account: account === "default" ? undefined : account });

@@ -1,0 +1,47 @@
+// Who has changed what.
+
+import { api, at, endpointLink, orderLink } from "./api.js";
+import { h } from "./dom.js";
+import { age, facts, head, id, pager, table } from "./parts.js";
+import { dayOf, plain, timeOfDay } from "./words.js";
+
+function link(entry) {
+  const { kind, id: name } = entry.target ?? {};
+  const account = entry.account;
+  if (!name) return null;
+  return {
+    watch: () => at(`#/payments/${encodeURIComponent(name)}`, { account: account === "default" ? null : account }),
+    order: () => orderLink(name, account), endpoint: () => endpointLink(name), lane: () => "#/lanes", key: () => "#/keys",
+  }[kind]?.() ?? null;
+}
+
+const text = (value) => value === null || value === undefined ? "–" : typeof value === "string" ? value : JSON.stringify(value, null, 1);
+
+function more(entry) {
+  if (!entry.before && !entry.after && !entry.request) return null;
+  return h("details", { "data-key": `audit ${entry.id}` }, h("summary", null, "Before and after"),
+    facts([["Before", h("code", { class: "excerpt" }, text(entry.before))], ["After", h("code", { class: "excerpt" }, text(entry.after))],
+      ["Request", entry.request && id(entry.request)], ["Address", entry.address]]));
+}
+
+/** The list of changes, the newest first. */
+export async function auditPage({ query }) {
+  const cursor = query.get("cursor");
+  const page = await api(at("/v1/audit", { limit: 50, cursor }));
+  return [
+    head("Audit", { note: "Every change: by whom, from where, what, before and after." }),
+    table("Changes", [
+      { name: "When", cell: (entry) => h("span", { title: `${dayOf(entry.at)}, ${timeOfDay(entry.at)}` }, age(entry.at)) },
+      { name: "Who", cell: (entry) => [entry.by, entry.role && h("span", { class: "soft wide" }, ` ${entry.role}`)] },
+      { name: "What", why: true, cell: (entry) => plain(entry.action) },
+      { name: "Of", cell: (entry) => {
+        const href = link(entry);
+        const name = entry.target?.id ?? "";
+        return href ? h("a", { href, class: "id", "data-key": `of ${entry.id}` }, name) : id(name);
+      } },
+      { name: "Account", wide: true, cell: (entry) => h("span", { class: "soft" }, entry.account) },
+      { name: "From", wide: true, cell: (entry) => h("span", { class: "id soft" }, entry.address) },
+    ], page.data, { nothing: "Nobody has changed anything yet.", below: more }),
+    pager({ ...page, next: page.has_more ? page.next : null, looked: 0, cursor, href: (next) => at("#/audit", { cursor: next }) }),
+  ];
+}

@@ -1,0 +1,82 @@
+// Who is told: every endpoint with how it stands, and new ones.
+
+import { accounts, endpointLink, may, post } from "./api.js";
+import { dialog, labelled, showOnce } from "./dialogs.js";
+import { h } from "./dom.js";
+import { endpointsWithHealth } from "./overview.js";
+import { age, badge, head, pager, table } from "./parts.js";
+import { ago, count, place } from "./words.js";
+
+/** How an endpoint stands, in a word. */
+export function health(endpoint) {
+  if (endpoint.state === "disabled") return badge("Disabled", "bad", endpoint.disabled_reason);
+  const told = endpoint.health;
+  if (told?.circuit === "open") return badge("Held: no answer", "bad", told.held_until && `until ${told.held_until}`);
+  if (told?.circuit === "probing") return badge("Probing", "careful");
+  if (told?.paused) return badge("Paused", "careful");
+  if (told?.failing_since) return badge("Failing", "careful", `since ${told.failing_since}`);
+  return badge("Enabled", "good");
+}
+
+/** More about it, in a few words. */
+export function note(endpoint) {
+  if (endpoint.state === "disabled") return `${endpoint.disabled_reason ?? ""}${endpoint.disabled_at ? `, ${ago(endpoint.disabled_at)}` : ""}`;
+  const told = endpoint.health;
+  if (told?.held_until && new Date(told.held_until) > Date.now()) return ["tried again ", age(told.held_until)];
+  if (told?.failing_since) return [`${count(told.failures)} in a row, since `, age(told.failing_since)];
+  return "";
+}
+
+/** What an endpoint is told of. */
+export const scope = (endpoint) => [
+  endpoint.types.length ? endpoint.types.join(", ") : "everything",
+  endpoint.sources?.length && `${endpoint.sources.length} sources`, endpoint.final_only && "the end only",
+].filter(Boolean).join("; ");
+
+const split = (text) => text.split(/[\s,]+/).filter(Boolean);
+
+async function add(refresh) {
+  const bound = accounts();
+  const made = await dialog({
+    title: "New endpoint", submit: "Register it",
+    body: [
+      labelled("URL", h("input", { name: "url", required: true, maxlength: 2000, placeholder: "https://shop.example.com/hook" }),
+        "https://…, mailto:… or redis+stream:NAME"),
+      labelled("Types", h("input", { name: "types", placeholder: "payment.*" }), "Which events; all when empty."),
+      labelled("Account", h("input", { name: "account", placeholder: bound?.[0] ?? "default" })),
+    ],
+    done: (form) => post("/v1/endpoints", {
+      url: form.elements.url.value.trim(), types: split(form.elements.types.value),
+      ...(form.elements.account.value.trim() ? { account: form.elements.account.value.trim() } : {}),
+    }),
+  });
+  if (!made) return;
+  if (made.secret) {
+    await showOnce({
+      title: "The signing secret", secret: made.secret,
+      text: "The receiver checks signatures with it. It is shown only now; rotate makes another.",
+    });
+  }
+  refresh();
+}
+
+/** The list of endpoints. */
+export async function endpointsPage({ query, refresh }) {
+  const cursor = query.get("cursor");
+  const page = await endpointsWithHealth({ limit: 50, cursor });
+  return [
+    head("Endpoints", {
+      note: "Who is told what happens. A receiver that does not answer is probed by itself; its events wait.",
+      tools: may("endpoints:write") && h("button", { type: "button", class: "primary", "data-key": "add", onclick: () => add(refresh) }, "New endpoint"),
+    }),
+    table("Endpoints", [
+      { name: "Receiver", why: true, cell: (one) => [one.name && h("strong", null, one.name, " "), place(one.url)] },
+      { name: "State", cell: health },
+      { name: "Now", wide: true, why: true, cell: (one) => h("span", { class: "soft" }, note(one)) },
+      { name: "Waits", n: true, wide: true, cell: (one) => count(one.health?.waiting) },
+      { name: "Told of", wide: true, why: true, cell: (one) => h("span", { class: "soft" }, scope(one)) },
+      { name: "Account", wide: true, cell: (one) => h("span", { class: "soft" }, one.account) },
+    ], page.data, { link: (one) => endpointLink(one.id), nothing: "Nobody is registered. A payment's own notify URLs are told all the same." }),
+    pager({ ...page, next: page.has_more ? page.next : null, cursor, looked: 0, href: (next) => next ? `#/endpoints?cursor=${encodeURIComponent(next)}` : "#/endpoints" }),
+  ];
+}

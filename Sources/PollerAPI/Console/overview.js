@@ -1,0 +1,166 @@
+// Whether all is well, and when it is not, what to do.
+
+import { api, at, collect, may, maybe, paymentLink } from "./api.js";
+import { chart } from "./charts.js";
+import { h } from "./dom.js";
+import { recent } from "./live.js";
+import { badge, card, head, sum, tabs } from "./parts.js";
+import { tell } from "./timeline.js";
+import { count, counted, plain, sentence, span, timeOfDay } from "./words.js";
+import { worries } from "./worries.js";
+
+/** The doctor asks the upstreams too, so it is asked seldom. */
+const DOCTOR_MS = 60000;
+const HISTORY_MS = 30000;
+
+/** What is asked again only after a while. */
+function kept(ms, ask) {
+  let [at_, told, asked] = [0, null, null];
+  return async (...which) => {
+    if (Date.now() - at_ > ms || String(which) !== asked) {
+      told = await ask(...which);
+      [at_, asked] = [Date.now(), String(which)];
+    }
+    return told;
+  };
+}
+
+const doctor = kept(DOCTOR_MS, () => maybe("/v1/doctor"));
+const history = kept(HISTORY_MS, (span_) => maybe(at("/v1/stats/history", { span: span_ })));
+
+/** Endpoints with how they stand: the list does not say it of each, so the first ones are asked. */
+export async function endpointsWithHealth(query = { limit: 50 }) {
+  const page = await api(at("/v1/endpoints", query));
+  const data = await Promise.all(page.data.map(async (one) =>
+    one.health ? one : await maybe(`/v1/endpoints/${encodeURIComponent(one.id)}`, one) ?? one));
+  return { ...page, data };
+}
+
+const deliveriesThat = (state) => collect("/v1/deliveries", { state, limit: 100 }, { want: 100, rounds: 20 });
+
+async function look() {
+  const sees = (scope, ask) => may(scope) ? ask() : null;
+  const [stats, checks, endpoints, dead, failing, lanes] = await Promise.all([
+    sees("cluster:read", () => maybe("/v1/stats")), sees("cluster:read", doctor),
+    sees("endpoints:read", endpointsWithHealth),
+    sees("deliveries:read", () => deliveriesThat("dead")),
+    sees("deliveries:read", () => deliveriesThat("failing")),
+    sees("lanes:read", () => maybe("/v1/lanes?limit=100")),
+  ]);
+  return { stats, doctor: checks, endpoints: endpoints?.data, deliveries: { dead, failing }, lanes: lanes?.data };
+}
+
+function verdict(seen) {
+  const found = worries(seen);
+  const stopped = seen.stats ? [] : (seen.lanes ?? []).filter((lane) => lane.state !== "flowing");
+  for (const lane of stopped) {
+    found.push({ key: lane.id, colour: "careful", text: `Lane ${lane.id} is ${lane.state}.`, href: "#/lanes", label: "Lanes" });
+  }
+  if (found.length === 0) {
+    return h("section", { class: "verdict good", id: "verdict" },
+      h("h2", null, seen.stats ? "All is well." : "Nothing of these accounts is held up."),
+      h("p", null, seen.stats
+        ? "Everything is looked at in time, and everybody is told."
+        : "How the cluster stands is not shown to keys that are bound to accounts."));
+  }
+  const bad = found.filter((one) => one.colour === "bad").length;
+  return h("section", { class: `verdict ${bad ? "bad" : "careful"}`, id: "verdict" },
+    h("h2", null, bad ? counted(found.length, "thing needs", "things need") + " somebody" : counted(found.length, "thing", "things") + " to look at"),
+    h("ul", null, found.map((one) => h("li", { class: one.colour },
+      h("div", null, h("p", null, one.text), one.todo && h("p", { class: "soft" }, sentence(one.todo))),
+      h("a", { class: "button small", href: one.href, "data-key": `worry ${one.key} ${one.text}` }, one.label)))));
+}
+
+function tiles({ stats, deliveries, lanes, endpoints }) {
+  const late = stats?.oldest_overdue_ms ?? 0;
+  const many = (list) => list ? `${count(list.data.length)}${list.next ? "+" : ""}` : null;
+  const told = [
+    ...(stats ? [
+      ["Open", count(stats.watches.pending + stats.watches.leased), "", "#/payments?q=state%3Dopen"],
+      ["Behind", late > 2000 ? span(late) : "0 s", late > 60000 ? "bad" : late > 15000 ? "careful" : "", "#/lanes"],
+      ["To deliver", count(stats.watches.undelivered + stats.deliveries.pending), "", "#/deliveries"],
+      ["Workers", count(stats.workers), stats.workers ? "" : "bad", "#/processes"],
+      ["Notifiers", count(stats.notifiers), stats.notifiers ? "" : "bad", "#/processes"],
+      ["Quarantine", count(stats.quarantined), stats.quarantined ? "careful" : "", "#/quarantine"],
+    ] : [
+      ["Lanes", count(lanes?.length), "", "#/lanes"], ["Endpoints", count(endpoints?.length), "", "#/endpoints"],
+    ]),
+    ["Failing", many(deliveries.failing), deliveries.failing?.data.length ? "careful" : "", "#/deliveries?state=failing"],
+    ["Given up", many(deliveries.dead), deliveries.dead?.data.length ? "bad" : "", "#/deliveries?state=dead"],
+  ].filter(([, value]) => value !== null);
+  return h("ul", { class: "tiles", "aria-label": "Counts" }, told.map(([name, value, colour, href]) =>
+    h("li", null, h("a", { href, "data-key": `tile ${name}` },
+      h("span", { class: "soft" }, name), h("strong", { class: colour }, value)))));
+}
+
+function charts(told, span_) {
+  if (!told?.series) return null;
+  const { series } = told;
+  const of = (name) => series[name] ?? [];
+  const words = span_ === "90d" ? "90 days" : "24 hours";
+  const step = span(told.step_seconds * 1000);
+  return card({
+    title: "History", note: `a point is ${step}`,
+    tools: tabs("Span", [["24h", "24 h", "#/"], ["90d", "90 d", "#/?span=90d"]], span_),
+  }, h("div", { class: "charts" },
+    chart({ title: "Polls", lines: [{ values: of("polls") }], span: words }),
+    chart({ title: "Changes", lines: [{ values: of("changes") }], span: words }),
+    chart({ title: "Deliveries", lines: [{ values: of("deliveries") }], span: words }),
+    chart({ title: "Failures", lines: [{ values: of("failures"), class: "line warn" }], span: words, colour: (n) => n > 0 ? "careful" : "" }),
+    chart({
+      title: "Lag, p99 over p50", said: span, span: words,
+      lines: [{ values: of("lag_p99_ms") }, { values: of("lag_p50_ms"), class: "line under" }],
+    })));
+}
+
+/** What was seen by one look is one line: the money's word, or the upstream's where it says nothing of money. */
+function telling(events) {
+  const seen = new Set();
+  const isMoney = (event) => /^(payment|next_step)\./.test(event.type);
+  const look = (event) => `${event.account} ${event.order ?? event.source} ${event.observed?.polled_at}`;
+  const money = new Set(events.filter(isMoney).map(look));
+  return events.filter((event) => {
+    const line = `${look(event)} ${tell(event).text}`;
+    if (seen.has(line) || (!isMoney(event) && money.has(look(event)))) return false;
+    seen.add(line);
+    return true;
+  });
+}
+
+function changes() {
+  const events = telling(recent());
+  if (!may("events:read")) return null;
+  return card({ title: "Latest changes", note: "newest first" }, events.length === 0
+    ? h("p", { class: "empty" }, "Nothing has changed lately.")
+    : h("ol", { class: "changes" }, events.slice(0, 20).map((event) => {
+      const { text, colour } = tell(event);
+      const href = event.kind === "order"
+        ? `#/orders/${encodeURIComponent(event.order ?? event.source)}` : paymentLink(event);
+      return h("li", null,
+        h("time", { class: "soft", datetime: event.observed?.polled_at }, timeOfDay(event.observed?.polled_at ?? Date.now())),
+        h("a", { href, "data-key": `event ${event.id}` }, event.order ?? event.source),
+        h("span", { class: "n" }, event.payment ? sum(event.payment) : ""),
+        badge(text, colour, event.type));
+    })));
+}
+
+function busyLanes(lanes) {
+  if (!lanes) return null;
+  const rows = lanes.slice(0, 6);
+  return card({ title: "Lanes", tools: h("a", { class: "button small", href: "#/lanes" }, "All lanes") },
+    rows.length === 0 ? h("p", { class: "empty" }, "No lane holds anything.")
+      : h("ul", { class: "rows" }, rows.map((lane) => h("li", null,
+        h("span", { class: "id" }, lane.id),
+        h("span", { class: "soft n" }, counted(lane.waiting, "waits", "wait")),
+        badge(plain(lane.state), lane.state === "flowing" ? "good" : lane.state === "open" ? "bad" : "careful")))));
+}
+
+/** The first page. */
+export async function overviewPage({ query }) {
+  const span_ = query.get("span") === "90d" ? "90d" : "24h";
+  const [seen, told] = await Promise.all([look(), may("cluster:read") ? history(span_) : null]);
+  return [
+    head("Overview"), verdict(seen), tiles(seen), charts(told, span_),
+    h("div", { class: "halves" }, changes(), busyLanes(seen.lanes)),
+  ];
+}

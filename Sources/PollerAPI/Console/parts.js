@@ -1,0 +1,154 @@
+// The parts that pages are made of.
+
+import { api } from "./api.js";
+import { confirm, toast } from "./dialogs.js";
+import { h } from "./dom.js";
+import { ago, moment, money, payments, span } from "./words.js";
+
+/** A page's head: what it is, and what can be done here. */
+export function head(title, { note, tools = [], back } = {}) {
+  document.title = `${typeof title === "string" ? title : title.textContent} · Poller`;
+  return h("div", { class: "head" },
+    h("div", null,
+      back && h("a", { class: "back", href: back[0] }, `‹ ${back[1]}`),
+      h("h1", null, title), note && h("p", { class: "soft" }, note)),
+    h("div", { class: "tools" }, tools));
+}
+
+/** A part of a page with its own title. */
+export function card(title, ...content) {
+  const options = typeof title === "object" && title !== null && "title" in title ? title : { title };
+  return h("section", { class: `card ${options.class ?? ""}`, "aria-label": options.title },
+    options.title && h("div", { class: "card-head" },
+      h("h2", null, options.title, options.note && h("small", null, options.note)), options.tools),
+    content);
+}
+
+/** A word with a dot in the colour of what it means. */
+export const badge = (text, colour = "", title) =>
+  h("span", { class: `badge ${colour}`, title }, text);
+
+/** What is true of the money of a watch or of an order. */
+export function paymentBadge(payment, otherwise = "") {
+  if (!payment) return otherwise ? badge(otherwise, "quiet") : h("span", { class: "soft" }, "–");
+  const [word, colour, text] = payments[payment.state] ?? [payment.state, "", ""];
+  return badge(word, colour, text);
+}
+
+/** A moment as people count it, kept right while the page is open; the whole one when asked. */
+export function age(text, otherwise = "–", say = "ago") {
+  if (!text) return h("span", { class: "soft" }, otherwise);
+  return h("time", { datetime: text, title: moment(text), "data-age": text, "data-say": say }, ages[say](text));
+}
+
+const ages = { ago, old: (text) => span(Date.now() - new Date(text)) };
+
+// What is `7 min ago` now is not so for long.
+setInterval(() => {
+  for (const one of document.querySelectorAll("time[data-age]")) one.textContent = ages[one.dataset.say](one.dataset.age);
+}, 5000);
+
+/** An id in the type of a machine. */
+export const id = (text) => h("span", { class: "id" }, text);
+
+/** The sum of a payment, and what of it has come when that is not all or nothing. */
+export function sum(payment) {
+  if (!payment || payment.amount === undefined) {
+    return payment?.amount_received ? money(payment.amount_received, payment.currency) : "–";
+  }
+  return money(payment.amount, payment.currency);
+}
+
+/**
+ * A table. A column is `{name, cell, n?, wide?, why?}`: what its head says, what makes a cell's
+ * content of a row, whether it holds numbers, whether it is for wide screens alone, and whether it wraps.
+ * `link(row)` makes the whole row lead somewhere.
+ */
+export function table(label, columns, rows, { nothing = "Nothing.", link, key = (row) => row.id, below } = {}) {
+  const shown = columns.filter(Boolean);
+  const classes = (column) =>
+    [column.n && "n", column.wide && "wide", column.why && "why", column.act && "act"].filter(Boolean).join(" ") || null;
+  const line = (row) => {
+    const href = link?.(row);
+    const cells = shown.map((column, index) => {
+      const content = column.cell(row);
+      return h("td", { class: classes(column) },
+        href && index === 0 ? h("a", { class: "row", href, "data-key": `row ${key(row)}` }, content) : content);
+    });
+    const extra = below?.(row);
+    return [
+      h("tr", {
+        class: href ? "goes" : null,
+        onclick: href ? (event) => {
+          const taken = event.target.closest("a, button, input, summary");
+          if (!taken && document.getSelection().isCollapsed) location.hash = href.slice(1);
+        } : null,
+      }, cells),
+      extra && h("tr", { class: "below" }, h("td", { colspan: shown.length }, extra)),
+    ];
+  };
+  if (rows.length === 0) return h("p", { class: "empty" }, nothing);
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
+    h("table", null,
+      h("thead", null, h("tr", null, shown.map((column) =>
+        h("th", { class: classes(column), scope: "col" },
+          column.name || h("span", { class: "hidden" }, column.says ?? "Actions"))))),
+      h("tbody", null, rows.map(line))));
+}
+
+/** Names with their values. */
+export function facts(pairs) {
+  return h("dl", { class: "facts" }, pairs
+    .filter(([, value]) => value !== null && value !== undefined && value !== "")
+    .map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value))));
+}
+
+/** Links of which one is where we are. */
+export function tabs(label, choices, chosen) {
+  return h("div", { class: "tabs", role: "group", "aria-label": label }, choices.map(([value, text, href]) =>
+    h("a", { href, "aria-current": value === chosen ? "true" : null, "data-key": `tab ${value}` }, text)));
+}
+
+/** `Next page`, and back to the first. */
+export function pager({ next, cursor, href, looked, data, complete }) {
+  const more = next ? h("a", { class: "button", href: href(next), rel: "next" }, "Next page") : null;
+  const first = cursor ? h("a", { class: "button", href: href(null) }, "First page") : null;
+  const told = looked > data.length ? `Looked at ${looked.toLocaleString("en-GB")}` : null;
+  if (!more && !first && !told) return null;
+  const end = told && (next || complete === false) ? `${told}; there is more to look at.` : told && `${told}.`;
+  return h("div", { class: "pager" }, first, more, end && h("span", { class: "soft" }, end));
+}
+
+/**
+ * A button that does something and says what came of it.
+ *
+ * `ask` is what `confirm` asks before; `path` is posted to unless there is a `run`.
+ */
+export function act(label, { path, method = "POST", body, run, ask, then, said, danger, small, key, title }) {
+  const button = h("button", {
+    type: "button", title, class: [small && "small", danger && "danger"].filter(Boolean).join(" ") || null,
+    "data-key": key ?? `act ${label} ${path ?? ""}`,
+    onclick: async (event) => {
+      event.stopPropagation();
+      if (ask && !(await confirm(ask))) return;
+      button.disabled = true;
+      button.setAttribute("aria-busy", "true");
+      try {
+        const answer = await (run ? run() : api(path, { method, body }));
+        if (said) toast(typeof said === "function" ? said(answer) : said);
+        button.removeAttribute("aria-busy");
+        if (answer !== null) await then?.(answer);
+      } catch (error) {
+        toast(error.message, true);
+      } finally {
+        button.disabled = false;
+        button.removeAttribute("aria-busy");
+      }
+    },
+  }, label);
+  return button;
+}
+
+/** Says why something cannot be shown. */
+export const failure = (error) =>
+  h("p", { class: "failure bad", role: "alert" }, error.message);

@@ -1,0 +1,131 @@
+// One payment: what became of it, what happens next, and what somebody can do.
+
+import { Refused, api, at, may, maybe, named, orderLink, paymentLink, watchPath } from "./api.js";
+import { copyButton } from "./dialogs.js";
+import { h } from "./dom.js";
+import { act, age, badge, card, facts, head, id, paymentBadge, sum } from "./parts.js";
+import { findSource } from "./query.js";
+import { deliveriesOf, next, receivers, story, timeline } from "./timeline.js";
+import { closings, method, moment, money, payments, plain, sentence } from "./words.js";
+
+/** Everything about one watch. */
+export async function read(watch) {
+  const [told, deliveries] = await Promise.all([maybe(watchPath(watch, "explain")), deliveriesOf(watch)]);
+  return { watch, told, deliveries, entries: await story(watch, deliveries) };
+}
+
+/** What has become of it, in one sentence. */
+function summary(watch) {
+  const { payment } = watch;
+  if (watch.closed_reason === "dead") {
+    return [sentence(`it is in quarantine: ${watch.last_error ?? "looking at it took the worker down"}`),
+      "What has become of the money is not known until somebody redrives it."];
+  }
+  if (!payment) {
+    if (watch.closed_reason) return closings[watch.closed_reason];
+    return watch.attempts ? `The upstream says ${plain(watch.status ?? "nothing yet")}.` : "It has not been looked at yet.";
+  }
+  const lines = [payments[payment.state]?.[2] ?? plain(payment.state)];
+  if (payment.reason) lines.push(`Why: ${plain(payment.reason)}.`);
+  if (payment.paid_at) lines.push(`It was paid on ${moment(payment.paid_at)}.`);
+  if (payment.amount_returned) lines.push(`${money(payment.amount_returned, payment.currency)} has gone back.`);
+  if (watch.state === "closed" && !["settled", "reached"].includes(watch.closed_reason)) lines.push(closings[watch.closed_reason] ?? "");
+  return lines.join(" ");
+}
+
+function tools(watch, refresh) {
+  const isOpen = watch.state === "open";
+  return [
+    isOpen && may("watches:poll") && act("Look now", {
+      path: watchPath(watch, "poll"), then: refresh,
+      said: "It is looked at as soon as a worker is free.",
+    }),
+    watch.closed_reason === "dead" && may("watches:write") && act("Redrive", {
+      path: at(`/v1/quarantine/${encodeURIComponent(watch.source)}/redrive`, named(watch)), then: refresh,
+      said: "It is watched again.",
+    }),
+    isOpen && may("watches:write") && act("Stop watching", {
+      path: watchPath(watch), method: "DELETE", danger: true, then: refresh, said: "It is not watched any more.",
+      ask: {
+        title: "Stop watching this payment?", submit: "Stop watching",
+        text: ["Nobody will be told what becomes of it.", "The payment itself is not touched: the customer may still pay."],
+      },
+    }),
+  ];
+}
+
+/** Sends a delivery again; for whom it has failed. */
+export const retry = (delivery, refresh) => ["failing", "dead"].includes(delivery.state) && may("deliveries:retry")
+  ? act("Send again", {
+    path: `/v1/deliveries/${encodeURIComponent(delivery.id)}/retry`, small: true, then: refresh, said: "It is sent now.",
+    key: `retry ${delivery.id}`,
+  }) : null;
+
+function about(watch, told) {
+  return facts([
+    ["Source", [id(watch.source), copyButton(watch.source)]],
+    ["Order", watch.order && h("a", { href: orderLink(watch.order, watch.account), "data-key": "order" }, watch.order)],
+    ["Account", watch.account], ["Kind", plain(watch.kind)],
+    ["Method", watch.payment?.method && method(watch.payment.method)],
+    ["Arrived", watch.payment && money(watch.payment.amount_received, watch.payment.currency)],
+    ["Upstream says", watch.status && plain(watch.status)],
+    ["Watched since", h("span", null, moment(watch.created_at))],
+    ["Looked at", h("span", null, age(watch.last_polled_at, "not yet"), ` (${watch.attempts} times)`)],
+    ["Last error", watch.last_error], ["Policy", watch.policy], ["Lane", told?.lane?.id],
+    ["Charge", watch.charge && h("span", null, plain(watch.charge.state), watch.charge.id && [" ", id(watch.charge.id)])],
+    ["Mandate", watch.mandate?.reference],
+  ]);
+}
+
+function aside({ watch, told, deliveries }, refresh, tries) {
+  const given = Object.entries(watch.metadata ?? {});
+  return h("div", { class: "aside" },
+    card("Who is told", receivers(deliveries, (delivery) => retry(delivery, refresh))),
+    tries && card(`Other tries of order ${watch.order}`, h("ul", { class: "rows" }, tries.map((one) => h("li", null,
+      h("a", { class: "id grow", href: paymentLink({ ...one, account: watch.account }), title: one.source, "data-key": one.source }, one.source),
+      paymentBadge(one.payment))))),
+    card("About it", about(watch, told)),
+    given.length > 0 && card("Said by the shop", facts(given)),
+    watch.object && h("details", { class: "card", "data-key": "object" }, h("summary", null, "The upstream's own words"),
+      h("pre", { tabindex: "0", role: "region", "aria-label": "Object" }, JSON.stringify(watch.object, null, 2))));
+}
+
+async function get(source, query) {
+  try {
+    return await api(at(`/v1/watches/${encodeURIComponent(source)}`, {
+      account: query.get("account"), kind: query.get("kind"),
+    }));
+  } catch (error) {
+    if (!(error instanceof Refused) || ![400, 404].includes(error.status)) throw error;
+    // Whoever typed an id alone need not know its account or kind.
+    return query.has("account") && query.has("kind") ? null : findSource(source);
+  }
+}
+
+/** The page of one payment. */
+export async function paymentPage({ id: source, query, refresh }) {
+  const watch = await get(source, query);
+  if (!watch) {
+    return [head("Payment", { back: ["#/payments", "Payments"] }),
+      h("p", { class: "failure" }, "No payment ", id(source), " is known in any account you may see. It was never watched, or it "
+        + "is forgotten.")];
+  }
+  const [all, order] = await Promise.all([
+    read(watch), watch.order ? maybe(at(`/v1/orders/${encodeURIComponent(watch.order)}`, { account: watch.account })) : null,
+  ]);
+  const tries = order?.members.filter((one) => one.source !== watch.source) ?? [];
+  return [
+    head(watch.order ? `Order ${watch.order}` : watch.source, {
+      back: ["#/payments", "Payments"], tools: tools(watch, refresh),
+    }),
+    h("section", { class: "outcome", "aria-label": "Outcome" },
+      h("p", { class: "amount" }, sum(watch.payment)),
+      watch.closed_reason === "dead" ? badge("Quarantine", "bad") : paymentBadge(watch.payment, plain(watch.status ?? "not seen yet")),
+      h("p", { class: "grow" }, summary(watch))),
+    h("div", { class: "columns" },
+      h("div", null,
+        card("What happens next", next(watch, all.told, all.deliveries)),
+        card({ title: "What became of it", note: "in your time" }, timeline(all.entries))),
+      aside(all, refresh, tries.length ? tries : null)),
+  ];
+}

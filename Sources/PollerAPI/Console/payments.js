@@ -1,0 +1,83 @@
+// Every payment that is or was watched: find some, open one, act on all that were found.
+
+import { may, orderLink, paymentLink } from "./api.js";
+import { actOnAll } from "./bulk.js";
+import { h } from "./dom.js";
+import { age, badge, head, id, pager, paymentBadge, sum, table, tabs } from "./parts.js";
+import { search } from "./query.js";
+import { method } from "./words.js";
+
+const filters = [
+  ["", "All"], ["state=open", "Open"], ["payment=paid", "Paid"], ["payment=failed", "Failed"],
+  ["payment=disputed", "Disputed"], ["state=quarantined", "Quarantine"],
+];
+
+const link = (q, cursor) => {
+  const query = new URLSearchParams();
+  if (q) query.set("q", q);
+  if (cursor) query.set("cursor", cursor);
+  return `#/payments${query.size ? `?${query}` : ""}`;
+};
+
+/** Who pays, where the shop has said so. */
+const customer = ({ metadata = {} }) =>
+  metadata.customer ?? metadata.customer_name ?? metadata.name ?? metadata.email ?? "";
+
+/** What is true of a payment; of one whose money is not known, what the upstream says. */
+export const state = (watch) => watch.closed_reason === "dead"
+  ? badge("Quarantine", "bad", watch.last_error) : paymentBadge(watch.payment, watch.status ?? (watch.state === "open" ? "not seen yet" : watch.closed_reason));
+
+/** Payments as a table. */
+function paymentTable(rows, nothing) {
+  return table("Payments", [
+    { name: "Order", cell: (watch) => watch.order ?? id(watch.source) },
+    { name: "Amount", n: true, cell: (watch) => sum(watch.payment) },
+    { name: "Payment", cell: state },
+    { name: "Customer", wide: true, cell: customer },
+    { name: "Method", wide: true, cell: (watch) => method(watch.payment?.method ?? watch.kind) },
+    { name: "Account", wide: true, cell: (watch) => h("span", { class: "soft" }, watch.account) },
+    { name: "Source", wide: true, cell: (watch) => h("span", { class: "id soft cut", title: watch.source }, watch.source) },
+    { name: "Looked at", wide: true, cell: (watch) => age(watch.last_polled_at, "not yet") },
+    { name: "Age", n: true, cell: (watch) => age(watch.created_at, "–", "old") },
+  ], rows, { nothing, link: paymentLink, key: (watch) => `${watch.account} ${watch.source}` });
+}
+
+/** One found payment, or one order, is what somebody wants to see. */
+function goes({ data, next }, q) {
+  if (next || data.length === 0) return null;
+  if (data.length === 1) return paymentLink(data[0]);
+  const order = data[0].order;
+  const isOne = order && data.every((watch) => watch.order === order && watch.account === data[0].account);
+  return isOne && q.replace(/^order=/, "") === order ? orderLink(order, data[0].account) : null;
+}
+
+/** The list, with a search. */
+export async function paymentsPage({ query, refresh }) {
+  const q = query.get("q") ?? "";
+  const cursor = query.get("cursor");
+  let [page, wrong] = [{ data: [], next: null, looked: 0 }, null];
+  try {
+    page = await search(q, cursor);
+  } catch (error) {
+    if (error.status !== 400) throw error;
+    wrong = error;
+  }
+  if (query.get("go")) {
+    location.replace(goes(page, q) ?? link(q));
+    return null;
+  }
+  const nothing = q ? "No payment is like that. A bare word is looked for in orders, sources and metadata; "
+    + "others are order=A77, payment=paid, amount>=1000, account=shop, created>2d."
+    : "Nothing is watched yet. pollerctl enqueue watches a payment.";
+  const acts = q && page.data.length > 0 && (may("watches:poll") || may("watches:write"));
+  return [
+    head("Payments", {
+      tools: acts ? h("button", { type: "button", "data-key": "bulk", onclick: async () => { await actOnAll(q); refresh(); } }, "Act on all of these …") : null,
+    }),
+    h("div", { class: "bar" }, tabs("Which", filters.map(([value, text]) => [value, text, link(value)]), q),
+      q && !filters.some(([value]) => value === q) && h("p", { class: "found" }, "Found for ", h("code", null, q), " ",
+        h("a", { href: "#/payments" }, "Show all"))),
+    wrong ? h("p", { class: "failure bad", role: "alert" }, wrong.detail) : paymentTable(page.data, nothing),
+    pager({ ...page, cursor, href: (next) => link(q, next) }),
+  ];
+}

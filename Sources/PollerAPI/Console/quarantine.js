@@ -1,0 +1,33 @@
+// What could not be looked at, why, and to try again.
+
+import { at, collect, may, named, paymentLink } from "./api.js";
+import { actOnAll } from "./bulk.js";
+import { h } from "./dom.js";
+import { act, age, head, id, pager, sum, table } from "./parts.js";
+import { count } from "./words.js";
+
+/** The list of what is in quarantine. */
+export async function quarantinePage({ query, refresh }) {
+  const cursor = query.get("cursor");
+  const page = await collect("/v1/quarantine", { limit: 50, cursor });
+  return [
+    head("Quarantine", {
+      note: "Payments that could not be looked at. Nothing more is done about them until somebody redrives them.",
+      tools: may("watches:write") && page.data.length > 1 &&
+        h("button", { type: "button", "data-key": "all", onclick: async () => { await actOnAll("state=quarantined"); refresh(); } }, "Act on all …"),
+    }),
+    table("Quarantine", [
+      { name: "Order", cell: (watch) => watch.order ?? id(watch.source) },
+      { name: "Why", why: true, cell: (watch) => watch.last_error ?? "looking at it took the worker down" },
+      { name: "Amount", n: true, wide: true, cell: (watch) => sum(watch.payment) },
+      { name: "Account", wide: true, cell: (watch) => h("span", { class: "soft" }, watch.account) },
+      { name: "Looks", n: true, wide: true, cell: (watch) => count(watch.attempts) },
+      { name: "Last look", wide: true, cell: (watch) => age(watch.last_polled_at) },
+      may("watches:write") && { name: "", act: true, cell: (watch) => act("Redrive", {
+        path: at(`/v1/quarantine/${encodeURIComponent(watch.source)}/redrive`, named(watch)), small: true, then: refresh,
+        said: `${watch.order ?? watch.source} is watched again.`, key: `redrive ${watch.account} ${watch.source}`,
+      }) },
+    ], page.data, { link: paymentLink, key: (watch) => `${watch.account} ${watch.source}`, nothing: "It is empty, as it should be." }),
+    pager({ ...page, looked: 0, cursor, href: (next) => at("#/quarantine", { cursor: next }) }),
+  ];
+}

@@ -1,0 +1,129 @@
+import Crypto
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Poller
+
+/// The console: the cluster in a browser, made of the files in `Console`.
+///
+/// It holds nothing secret and asks the API like everybody else, with a key when there are keys: so
+/// anybody may have the page and its scripts, and what they show is behind the same check as everything.
+///
+/// *Policy.* The page's only style is in it, by digest. Its scripts are modules, files of their own that
+/// name each other, so the policy names this host; that is as narrow, because nothing else that can be
+/// had here is a script: every other answer is JSON or a page and says `nosniff`. And no script of the page
+/// can make markup of text, whatever it was told (`require-trusted-types-for`).
+struct ConsoleRoutes {
+    private static let page = HTMLPage(
+        PackageResources.console_html,
+        style: PackageResources.console_css,
+        policy: """
+            script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
+            form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
+            trusted-types 'none'
+            """,
+        isListed: true
+    )
+
+    private static let console = Route(
+        .get,
+        "/",
+        "dashboard",
+        "The cluster in a browser",
+        access: .anybody,
+        answers: [.page(200, "A page that asks for a key when the server has keys.")]
+    )
+    private static let script = Route(
+        .get,
+        "/console/{file}",
+        "consoleScript",
+        "A script of the console",
+        access: .anybody,
+        input: .segment("file", "Its name.", .matching("^[a-z]{1,20}[.]js$")),
+        answers: [
+            RouteAnswer(
+                status: 200,
+                description: "The module.",
+                content: ("text/javascript", ["type": "string"])
+            ),
+            .notModified("The one with this ETag."),
+        ],
+        problems: [404]
+    )
+
+    var routes: [AnsweredRoute] {
+        [Self.console.answered(by: console), Self.script.answered(by: script)]
+    }
+
+    @Sendable
+    private func console(
+        _: Void,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        Self.page.response()
+    }
+
+    @Sendable
+    private func script(
+        _ name: String,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        guard let script = ConsoleScript.all[name] else {
+            throw Problem(.notFound, "The console has no such script; GET / is its page.")
+        }
+        // Asked about at every visit, and sent only after an update of the server.
+        let headers: HTTPFields = [.eTag: script.tag, .cacheControl: "no-cache"]
+        guard request.headers[.ifNoneMatch] != script.tag else {
+            return Response(status: .notModified, headers: headers)
+        }
+        return Response(
+            status: .ok,
+            headers: headers + [.contentType: "text/javascript; charset=utf-8"],
+            body: ResponseBody(byteBuffer: script.text)
+        )
+    }
+}
+
+/// A module of the console as it is sent.
+struct ConsoleScript: Sendable {
+    let text: ByteBuffer
+    /// Differs when the text does.
+    let tag: String
+
+    private init(_ bytes: [UInt8]) {
+        text = ByteBuffer(bytes: bytes)
+        let digest = SHA256.hash(data: bytes).prefix(12)
+        tag = "\"\(Base64URL.encode(Array(digest)))\""
+    }
+
+    /// Every module, by the name others import it by.
+    static let all: [String: ConsoleScript] = [
+        "api.js": PackageResources.api_js,
+        "app.js": PackageResources.app_js,
+        "audit.js": PackageResources.audit_js,
+        "bulk.js": PackageResources.bulk_js,
+        "charts.js": PackageResources.charts_js,
+        "deliveries.js": PackageResources.deliveries_js,
+        "dialogs.js": PackageResources.dialogs_js,
+        "dom.js": PackageResources.dom_js,
+        "endpoint.js": PackageResources.endpoint_js,
+        "endpoints.js": PackageResources.endpoints_js,
+        "keys.js": PackageResources.keys_js,
+        "lanes.js": PackageResources.lanes_js,
+        "live.js": PackageResources.live_js,
+        "mail.js": PackageResources.mail_js,
+        "order.js": PackageResources.order_js,
+        "overview.js": PackageResources.overview_js,
+        "parts.js": PackageResources.parts_js,
+        "payment.js": PackageResources.payment_js,
+        "payments.js": PackageResources.payments_js,
+        "processes.js": PackageResources.processes_js,
+        "quarantine.js": PackageResources.quarantine_js,
+        "query.js": PackageResources.query_js,
+        "timeline.js": PackageResources.timeline_js,
+        "words.js": PackageResources.words_js,
+        "worries.js": PackageResources.worries_js,
+    ].mapValues(ConsoleScript.init)
+}

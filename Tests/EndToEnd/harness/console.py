@@ -1,0 +1,110 @@
+"""The console in a real browser: a person with a mouse, a keyboard and a key."""
+
+import json
+from pathlib import Path
+
+import axe_core_python
+
+from .browser import Browser
+from .waiting import wait_until
+
+AXE = (Path(axe_core_python.__file__).parent / "axe.min.js").read_text()
+# Everything that is in the page's own words and that a person can act on.
+BUTTONS = "[...document.querySelectorAll('#main button, #main a.button')].filter((one) => one.checkVisibility())"
+
+
+class Console:
+    """One browser that looks at the console of one server."""
+
+    def __init__(self, url: str, logs: Path, key: str | None = None):
+        self.url = url
+        self.browser = Browser(logs)
+        self.size(1280, 800)
+        if key:
+            self.browser.open(f"{url}/openapi.json")
+            self.wait(lambda: self.js("location.href") == f"{url}/openapi.json", "the server answers")
+            self.js(f"sessionStorage.setItem('poller.key', {json.dumps(key)})")
+
+    def size(self, width: int, height: int) -> None:
+        self.browser._call("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                           deviceScaleFactor=1, mobile=width < 500)
+
+    def js(self, expression: str):
+        """The value of an expression in the page; a promise's when it is one."""
+        answer = self.browser._call("Runtime.evaluate", expression=expression, returnByValue=True,
+                                    awaitPromise=True, userGesture=True)
+        assert "exceptionDetails" not in answer, json.dumps(answer["exceptionDetails"])[:800]
+        return answer["result"].get("value")
+
+    def wait(self, true, what: str, timeout_s: float = 15):
+        return wait_until(true, timeout_s, what, pause_s=0.05)
+
+    def open(self, fragment: str = "#/") -> "Console":
+        """Goes to a page of the console and waits until it is there."""
+        # Another document, so that no page of before is taken for this one.
+        self.browser.open("about:blank")
+        self.wait(lambda: self.js("location.href") == "about:blank", "the page before is gone")
+        self.browser.open(f"{self.url}/{fragment}")
+        self.ready()
+        return self
+
+    def ready(self) -> None:
+        self.wait(lambda: self.js("Boolean(document.querySelector('#main h1')"
+                                  " && !document.querySelector('#main[aria-busy]'))"), "the page is drawn")
+
+    @property
+    def text(self) -> str:
+        return self.js("document.querySelector('#main').innerText")
+
+    @property
+    def place(self) -> str:
+        return self.js("location.hash")
+
+    def says(self, text: str, timeout_s: float = 15) -> None:
+        """Waits until a text stands in the page, in a dialog or in a notice."""
+        try:
+            self.wait(lambda: text in self.js("(document.body?.innerText ?? '')"), text, timeout_s)
+        except AssertionError as error:
+            raise AssertionError(f"the page does not say {text!r}:\n{self.js('(document.body?.innerText ?? '')')}") from error
+
+    def click(self, text: str, within: str = "#main", number: int = 0) -> None:
+        """Clicks the button or link with a text; waits until there is one."""
+        found = (f"[...document.querySelectorAll({json.dumps(within + ' :is(button, a, summary)')})]"
+                 f".filter((one) => one.innerText.trim() === {json.dumps(text)})[{number}]")
+        self.wait(lambda: self.js(f"Boolean({found})"), f"there is {text!r} to click")
+        self.js(f"{found}.click()")
+
+    def fill(self, **fields: str) -> None:
+        """Fills the fields of the open dialog."""
+        for name, value in fields.items():
+            self.js(f"document.querySelector('dialog').querySelector('[name={name}]').value = {json.dumps(value)}")
+
+    def answer(self, text: str) -> None:
+        """Presses the button of the open dialog."""
+        self.click(text, within="dialog")
+
+    def press(self, *keys: str) -> None:
+        """Presses keys, as the keyboard sends them."""
+        codes = {"Enter": 13, "Escape": 27, "Tab": 9}
+        for key in keys:
+            text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
+            for kind in ("keyDown", "keyUp"):
+                self.browser._call("Input.dispatchKeyEvent", type=kind, key=key, text=text if kind == "keyDown" else "",
+                                   windowsVirtualKeyCode=codes.get(key, ord(key[0].upper())))
+
+    def buttons(self) -> list[str]:
+        return self.js(f"{BUTTONS}.map((one) => one.innerText.trim())")
+
+    def serious(self) -> list[str]:
+        """What axe-core finds that is serious or worse, each with where it is."""
+        self.js(AXE + "; undefined")
+        found = json.loads(self.js("axe.run(document, {resultTypes: ['violations']}).then((told) => JSON.stringify("
+                                   "told.violations.map((one) => [one.impact, one.id, one.nodes.map((node) => node.html)])))"))
+        return [f"{name}: {nodes[:3]}" for impact, name, nodes in found if impact in ("serious", "critical")]
+
+    def overflow(self) -> int:
+        """How many pixels the page is wider than what shows it."""
+        return self.js("document.documentElement.scrollWidth - window.innerWidth")
+
+    def close(self) -> None:
+        self.browser.close()

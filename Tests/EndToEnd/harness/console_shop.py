@@ -1,0 +1,122 @@
+"""A shop with payments and receivers of all sorts, for the console to show."""
+
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import requests
+
+from .cluster import Cluster
+from .waiting import wait_until
+
+EVIL = "<img src=x onerror='window.hit=1'><script>window.hit=1</script>"
+
+
+class Receivers:
+    """Receivers of webhooks by their path: `/ok` takes everything, `/bad` refuses with a page, `/gone` wants no more."""
+
+    ANSWERS = {"/ok": 200, "/bad": 400, "/down": 503, "/gone": 410}
+
+    def __init__(self):
+        receivers = self
+        self.mended: set[str] = set()
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers.get("content-length", 0)))
+                status = 200 if self.path in receivers.mended else receivers.ANSWERS[self.path]
+                body = b"" if status == 200 else EVIL.encode()
+                self.send_response(status)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_arguments) -> None:
+                """Says nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class Shop:
+    """What a shop sells, and who is told of it."""
+
+    def __init__(self, cluster: Cluster, key: str | None = None):
+        self.cluster = cluster
+        self.receivers = Receivers()
+        self.endpoints: dict[str, str] = {}
+        self._http = requests.Session()
+        self._http.trust_env = False
+        if key:
+            self._http.headers["Authorization"] = f"Bearer {key}"
+
+    def call(self, method: str, path: str, **body) -> dict:
+        options = {"json": body} if body else {}
+        answer = self._http.request(method, self.cluster.api.url + path, timeout=30, **options)
+        assert answer.ok, f"{method} {path}: {answer.status_code} {answer.text}"
+        return answer.json()
+
+    def endpoint(self, name: str, path: str, **fields) -> str:
+        made = self.call("POST", "/v1/endpoints", url=self.receivers.url + path, **fields)
+        self.endpoints[name] = made["id"]
+        return made["id"]
+
+    def watches(self, order: str, amount: int = 1099, **fields) -> str:
+        """A new iDEAL payment of an order, watched and seen once."""
+        source = self.cluster.sandbox.create_source("ideal", amount)
+        fields = {"policy": "interactive", "metadata": {"customer": "Jane Doe"}, "notify": ["mailto:jane@example.com"]} | fields
+        self.call("POST", "/v1/watches", source=source, order=order, **fields)
+        if fields.get("account", "default") == "default":
+            self.until(source, lambda watch: watch["status"])
+        return source
+
+    def until(self, source: str, true, timeout_s: float = 25) -> dict:
+        def look() -> dict | None:
+            watch = self.call("GET", f"/v1/watches/{source}")
+            return watch if true(watch) else None
+
+        return wait_until(look, timeout_s, f"{source} is as it is to be", pause_s=0.1)
+
+    def pays(self, order: str, amount: int) -> str:
+        """A payment from its beginning to the money."""
+        source = self.watches(order, amount)
+        self.cluster.sandbox.authorise(source)
+        self.until(source, lambda watch: watch["status"] == "chargeable")
+        self.cluster.sandbox.charge(source, amount)
+        self.until(source, lambda watch: watch.get("payment", {}).get("state") == "paid")
+        return source
+
+    def quarantines(self, order: str) -> str:
+        """A payment that the upstream tells nothing of that can be understood, five times."""
+        source = self.watches(order, 3300)
+        fault = self.cluster.sandbox.fault("html", f"/v1/sources/{source}")
+
+        def look() -> bool:
+            watch = self.call("GET", f"/v1/watches/{source}")
+            if watch["state"] == "open":
+                self.call("POST", f"/v1/watches/{source}/poll")
+            return watch.get("closed_reason") == "dead"
+
+        wait_until(look, 60, f"{source} is in quarantine", pause_s=0.3)
+        self.cluster.sandbox.clear_fault(fault)
+        return source
+
+    def sells(self) -> None:
+        """Some of everything."""
+        self.endpoint("bad", "/bad", types=["payment.paid"], retry="none")
+        self.endpoint("gone", "/gone", types=["payment.paid"])
+        self.paid = self.pays("PAID-1", 4500)
+        self.open = self.watches("OPEN-1", 1200)
+        self.twice = [self.watches("TWICE-1", 990), self.watches("TWICE-1", 990)]
+        failed = self.watches("FAILED-1", 800)
+        self.cluster.sandbox.set_status(failed, "failed")
+        self.watches("EVIL-1", 666, metadata={"customer": EVIL, "note": EVIL})
+        self.dead = self.quarantines("DEAD-1")
+        self.foreign = self.watches("FOREIGN-1", 500, account="acme")
+
+    def close(self) -> None:
+        self.receivers.close()

@@ -1,0 +1,203 @@
+"""The console: what each page tells of real payments, and to whom."""
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import pytest
+from harness.browser import chromium
+from harness.cluster import Cluster
+from harness.console import Console
+from harness.console_shop import Shop
+
+pytestmark = pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
+
+EVIL = "<img src=x onerror='window.hit=1'><script>window.hit=1</script>"
+PAGES = ["#/", "#/payments", "#/endpoints", "#/deliveries", "#/lanes", "#/quarantine", "#/processes", "#/mail", "#/keys"]
+
+
+@pytest.fixture(scope="module")
+def front(tmp_path_factory) -> Iterator[SimpleNamespace]:
+    """A cluster with payments of all sorts, and a key of each role."""
+    roles = {"viewer": "role=viewer", "support": "role=support", "operator": "role=operator", "admin": "role=admin",
+             "acme": "role=admin account=acme"}
+    keys = {name: f"key-of-{name}-0123456789" for name in roles}
+    path = tmp_path_factory.mktemp("keys") / "keys"
+    path.write_text("".join(f"{keys[name]} {words} name={name}\n" for name, words in roles.items()))
+    with Cluster(workers=1, notifiers=1, listen=False, env={"POLLER_API_KEYS_FILE": str(path)}) as cluster:
+        shop = Shop(cluster, keys["admin"])
+        shop.sells()
+        yield SimpleNamespace(cluster=cluster, shop=shop, keys=keys)
+        shop.close()
+
+
+@pytest.fixture
+def look(front) -> Iterator:
+    """Opens the console with a role's key."""
+    opened: list[Console] = []
+
+    def open_with(role: str) -> Console:
+        opened.append(Console(front.cluster.api.url, front.cluster.logs, front.keys[role]))
+        return opened[-1]
+
+    yield open_with
+    for console in opened:
+        complaints = console.browser.complaints
+        console.close()
+        assert not complaints, complaints
+
+
+def test_it_asks_for_a_key_says_when_it_is_wrong_and_keeps_it_out_of_the_address(front):
+    console = Console(front.cluster.api.url, front.cluster.logs)
+    try:
+        console.browser.open(front.cluster.api.url + "/")
+        console.says("The key stays in this tab")
+        console.fill(key="no-key-of-this-server-000")
+        console.answer("Open the console")
+        console.says("The server does not know this key")
+        console.fill(key=front.keys["viewer"])
+        console.answer("Open the console")
+        console.ready()
+        console.says("Overview")
+        assert front.keys["viewer"] not in console.js("location.href + document.cookie + JSON.stringify({...localStorage})")
+        console.click("Sign out", within="#nav")
+        console.says("The key stays in this tab")
+    finally:
+        console.close()
+
+
+def test_an_order_number_leads_to_one_story_of_what_became_of_the_payment(look, front):
+    console = look("support").open()
+    console.press("/")
+    console.js("document.querySelector('#q').value = 'PAID-1'")
+    console.press("Enter")
+    console.says("Order PAID-1")
+    for told in ["€45.00", "Paid", "The money has arrived.", "The shop asked for this payment to be watched.",
+                 "Waits for the customer to pay €45.00 by iDEAL.", "The customer has approved €45.00 by iDEAL.",
+                 "Paid: €45.00 has arrived by iDEAL.", "A mail to jane@example.com went out: “Paid”.",
+                 "What happens next", "could not be told", "Jane Doe"]:
+        console.says(told)
+    entries = console.js("[...document.querySelectorAll('.timeline .entry > time')].map((one) => one.dateTime)")
+    assert len(entries) >= 5 and entries == sorted(entries)
+    # The address alone brings somebody else there.
+    address = console.place
+    console.open(address)
+    console.says("Paid: €45.00 has arrived by iDEAL.")
+
+
+def test_an_order_with_two_tries_is_one_story_of_both(look, front):
+    console = look("viewer").open("#/payments?q=TWICE-1&go=1")
+    console.wait(lambda: console.place.startswith("#/orders/TWICE-1"), "the order is opened")
+    console.says("2 tries to pay it")
+    for source in front.shop.twice:
+        console.says(source)
+    assert "try 1" in console.text and "try 2" in console.text
+
+
+def test_what_others_have_written_stays_text(look, front):
+    console = look("admin")
+    for page in [*PAGES, "#/payments?q=EVIL-1&go=1", f"#/endpoints/{front.shop.endpoints['bad']}", "#/payments?q=" + "%3Cimg%20src%3Dx%3E"]:
+        console.open(page)
+        assert console.js("document.querySelectorAll('#main img, #main script').length") == 0, page
+    console.open("#/payments?q=EVIL-1&go=1")
+    console.says(EVIL)
+    assert console.js("window.hit") is None
+
+
+def test_a_payment_of_another_account_or_kind_is_found_by_its_id_alone(look, front):
+    console = look("viewer").open(f"#/payments/{front.shop.foreign}")
+    console.says("acme")
+    console.says("FOREIGN-1")
+    console.open("#/payments/src_nobody_knows")
+    console.says("was never watched, or it is forgotten")
+
+
+def test_the_list_has_what_identifies_a_payment_and_filters_by_what_is_true_of_it(look, front):
+    console = look("viewer").open("#/payments")
+    heads = console.js("[...document.querySelectorAll('#main th')].map((one) => one.innerText)")
+    assert heads == ["Order", "Amount", "Payment", "Customer", "Method", "Account", "Source", "Looked at", "Age"]
+    console.says("€45.00")
+    console.click("Failed")
+    console.wait(lambda: "FAILED-1" in console.text and "PAID-1" not in console.text, "the failed ones alone")
+    console.open("#/payments?q=amount%3E%3D4500%20method%3Dideal")
+    console.wait(lambda: "PAID-1" in console.text and "FAILED-1" not in console.text, "the dear ones alone")
+    console.open("#/payments?q=nothing_is_called_so")
+    console.says("No payment is like that.")
+
+
+def test_whoever_may_only_look_is_offered_nothing_else(look, front):
+    console = look("viewer")
+    shop = front.shop
+    pages = [*PAGES[:-1], "#/payments?q=state%3Dopen", f"#/payments/{shop.open}", f"#/endpoints/{shop.endpoints['bad']}"]
+    for page in pages:
+        console.open(page)
+        told = set(console.buttons()) - {"Copy", "Look", "Check again", "All lanes", "Next page"}
+        links = {"Endpoints", "Given up", "Failing", "Lanes", "Quarantine", "Details", "Processes"}
+        assert told <= links, f"{page}: {told}"
+    assert "Keys\n" not in console.js("document.querySelector('#nav ul').innerText + '\\n'")
+
+
+def test_a_key_of_one_account_sees_that_account_alone(look, front):
+    console = look("acme").open("#/payments")
+    console.says("FOREIGN-1")
+    assert "PAID-1" not in console.text
+    names = console.js("[...document.querySelectorAll('#nav li')].map((one) => one.innerText)")
+    assert "Processes" not in names and "Mail" not in names and "Keys" in names
+    console.open("#/")
+    console.says("Only acme")
+    assert "All is well" not in console.text
+    console.open(f"#/payments/{front.shop.open}")
+    console.says("was never watched, or it is forgotten")
+
+
+def test_the_keyboard_does_what_the_mouse_does(look, front):
+    console = look("viewer").open()
+    for keys, heading in [("gp", "Payments"), ("gl", "Lanes"), ("ge", "Endpoints"), ("gd", "Deliveries"), ("go", "Overview")]:
+        console.press(*keys)
+        console.wait(lambda: console.js("document.querySelector('#main h1').innerText") == heading, heading)
+    console.press("/")
+    assert console.js("document.activeElement.id") == "q"
+    console.press("Escape")
+    assert console.js("document.activeElement.id") != "q"
+    console.press("g", "p")
+    console.wait(lambda: console.js("document.querySelectorAll('#main a.row').length") > 3, "rows")
+    console.press("j", "j", "k")
+    focused = console.js("document.activeElement.className + ' ' + document.activeElement.matches(':focus-visible')")
+    assert focused == "row true"
+    assert console.js("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    console.press("Enter")
+    console.wait(lambda: console.place.startswith("#/payments/"), "the row is opened")
+    console.press("?")
+    console.says("The next row, the one before")
+    console.press("Escape")
+    console.wait(lambda: not console.js("Boolean(document.querySelector('dialog'))"), "the list of keys is closed")
+
+
+@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
+def test_nothing_serious_is_in_the_way_of_anybody(look, front, is_dark):
+    console = look("admin")
+    console.browser.dark(is_dark)
+    for page in [*PAGES, f"#/payments/{front.shop.paid}", "#/orders/TWICE-1", f"#/endpoints/{front.shop.endpoints['bad']}"]:
+        console.open(page)
+        assert console.serious() == [], page
+    console.open("#/endpoints")
+    console.click("New endpoint")
+    assert console.serious() == [], "a dialog"
+
+
+def test_nothing_is_wider_than_a_phone(look, front):
+    console = look("admin")
+    console.size(390, 844)
+    for page in [*PAGES, f"#/payments/{front.shop.paid}", "#/orders/TWICE-1", f"#/endpoints/{front.shop.endpoints['bad']}"]:
+        console.open(page)
+        assert console.overflow() <= 0, page
+    console.click("Menu", within="#top")
+    console.click("Lanes", within="#nav")
+    console.wait(lambda: console.js("document.querySelector('#main h1').innerText") == "Lanes", "the menu leads on")
+    assert not console.js("document.querySelector('#nav').checkVisibility()"), "the menu closes itself"
+
+
+def test_what_happens_is_shown_as_it_happens(look, front):
+    console = look("viewer").open()
+    console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "live", "live")
+    front.shop.pays("NEWS-1", 777)
+    console.wait(lambda: "NEWS-1" in console.js("document.querySelector('.changes').innerText"), "the change is there", 10)

@@ -1,0 +1,241 @@
+"""The console: what somebody does there happens, after they were told what it will do."""
+
+from collections.abc import Iterator
+
+import pytest
+from harness.browser import chromium
+from harness.cluster import Cluster
+from harness.console import Console
+from harness.console_shop import Shop
+from harness.waiting import wait_until
+
+pytestmark = pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
+
+
+@pytest.fixture(scope="module")
+def shop() -> Iterator[Shop]:
+    with Cluster(workers=1, notifiers=1, listen=False) as cluster:
+        shop = Shop(cluster)
+        yield shop
+        shop.close()
+
+
+@pytest.fixture
+def console(shop: Shop) -> Iterator[Console]:
+    console = Console(shop.cluster.api.url, shop.cluster.logs)
+    yield console
+    complaints = console.browser.complaints
+    console.close()
+    assert not complaints, complaints
+
+
+def deliveries(shop: Shop, endpoint: str, state: str) -> list[dict]:
+    found, cursor = [], ""
+    while True:
+        page = shop.call("GET", f"/v1/deliveries?endpoint={endpoint}&state={state}{cursor}")
+        found += page["data"]
+        if not page["has_more"]:
+            return found
+        cursor = f"&cursor={page['next']}"
+
+
+def test_an_endpoint_is_made_tested_disabled_enabled_rotated_and_removed(shop, console):
+    console.open("#/endpoints")
+    console.click("New endpoint")
+    console.fill(url=shop.receivers.url + "/ok", types="payment.paid")
+    console.answer("Register it")
+    console.says("The signing secret")
+    assert console.js("document.querySelector('dialog code').innerText").startswith("whsec_")
+    console.answer("I have it")
+    console.says("/ok")
+    [made] = [one for one in shop.call("GET", "/v1/endpoints")["data"] if one["url"].endswith("/ok")]
+    assert made["types"] == ["payment.paid"]
+    console.open(f"#/endpoints/{made['id']}")
+    console.click("Test")
+    console.says("The test event was accepted")
+    console.click("Disable")
+    console.answer("Cancel")
+    assert shop.call("GET", f"/v1/endpoints/{made['id']}")["state"] == "enabled", "it asks before"
+    console.click("Disable")
+    console.answer("Disable it")
+    console.says("It is told nothing.")
+    assert shop.call("GET", f"/v1/endpoints/{made['id']}")["state"] == "disabled"
+    console.click("Enable")
+    console.says("It is told again")
+    console.click("Rotate secret …")
+    console.answer("Rotate it")
+    console.says("The new secret")
+    console.answer("I have it")
+    assert len(shop.call("GET", f"/v1/endpoints/{made['id']}")["secrets"]) == 2
+    console.click("Change …")
+    console.fill(types="payment.paid, payment.failed")
+    console.answer("Save")
+    console.says("payment.failed")
+    console.click("Remove")
+    console.fill(word="something else")
+    console.answer("Remove it")
+    console.says("Type remove.")
+    console.fill(word="remove")
+    console.answer("Remove it")
+    console.wait(lambda: console.place == "#/endpoints", "back at the list")
+    assert made["id"] not in [one["id"] for one in shop.call("GET", "/v1/endpoints")["data"]]
+
+
+def test_a_test_that_is_not_accepted_says_what_the_receiver_said(shop, console):
+    endpoint = shop.endpoint("down", "/down", types=["source.never"])
+    console.open(f"#/endpoints/{endpoint}")
+    console.click("Test")
+    console.says("was not accepted: answered 503")
+    shop.call("DELETE", f"/v1/endpoints/{endpoint}")
+
+
+def test_what_was_given_up_is_sent_again_alone_and_all_together_after_a_count(shop, console):
+    endpoint = shop.endpoint("bad", "/bad", types=["payment.paid"], retry="none")
+    sources = [shop.pays(f"AGAIN-{n}", 1000 + n) for n in range(3)]
+    wait_until(lambda: len(deliveries(shop, endpoint, "dead")) == 3, 20, "all are given up")
+    console.open("#/")
+    console.says("have given up at least one event")
+    assert "All is well" not in console.text
+    console.open("#/deliveries?state=dead")
+    console.js("document.querySelector('#main summary').click()")
+    console.says("attempt 1: answered 400")
+    shop.receivers.mended.add("/bad")
+    console.open(f"#/payments/{sources[0]}")
+    console.says("Given up")
+    console.click("Send again")
+    console.says("It is sent now.")
+    wait_until(lambda: len(deliveries(shop, endpoint, "dead")) == 2, 20, "one is sent")
+    console.says("/bad was told: “Paid”.")
+    console.open(f"#/endpoints/{endpoint}")
+    console.click("Send again …")
+    console.answer("Count them")
+    console.says("2 events of 2 payments go to")
+    assert len(deliveries(shop, endpoint, "dead")) == 2, "counting sends nothing"
+    console.answer("Send 2 events")
+    console.says("2 events are sent again")
+    wait_until(lambda: not deliveries(shop, endpoint, "dead"), 20, "all are sent")
+    shop.call("DELETE", f"/v1/endpoints/{endpoint}")
+
+
+def test_a_lane_is_paused_limited_and_resumed(shop, console):
+    shop.watches("LANE-1")
+    console.open("#/lanes")
+    console.click("Pause")
+    console.answer("Pause it")
+    console.says("default/sources is paused.")
+    assert shop.call("GET", "/v1/lanes/default%2Fsources")["paused"]
+    console.open("#/")
+    console.says("1 lane is paused.")
+    console.open("#/lanes")
+    console.click("Resume")
+    console.says("default/sources goes on.")
+    console.click("Limit …")
+    console.fill(rate="7")
+    console.answer("Save")
+    console.says("7/s")
+    assert shop.call("GET", "/v1/lanes/default%2Fsources")["limit"]["rate"] == 7
+    shop.call("POST", "/v1/lanes/default%2Fsources/limit", default=True)
+
+
+def test_a_payment_is_looked_at_now_and_not_any_more(shop, console):
+    source = shop.watches("STOP-1", policy="patient")
+    attempts = shop.call("GET", f"/v1/watches/{source}")["attempts"]
+    console.open(f"#/payments/{source}")
+    console.click("Look now")
+    console.says("It is looked at as soon as a worker is free.")
+    shop.until(source, lambda watch: watch["attempts"] > attempts)
+    console.click("Stop watching")
+    console.answer("Cancel")
+    assert shop.call("GET", f"/v1/watches/{source}")["state"] == "open", "it asks before"
+    console.click("Stop watching")
+    console.answer("Stop watching")
+    console.says("Somebody has stopped the watching")
+    assert shop.call("GET", f"/v1/watches/{source}")["closed_reason"] == "cancelled"
+    assert "Look now" not in console.buttons()
+
+
+def test_quarantine_says_why_and_lets_go(shop, console):
+    source = shop.quarantines("DEAD-9")
+    console.open("#/")
+    console.says("in quarantine")
+    assert "All is well" not in console.text
+    console.open("#/quarantine")
+    console.says("not understood 5 times")
+    console.click("Redrive")
+    console.says("DEAD-9 is watched again.")
+    console.says("It is empty, as it should be.")
+    shop.until(source, lambda watch: watch["state"] == "open" and watch["status"] == "pending")
+
+
+def test_everything_a_query_finds_is_done_after_a_count_and_a_word(shop, console):
+    sources = [shop.watches(f"BULK-{n}", 4242) for n in range(4)]
+    other = shop.watches("OTHER-1", 1)
+    console.open("#/payments?q=amount%3D4242")
+    console.says("BULK-3")
+    console.click("Act on all of these …")
+    console.fill(action="cancel")
+    console.answer("Count them")
+    console.wait(lambda: console.js("document.querySelector('#dry-run')?.innerText ?? ''").startswith("4 of"), "the count")
+    assert all(shop.call("GET", f"/v1/watches/{one}")["state"] == "open" for one in sources), "counting does nothing"
+    console.fill(word="4")
+    console.answer("Stop 4 payments")
+    console.says("4 payments are not watched any more.")
+    assert all(shop.call("GET", f"/v1/watches/{one}")["closed_reason"] == "cancelled" for one in sources)
+    assert shop.call("GET", f"/v1/watches/{other}")["state"] == "open"
+
+
+def test_whether_somebody_is_sent_mails_and_that_they_are_again(shop, console):
+    shop.call("POST", "/v1/mail/bounces", recipient="gone@example.com", type="hard_bounce")
+    console.open("#/mail")
+    console.js("document.querySelector('#recipient').value = 'gone@example.com'")
+    console.click("Look")
+    console.says("Sent no mail")
+    console.click("Send mails again")
+    console.answer("Send again")
+    console.says("gone@example.com is sent mails again.")
+    console.says("Sent mails")
+    assert not shop.call("GET", "/v1/mail/suppressions/gone@example.com")["suppressed"]
+
+
+def test_who_works_is_listed_with_what_the_doctor_says(shop, console):
+    console.open("#/processes")
+    console.says("worker")
+    console.says("redis version")
+    console.click("Check again")
+    console.says("workers")
+
+
+def test_a_key_is_made_shown_once_and_revoked(chaos):
+    """The first key closes the server: last, and on a cluster of its own."""
+    cluster = chaos(workers=0, notifiers=0, listen=False)
+    shop = Shop(cluster)
+    console = Console(cluster.api.url, cluster.logs)
+    try:
+        console.open("#/keys")
+        console.says("There is no key")
+        console.click("New key")
+        console.fill(name="boss", role="admin")
+        console.answer("Make it")
+        console.says("The new key")
+        key = console.js("document.querySelector('dialog code').innerText")
+        console.answer("I have it")
+        console.says("The key stays in this tab")
+        console.fill(key=key)
+        console.answer("Open the console")
+        console.says("boss")
+        console.click("New key")
+        console.fill(name="desk <b>", role="support", expires="90d")
+        console.answer("Make it")
+        console.answer("I have it")
+        console.says("desk <b>")
+        console.click("Revoke", number=1)
+        console.answer("Revoke it")
+        console.says("It opens nothing any more.")
+        console.wait(lambda: "desk <b>" not in console.text, "it is gone")
+        console.click("Revoke")
+        console.answer("Revoke it")
+        console.says("the last key of an admin")
+        assert not console.browser.complaints, console.browser.complaints
+    finally:
+        console.close()
+        shop.close()

@@ -1,0 +1,102 @@
+"""The console when something is wrong: it says so, and never that all is well."""
+
+import time
+
+import pytest
+from harness.browser import chromium
+from harness.cluster import Cluster
+from harness.console import Console
+from harness.console_shop import Shop
+from harness.waiting import wait_until
+
+pytestmark = pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
+
+MANY = 10_000
+
+
+def verdict(console: Console) -> str:
+    return console.js("document.querySelector('#verdict')?.innerText ?? ''")
+
+
+def test_all_is_well_is_said_only_while_it_is(chaos):
+    # Mails that say how to stop them: without that the doctor warns.
+    cluster: Cluster = chaos(workers=1, notifiers=1, listen=False, env={"POLLER_PUBLIC_URL": "https://pay.example.com"})
+    shop = Shop(cluster)
+    console = Console(cluster.api.url, cluster.logs)
+    try:
+        console.open()
+        console.wait(lambda: "All is well." in verdict(console), f"all is well, not {verdict(console)}")
+        endpoint = shop.endpoint("gone", "/gone", types=["payment.paid"])
+        shop.pays("WELL-1", 900)
+        wait_until(lambda: shop.call("GET", f"/v1/endpoints/{endpoint}")["state"] == "disabled", 20, "it is disabled")
+        console.wait(lambda: "1 endpoint is disabled" in verdict(console), "the disabled endpoint", 20)
+        assert "All is well" not in verdict(console)
+        shop.call("DELETE", f"/v1/endpoints/{endpoint}")
+        down = shop.endpoint("down", "/down", types=["payment.paid"])
+        shop.pays("WELL-2", 900)
+        console.wait(lambda: "is tried again" in verdict(console) or "fails now" in verdict(console), "the failing endpoint", 20)
+        assert "All is well" not in verdict(console)
+        shop.call("DELETE", f"/v1/endpoints/{down}")
+        assert not console.browser.complaints, console.browser.complaints
+    finally:
+        console.close()
+        shop.close()
+
+
+def test_no_worker_no_notifier_and_no_redis_are_each_said_and_their_return_too(chaos):
+    cluster: Cluster = chaos(workers=1, notifiers=1, listen=False)
+    shop = Shop(cluster)
+    shop.watches("ALONE-1", policy="patient")
+    console = Console(cluster.api.url, cluster.logs)
+    try:
+        console.open()
+        cluster.notifiers[0].terminate()
+        console.wait(lambda: "No notifier is alive" in verdict(console), "no notifier", 30)
+        cluster.workers[0].terminate()
+        console.wait(lambda: "No worker is alive: 1 payment is not looked at" in verdict(console), "no worker", 30)
+        console.press("g", "r")
+        console.says("No worker and no notifier is alive", 30)
+        console.press("g", "o")
+        cluster.redis.processes[0].kill9()
+        console.says("The API cannot reach Redis", 30)
+        assert "All is well" not in console.text
+        console.wait(lambda: "interrupted" in console.js("document.querySelector('#hearing').innerText"), "it is not live", 30)
+        cluster.redis.start()
+        cluster.role("worker9", "worker").start().wait_ready()
+        cluster.role("notifier9", "notifier").start().wait_ready()
+        console.wait(lambda: verdict(console) and "alive" not in verdict(console), "all are back", 40)
+        console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "live", "live again", 40)
+        cluster.api_process.kill9()
+        console.wait(lambda: "The server does not answer" in console.text, "no server", 30)
+    finally:
+        console.close()
+        shop.close()
+
+
+def test_ten_thousand_payments_are_a_list_like_any_other(chaos):
+    cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
+    shop = Shop(cluster)
+    for start in range(0, MANY, 1000):
+        lines = [{"source": f"src_many{n:05d}", "order": f"M-{n:05d}", "metadata": {"customer": f"Customer {n}"}}
+                 for n in range(start, start + 1000)]
+        answer = cluster.api.request("POST", "/v1/watches/batch", json=lines, timeout=60)
+        assert answer.ok, answer.text
+    console = Console(cluster.api.url, cluster.logs)
+    try:
+        for page, text in [("#/payments", "Next page"), ("#/", "10,000"), ("#/payments?q=M-07777", "M-07777")]:
+            began = time.monotonic()
+            console.open(page)
+            console.says(text)
+            assert time.monotonic() - began < 3, f"{page} took {time.monotonic() - began:.1f} s"
+        console.open("#/payments")
+        rows = "[...document.querySelectorAll('#main a.row')].map((one) => one.innerText)"
+        first = console.js(rows)
+        assert len(first) == 50
+        console.click("Next page")
+        console.wait(lambda: len(console.js(rows)) == 50 and not set(console.js(rows)) & set(first), "others follow")
+        console.click("First page")
+        console.wait(lambda: console.js(rows) == first, "the first again")
+        assert not console.browser.complaints, console.browser.complaints
+    finally:
+        console.close()
+        shop.close()

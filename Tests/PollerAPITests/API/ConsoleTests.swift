@@ -1,0 +1,152 @@
+import Crypto
+import Foundation
+import NIOCore
+import NIOHTTP1
+import Poller
+import Testing
+
+@testable import PollerAPI
+
+@Suite("The console")
+struct ConsoleTests {
+    private static let scripts = ConsoleScript.all.mapValues { String(buffer: $0.text) }
+
+    @Test("its page needs no key, and its policy allows its own style and scripts and nothing else")
+    func policy() async throws {
+        let keys = try KeyFile(text: "pk_0123456789abcdef0123")
+        try await LiveAPI.run(keys: keys) { api in
+            let page = try await api.get("/")
+            #expect(page.status == 200)
+            #expect(page.headers.first(name: "Content-Type") == "text/html; charset=utf-8")
+            let policy = try #require(page.headers.first(name: "Content-Security-Policy"))
+            for part in [
+                "default-src 'none'", "script-src 'self'", "frame-ancestors 'none'",
+                "require-trusted-types-for 'script'", "trusted-types 'none'",
+            ] {
+                #expect(policy.contains(part))
+            }
+            #expect(!policy.contains("unsafe"))
+            let style = try #require(
+                page.text.components(separatedBy: "<style>").last?
+                    .components(separatedBy: "</style>").first
+            )
+            #expect(style.count > 500, "the placeholder is filled")
+            let digest = Data(SHA256.hash(data: Data(style.utf8))).base64EncodedString()
+            #expect(policy.contains("style-src 'sha256-\(digest)'"))
+            #expect(
+                try await api.get("/v1/stats").status == 401,
+                "the page is open, the API is not"
+            )
+        }
+    }
+
+    @Test("its scripts are had without a key, as what they are, and once until they change")
+    func modules() async throws {
+        let keys = try KeyFile(text: "pk_0123456789abcdef0123")
+        try await LiveAPI.run(keys: keys) { api in
+            for (name, text) in Self.scripts {
+                let answer = try await api.get("/console/\(name)")
+                #expect(answer.status == 200 && answer.text == text)
+                #expect(
+                    answer.headers.first(name: "Content-Type") == "text/javascript; charset=utf-8"
+                )
+                #expect(answer.headers.first(name: "X-Content-Type-Options") == "nosniff")
+                #expect(answer.headers.first(name: "Cache-Control") == "no-cache")
+                let tag = try #require(answer.headers.first(name: "ETag"))
+                let again = try await api.get("/console/\(name)", headers: ["If-None-Match": tag])
+                #expect(again.status == 304 && again.text.isEmpty)
+                #expect(again.headers.first(name: "ETag") == tag)
+            }
+            for wrong in ["nothing.js", "console.css", "%2e%2e%2fapp.js", "app.js.map"] {
+                #expect(try await api.get("/console/\(wrong)").status == 404)
+            }
+        }
+    }
+
+    @Test("nothing else that can be had here is taken for a script")
+    func nothingElseRuns() async throws {
+        try await LiveAPI.run { api in
+            let scripts = api.routes.filter { route in
+                route.answers.contains { $0.content?.type.contains("javascript") ?? false }
+            }
+            #expect(scripts.map(\.path) == ["/console/{file}"])
+        }
+    }
+
+    @Test("each module it imports is one there is, and none is left over")
+    func imports() throws {
+        var (reached, left) = (Set<String>(), ["app.js"])
+        while let name = left.popLast() {
+            guard reached.insert(name).inserted else { continue }
+            let script = try #require(Self.scripts[name], "\(name)")
+            left += script.matches(of: /from "\.\/([a-z]+\.js)"/).map { String($0.output.1) }
+        }
+        #expect(reached == Set(Self.scripts.keys))
+    }
+
+    @Test("it loads nothing from elsewhere and never sets markup from what it reads")
+    func selfContained() async throws {
+        try await LiveAPI.run { api in
+            let page = try await api.get("/").text
+            for (name, text) in Self.scripts.merging(["the page": page], uniquingKeysWith: { $1 }) {
+                let sinks = [
+                    "@import", "url(", "innerHTML", "outerHTML", "insertAdjacentHTML", "style=\"",
+                    "document.write", "eval(", "import(", "localStorage",
+                ]
+                for wrong in sinks { #expect(!text.contains(wrong), "\(name): \(wrong)") }
+                // What a field shows as an example is no address that anything is loaded from.
+                let elsewhere = text.matches(of: /https?:\/\/[a-z0-9.]+/).map { String($0.output) }
+                    .filter { $0 != "http://www.w3.org" && !$0.hasSuffix("example.com") }
+                #expect(elsewhere == [], "\(name)")
+            }
+            #expect(page.components(separatedBy: "src=").count == 2, "the script alone")
+        }
+    }
+
+    @Test("every route it asks for is one there is, and every scope one that keys can have")
+    func routes() async throws {
+        // Asked whether they are there, and shown when they are.
+        let optional: Set<String> = ["/v1/audit"]
+        let all = Self.scripts.values.joined()
+        let asked = Set(all.matches(of: /\/v1\/[a-z]+/).map { String($0.output) })
+        #expect(asked.count >= 10)
+        try await LiveAPI.run { api in
+            let paths = api.routes.map(\.path)
+            for path in asked.subtracting(optional) {
+                #expect(paths.contains { $0.hasPrefix(path) }, "\(path)")
+            }
+        }
+        let scopes = Set(
+            all.matches(of: /(?:may\(|scope: )"([a-z]+:[a-z]+)"/).map { String($0.output.1) }
+        )
+        #expect(scopes.count >= 10)
+        for scope in scopes { #expect(Scope(rawValue: scope) != nil, "\(scope)") }
+    }
+
+    @Test("a key is told what it may do, and for which accounts")
+    func caller() async throws {
+        let keys = try KeyFile(
+            text: """
+                pk_0123456789abcdef0123 role=support account=acme name=desk
+                pk_all_of_it_0123456789 name=boss
+                """
+        )
+        try await LiveAPI.run(keys: keys) { api in
+            let bound = try await api.get(
+                "/v1/caller",
+                headers: ["Authorization": "Bearer pk_0123456789abcdef0123"]
+            )
+            #expect(bound.json["name"] as? String == "desk")
+            #expect(bound.json["accounts"] as? [String] == ["acme"])
+            let expected = KeyRole.support.scopes.filter { !$0.isOfCluster }.map(\.rawValue)
+            #expect(bound.json["scopes"] as? [String] == expected.sorted())
+            let free = try await api.get(
+                "/v1/caller",
+                headers: ["Authorization": "Bearer pk_all_of_it_0123456789"]
+            )
+            #expect(free.json["accounts"] == nil)
+            #expect((free.json["scopes"] as? [String])?.count == Scope.allCases.count)
+            #expect(try await api.get("/v1/caller").status == 401)
+        }
+    }
+}
