@@ -7,7 +7,7 @@ import pytest
 from harness.browser import chromium
 from harness.cluster import Cluster
 from harness.console import Console
-from harness.console_shop import Shop
+from harness.console_shop import Receivers, Shop
 
 pytestmark = pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
 
@@ -23,8 +23,12 @@ def front(tmp_path_factory) -> Iterator[SimpleNamespace]:
     keys = {name: f"key-of-{name}-0123456789" for name in roles}
     path = tmp_path_factory.mktemp("keys") / "keys"
     path.write_text("".join(f"{keys[name]} {words} name={name}\n" for name, words in roles.items()))
-    with Cluster(workers=1, notifiers=1, listen=False, env={"POLLER_API_KEYS_FILE": str(path)}) as cluster:
-        shop = Shop(cluster, keys["admin"])
+    receivers = Receivers()
+    config = path.parent / "poller.yaml"
+    config.write_text(f"upstreams:\n  bank:\n    url: {receivers.url}/bank/{{id}}\n    status: /state\n    final: [settled]\n")
+    env = {"POLLER_API_KEYS_FILE": str(path), "POLLER_CONFIG_FILE": str(config)}
+    with Cluster(workers=1, notifiers=1, listen=False, env=env) as cluster:
+        shop = Shop(cluster, keys["admin"], receivers)
         shop.sells()
         yield SimpleNamespace(cluster=cluster, shop=shop, keys=keys)
         shop.close()
@@ -107,6 +111,12 @@ def test_a_payment_of_another_account_or_kind_is_found_by_its_id_alone(look, fro
     console = look("viewer").open(f"#/payments/{front.shop.foreign}")
     console.says("acme")
     console.says("FOREIGN-1")
+    # In quarantine, and of an upstream that is not Stripe.
+    console.open("#/quarantine")
+    console.click("BANK-1")
+    console.says("It is in quarantine: not understood 5 times")
+    console.open("#/payments/BANK-1")
+    console.says("It is in quarantine: not understood 5 times")
     console.open("#/payments/src_nobody_knows")
     console.says("was never watched, or it is forgotten")
 
@@ -134,6 +144,15 @@ def test_whoever_may_only_look_is_offered_nothing_else(look, front):
         links = {"Endpoints", "Given up", "Failing", "Lanes", "Quarantine", "Details", "Processes"}
         assert told <= links, f"{page}: {told}"
     assert "Keys\n" not in console.js("document.querySelector('#nav ul').innerText + '\\n'")
+
+
+def test_whoever_supports_may_look_again_and_send_again_and_no_more(look, front):
+    console = look("support").open(f"#/payments/{front.shop.open}")
+    assert "Look now" in console.buttons() and "Stop watching" not in console.buttons()
+    console.open(f"#/endpoints/{front.shop.endpoints['bad']}")
+    assert set(console.buttons()) <= {"Copy", "Send again"}
+    console.open("#/lanes")
+    assert not console.buttons()
 
 
 def test_a_key_of_one_account_sees_that_account_alone(look, front):

@@ -94,12 +94,12 @@ export async function collect(path, query, { want = 50, rounds = 40, keep = () =
   let [cursor, looked, told] = [query.cursor, 0, {}];
   for (let round = 0; round < rounds; round += 1) {
     told = await api(at(path, { ...query, cursor }));
-    looked += told.looked ?? told.data.length;
+    looked += told.looked ?? 0;
     found.push(...told.data.filter(keep));
     cursor = told.next;
     if (!told.has_more || !cursor || found.length >= want) break;
   }
-  return { data: found, next: told.has_more ? cursor : null, looked, complete: told.complete };
+  return { data: found, next: told.has_more ? cursor : null, looked };
 }
 
 // Who asks, and what they may do.

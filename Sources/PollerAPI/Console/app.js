@@ -69,7 +69,7 @@ function drawNav() {
       who.name && hasKey() && h("p", { class: "soft", title: (who.scopes ?? []).join(", ") }, who.name),
       accounts() && h("p", { class: "soft" }, `Only ${accounts().join(", ")}`),
       h("p", null,
-        h("button", { type: "button", class: "quiet", onclick: help }, "Keys ", h("kbd", null, "?")),
+        h("button", { type: "button", class: "quiet", onclick: help }, "Shortcuts ", h("kbd", null, "?")),
         hasKey() && h("button", {
           type: "button", class: "quiet", onclick: () => { forgetKey(); location.reload(); },
         }, "Sign out"))));
@@ -111,7 +111,10 @@ async function open() {
 /** Reads what the page shows anew; unless asked to, not under somebody's hands. */
 async function refresh(mine, isAsked = false) {
   const main = find("#main");
-  if (mine.isReading) return;
+  if (mine.isReading) {
+    mine.isAsked ||= isAsked;
+    return;
+  }
   mine.isReading = true;
   try {
     const content = await mine.make(mine);
@@ -129,7 +132,13 @@ async function refresh(mine, isAsked = false) {
   } finally {
     mine.isReading = false;
     main.removeAttribute("aria-busy");
-    if (current?.mine === mine) current.last = Date.now();
+    if (current?.mine === mine) {
+      current.last = Date.now();
+      if (mine.isAsked) {
+        mine.isAsked = false;
+        refresh(mine, true);
+      }
+    }
   }
 }
 
@@ -172,7 +181,7 @@ function help() {
     ["Esc", "Close, or leave the field"], ["?", "This list"],
   ];
   dialog({
-    title: "Keys", submit: "Close", last: true,
+    title: "Shortcuts", submit: "Close", last: true,
     body: h("dl", { class: "keys" }, rows.map(([keys, text]) =>
       h("div", null, h("dt", null, keys.split(" ").map((key) => key.length < 6 ? h("kbd", null, key) : key)), h("dd", null, text)))),
   });

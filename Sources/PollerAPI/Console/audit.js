@@ -42,6 +42,6 @@ export async function auditPage({ query }) {
       { name: "Account", wide: true, cell: (entry) => h("span", { class: "soft" }, entry.account) },
       { name: "From", wide: true, cell: (entry) => h("span", { class: "id soft" }, entry.address) },
     ], page.data, { nothing: "Nobody has changed anything yet.", below: more }),
-    pager({ ...page, next: page.has_more ? page.next : null, looked: 0, cursor, href: (next) => at("#/audit", { cursor: next }) }),
+    pager({ ...page, next: page.has_more ? page.next : null, cursor, href: (next) => at("#/audit", { cursor: next }) }),
   ];
 }

@@ -36,7 +36,7 @@ async function dryRun(q, action) {
   let [cursor, looked] = [null, 0];
   do {
     const page = await search(q, cursor, 500);
-    looked += page.data.length;
+    looked += Math.max(page.looked, page.data.length);
     found.push(...page.data.filter(actions[action].fits));
     cursor = page.next;
   } while (cursor && looked < MOST);

@@ -96,6 +96,6 @@ export async function deliveriesPage({ query, refresh }) {
     head("Deliveries", { note: "One for each payment and receiver: what it was told, in order." }),
     h("div", { class: "bar" }, tabs("Which", states.map(([value, text]) => [value, text, link(value)]), state)),
     deliveryTable(page.data, { refresh }),
-    pager({ ...page, looked: 0, cursor, href: (next) => link(state, next) }),
+    pager({ ...page, cursor, href: (next) => link(state, next) }),
   ];
 }

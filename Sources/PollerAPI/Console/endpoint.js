@@ -134,8 +134,8 @@ function about(endpoint) {
     ["Waits", told && count(told.waiting)], ["Failures in a row", told && count(told.failures)],
     ["Failing since", told?.failing_since && moment(told.failing_since)],
     ["Disabled at the latest", told?.disabled_at_the_latest && moment(told.disabled_at_the_latest)],
-    ["Secrets", endpoint.secrets.map((one, index) => h("span", { class: "line" },
-      index === 0 ? "newest" : "older", one.expires_at ? [", ends ", age(one.expires_at)] : ""))],
+    ["Signed with", endpoint.secrets.map((one, index) => h("span", { class: "line" },
+      index === 0 ? "its secret" : "the one before", one.expires_at ? [", which ends ", age(one.expires_at)] : ""))],
     ["Since", moment(endpoint.created_at)],
   ]);
 }
@@ -155,14 +155,15 @@ export async function endpointPage({ id: name, query, refresh }) {
   }
   const list = page && card("Deliveries",
     h("div", { class: "bar" }, tabs("Which", states.map(([value, text]) => [value, text, link(value)]), state)),
-    deliveryTable(page.data, { refresh, isOne: true }), pager({ ...page, looked: 0, cursor, href: (next) => link(state, next) }));
+    deliveryTable(page.data, { refresh, isOne: true }), pager({ ...page, cursor, href: (next) => link(state, next) }));
   if (!endpoint) {
     return [head(place(url ?? name), { back: ["#/endpoints", "Endpoints"], note: "A payment's own notify URL; nobody has registered it." }), list];
   }
   return [
     head(endpoint.name ?? place(endpoint.url), { back: ["#/endpoints", "Endpoints"], tools: tools(endpoint, refresh) }),
     h("section", { class: "outcome", "aria-label": "Health" }, health(endpoint),
-      h("p", { class: "grow" }, note(endpoint) || "It takes what it is sent."), endpoint.name && badge("of the configuration file", "quiet")),
+      h("p", { class: "grow" }, note(endpoint) || (page?.data.some((row) => row.dead_seqs.length)
+        ? "Nothing holds it up, but it was not told everything: some events were given up." : "Nothing holds it up.")), endpoint.name && badge("of the configuration file", "quiet")),
     h("div", { class: "columns" }, h("div", null, list), h("div", { class: "aside" }, card("About it", about(endpoint)))),
   ];
 }

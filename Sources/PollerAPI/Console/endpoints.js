@@ -77,6 +77,6 @@ export async function endpointsPage({ query, refresh }) {
       { name: "Told of", wide: true, why: true, cell: (one) => h("span", { class: "soft" }, scope(one)) },
       { name: "Account", wide: true, cell: (one) => h("span", { class: "soft" }, one.account) },
     ], page.data, { link: (one) => endpointLink(one.id), nothing: "Nobody is registered. A payment's own notify URLs are told all the same." }),
-    pager({ ...page, next: page.has_more ? page.next : null, cursor, looked: 0, href: (next) => next ? `#/endpoints?cursor=${encodeURIComponent(next)}` : "#/endpoints" }),
+    pager({ ...page, next: page.has_more ? page.next : null, cursor, href: (next) => next ? `#/endpoints?cursor=${encodeURIComponent(next)}` : "#/endpoints" }),
   ];
 }

@@ -32,7 +32,8 @@ function state(lane) {
   const [word, colour] = words(lane.state);
   const until = lane.held_until ? ` until ${timeOfDay(lane.held_until)}` : "";
   const factor = lane.factor < 1 ? ` at ${Math.round(lane.factor * 100)} %` : "";
-  return badge(word + until + factor, colour, lane.failures ? `${lane.failures} failures in a row` : null);
+  return [badge(word + until + factor, colour, lane.failures ? `${lane.failures} failures in a row` : null),
+    lane.overdue > 0 && h("span", { class: "soft narrow" }, `${span(lane.overdue_ms)} behind`)];
 }
 
 /** The list of lanes. */
@@ -43,9 +44,9 @@ export async function lanesPage({ query, refresh }) {
   return [
     head("Lanes", { note: "A lane is an account at an upstream. It keeps that upstream's limits; what holds things up comes first." }),
     table("Lanes", [
-      { name: "Lane", cell: (lane) => id(lane.id) },
+      { name: "Lane", why: true, cell: (lane) => id(lane.id) },
       { name: "State", cell: state },
-      { name: "Behind", n: true, cell: (lane) => lane.overdue ? `${count(lane.overdue)} (${span(lane.overdue_ms)})` : "0" },
+      { name: "Behind", n: true, wide: true, cell: (lane) => lane.overdue ? `${count(lane.overdue)} (${span(lane.overdue_ms)})` : "0" },
       { name: "Waiting", n: true, wide: true, cell: (lane) => count(lane.waiting) },
       { name: "In flight", n: true, wide: true, cell: (lane) => count(lane.in_flight) },
       { name: "Limit", wide: true, cell: (lane) => h("span", { class: "soft" }, limit(lane.limit), lane.limit.default ? "" : " (its own)") },
@@ -58,6 +59,6 @@ export async function lanesPage({ query, refresh }) {
         h("button", { type: "button", class: "small wide", "data-key": `limit ${lane.id}`, onclick: () => change(lane, refresh) }, "Limit …"),
       ] },
     ], page.data, { nothing: "No lane holds anything." }),
-    pager({ ...page, next: page.has_more ? page.next : null, looked: 0, cursor, href: (next) => at("#/lanes", { cursor: next }) }),
+    pager({ ...page, next: page.has_more ? page.next : null, cursor, href: (next) => at("#/lanes", { cursor: next }) }),
   ];
 }

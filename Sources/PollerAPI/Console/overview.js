@@ -2,7 +2,7 @@
 
 import { api, at, collect, may, maybe, paymentLink } from "./api.js";
 import { chart } from "./charts.js";
-import { h } from "./dom.js";
+import { h, pause } from "./dom.js";
 import { recent } from "./live.js";
 import { badge, card, head, sum, tabs } from "./parts.js";
 import { tell } from "./timeline.js";
@@ -13,19 +13,27 @@ import { worries } from "./worries.js";
 const DOCTOR_MS = 60000;
 const HISTORY_MS = 30000;
 
-/** What is asked again only after a while. */
+/** What is asked again only after a while; until there is a new answer, the one before it holds. */
 function kept(ms, ask) {
-  let [at_, told, asked] = [0, null, null];
-  return async (...which) => {
-    if (Date.now() - at_ > ms || String(which) !== asked) {
-      told = await ask(...which);
-      [at_, asked] = [Date.now(), String(which)];
+  let [askedAt, asked, answer, known] = [0, null, null, null];
+  return (...which) => {
+    const isOther = String(which) !== asked;
+    if (isOther) known = null;
+    if (isOther || Date.now() - askedAt > ms) {
+      [askedAt, asked, answer] = [Date.now(), String(which), ask(...which)];
+      const mine = answer;
+      // A failure is asked about again at the next look.
+      mine.then(() => { if (mine === answer) known = mine; }, () => { askedAt = 0; });
     }
-    return told;
+    return known ?? answer;
   };
 }
 
 const doctor = kept(DOCTOR_MS, () => maybe("/v1/doctor"));
+/** How long the first look waits for the doctor; the rest is shown before it. */
+const DOCTOR_WAIT_MS = 300;
+/** The doctor has not answered yet. */
+const PENDING = {};
 const history = kept(HISTORY_MS, (span_) => maybe(at("/v1/stats/history", { span: span_ })));
 
 /** Endpoints with how they stand: the list does not say it of each, so the first ones are asked. */
@@ -38,15 +46,18 @@ export async function endpointsWithHealth(query = { limit: 50 }) {
 
 const deliveriesThat = (state) => collect("/v1/deliveries", { state, limit: 100 }, { want: 100, rounds: 20 });
 
-async function look() {
+async function look(refresh) {
   const sees = (scope, ask) => may(scope) ? ask() : null;
+  const asked = sees("cluster:read", doctor);
   const [stats, checks, endpoints, dead, failing, lanes] = await Promise.all([
-    sees("cluster:read", () => maybe("/v1/stats")), sees("cluster:read", doctor),
+    sees("cluster:read", () => maybe("/v1/stats")), Promise.race([asked, pause(DOCTOR_WAIT_MS).then(() => PENDING)]),
     sees("endpoints:read", endpointsWithHealth),
     sees("deliveries:read", () => deliveriesThat("dead")),
     sees("deliveries:read", () => deliveriesThat("failing")),
     sees("lanes:read", () => maybe("/v1/lanes?limit=100")),
   ]);
+  // It fails as the next look will, which says so.
+  if (checks === PENDING) asked.then(refresh, () => {});
   return { stats, doctor: checks, endpoints: endpoints?.data, deliveries: { dead, failing }, lanes: lanes?.data };
 }
 
@@ -55,6 +66,10 @@ function verdict(seen) {
   const stopped = seen.stats ? [] : (seen.lanes ?? []).filter((lane) => lane.state !== "flowing");
   for (const lane of stopped) {
     found.push({ key: lane.id, colour: "careful", text: `Lane ${lane.id} is ${lane.state}.`, href: "#/lanes", label: "Lanes" });
+  }
+  if (found.length === 0 && seen.doctor === PENDING) {
+    return h("section", { class: "verdict", id: "verdict" }, h("h2", null, "Looking …"),
+      h("p", null, "The doctor is asking what this cluster depends on."));
   }
   if (found.length === 0) {
     return h("section", { class: "verdict good", id: "verdict" },
@@ -108,7 +123,7 @@ function charts(told, span_) {
     chart({ title: "Deliveries", lines: [{ values: of("deliveries") }], span: words }),
     chart({ title: "Failures", lines: [{ values: of("failures"), class: "line warn" }], span: words, colour: (n) => n > 0 ? "careful" : "" }),
     chart({
-      title: "Lag, p99 over p50", said: span, span: words,
+      title: "Lag (p99, p50)", said: span, span: words,
       lines: [{ values: of("lag_p99_ms") }, { values: of("lag_p50_ms"), class: "line under" }],
     })));
 }
@@ -132,7 +147,7 @@ function changes() {
   if (!may("events:read")) return null;
   return card({ title: "Latest changes", note: "newest first" }, events.length === 0
     ? h("p", { class: "empty" }, "Nothing has changed lately.")
-    : h("ol", { class: "changes" }, events.slice(0, 20).map((event) => {
+    : h("ol", { class: "changes" }, events.slice(0, 12).map((event) => {
       const { text, colour } = tell(event);
       const href = event.kind === "order"
         ? `#/orders/${encodeURIComponent(event.order ?? event.source)}` : paymentLink(event);
@@ -156,9 +171,9 @@ function busyLanes(lanes) {
 }
 
 /** The first page. */
-export async function overviewPage({ query }) {
+export async function overviewPage({ query, refresh }) {
   const span_ = query.get("span") === "90d" ? "90d" : "24h";
-  const [seen, told] = await Promise.all([look(), may("cluster:read") ? history(span_) : null]);
+  const [seen, told] = await Promise.all([look(refresh), may("cluster:read") ? history(span_) : null]);
   return [
     head("Overview"), verdict(seen), tiles(seen), charts(told, span_),
     h("div", { class: "halves" }, changes(), busyLanes(seen.lanes)),

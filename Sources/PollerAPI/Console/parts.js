@@ -3,7 +3,7 @@
 import { api } from "./api.js";
 import { confirm, toast } from "./dialogs.js";
 import { h } from "./dom.js";
-import { ago, moment, money, payments, span } from "./words.js";
+import { ago, count, moment, money, payments, span } from "./words.js";
 
 /** A page's head: what it is, and what can be done here. */
 export function head(title, { note, tools = [], back } = {}) {
@@ -110,12 +110,12 @@ export function tabs(label, choices, chosen) {
 }
 
 /** `Next page`, and back to the first. */
-export function pager({ next, cursor, href, looked, data, complete }) {
+export function pager({ next, cursor, href, looked = 0, data }) {
   const more = next ? h("a", { class: "button", href: href(next), rel: "next" }, "Next page") : null;
   const first = cursor ? h("a", { class: "button", href: href(null) }, "First page") : null;
-  const told = looked > data.length ? `Looked at ${looked.toLocaleString("en-GB")}` : null;
+  const told = looked > data.length ? `${count(looked)} payments were looked at` : null;
   if (!more && !first && !told) return null;
-  const end = told && (next || complete === false) ? `${told}; there is more to look at.` : told && `${told}.`;
+  const end = told && (next ? `${told}; there are more to look at.` : `${told}, which are all.`);
   return h("div", { class: "pager" }, first, more, end && h("span", { class: "soft" }, end));
 }
 

@@ -6,7 +6,7 @@ import { h } from "./dom.js";
 import { act, age, badge, card, facts, head, id, paymentBadge, sum } from "./parts.js";
 import { findSource } from "./query.js";
 import { deliveriesOf, next, receivers, story, timeline } from "./timeline.js";
-import { closings, method, moment, money, payments, plain, sentence } from "./words.js";
+import { closings, method, moment, money, payments, plain, sentence, upper } from "./words.js";
 
 /** Everything about one watch. */
 export async function read(watch) {
@@ -18,11 +18,12 @@ export async function read(watch) {
 function summary(watch) {
   const { payment } = watch;
   if (watch.closed_reason === "dead") {
-    return [sentence(`it is in quarantine: ${watch.last_error ?? "looking at it took the worker down"}`),
-      "What has become of the money is not known until somebody redrives it."];
+    const why = sentence(`it is in quarantine: ${watch.last_error ?? "looking at it took the worker down"}`);
+    return `${why} What has become of the money is not known until somebody redrives it.`;
   }
   if (!payment) {
     if (watch.closed_reason) return closings[watch.closed_reason];
+    if (watch.last_error) return `The last look failed: ${sentence(watch.last_error)}`;
     return watch.attempts ? `The upstream says ${plain(watch.status ?? "nothing yet")}.` : "It has not been looked at yet.";
   }
   const lines = [payments[payment.state]?.[2] ?? plain(payment.state)];
@@ -119,8 +120,8 @@ export async function paymentPage({ id: source, query, refresh }) {
       back: ["#/payments", "Payments"], tools: tools(watch, refresh),
     }),
     h("section", { class: "outcome", "aria-label": "Outcome" },
-      h("p", { class: "amount" }, sum(watch.payment)),
-      watch.closed_reason === "dead" ? badge("Quarantine", "bad") : paymentBadge(watch.payment, plain(watch.status ?? "not seen yet")),
+      watch.payment && h("p", { class: "amount" }, sum(watch.payment)),
+      watch.closed_reason === "dead" ? badge("Quarantine", "bad") : paymentBadge(watch.payment, upper(plain(watch.status ?? "not seen yet"))),
       h("p", { class: "grow" }, summary(watch))),
     h("div", { class: "columns" },
       h("div", null,

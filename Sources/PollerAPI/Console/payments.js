@@ -5,11 +5,12 @@ import { actOnAll } from "./bulk.js";
 import { h } from "./dom.js";
 import { age, badge, head, id, pager, paymentBadge, sum, table, tabs } from "./parts.js";
 import { search } from "./query.js";
-import { method } from "./words.js";
+import { method, plain, upper } from "./words.js";
 
 const filters = [
   ["", "All"], ["state=open", "Open"], ["payment=paid", "Paid"], ["payment=failed", "Failed"],
-  ["payment=disputed", "Disputed"], ["state=quarantined", "Quarantine"],
+  ["payment=disputed", "Disputed"],
+  ["state=open error=any", "In error"], ["state=quarantined", "Quarantine"],
 ];
 
 const link = (q, cursor) => {
@@ -25,7 +26,7 @@ const customer = ({ metadata = {} }) =>
 
 /** What is true of a payment; of one whose money is not known, what the upstream says. */
 export const state = (watch) => watch.closed_reason === "dead"
-  ? badge("Quarantine", "bad", watch.last_error) : paymentBadge(watch.payment, watch.status ?? (watch.state === "open" ? "not seen yet" : watch.closed_reason));
+  ? badge("Quarantine", "bad", watch.last_error) : paymentBadge(watch.payment, upper(plain(watch.status ?? (watch.state === "open" ? "not seen yet" : watch.closed_reason))));
 
 /** Payments as a table. */
 function paymentTable(rows, nothing) {
@@ -55,7 +56,7 @@ function goes({ data, next }, q) {
 export async function paymentsPage({ query, refresh }) {
   const q = query.get("q") ?? "";
   const cursor = query.get("cursor");
-  let [page, wrong] = [{ data: [], next: null, looked: 0 }, null];
+  let [page, wrong] = [{ data: [], next: null }, null];
   try {
     page = await search(q, cursor);
   } catch (error) {
@@ -66,8 +67,8 @@ export async function paymentsPage({ query, refresh }) {
     location.replace(goes(page, q) ?? link(q));
     return null;
   }
-  const nothing = q ? "No payment is like that. A bare word is looked for in orders, sources and metadata; "
-    + "others are order=A77, payment=paid, amount>=1000, account=shop, created>2d."
+  const nothing = q ? "No payment is like that. A bare word is looked for in sources, orders and customers; "
+    + "beyond that order=A77, payment=paid, amount>=10.00, account=shop, created>2d, metadata.colour=red."
     : "Nothing is watched yet. pollerctl enqueue watches a payment.";
   const acts = q && page.data.length > 0 && (may("watches:poll") || may("watches:write"));
   return [

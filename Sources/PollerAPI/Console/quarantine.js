@@ -28,6 +28,6 @@ export async function quarantinePage({ query, refresh }) {
         said: `${watch.order ?? watch.source} is watched again.`, key: `redrive ${watch.account} ${watch.source}`,
       }) },
     ], page.data, { link: paymentLink, key: (watch) => `${watch.account} ${watch.source}`, nothing: "It is empty, as it should be." }),
-    pager({ ...page, looked: 0, cursor, href: (next) => at("#/quarantine", { cursor: next }) }),
+    pager({ ...page, cursor, href: (next) => at("#/quarantine", { cursor: next }) }),
   ];
 }

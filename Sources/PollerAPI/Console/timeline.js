@@ -158,8 +158,12 @@ export async function story(watch, deliveries) {
       detail: `policy ${watch.policy}${watch.run > 1 ? `, watched for the ${watch.run}. time` : ""}`,
     },
     ...ofEvents(events),
+    watch.last_error && watch.last_polled_at && {
+      at: watch.last_polled_at, kind: "look", colour: watch.closed_reason === "dead" ? "bad" : "careful",
+      text: `The last look failed: ${sentence(watch.last_error)}`, detail: `${count(watch.attempts)} looks in all`,
+    },
     ...deliveries.flatMap((one) => ofAttempts(one.delivery, one.attempts, one.endpoint, words)),
-  ].sort((a, b) => new Date(a.at) - new Date(b.at));
+  ].filter(Boolean).sort((a, b) => new Date(a.at) - new Date(b.at));
 }
 
 function attemptLine(attempt) {
@@ -211,10 +215,12 @@ export function next(watch, told, deliveries) {
     lines.push(`The customer is to: ${steps[step.type] ?? plain(step.type)}${step.until ? `, until ${moment(step.until)}` : ""}.`);
   }
   const at_ = told?.earliest_poll_at ?? watch.next_poll_at;
-  if (isOpen && at_) lines.push(h("span", null, "It is looked at again ", age(at_), "."));
+  const isAhead = at_ && new Date(at_) > Date.now() - 1000;
+  if (isOpen && isAhead) lines.push(h("span", null, "It is looked at again ", age(at_), "."));
   if (!isOpen) lines.push(closings[watch.closed_reason] ?? "It is not looked at any more.");
   for (const reason of (isOpen && told?.reasons) || []) {
-    if (!(isOpen && /^it is (due|waiting for its due time)/.test(reason) && at_)) lines.push(sentence(reason));
+    // Said already, or of no interest.
+    if (!(isAhead && /^it is due/.test(reason)) && !/^0 others/.test(reason)) lines.push(sentence(reason));
   }
   for (const { delivery, endpoint } of deliveries) {
     const { name } = toldTo(delivery, endpoint);

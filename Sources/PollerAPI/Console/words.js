@@ -39,7 +39,7 @@ export const method = (name) => methods[name] ?? plain(name ?? "");
 
 /** `partially_paid` as words. */
 export const plain = (text) => String(text ?? "").replaceAll("_", " ");
-const upper = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+export const upper = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 export const sentence = (text) => {
   const words = String(text ?? "").trim();
   // A command is not a word that begins a sentence.

@@ -30,6 +30,13 @@ class Receivers:
                 self.end_headers()
                 self.wfile.write(body)
 
+            def do_GET(self) -> None:
+                """A bank that says nothing that can be understood."""
+                self.send_response(200)
+                self.send_header("content-length", str(len(EVIL)))
+                self.end_headers()
+                self.wfile.write(EVIL.encode())
+
             def log_message(self, *_arguments) -> None:
                 """Says nothing."""
 
@@ -45,9 +52,9 @@ class Receivers:
 class Shop:
     """What a shop sells, and who is told of it."""
 
-    def __init__(self, cluster: Cluster, key: str | None = None):
+    def __init__(self, cluster: Cluster, key: str | None = None, receivers: Receivers | None = None):
         self.cluster = cluster
-        self.receivers = Receivers()
+        self.receivers = receivers or Receivers()
         self.endpoints: dict[str, str] = {}
         self._http = requests.Session()
         self._http.trust_env = False
@@ -94,16 +101,20 @@ class Shop:
         """A payment that the upstream tells nothing of that can be understood, five times."""
         source = self.watches(order, 3300)
         fault = self.cluster.sandbox.fault("html", f"/v1/sources/{source}")
+        self._gives_up(source, "source")
+        self.cluster.sandbox.clear_fault(fault)
+        return source
+
+    def _gives_up(self, source: str, kind: str) -> None:
+        """Has a payment looked at until nobody looks any more."""
 
         def look() -> bool:
-            watch = self.call("GET", f"/v1/watches/{source}")
+            watch = self.call("GET", f"/v1/watches/{source}?kind={kind}")
             if watch["state"] == "open":
-                self.call("POST", f"/v1/watches/{source}/poll")
+                self.call("POST", f"/v1/watches/{source}/poll?kind={kind}")
             return watch.get("closed_reason") == "dead"
 
         wait_until(look, 60, f"{source} is in quarantine", pause_s=0.3)
-        self.cluster.sandbox.clear_fault(fault)
-        return source
 
     def sells(self) -> None:
         """Some of everything."""
@@ -116,6 +127,8 @@ class Shop:
         self.cluster.sandbox.set_status(failed, "failed")
         self.watches("EVIL-1", 666, metadata={"customer": EVIL, "note": EVIL})
         self.dead = self.quarantines("DEAD-1")
+        self.call("POST", "/v1/watches", url=f"{self.receivers.url}/bank/BANK-1", policy="interactive", order="BANK-1")
+        self._gives_up("BANK-1", "http")
         self.foreign = self.watches("FOREIGN-1", 500, account="acme")
 
     def close(self) -> None:
