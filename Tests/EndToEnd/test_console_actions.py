@@ -175,7 +175,7 @@ def test_everything_a_query_finds_is_done_after_a_count_and_a_word(shop, console
     console.click("Act on all of these …")
     console.fill(action="cancel")
     console.answer("Count them")
-    console.wait(lambda: console.js("document.querySelector('#dry-run')?.innerText ?? ''").startswith("4 of"), "the count")
+    console.wait(lambda: console.js("document.querySelector('#dry-run')?.innerText ?? ''").startswith("4 payments are found"), "the count")
     assert all(shop.call("GET", f"/v1/watches/{one}")["state"] == "open" for one in sources), "counting does nothing"
     console.fill(word="4")
     console.answer("Stop 4 payments")

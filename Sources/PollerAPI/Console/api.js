@@ -3,6 +3,7 @@
 import { askForKey } from "./dialogs.js";
 
 const KEPT = "poller.key";
+const CALLER = "/v1/caller";
 const PATIENCE_MS = 60000;
 
 /** What the server says of a request that failed. */
@@ -55,7 +56,10 @@ export async function api(path, { method = "GET", body, stop } = {}) {
     if (answer.status === 401) {
       // Another request may have got a better key meanwhile.
       if (shown === key()) sessionStorage.setItem(KEPT, await askForKey(Boolean(shown)));
-      continue;
+      if (path === CALLER) continue;
+      // Another key may do something else: everything begins anew.
+      location.reload();
+      return new Promise(() => {});
     }
     const told = await answer.json().catch(() => ({}));
     if (!answer.ok) throw new Refused(answer.status, told);
@@ -84,7 +88,8 @@ export async function maybe(path, otherwise = null) {
 /** A path with a query; what is nothing is left out. */
 export function at(path, query = {}) {
   const parts = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== "");
-  const text = new URLSearchParams(parts).toString();
+  // A blank as %20: `+` is one in forms alone.
+  const text = parts.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
   return text ? `${path}?${text}` : path;
 }
 
@@ -108,7 +113,7 @@ let caller = { name: null, scopes: null, accounts: null };
 
 /** Asks who the key's holder is; a server that cannot say lets the buttons be. */
 export async function learnCaller() {
-  caller = await maybe("/v1/caller", { name: null, scopes: null, accounts: null });
+  caller = await maybe(CALLER, { name: null, scopes: null, accounts: null });
   return caller;
 }
 

@@ -1,6 +1,6 @@
 // Who has changed what.
 
-import { api, at, endpointLink, orderLink } from "./api.js";
+import { at, collect, endpointLink, orderLink } from "./api.js";
 import { h } from "./dom.js";
 import { age, facts, head, id, pager, table } from "./parts.js";
 import { dayOf, plain, timeOfDay } from "./words.js";
@@ -24,16 +24,25 @@ function more(entry) {
       ["Request", entry.request && id(entry.request)], ["Address", entry.address]]));
 }
 
+/** `cancelWatch` as words. */
+const apart = (action) => plain(action.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
+
 /** The list of changes, the newest first. */
 export async function auditPage({ query }) {
   const cursor = query.get("cursor");
-  const page = await api(at("/v1/audit", { limit: 50, cursor }));
+  const wanted = Object.fromEntries(["by", "action", "target", "account"].map((name) => [name, query.get(name)]));
+  const page = await collect("/v1/audit", { ...wanted, limit: 50, cursor });
+  const asked = Object.entries(wanted).filter(([, value]) => value).map(([name, value]) => `${name} ${value}`);
   return [
     head("Audit", { note: "Every change: by whom, from where, what, before and after." }),
+    asked.length > 0 && h("p", null, asked.join(", "), " ", h("a", { href: "#/audit" }, "Show all")),
     table("Changes", [
       { name: "When", cell: (entry) => h("span", { title: `${dayOf(entry.at)}, ${timeOfDay(entry.at)}` }, age(entry.at)) },
-      { name: "Who", cell: (entry) => [entry.by, entry.role && h("span", { class: "soft wide" }, ` ${entry.role}`)] },
-      { name: "What", why: true, cell: (entry) => plain(entry.action) },
+      { name: "Who", cell: (entry) => [
+        h("a", { href: at("#/audit", { by: entry.by }), title: "What else they did", "data-key": `by ${entry.id}` }, entry.by),
+        entry.role && h("span", { class: "soft wide" }, ` ${entry.role}`)] },
+      { name: "What", why: true, cell: (entry) => [apart(entry.action),
+        entry.refused && h("span", { class: "careful" }, ` refused: ${plain(entry.refused)}`)] },
       { name: "Of", cell: (entry) => {
         const href = link(entry);
         const name = entry.target?.id ?? "";
@@ -42,6 +51,6 @@ export async function auditPage({ query }) {
       { name: "Account", wide: true, cell: (entry) => h("span", { class: "soft" }, entry.account) },
       { name: "From", wide: true, cell: (entry) => h("span", { class: "id soft" }, entry.address) },
     ], page.data, { nothing: "Nobody has changed anything yet.", below: more }),
-    pager({ ...page, next: page.has_more ? page.next : null, cursor, href: (next) => at("#/audit", { cursor: next }) }),
+    pager({ ...page, cursor, href: (next) => at("#/audit", { ...wanted, cursor: next }) }),
   ];
 }

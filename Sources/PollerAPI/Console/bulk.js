@@ -86,7 +86,7 @@ export async function actOnAll(q) {
   const { action, told } = chosen;
   const { text, done: word, danger } = actions[action];
   if (told.matched === 0) {
-    toast(`Nothing to do: none of the ${count(told.looked)} payments that were looked at is one for that.`);
+    toast("Nothing to do: none of those that were found is one for that.");
     return;
   }
   const progress = h("progress", { max: told.matched, value: 0, hidden: true, "aria-label": "Progress" });
@@ -94,8 +94,8 @@ export async function actOnAll(q) {
   const type = danger ? labelled(`Type ${told.matched} to go on`, h("input", { name: "word", required: true, autocomplete: "off", inputmode: "numeric" })) : null;
   const result = await dialog({
     title: text, submit: `${text.split(" ")[0]} ${counted(told.matched, "payment", "payments")}`, danger,
-    body: [h("p", { id: "dry-run" }, h("strong", null, count(told.matched)), ` of ${count(told.looked)} that were looked at.`,
-      told.next && " There are more; do it again for those."), type, progress],
+    body: [h("p", { id: "dry-run" }, h("strong", null, counted(told.matched, "payment is", "payments are")), " found that it can be done to.",
+      told.next && " There are more: do it again for those."), type, progress],
     done: async (form) => {
       if (danger && form.elements.word.value.trim() !== String(told.matched)) throw new Error(`Type ${told.matched}.`);
       progress.hidden = false;

@@ -113,10 +113,9 @@ export function tabs(label, choices, chosen) {
 export function pager({ next, cursor, href, looked = 0, data }) {
   const more = next ? h("a", { class: "button", href: href(next), rel: "next" }, "Next page") : null;
   const first = cursor ? h("a", { class: "button", href: href(null) }, "First page") : null;
-  const told = looked > data.length ? `${count(looked)} payments were looked at` : null;
+  const told = next && looked > data.length ? `${count(looked)} were looked at; there are more to look at.` : null;
   if (!more && !first && !told) return null;
-  const end = told && (next ? `${told}; there are more to look at.` : `${told}, which are all.`);
-  return h("div", { class: "pager" }, first, more, end && h("span", { class: "soft" }, end));
+  return h("div", { class: "pager" }, first, more, told && h("span", { class: "soft" }, told));
 }
 
 /**

@@ -146,18 +146,45 @@ export async function deliveriesOf(watch) {
   }));
 }
 
+const deeds = {
+  enqueue: "asked for it to be watched", pollWatch: "had it looked at", cancelWatch: "stopped the watching",
+  redrive: "had it watched again", verifyWatch: "handed in a code", giveRefundAccount: "said where money goes back to",
+};
+let hasAudit = true;
+
+/** Who has done what to a payment, where the server keeps that and the key may know it. */
+async function ofPeople(watch) {
+  const told = hasAudit && await maybe(at("/v1/audit", { target: watch.source, account: watch.account, limit: 100 }));
+  hasAudit = Boolean(told);
+  return (told ? told.data : []).filter((one) => one.target?.kind === "watch").map((one) => {
+    const deed = deeds[one.action] ?? plain(one.action.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
+    return {
+      at: one.at, kind: "person", colour: one.refused ? "careful" : "info", detail: one.address,
+      text: one.refused ? `${one.by} was refused: ${deed} (${plain(one.refused)}).` : `${one.by} ${deed}.`,
+    };
+  });
+}
+
+const tones = { change: "info", charge: "info", redrive: "info" };
+
+/** An entry of the server's story; what it does not say in words is shown as it is. */
+const ofServer = ({ detail, ...entry }) => ({
+  ...entry, colour: entry.tone ?? tones[entry.kind] ?? "quiet",
+  detail: detail === undefined || detail === null || typeof detail === "string" ? detail : JSON.stringify(detail),
+});
+
 /** Everything that is known of a payment: the server's own story, or what its parts tell. */
 export async function story(watch, deliveries) {
   const told = await maybe(at(`/v1/watches/${encodeURIComponent(watch.source)}/timeline`, named(watch)));
-  if (told) return told.data.map((entry) => ({ ...entry, colour: entry.colour ?? "" }));
-  const { data: events } = await api(watchPath(watch, "events"));
+  if (told) return told.data.map(ofServer);
+  const [{ data: events }, people] = await Promise.all([api(watchPath(watch, "events")), ofPeople(watch)]);
   const words = new Map(events.map((event) => [event.seq, `“${tell(event).text}”`]));
   return [
     {
       at: watch.created_at, kind: "created", colour: "quiet", text: "The shop asked for this payment to be watched.",
       detail: `policy ${watch.policy}${watch.run > 1 ? `, watched for the ${watch.run}. time` : ""}`,
     },
-    ...ofEvents(events),
+    ...ofEvents(events), ...people,
     watch.last_error && watch.last_polled_at && {
       at: watch.last_polled_at, kind: "look", colour: watch.closed_reason === "dead" ? "bad" : "careful",
       text: `The last look failed: ${sentence(watch.last_error)}`, detail: `${count(watch.attempts)} looks in all`,

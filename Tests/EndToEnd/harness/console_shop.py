@@ -101,17 +101,17 @@ class Shop:
         """A payment that the upstream tells nothing of that can be understood, five times."""
         source = self.watches(order, 3300)
         fault = self.cluster.sandbox.fault("html", f"/v1/sources/{source}")
-        self._gives_up(source, "source")
+        self._gives_up(source)
         self.cluster.sandbox.clear_fault(fault)
         return source
 
-    def _gives_up(self, source: str, kind: str) -> None:
+    def _gives_up(self, source: str, query: str = "") -> None:
         """Has a payment looked at until nobody looks any more."""
 
         def look() -> bool:
-            watch = self.call("GET", f"/v1/watches/{source}?kind={kind}")
+            watch = self.call("GET", f"/v1/watches/{source}{query}")
             if watch["state"] == "open":
-                self.call("POST", f"/v1/watches/{source}/poll?kind={kind}")
+                self.call("POST", f"/v1/watches/{source}/poll{query}")
             return watch.get("closed_reason") == "dead"
 
         wait_until(look, 60, f"{source} is in quarantine", pause_s=0.3)
@@ -128,7 +128,7 @@ class Shop:
         self.watches("EVIL-1", 666, metadata={"customer": EVIL, "note": EVIL})
         self.dead = self.quarantines("DEAD-1")
         self.call("POST", "/v1/watches", url=f"{self.receivers.url}/bank/BANK-1", policy="interactive", order="BANK-1")
-        self._gives_up("BANK-1", "http")
+        self._gives_up("BANK-1", "?kind=http&account=bank")
         self.foreign = self.watches("FOREIGN-1", 500, account="acme")
 
     def close(self) -> None:
