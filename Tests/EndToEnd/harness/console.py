@@ -27,7 +27,7 @@ class Console:
 
     def size(self, width: int, height: int) -> None:
         self.browser._call("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                           deviceScaleFactor=1, mobile=width < 500)
+                           deviceScaleFactor=1, mobile=False)
 
     def js(self, expression: str):
         """The value of an expression in the page; a promise's when it is one."""
@@ -57,15 +57,20 @@ class Console:
         return self.js("document.querySelector('#main').innerText")
 
     @property
+    def whole(self) -> str:
+        """Everything that can be read, dialogs and notices too."""
+        return self.js("document.body?.innerText ?? ''")
+
+    @property
     def place(self) -> str:
         return self.js("location.hash")
 
     def says(self, text: str, timeout_s: float = 15) -> None:
         """Waits until a text stands in the page, in a dialog or in a notice."""
         try:
-            self.wait(lambda: text in self.js("(document.body?.innerText ?? '')"), text, timeout_s)
+            self.wait(lambda: text in self.whole, text, timeout_s)
         except AssertionError as error:
-            raise AssertionError(f"the page does not say {text!r}:\n{self.js('(document.body?.innerText ?? '')')}") from error
+            raise AssertionError(f"the page does not say {text!r}:\n{self.whole}") from error
 
     def click(self, text: str, within: str = "#main", number: int = 0) -> None:
         """Clicks the button or link with a text; waits until there is one."""
@@ -104,7 +109,7 @@ class Console:
 
     def overflow(self) -> int:
         """How many pixels the page is wider than what shows it."""
-        return self.js("document.documentElement.scrollWidth - window.innerWidth")
+        return self.js("document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
     def close(self) -> None:
         self.browser.close()
