@@ -70,7 +70,7 @@ export async function api(path, { method = "GET", body, stop } = {}) {
 export const post = (path, body) => api(path, { method: "POST", body });
 
 /** Whether a failure only says that this server has no such thing. */
-export function isMissing(error) {
+function isMissing(error) {
   return error instanceof Refused &&
     (error.status === 404 || error.status === 405 || error.code === "unknown_parameter");
 }

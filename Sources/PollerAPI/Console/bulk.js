@@ -1,73 +1,32 @@
 // One action on everything a query finds: counted first, then done with its progress shown.
 
-import { api, at, isMissing, may, named, post, watchPath } from "./api.js";
+import { may, post } from "./api.js";
 import { dialog, labelled, select, toast } from "./dialogs.js";
 import { h } from "./dom.js";
-import { search } from "./query.js";
-import { count, counted } from "./words.js";
+import { counted } from "./words.js";
 
 /** As many as one dialog does; who has more does it again. */
-const MOST = 5000;
-const AT_ONCE = 6;
+const MOST = 20000;
 
 const actions = {
-  poll: {
-    text: "Look at them now", done: "looked at", scope: "watches:poll", fits: (watch) => watch.state === "open",
-    run: (watch) => post(watchPath(watch, "poll")),
-  },
-  redrive: {
-    text: "Redrive those in quarantine", done: "redriven", scope: "watches:write", fits: (watch) => watch.closed_reason === "dead",
-    run: (watch) => post(at(`/v1/quarantine/${encodeURIComponent(watch.source)}/redrive`, named(watch))),
-  },
-  cancel: {
-    text: "Stop watching them", done: "not watched any more", scope: "watches:write", danger: true,
-    fits: (watch) => watch.state === "open", run: (watch) => api(watchPath(watch), { method: "DELETE" }),
-  },
+  poll: { text: "Look at them now", done: "looked at", scope: "watches:poll" },
+  redrive: { text: "Redrive those in quarantine", done: "watched again", scope: "watches:write" },
+  cancel: { text: "Stop watching them", done: "not watched any more", scope: "watches:write", danger: true },
 };
 
-/** What a query means, counted: by the server, or by reading its pages here. */
-async function dryRun(q, action) {
-  try {
-    return { ...(await post("/v1/watches/actions", { q, action, dry_run: true })), isServers: true };
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
-  const found = [];
-  let [cursor, looked] = [null, 0];
+/** Every part of what a query means, done or only counted; the server does a part at a time. */
+async function eachPart(q, action, isDryRun, tell = () => {}) {
+  const sum = { matched: 0, done: 0, next: null };
   do {
-    const page = await search(q, cursor, 500);
-    looked += Math.max(page.looked, page.data.length);
-    found.push(...page.data.filter(actions[action].fits));
-    cursor = page.next;
-  } while (cursor && looked < MOST);
-  return { matched: found.length, looked, next: cursor, found };
-}
-
-async function doAll({ found, isServers }, q, action, tell) {
-  if (isServers) {
-    let [done, next] = [0, null];
-    do {
-      const told = await post("/v1/watches/actions", { q, action, ...(next ? { cursor: next } : {}) });
-      done += told.done;
-      next = told.next;
-      tell(done);
-    } while (next);
-    return { done, failed: 0 };
-  }
-  let [done, failed] = [0, 0];
-  const left = [...found];
-  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-    for (let watch = left.shift(); watch; watch = left.shift()) {
-      try {
-        await actions[action].run(watch);
-        done += 1;
-      } catch {
-        failed += 1;
-      }
-      tell(done + failed);
-    }
-  }));
-  return { done, failed };
+    const part = await post(`/v1/watches/batch/${action}`, {
+      q, ...(isDryRun ? { dry_run: true } : {}), ...(sum.next ? { cursor: sum.next } : {}),
+    });
+    sum.matched += part.matched;
+    sum.done += part.done;
+    sum.next = part.next;
+    tell(sum.matched);
+  } while (sum.next && sum.matched < MOST);
+  return sum;
 }
 
 /** Asks what to do with everything a query finds, counts, asks again, and does it. */
@@ -79,7 +38,7 @@ export async function actOnAll(q) {
       labelled("What to do", select("action", choices.map(([name, one]) => [name, one.text])))],
     done: async (form) => {
       const action = form.elements.action.value;
-      return { action, told: await dryRun(q, action) };
+      return { action, told: await eachPart(q, action, true) };
     },
   });
   if (!chosen) return;
@@ -90,18 +49,21 @@ export async function actOnAll(q) {
     return;
   }
   const progress = h("progress", { max: told.matched, value: 0, hidden: true, "aria-label": "Progress" });
-  progress.value = 0;
-  const type = danger ? labelled(`Type ${told.matched} to go on`, h("input", { name: "word", required: true, autocomplete: "off", inputmode: "numeric" })) : null;
+  const type = danger ? labelled(`Type ${told.matched} to go on`, h("input", {
+    name: "word", required: true, autocomplete: "off", inputmode: "numeric",
+  })) : null;
   const result = await dialog({
     title: text, submit: `${text.split(" ")[0]} ${counted(told.matched, "payment", "payments")}`, danger,
-    body: [h("p", { id: "dry-run" }, h("strong", null, counted(told.matched, "payment is", "payments are")), " found that it can be done to.",
+    body: [h("p", { id: "dry-run" },
+      h("strong", null, counted(told.matched, "payment is", "payments are")), " found that it can be done to.",
       told.next && " There are more: do it again for those."), type, progress],
     done: async (form) => {
       if (danger && form.elements.word.value.trim() !== String(told.matched)) throw new Error(`Type ${told.matched}.`);
       progress.hidden = false;
-      return doAll(told, q, action, (n) => { progress.value = n; });
+      return eachPart(q, action, false, (n) => { progress.value = n; });
     },
   });
   if (!result) return;
-  toast(`${counted(result.done, "payment is", "payments are")} ${word}${result.failed ? `; ${count(result.failed)} could not be` : ""}.`, result.failed > 0);
+  const left = result.matched - result.done;
+  toast(`${counted(result.done, "payment is", "payments are")} ${word}${left > 0 ? `; ${counted(left, "other", "others")} had changed meanwhile` : ""}.`);
 }
