@@ -82,7 +82,9 @@ class Console:
     def fill(self, **fields: str) -> None:
         """Fills the fields of the open dialog."""
         for name, value in fields.items():
-            self.js(f"document.querySelector('dialog').querySelector('[name={name}]').value = {json.dumps(value)}")
+            field = f"document.querySelector('dialog:last-of-type [name={name}]')"
+            self.wait(lambda field=field: self.js(f"Boolean({field})"), f"there is a field {name}")
+            self.js(f"{field}.value = {json.dumps(value)}")
 
     def answer(self, text: str) -> None:
         """Presses the button of the open dialog."""
