@@ -169,8 +169,8 @@ let package = Package(
         .target(
             name: "PollerAPI",
             dependencies: [
-                "JSONText", "PollerWire", "Poller", "PollerNet", "PollerWords", hummingbird,
-                hummingbirdCore,
+                "JSONText", "PollerWire", "Poller", "PollerNet", "PollerWords", "StandardWebhooks",
+                hummingbird, hummingbirdCore,
                 nioCore, nioHTTP1, logging,
                 metrics, lifecycle, crypto,
             ],

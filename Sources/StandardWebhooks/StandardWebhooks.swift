@@ -57,7 +57,8 @@ package struct SigningKey: Hashable, Sendable, CustomStringConvertible, CustomDe
         signing: WebhookSigning = .hmac
     ) {
         self.init(
-            bytes: (0..<Self.seedBytes).map { _ in UInt8.random(in: .min ... .max, using: &chance) },
+            bytes: (0..<Self.seedBytes).map { _ in UInt8.random(in: .min ... .max, using: &chance)
+            },
             signing: signing
         )
     }

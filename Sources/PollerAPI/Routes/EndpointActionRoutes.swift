@@ -1,6 +1,7 @@
 import Hummingbird
 import Poller
 import PollerWire
+import StandardWebhooks
 
 /// What is done to an endpoint: test, rotate, enable, disable; and the secret of inline webhooks.
 ///

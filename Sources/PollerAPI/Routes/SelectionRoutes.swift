@@ -11,12 +11,16 @@ import PollerWire
 struct SelectionRoutes {
     /// Watches of a part: as many as a page has.
     private static let partMax = 500
+    /// Watches of a part that are named in the audit trail one by one; of more their number is told, so
+    /// that one request does not push a day of others out of it.
+    private static let namedMax = 20
 
     private static let poll = route(
         "poll",
         "pollWatches",
         "Look at all open watches that a search finds, now",
-        .poll
+        .poll,
+        .traffic("a hint, and nothing is changed by it")
     )
     private static let cancel = route(
         "cancel",
@@ -50,7 +54,8 @@ struct SelectionRoutes {
         _ action: String,
         _ operation: String,
         _ summary: String,
-        _ scope: Scope
+        _ scope: Scope,
+        _ audit: RouteAudit = .change
     ) -> Route<Void> {
         Route(
             .post,
@@ -64,7 +69,8 @@ struct SelectionRoutes {
             access: .key(scope),
             repeats: .byNature,
             body: .json(.shape("WatchSelection")),
-            answers: [.ok("What became of this part.", "SelectionResult")]
+            answers: [.ok("What became of this part.", "SelectionResult")],
+            audit: audit
         )
     }
 
@@ -82,11 +88,33 @@ struct SelectionRoutes {
             result.looked = page.looked
             result.next = page.next.map { context.cursors.seal($0, for: context.caller) }
             guard selection.isDryRun != true else { return Response(result) }
+            var done: [WatchKey] = []
             for snapshot in page.items where try await act(snapshot.watch.key) {
-                result.done += 1
+                done.append(snapshot.watch.key)
             }
+            result.done = done.count
+            note(done, selection.words ?? "", context)
             await statusCache.forget()
             return Response(result)
+        }
+    }
+
+    /// What the audit trail is told of a part.
+    private func note(_ done: [WatchKey], _ words: String, _ context: APIContext) {
+        if done.isEmpty { context.changes.nothing() }
+        if done.count <= Self.namedMax {
+            for key in done {
+                let target = AuditTarget(.watch, key.source.description)
+                context.changes.did(target, of: key.account, to: ["q": words])
+            }
+        } else {
+            for (account, keys) in Dictionary(grouping: done, by: \.account) {
+                context.changes.did(
+                    AuditTarget(.watch, "\(keys.count) watches"),
+                    of: account,
+                    to: ["q": words]
+                )
+            }
         }
     }
 

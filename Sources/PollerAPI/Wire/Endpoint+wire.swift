@@ -1,5 +1,6 @@
 import Poller
 import PollerWire
+import StandardWebhooks
 
 extension PollerWire.Endpoint {
     /// An endpoint as readers are told of it.

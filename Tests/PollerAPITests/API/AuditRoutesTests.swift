@@ -211,6 +211,13 @@ private struct Stage {
             _ = try await watch("q")
             try await api.bury("src_q", because: "nonsense")
             return ("/v1/quarantine/src_q/redrive", nil)
+        case "cancelWatches":
+            _ = try await watch("many")
+            return ("/v1/watches/batch/cancel", #"{"q":"src_many"}"#)
+        case "redriveWatches":
+            _ = try await watch("buried")
+            try await api.bury("src_buried", because: "nonsense")
+            return ("/v1/watches/batch/redrive", #"{"q":"src_buried"}"#)
         case "verifyWatch":
             let path = try await watch("v")
             try await api.see("src_v", "pending", step: .enterCode(attemptsLeft: 3))
