@@ -26,7 +26,7 @@ extension RedisWatchStore {
         }
         switch place {
         case .closed(let score, let id):
-            return try await closed(query, score, id)
+            return try await closed(query, query.limit, score, id)
         case .found:
             throw .unknownCursor
         case .listed(let position):
@@ -41,9 +41,19 @@ extension RedisWatchStore {
                 try await snapshots(ids, partition: partition, query)
             }
             // The closed ones follow the open ones.
-            guard page.next == nil, query.state == nil else { return page }
-            let next = WatchPlace.closed(score: "", id: "").cursor
-            return ListPage(items: page.items, next: next, looked: page.looked)
+            let isOfOpen = query.state != nil || query.search?.isOfOpen ?? false
+            guard page.next == nil, !isOfOpen else { return page }
+            let left = query.limit - page.items.count
+            guard left > 0, page.looked < Self.looksMax else {
+                let next = WatchPlace.closed(score: "", id: "").cursor
+                return ListPage(items: page.items, next: next, looked: page.looked)
+            }
+            let rest = try await closed(query, left, "", "")
+            return ListPage(
+                items: page.items + rest.items,
+                next: rest.next,
+                looked: page.looked + rest.looked
+            )
         }
     }
 
@@ -85,29 +95,30 @@ extension RedisWatchStore {
         }
     }
 
-    /// Those closed last first, behind a place.
+    /// At most so many of those closed last first, behind a place.
     private func closed(
         _ query: ListQuery,
+        _ limit: Int,
         _ score: String,
         _ id: String
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
         var (score, id) = (score, id)
         var items: [WatchSnapshot] = []
         var looked = 0
-        let batch = query.isSelective ? max(query.limit, Self.batch) : query.limit
-        while looked < Self.looksMax {
+        let batch = query.isSelective ? max(limit, Self.batch) : limit
+        while looked < Self.looksMax, items.count < limit {
             let newest = try await newestClosed(batch, score, id)
             let readings = try await read(newest.map { ($0.partition, $0.id) }, query)
-            for (place, snapshot) in zip(newest, readings) {
-                looked += 1
+            var seen = 0
+            for (place, snapshot) in zip(newest, readings) where items.count < limit {
+                seen += 1
                 (score, id) = (place.score, place.id.description)
                 if let snapshot { items.append(snapshot) }
-                if items.count == query.limit { break }
             }
-            if newest.count < batch, items.count < query.limit {
+            looked += seen
+            if newest.count < batch, seen == newest.count {
                 return ListPage(items: items, next: nil, looked: looked)
             }
-            if items.count == query.limit { break }
         }
         return ListPage(
             items: items,

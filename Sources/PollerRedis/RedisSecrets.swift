@@ -43,6 +43,12 @@ package struct RedisSecrets: Sendable {
                 _ = try masterKeys.open(part, at: Self.place(root))
             }
         }
+        // Before anybody makes the first root: whoever finds one without this has an older store.
+        if fields[SecretsField.webhook.rawValue] == nil,
+            fields[SecretsField.cursor.rawValue] == nil
+        {
+            _ = try await agreed(.shared, fresh: "0")
+        }
         try await note(fields)
     }
 

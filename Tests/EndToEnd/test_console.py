@@ -25,8 +25,9 @@ def front(tmp_path_factory) -> Iterator[SimpleNamespace]:
     path.write_text("".join(f"{keys[name]} {words} name={name}\n" for name, words in roles.items()))
     receivers = Receivers()
     config = path.parent / "poller.yaml"
-    config.write_text(f"upstreams:\n  bank:\n    url: {receivers.url}/bank/{{id}}\n    status: /state\n    final: [settled]\n")
-    env = {"POLLER_API_KEYS_FILE": str(path), "POLLER_CONFIG_FILE": str(config)}
+    config.write_text(f"upstreams:\n  bank:\n    url: {receivers.url}/bank/{{id}}\n    status: /state\n    final: [settled]\n"
+                      "accounts: {acme: {stripe_api_key: {env: ACME_KEY}}}\n")
+    env = {"POLLER_API_KEYS_FILE": str(path), "POLLER_CONFIG_FILE": str(config), "ACME_KEY": "pk_test_acme"}
     with Cluster(workers=1, notifiers=1, listen=False, env=env) as cluster:
         shop = Shop(cluster, keys["admin"], receivers)
         shop.sells()

@@ -19,8 +19,9 @@ def verdict(console: Console) -> str:
 
 
 def test_all_is_well_is_said_only_while_it_is(chaos):
-    # Mails that say how to stop them: without that the doctor warns.
-    cluster: Cluster = chaos(workers=1, notifiers=1, listen=False, env={"POLLER_PUBLIC_URL": "https://pay.example.com"})
+    # Mails that say how to stop them, and secrets that are sealed: without the doctor warns.
+    env = {"POLLER_PUBLIC_URL": "https://pay.example.com", "POLLER_MASTER_KEY": bytes(range(32)).hex()}
+    cluster: Cluster = chaos(workers=1, notifiers=1, listen=False, env=env)
     shop = Shop(cluster)
     console = Console(cluster.api.url, cluster.logs)
     try:

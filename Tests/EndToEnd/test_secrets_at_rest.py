@@ -292,8 +292,10 @@ def test_roots_rotate_under_tokens_and_cursors_that_go_on(chaos):
     cursor = cluster.api.get("/v1/events")["next"]
 
     def listens(token: str) -> bool:
+        # In a header: in a URL a token is for one connection.
+        headers = {"Authorization": f"Bearer {token}"}
         answer = requests.get(
-            f"{cluster.gateway()}/v1/sources/src_1/events", params={"token": token}, stream=True, timeout=20
+            f"{cluster.gateway()}/v1/sources/src_1/events", headers=headers, stream=True, timeout=20
         )
         answer.close()
         return answer.status_code == 200

@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("while Redis is down one line tells it, and another one that it is back")
+    @Test("an outage of Redis is told by its loss and its cause, and once that it is back")
     func quiet() async throws {
         let server = try RedisServerProcess()
         let log = RecordedLog()
@@ -121,9 +121,9 @@ import Testing
             try server.restart()
             try await client.waitUntilConnected(timeout: .seconds(10))
         }
-        // The first connection, its loss, and the second one.
+        // The first connection, its loss, why there is no other, and the second one.
         let lines = log.all.filter { !$0.hasPrefix("debug") && !$0.hasPrefix("trace") }
-        #expect(lines.map { $0.prefix { $0 != ":" } } == ["info", "warning", "info"])
+        #expect(lines.map { $0.prefix { $0 != ":" } } == ["info", "warning", "error", "info"])
     }
 
     @Test("an unreadable trust file ends the run with an error")

@@ -29,7 +29,7 @@ package struct EndpointSecret: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(secret)" }
 }
 
-/// A key that signs webhooks (``SigningKey``), checked as it comes from outside.
+/// A key that signs webhooks (`SigningKey`), checked as it comes from outside.
 package struct WebhookSecret: Hashable, Sendable, CustomStringConvertible,
     CustomDebugStringConvertible
 {
@@ -67,7 +67,7 @@ package struct WebhookSecret: Hashable, Sendable, CustomStringConvertible,
 
     package var debugDescription: String { description }
 
-    /// The signature of one attempt (``SigningKey/signature(id:timestamp:body:)``).
+    /// The signature of one attempt (`SigningKey`).
     package func signature(id: EventID, timestamp: Int64, body: String) -> String {
         key.signature(id: id.description, timestamp: timestamp, body: body)
     }

@@ -218,6 +218,12 @@ extension SearchCondition {
         }
     }
 
+    /// Whether no closed watch can fulfil it.
+    var isOfOpen: Bool {
+        subject == .field(.state) && comparison == .equal
+            && wanted == .texts([ListQuery.State.open.rawValue])
+    }
+
     /// The entries of the index of which every watch has one of which it holds; nil when there are none.
     func terms(among keys: SearchKeys) -> [SearchTerm]? {
         guard comparison == .equal else { return nil }

@@ -71,6 +71,9 @@ package struct SearchQuery: Hashable, Sendable {
     /// Whether only closed watches can be what is looked for.
     package var isOfClosed: Bool { conditions.contains { $0.isOfClosed } }
 
+    /// Whether only open watches can be what is looked for.
+    package var isOfOpen: Bool { conditions.contains { $0.isOfOpen } }
+
     static func mistake(_ message: String) -> InvalidInput {
         InvalidInput(field: "q", message: message)
     }

@@ -133,7 +133,8 @@ extension RedisCluster {
     /// Says why the map cannot be read, but not too often.
     private func tell(_ answers: [RedisProbe.Answer]) {
         let now = RedisInstant(eventLoop.now)
-        guard let failures = outages.withLock({ $0.failed(attempt: 2, now: now) }) else { return }
+        // Nobody counts them: that is neither the loss nor the first try after it.
+        guard let failures = outages.withLock({ $0.failed(attempt: 3, now: now) }) else { return }
         let asked = answers.map { "\($0.endpoint)" }.joined(separator: ", ")
         let reason = answers.lazy.map { answer -> RedisLinkFailure in
             switch answer.replies {

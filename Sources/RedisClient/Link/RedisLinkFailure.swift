@@ -95,8 +95,9 @@ struct RedisLinkFailure: Error, Hashable {
 /// Which of a link's failures are worth a line in the log.
 ///
 /// That the connection is lost is, and why it cannot be made again; then at most one each `interval`,
-/// which tells how many there were: a Redis that is down for an hour shall not bury everything else. An outage ends once a connection
-/// has held, so a server that accepts and drops everybody is one outage. No I/O, no clock.
+/// which tells how many there were: a Redis that is down for an hour shall not bury everything else. An
+/// outage ends once a connection has held, so a server that accepts and drops everybody is one outage. No
+/// I/O, no clock.
 struct RedisOutageLog {
     private let interval: Duration
     private var lastLine: RedisInstant?

@@ -57,6 +57,7 @@ struct QuarantineRoutesTests {
     @Test("explain tells where a watch is and what it waits for")
     func explain() async throws {
         try await LiveAPI.run { api in
+            try await api.announce("worker", host: "one")
             try await api.enqueue("src_1")
             _ = try await api.post("/v1/lanes/default/sources/pause")
             let waiting = try await api.get("/v1/watches/src_1/explain")
