@@ -19,7 +19,7 @@ public struct Worker: WireObject, Hashable {
 
     package static let shape = Shape<Worker>("Worker") {
         Field("id", \.id, note: "As explain names the holder of a lease.")
-        Field("roles", \.roles, .each(.words("worker", "notifier", "api")))
+        Field("roles", \.roles, .each(.words("worker", "notifier", "gateway", "api")))
         Field("host", \.host)
         Field("pid", \.pid)
         Field("version", \.version)

@@ -26,8 +26,8 @@ struct PollerdCommand: AsyncParsableCommand {
             """,
         version: version,
         subcommands: [
-            RunAll.self, RunAPI.self, RunWorker.self, RunNotifier.self, CheckConfig.self,
-            KeyCommand.self, Rekey.self, Fsck.self, Reindex.self, Bench.self, Simulate.self,
+            RunAll.self, RunAPI.self, RunWorker.self, RunNotifier.self, RunGateway.self,
+            CheckConfig.self, KeyCommand.self, Rekey.self, Fsck.self, Reindex.self, Bench.self, Simulate.self,
         ]
     )
 
@@ -56,7 +56,7 @@ struct PollerdCommand: AsyncParsableCommand {
 struct RunAll: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "all",
-        abstract: "Run API, worker and notifier in one process."
+        abstract: "Run API, worker, notifier and gateway in one process."
     )
 
     @ArgumentParser.Flag(help: "Also run a redis-server, and a stripe-sandbox unless a key is set.")
@@ -89,7 +89,7 @@ struct RunAPI: AsyncParsableCommand {
     @OptionGroup var flags: Flags
 
     func run() async throws {
-        try await NodeProcess(role: .api, configuration: flags.configuration()).run()
+        try await NodeProcess(roles: [.api], configuration: flags.configuration()).run()
     }
 }
 
@@ -103,7 +103,7 @@ struct RunWorker: AsyncParsableCommand {
     @OptionGroup var flags: Flags
 
     func run() async throws {
-        try await NodeProcess(role: .worker, configuration: flags.configuration()).run()
+        try await NodeProcess(roles: [.worker], configuration: flags.configuration()).run()
     }
 }
 
@@ -117,7 +117,24 @@ struct RunNotifier: AsyncParsableCommand {
     @OptionGroup var flags: Flags
 
     func run() async throws {
-        try await NodeProcess(role: .notifier, configuration: flags.configuration()).run()
+        try await NodeProcess(
+            roles: [.notifier, .gateway],
+            configuration: flags.configuration()
+        ).run()
+    }
+}
+
+/// `pollerd gateway`: for more listeners than notifiers, or notifiers that nobody connects to.
+struct RunGateway: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "gateway",
+        abstract: "Serve the WebSocket gateway alone, which a notifier does beside its deliveries."
+    )
+
+    @OptionGroup var flags: Flags
+
+    func run() async throws {
+        try await NodeProcess(roles: [.gateway], configuration: flags.configuration()).run()
     }
 }
 
@@ -151,10 +168,10 @@ struct CheckConfig: AsyncParsableCommand {
 }
 
 extension NodeProcess {
-    /// A process of one role on a Redis that somebody else runs.
-    init(role: Role, configuration: Configuration) {
+    /// A process on a Redis that somebody else runs.
+    init(roles: Set<Role>, configuration: Configuration) {
         self.init(
-            roles: [role],
+            roles: roles,
             configuration: configuration,
             isEmbedded: false,
             dataFolder: nil

@@ -40,7 +40,7 @@ def test_redis_that_is_gone_is_told_once_with_its_cause(tmp_path: Path):
     redis = RedisServer(tmp_path, tmp_path / "redis")
     redis.start()
     env = {f"POLLER_{name}_BIND": "127.0.0.1:0" for name in ("API", "GATEWAY", "ADMIN")}
-    env |= {"POLLER_REDIS_URL": redis.url, "POLLER_LOG_FORMAT": "json"}
+    env |= {"POLLER_REDIS_URL": redis.url}
     role = Role("all", [program("pollerd"), "all"], tmp_path, env).start().wait_ready()
     try:
         first, second = log(role)[:2]

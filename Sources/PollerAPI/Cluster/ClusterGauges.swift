@@ -84,7 +84,7 @@ package struct ClusterGauges: Service {
         set("poller_deliveries_overdue", deliveries.overdue)
         set("poller_deliveries_dead", deliveries.quarantined)
         set("poller_endpoints_down", deliveries.circuitsOpen)
-        for role in ["worker", "notifier", "api"] {
+        for role in ["worker", "notifier", "gateway", "api"] {
             set("poller_members", status.count(role: role), ("role", role))
         }
     }

@@ -67,7 +67,7 @@ struct Option: Sendable {
             "gateway_bind",
             "POLLER_GATEWAY_BIND",
             "127.0.0.1:8081",
-            "address of the WebSocket gateway"
+            "address of the WebSocket gateway; off: a notifier has none, and reads no event for it"
         ),
         Option(
             "allow_origins",

@@ -15,7 +15,8 @@ struct Settings: Sendable {
     var redisURL: RedisURL
     let namespace: String
     let apiBind: ListenAddress
-    let gatewayBind: ListenAddress
+    /// Nil where no gateway is wanted.
+    let gatewayBind: ListenAddress?
     /// The origins whose pages may listen at the gateway.
     let allowedOrigins: Set<String>
     let adminBind: ListenAddress
@@ -62,6 +63,7 @@ struct Settings: Sendable {
     let searchKeys: SearchKeys
     let logLevel: Logger.Level
     let logFormat: LogFormat
+    let announcer: Announcer
 
     /// Parses every option.
     ///
@@ -75,7 +77,7 @@ struct Settings: Sendable {
         }
         namespace = try read.name("namespace")
         apiBind = try read.bind("api_bind")
-        gatewayBind = try read.bind("gateway_bind")
+        gatewayBind = read.text("gateway_bind") == "off" ? nil : try read.bind("gateway_bind")
         allowedOrigins = try read.origins("allow_origins")
         adminBind = try read.bind("admin_bind")
         let isAdminPublic = try read.choice("admin_public", Bool.init)
@@ -161,9 +163,11 @@ struct Settings: Sendable {
             afterlife: try read.span("afterlife", from: .zero, to: .seconds(400 * 86_400))
         )
         logLevel = try read.choice("log_level", Logger.Level.init(rawValue:))
+        // Scripts wait for lines of text, so a format that nobody asked for is the log's alone.
+        let isChosen = configuration.values["log_format"] != nil
         logFormat =
-            configuration.values["log_format"] == nil
-            ? LogFormat.standard : try read.choice("log_format", LogFormat.init(rawValue:))
+            isChosen ? try read.choice("log_format", LogFormat.init(rawValue:)) : .standard
+        announcer = Announcer(isJSON: isChosen && logFormat == .json)
 
         // A poll that outlived its lease would be repeated by somebody else and then refused.
         guard lease >= pollTimeout + .seconds(1) else {

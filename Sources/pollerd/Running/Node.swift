@@ -52,11 +52,13 @@ struct Node: Sendable {
         clock = ContinuousClock()
         resolver = SystemResolver(clock: clock)
         accounts = Self.accounts(settings)
-        let count = 1 + (roles.contains(.api) ? 1 : 0) + (roles.contains(.notifier) ? 1 : 0)
+        // The admin listener, and those of the roles that serve others.
+        let count = 1 + roles.intersection([.api, .gateway]).count
         startup = Startup(
             count: count,
             listeners: listeners,
-            secure: Set(settings.tls.keys)
+            secure: Set(settings.tls.keys),
+            announcer: settings.announcer
         )
     }
 
@@ -67,7 +69,7 @@ struct Node: Sendable {
         let keys = try await keyRing()
         await guardStore()
 
-        let channels = roles == [.worker] ? nil : try await channels()
+        let channels = roles.isDisjoint(with: [.api, .notifier]) ? nil : try await channels()
         services += channels?.services ?? []
         let ring = RootRing(try await cluster.secrets.roots(), wallClock: WallClock.now)
         services.append(SecretsSync(secrets: cluster.secrets, ring: ring, logger: log("secrets")))
@@ -88,11 +90,13 @@ struct Node: Sendable {
         services.append(heartbeat(shared))
         let certificates = (try tls("api"), try tls("gateway"), try tls("admin"))
         if let admin = certificates.2 { services.append(admin) }
-        if roles != [.worker] { services += [keys, feed] }
-        if roles.contains(.notifier) {
+        if roles != [.worker] { services.append(keys) }
+        // It reads every event, for nobody where nobody can listen.
+        if !roles.isDisjoint(with: [.api, .gateway]) { services.append(feed) }
+        if roles.contains(.gateway), let bind = settings.gatewayBind {
             if let tls = certificates.1 { services.append(tls) }
             services.append(
-                try await gateway(feed: feed, keys: keys, ring: ring, tls: certificates.1)
+                gateway(at: bind, feed: feed, keys: keys, ring: ring, tls: certificates.1)
             )
         }
         if roles.contains(.api), let channels {
@@ -181,15 +185,16 @@ struct Node: Sendable {
     }
 
     private func gateway(
+        at bind: ListenAddress,
         feed: LiveFeed<RedisWatchStore, ContinuousClock>,
         keys: KeyRing,
         ring: RootRing,
         tls: ListenerTLS?
-    ) async throws -> any Service {
+    ) -> any Service {
         Gateway(
             configuration: GatewayConfiguration(
-                host: settings.gatewayBind.host,
-                port: settings.gatewayBind.port,
+                host: bind.host,
+                port: bind.port,
                 cursor: cursors(ring),
                 allowedOrigins: settings.allowedOrigins,
                 limits: GatewayLimits(addresses: settings.addresses),
@@ -206,7 +211,7 @@ struct Node: Sendable {
             onListening: { address in
                 startup.bound(
                     "gateway",
-                    ListenAddress(host: settings.gatewayBind.host, port: address.port ?? 0)
+                    ListenAddress(host: bind.host, port: address.port ?? 0)
                 )
             }
         )
@@ -313,8 +318,8 @@ struct Node: Sendable {
     private func refusePublicBindWithoutKeys(_ keys: KeyRing) throws {
         var binds: [(String, ListenAddress)] = []
         if roles.contains(.api) { binds.append(("POLLER_API_BIND", settings.apiBind)) }
-        if roles.contains(.notifier) {
-            binds.append(("POLLER_GATEWAY_BIND", settings.gatewayBind))
+        if roles.contains(.gateway), let bind = settings.gatewayBind {
+            binds.append(("POLLER_GATEWAY_BIND", bind))
         }
         guard keys.isOpen != false else { return }
         for (variable, address) in binds where !address.isLoopback {
@@ -336,6 +341,8 @@ enum Role: String, CaseIterable, Sendable {
     case api
     /// Polls sources.
     case worker
-    /// Delivers events: webhooks, mails, and the WebSocket gateway.
+    /// Delivers events: webhooks, mails, entries of streams.
     case notifier
+    /// Pushes events to who listens: WebSockets and server-sent events.
+    case gateway
 }

@@ -30,6 +30,7 @@ struct NodeProcess {
     /// Runs until a signal, or until something cannot go on.
     func run() async throws {
         var settings = try Settings(configuration)
+        let roles = try servedRoles(settings)
         let logger = bootstrap(settings)
         logger.notice(
             "pollerd starts",
@@ -38,6 +39,7 @@ struct NodeProcess {
                 "roles": "\(roles.map(\.rawValue).sorted().joined(separator: ","))",
             ]
         )
+        let announcer = settings.announcer
         let metrics = PrometheusRegistry()
         MetricsSystem.bootstrap(metrics)
         for name in configuration.unknown {
@@ -61,7 +63,7 @@ struct NodeProcess {
             // From the first moment on: a signal during the start must end it, too.
             group.addTask { await shutdown.listen(to: signals) }
             if let embedded {
-                Announcer.listening("redis", at: embedded.redis.url)
+                announcer.listening("redis", at: embedded.redis.url)
                 settings.redisURL = try RedisURL(embedded.redis.url)
                 // On a laptop the receivers are on the laptop.
                 if settings.allowedRanges.isEmpty {
@@ -71,8 +73,8 @@ struct NodeProcess {
             }
             if let sandbox = embedded?.sandbox {
                 let port = try sandbox.port()
-                Announcer.listening("sandbox", at: "http://127.0.0.1:\(port)")
-                Announcer.variable("SANDBOX", "http://127.0.0.1:\(port)")
+                announcer.listening("sandbox", at: "http://127.0.0.1:\(port)")
+                announcer.variable("SANDBOX", "http://127.0.0.1:\(port)")
                 listeners.add(host: "127.0.0.1", port: port)
                 settings.stripeAPIKey = "sk_test_embedded"
                 settings.stripeAPIBase = "http://127.0.0.1:\(port)"
@@ -120,6 +122,17 @@ struct NodeProcess {
             try await serve(node, settings, shutdown, logger)
             group.cancelAll()
         }
+    }
+
+    /// The roles without a gateway that is not wanted.
+    private func servedRoles(_ settings: Settings) throws(ConfigurationError) -> Set<Role> {
+        guard settings.gatewayBind == nil else { return roles }
+        guard roles != [.gateway] else {
+            throw ConfigurationError(
+                "POLLER_GATEWAY_BIND=off, but this process is a gateway: set it to HOST:PORT"
+            )
+        }
+        return roles.subtracting([.gateway])
     }
 
     /// Runs the node's services until a signal has drained them.
@@ -192,33 +205,5 @@ struct EmbeddedPrograms: Sendable {
     func stop() {
         sandbox?.stop()
         redis.stop()
-    }
-}
-
-/// Tells on standard output where things listen, a line each, for people and for scripts that
-/// started us with port 0.
-enum Announcer {
-    /// `pollerd api listening on http://127.0.0.1:8080`.
-    static func listening(_ what: String, at url: String) {
-        say("pollerd \(what) listening on \(url)")
-    }
-
-    /// `export SANDBOX=http://127.0.0.1:12111`: a line to paste into the next shell.
-    static func variable(_ name: String, _ value: String) {
-        say("export \(name)=\(value)")
-    }
-
-    /// `pollerd dashboard at http://127.0.0.1:8080/`: for people, who open it.
-    static func dashboard(at url: String) {
-        say("pollerd dashboard at \(url)/")
-    }
-
-    /// `pollerd ready`: everything this process is for has started.
-    static func ready() {
-        say("pollerd ready")
-    }
-
-    private static func say(_ line: String) {
-        FileHandle.standardOutput.write(Data("\(line)\n".utf8))
     }
 }

@@ -8,9 +8,11 @@ final class Startup: Sendable {
     /// The listeners that speak TLS.
     private let secure: Set<String>
     private let listeners: OwnListeners
+    private let announcer: Announcer
 
-    init(count: Int, listeners: OwnListeners, secure: Set<String>) {
+    init(count: Int, listeners: OwnListeners, secure: Set<String>, announcer: Announcer) {
         self.secure = secure
+        self.announcer = announcer
         missing = Mutex(count)
         self.listeners = listeners
     }
@@ -19,11 +21,11 @@ final class Startup: Sendable {
         listeners.add(host: address.host, port: address.port)
         let isComplete = missing.withLock { missing in
             let scheme = secure.contains(what) ? "https" : "http"
-            Announcer.listening(what, at: "\(scheme)://\(address)")
-            if what == "api" { Announcer.dashboard(at: "\(scheme)://\(address)") }
+            announcer.listening(what, at: "\(scheme)://\(address)")
+            if what == "api" { announcer.dashboard(at: "\(scheme)://\(address)") }
             missing -= 1
             return missing == 0
         }
-        if isComplete { Announcer.ready() }
+        if isComplete { announcer.ready() }
     }
 }

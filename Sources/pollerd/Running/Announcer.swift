@@ -1,0 +1,44 @@
+import Foundation
+import JSONText
+
+/// Tells on standard output where things listen, a line each, for people and for scripts that
+/// started us with port 0.
+///
+/// Where an operator has asked for a log in JSON, these lines are JSON as well: who collects both streams
+/// of a container reads one format.
+struct Announcer: Sendable {
+    /// Whether each line is an object.
+    let isJSON: Bool
+
+    /// `pollerd api listening on http://127.0.0.1:8080`.
+    func listening(_ what: String, at url: String) {
+        say("pollerd \(what) listening on \(url)", ["listener": what, "url": url])
+    }
+
+    /// `export SANDBOX=http://127.0.0.1:12111`: a line to paste into the next shell.
+    func variable(_ name: String, _ value: String) {
+        say("export \(name)=\(value)")
+    }
+
+    /// `pollerd dashboard at http://127.0.0.1:8080/`: for people, who open it.
+    func dashboard(at url: String) {
+        say("pollerd dashboard at \(url)/", ["url": "\(url)/"])
+    }
+
+    /// `pollerd ready`: everything this process is for has started.
+    func ready() {
+        say("pollerd ready")
+    }
+
+    private func say(_ words: String, _ members: KeyValuePairs<String, String> = [:]) {
+        var line = words
+        if isJSON {
+            let more = members.map { ",\(JSONWriter.literal($0.key)):\(JSONWriter.literal($0.value))" }
+            line = """
+                {"time":"\(WallClock.now())","level":"notice","logger":"pollerd",\
+                "message":\(JSONWriter.literal(words))\(more.joined())}
+                """
+        }
+        FileHandle.standardOutput.write(Data("\(line)\n".utf8))
+    }
+}

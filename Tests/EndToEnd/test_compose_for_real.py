@@ -1,0 +1,70 @@
+"""docker-compose.yml run by Docker Compose itself, where there is one."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from harness.containers import ROOT
+
+PROJECT = "poller-test"
+KEY = "key-of-a-test-0123456789"
+PORTS = {"CLUSTER_API_PORT": "38080", "CLUSTER_GATEWAY_PORT": "38081", "CLUSTER_SANDBOX_PORT": "38111"}
+# The images are built from nothing the first time.
+UP_S = 3000
+
+
+def compose(*arguments: str, timeout_s: float = 120) -> str:
+    """What Compose prints; fails with what it says."""
+    done = subprocess.run(
+        ["docker", "compose", "-p", PROJECT, "-f", str(ROOT / "docker-compose.yml"), *arguments],
+        env=os.environ | PORTS | {"POLLER_API_KEY": KEY}, capture_output=True, text=True, timeout=timeout_s,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+def ids() -> set[str]:
+    return set(compose("ps", "-q").split())
+
+
+@pytest.fixture(scope="module")
+def composition():
+    ask = ["docker", "compose", "version"]
+    if not shutil.which("docker") or subprocess.run(ask, capture_output=True).returncode != 0:
+        pytest.skip("no Docker Compose here: docker-compose.yml was not run")
+    if subprocess.run(["docker", "info"], capture_output=True).returncode != 0:
+        pytest.skip("no Docker engine here: docker-compose.yml was not run")
+    try:
+        compose("up", "-d", "--build", "--wait", timeout_s=UP_S)
+        yield
+    finally:
+        compose("down", "-v", "--remove-orphans")
+
+
+def test_all_are_well_and_the_command_line_is_there(composition):
+    # It has the key, and its status is 0 while nothing is wrong.
+    compose("exec", "-T", "api", "pollerctl", "doctor")
+
+
+def test_an_unchanged_up_makes_no_container_anew(composition):
+    before = ids()
+    compose("up", "-d", "--wait")
+    assert ids() == before
+
+
+def test_more_workers_and_notifiers_come_up_beside_the_others(composition):
+    compose("up", "-d", "--wait", "--scale", "worker=3", "--scale", "notifier=2")
+    running = [json.loads(line)["Service"] for line in compose("ps", "--format", "json").splitlines()]
+    assert (running.count("worker"), running.count("notifier")) == (3, 2)
+
+
+def test_all_end_at_once_when_they_are_told(composition):
+    start = time.monotonic()
+    compose("stop")
+    assert time.monotonic() - start < 10
+    states = [json.loads(line) for line in compose("ps", "-a", "--format", "json").splitlines()]
+    assert {state["ExitCode"] for state in states if state["Service"] != "redis"} <= {0, 143}

@@ -1,0 +1,53 @@
+"""A gateway that stands alone, beside a notifier without one."""
+
+import json
+
+import requests
+from harness.cluster import Cluster
+from harness.stream_client import StreamClient
+from harness.waiting import wait_until
+from test_command_line import run
+
+
+def test_a_gateway_tells_listeners_what_a_notifier_without_one_delivers(chaos):
+    cluster: Cluster = chaos(workers=1, notifiers=0, listen=False)
+    gateway = cluster.role("gateway", "gateway").start().wait_ready()
+    notifier = cluster.role("notifier", "notifier", {"POLLER_GATEWAY_BIND": "off"}).start().wait_ready()
+    assert "gateway listening" not in notifier.stdout()
+    assert "api listening" not in gateway.stdout()
+
+    listener = StreamClient(gateway.address("gateway"))
+    try:
+        source = cluster.sandbox.create_source()
+        cluster.enqueue(source, notify=[cluster.webhook.url + "/SOURCE"])
+        cluster.sandbox.authorise(source)
+        wait_until(
+            lambda: [frame for frame in listener.frames if "source.chargeable" in json.dumps(frame)],
+            20, "the listener is told",
+        )
+        wait_until(lambda: cluster.webhook.receipts.all(), 20, "the shop is told")
+    finally:
+        listener.close()
+
+    workers = requests.get(cluster.api_process.address("api") + "/v1/workers", timeout=5).json()["data"]
+    assert sorted(one["roles"] for one in workers) == [["api"], ["gateway"], ["notifier"], ["worker"]]
+    # It has polled and delivered nothing.
+    assert gateway.metric("poller_deliveries_total") == 0
+    assert gateway.terminate() == 0
+
+
+def test_a_gateway_that_is_off_is_refused_with_what_to_do():
+    # Before the store is asked, which is nowhere.
+    done = run("pollerd", "gateway", env={"POLLER_GATEWAY_BIND": "off"})
+    assert done.returncode == 78
+    assert "set it to HOST:PORT" in done.stderr
+
+
+def test_lines_on_standard_output_are_json_where_the_log_is_asked_to_be(chaos):
+    cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
+    role = cluster.role("gateway", "gateway", {"POLLER_LOG_FORMAT": "json"}).start()
+    role.line('"message":"pollerd ready"')
+    lines = [json.loads(line) for line in role.stdout().splitlines()]
+    assert {line["listener"] for line in lines if "listener" in line} == {"gateway", "admin"}
+    assert all(line["time"] and line["level"] == "notice" for line in lines)
+    assert all(json.loads(line) for line in role.stderr().splitlines())
