@@ -27,7 +27,8 @@ struct PollerdCommand: AsyncParsableCommand {
         version: version,
         subcommands: [
             RunAll.self, RunAPI.self, RunWorker.self, RunNotifier.self, RunGateway.self,
-            CheckConfig.self, KeyCommand.self, Rekey.self, Fsck.self, Reindex.self, Bench.self, Simulate.self,
+            CheckConfig.self, KeyCommand.self, Rekey.self, Fsck.self, Reindex.self, Bench.self,
+            Simulate.self,
         ]
     )
 

@@ -201,3 +201,19 @@ def test_a_redis_that_evicts_is_refused(chaos):
     done = run("pollerd", "worker", env=cluster.env)
     assert done.returncode != 0
     assert "noeviction" in done.stderr
+
+
+@pytest.mark.parametrize("command", [["api"], ["worker"], ["fsck"], ["reindex"], ["rekey"]])
+def test_a_store_of_a_newer_form_is_left_alone(tmp_path: Path, command: list[str]):
+    redis = RedisServer(tmp_path, tmp_path / "data").start()
+    try:
+        with redis.client() as client:
+            client.hset("poller:layout", mapping={"partitions": 16, "reader": 2, "release": "9.1.0"})
+        env = {"POLLER_REDIS_URL": redis.url, "POLLER_MASTER_KEY": bytes(range(32)).hex()}
+        done = run("pollerd", *command, env=env)
+        with redis.client() as client:
+            assert client.keys() == ["poller:layout"]
+    finally:
+        redis.end()
+    assert done.returncode == 78, done.stderr
+    assert "start pollerd 9.1.0 or newer, or give Redis the backup from before the upgrade" in done.stderr

@@ -33,7 +33,9 @@ struct Announcer: Sendable {
     private func say(_ words: String, _ members: KeyValuePairs<String, String> = [:]) {
         var line = words
         if isJSON {
-            let more = members.map { ",\(JSONWriter.literal($0.key)):\(JSONWriter.literal($0.value))" }
+            let more = members.map {
+                ",\(JSONWriter.literal($0.key)):\(JSONWriter.literal($0.value))"
+            }
             line = """
                 {"time":"\(WallClock.now())","level":"notice","logger":"pollerd",\
                 "message":\(JSONWriter.literal(words))\(more.joined())}

@@ -25,7 +25,7 @@ struct Cluster: Sendable {
     /// Waits for Redis as long as it takes, then checks that it can be trusted with payments.
     ///
     /// - Throws: ``ConfigurationError`` when Redis is too old or may evict keys: such a store
-    ///   loses work silently, so we do not start on it.
+    ///   loses work silently, so we do not start on it; and when only newer programs can read it.
     static func join(
         _ client: RedisClient,
         namespace: String,
@@ -49,6 +49,9 @@ struct Cluster: Sendable {
         while true {
             do {
                 try await RedisRequirements.check(client, logger: logger)
+                if let tooNew = try await StoreVersion.refusal(on: client, namespace: namespace) {
+                    throw ConfigurationError("\(tooNew)")
+                }
                 let layout = try await StoreLayout.agreed(
                     on: client,
                     namespace: namespace,
