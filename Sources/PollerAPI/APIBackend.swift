@@ -23,6 +23,8 @@ package struct APIBackend: Sendable {
     package let keys: (any KeyStore)?
     /// What was changed by whom; nil where nobody keeps it.
     package let trail: (any AuditTrail)?
+    /// What the cluster did; nil where nobody keeps it.
+    package let activity: (any ActivityStore)?
     /// Takes Stripe's webhooks; nil when none are expected.
     package let webhooks: (any WebhookIntake)?
     /// Makes tokens for the live gateway; nil when there is none.
@@ -57,6 +59,7 @@ package struct APIBackend: Sendable {
     ///   - sealing: makes the cursors of lists unreadable for those who may not see everything.
     ///   - keys: the keys that are made and revoked here.
     ///   - trail: what was changed by whom; nil where nobody keeps it.
+    ///   - activity: what the cluster did; nil where nobody keeps it.
     ///   - webhooks: takes Stripe's webhooks; nil when none are expected.
     ///   - streamTokens: makes tokens for the live gateway; nil when there is none.
     ///   - mail: the suppression list of mail; nil when nobody keeps a list.
@@ -80,6 +83,7 @@ package struct APIBackend: Sendable {
         sealing: SealedCursors = .ephemeral,
         keys: (any KeyStore)? = nil,
         trail: (any AuditTrail)? = nil,
+        activity: (any ActivityStore)? = nil,
         webhooks: (any WebhookIntake)? = nil,
         streamTokens: (any StreamTokenIssuer)? = nil,
         mail: MailPreferences? = nil,
@@ -103,6 +107,7 @@ package struct APIBackend: Sendable {
         self.sealing = sealing
         self.keys = keys
         self.trail = trail
+        self.activity = activity
         self.webhooks = webhooks
         self.streamTokens = streamTokens
         self.mail = mail

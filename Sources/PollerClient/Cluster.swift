@@ -7,6 +7,13 @@ extension PollerClient {
         try await send(.GET, "/v1/stats").value()
     }
 
+    /// What the cluster did, oldest first.
+    ///
+    /// `span`: `24h`, a point a minute; or `90d`, one an hour.
+    public func statsHistory(span: String = "24h") async throws -> StatsHistory {
+        try await send(.GET, "/v1/stats/history", query: [("span", span)]).value()
+    }
+
     /// Lets the server check what it depends on; takes up to 10 s.
     public func health() async throws -> HealthReport {
         try await send(.GET, "/v1/doctor").value()

@@ -7,7 +7,7 @@ enum ScriptName: String, CaseIterable {
     case ledger, settled, outboxGroup, confirm, trim, purge
     case sweepTake, sweepFinish, reads, remember, suppress, reseal
     case endpointCreate, endpointWrite, endpointChanges, endpointRead, endpointList
-    case keyWrite, keyList, keyUsed, trailNote
+    case keyWrite, keyList, keyUsed, trailNote, activityAdd, activityRead
 
     /// What stands before it, in this order.
     fileprivate enum Preface: CaseIterable {
@@ -63,6 +63,8 @@ enum ScriptName: String, CaseIterable {
         case .keyList: PackageResources.key_list_lua
         case .keyUsed: PackageResources.key_used_lua
         case .trailNote: PackageResources.trail_note_lua
+        case .activityAdd: PackageResources.activity_add_lua
+        case .activityRead: PackageResources.activity_read_lua
         }
     }
 

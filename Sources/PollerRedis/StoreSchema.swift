@@ -81,6 +81,9 @@ enum KeyKind: String, CaseIterable {
     case searchBucket = "S"
     /// Stream, in partition 0 of the watches only: what was changed by whom (``AuditField``).
     case auditTrail = "C"
+    /// Hash, in partition 0 of the watches only: a ring of the history, a field for each step of time
+    /// (``RedisActivityStore``). Name: the step, s.
+    case activity = "H"
 }
 
 /// The fields of an item: one byte each.

@@ -24,7 +24,7 @@ struct Top: AsyncParsableCommand {
 
     func run() async throws {
         try await server.perform { client in
-            let view = try await ClusterView(client)
+            let view = try await ClusterView(client, RecentActivity(client))
             if server.json { return Terminal.printLine(view.json) }
             guard Terminal.isInteractive else {
                 for line in view.lines { Terminal.printLine(line) }
@@ -45,6 +45,7 @@ struct Top: AsyncParsableCommand {
         defer { quits.cancel() }
         var view = first
         var note = ""
+        var asked = ContinuousClock.now
         while true {
             Terminal.redraw(
                 [Terminal.coloured("\(Terminal.clean(client.url)) \(note)", .faint), ""]
@@ -52,7 +53,13 @@ struct Top: AsyncParsableCommand {
             )
             try await Task.sleep(for: interval.duration)
             do {
-                view = try await ClusterView(client)
+                var activity = view.activity
+                // It changes no more often.
+                if asked.duration(to: .now) >= RecentActivity.pause {
+                    activity = try await RecentActivity(client)
+                    asked = .now
+                }
+                view = try await ClusterView(client, activity)
                 note = ""
             } catch let error as PollerError where error.isTransient {
                 note = Terminal.clean("does not answer, shown is what it said last: \(error)")
@@ -73,9 +80,11 @@ struct ClusterView {
     let stats: Stats
     let lanes: [Received<Lane>]
     let workers: [Received<Worker>]
+    let activity: RecentActivity
 
     /// Asks the server.
-    init(_ client: PollerClient) async throws {
+    init(_ client: PollerClient, _ activity: RecentActivity) async throws {
+        self.activity = activity
         stats = try await client.stats()
         lanes = try await client.lanes(limit: Self.lanesMax).items
         workers = try await client.workers().items
@@ -98,7 +107,7 @@ struct ClusterView {
         let busiest = self.workers.sorted { $0.inFlight > $1.inFlight }.prefix(Self.workersMax)
         workers.rows = busiest.map(\.value.row)
         let more = self.workers.count - busiest.count
-        return summary + ["", Terminal.coloured("What holds things up", .strong)]
+        return summary + activity.lines + ["", Terminal.coloured("What holds things up", .strong)]
             + (lanes.rows.isEmpty ? ["no lane holds anything"] : lanes.lines(forPeople: true))
             + ["", Terminal.coloured("Processes", .strong)]
             + (workers.rows.isEmpty ? ["none is alive"] : workers.lines(forPeople: true))

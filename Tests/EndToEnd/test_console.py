@@ -8,6 +8,7 @@ from harness.browser import chromium
 from harness.cluster import Cluster
 from harness.console import Console
 from harness.console_shop import Receivers, Shop
+from harness.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
 
@@ -221,3 +222,18 @@ def test_what_happens_is_shown_as_it_happens(look, front):
     console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "live", "live")
     front.shop.pays("NEWS-1", 777)
     console.wait(lambda: "NEWS-1" in console.js("document.querySelector('.changes').innerText"), "the change is there", 10)
+
+
+def test_the_overview_draws_what_was_done(look, front):
+    def polls() -> int:
+        told = front.shop.call("GET", "/v1/stats/history?span=24h")["series"]["polls"]
+        return sum(told)
+
+    wait_until(polls, 20, "the processes have reported")
+    console = look("viewer").open()
+    console.says("History")
+    console.says("a point is 60 s")
+    drawn = console.js("[...document.querySelectorAll('.chart svg')].map((one) => one.getAttribute('aria-label'))")
+    assert len(drawn) == 5 and drawn[0].startswith("Polls, 24 hours: ") and "at most" in drawn[0], drawn
+    console.click("90 d")
+    console.says("a point is 60 min")

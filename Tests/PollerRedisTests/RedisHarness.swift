@@ -30,6 +30,9 @@ final class RedisHarness: StoreHarness {
     var endpoints: any EndpointStore { registry }
     var keys: any KeyStore { keyStore }
     var trail: any AuditTrail { auditTrail }
+    var activity: any ActivityStore {
+        RedisActivityStore(client: client, layout: layout, scripts: .virtual)
+    }
     var spentTokens: any SpentTokens { RedisSpentTokens(client: client, layout: layout) }
     var lanes: any LaneControl { store }
     var members: any Membership { membership }

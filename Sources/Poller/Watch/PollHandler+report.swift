@@ -12,6 +12,7 @@ extension PollHandler {
         // Made only where the level is logged: text for each poll costs as much as deciding about it.
         func metadata() -> Logger.Metadata { self.metadata(turn, result, decision) }
         if decision.change.event != nil {
+            metrics.count(changes: 1)
             logger.info("change observed", metadata: metadata())
         } else if case .unserved = result {
             logger.warning("not polled, nothing here is configured for it", metadata: metadata())

@@ -8,6 +8,7 @@ struct PollMetrics: Sendable {
     private let polls: [String: Counter]
     private let charges: [String: Counter]
     private let dueLag = Timer(label: "poller_due_lag_seconds")
+    private let changes = Counter(label: "poller_changes_total")
     private let duration = Timer(label: "poller_poll_duration_seconds")
 
     init() {
@@ -24,6 +25,11 @@ struct PollMetrics: Sendable {
     /// Counts a try to charge, or to find a charge, by what came of it.
     func count(_ result: ChargeResult) {
         charges[result.name]?.increment()
+    }
+
+    /// Counts changes that a turn records.
+    func count(changes count: Int) {
+        changes.increment(by: count)
     }
 
     /// Counts a poll by the class of its result, how late it was, and how long it took.

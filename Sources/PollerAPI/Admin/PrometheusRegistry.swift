@@ -1,4 +1,5 @@
 package import CoreMetrics
+import Poller
 import Synchronization
 
 /// Keeps this process's metrics and renders them for Prometheus (text format 0.0.4).
@@ -6,6 +7,7 @@ import Synchronization
 /// | metric | type | labels | says |
 /// |---|---|---|---|
 /// | `poller_polls_total` | counter | `result` | polls by what came of them |
+/// | `poller_changes_total` | counter | | changes recorded, each told to subscribers |
 /// | `poller_charges_total` | counter | `result` | tries to charge a source, or to find its charge |
 /// | `poller_acts_total` | counter | `act`, `result` | holds captured or released and intents cancelled before a deadline |
 /// | `poller_poll_duration_seconds` | histogram | | how long the upstream took |
@@ -90,6 +92,29 @@ package final class PrometheusRegistry: MetricsFactory {
         return text
     }
 
+    /// The sum of a counter over its labels; 0 of one that nobody has counted yet.
+    ///
+    /// `matching`: of those labels alone, as Prometheus writes them: `result="failed"`.
+    package func total(
+        _ name: String,
+        matching: (String) -> Bool = { _ in true }
+    ) -> Int {
+        let all = families.withLock { $0[name]?.all ?? [:] }
+        return all.reduce(0) { sum, series in
+            guard case .value(let value) = series.value, matching(series.key) else { return sum }
+            return sum + Int(value.current)
+        }
+    }
+
+    /// How often a timer fell into each of ``LatencyBuckets``, over all its labels.
+    package func buckets(_ name: String) -> [Int] {
+        let all = families.withLock { $0[name]?.all ?? [:] }
+        return all.values.reduce(into: Array(repeating: 0, count: LatencyBuckets.count)) {
+            guard case .histogram(let histogram) = $1 else { return }
+            for (index, count) in histogram.counts.enumerated() { $0[index] += count }
+        }
+    }
+
     private func value(
         _ label: String,
         _ kind: PrometheusFamily.Kind,
@@ -149,6 +174,9 @@ struct PrometheusFamily: Sendable {
     let kind: Kind
     /// By the labels as they are rendered, without braces.
     private var series: [String: Series] = [:]
+
+    /// Every series, by its labels.
+    var all: [String: Series] { series }
 
     init(kind: Kind) {
         self.kind = kind
@@ -227,17 +255,11 @@ final class PrometheusValue: CounterHandler, FloatingPointCounterHandler, MeterH
 ///
 /// A class, as the metrics API asks.
 ///
-/// The buckets span 1 ms to 10 minutes in steps of 2 to 2.5: a due lag of some ms and a long
-/// poll of a minute both fall between two bounds, and a series costs 19 lines at most.
+/// Those of ``LatencyBuckets``, so a series costs 19 lines at most.
 final class PrometheusHistogram: TimerHandler, RecorderHandler {
-    /// Upper bounds in seconds, for timers; `+Inf` follows.
-    static let bounds = [
-        0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 600,
-    ]
-
     /// What the lock guards: a count for each bucket, and the sum.
     private struct State: Sendable {
-        var counts = Array(repeating: 0, count: bounds.count + 1)
+        var counts = Array(repeating: 0, count: LatencyBuckets.count)
         var sum = 0.0
     }
 
@@ -252,19 +274,22 @@ final class PrometheusHistogram: TimerHandler, RecorderHandler {
     }
 
     func record(_ value: Double) {
-        let bucket = Self.bounds.firstIndex { value <= $0 } ?? Self.bounds.count
+        let bucket = LatencyBuckets.index(ofSeconds: value)
         state.withLock { state in
             state.counts[bucket] += 1
             state.sum += value
         }
     }
 
+    /// How often values fell into each bucket.
+    var counts: [Int] { state.withLock { $0.counts } }
+
     /// Appends the series' lines: cumulative buckets, sum and count.
     func render(_ name: String, _ labels: String, into text: inout String) {
         let state = state.withLock { $0 }
         let prefix = labels.isEmpty ? "" : "\(labels),"
         var count = 0
-        for (index, bound) in (Self.bounds + [.infinity]).enumerated() {
+        for (index, bound) in (LatencyBuckets.bounds + [.infinity]).enumerated() {
             count += state.counts[index]
             let end = PrometheusText.number(bound)
             text += "\(name)_bucket{\(prefix)le=\"\(end)\"} \(count)\n"

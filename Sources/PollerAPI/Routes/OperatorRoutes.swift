@@ -19,6 +19,20 @@ struct OperatorRoutes {
         access: .key(.readCluster),
         answers: [.ok("The counts.", "Stats")]
     )
+    private static let history = Route<ActivitySpan?>(
+        .get,
+        "/v1/stats/history",
+        "statsHistory",
+        "What the cluster did, point by point",
+        """
+        Kept in the store, for whoever has no monitoring system: a point a minute for a day, or one an \
+        hour for 90 days. What a process did in its last ten seconds may be missing.
+        """,
+        access: .key(.readCluster),
+        input: .choice("span", "How far back; a day when it is absent."),
+        answers: [.ok("The figures.", "StatsHistory")],
+        problems: [404]
+    )
     private static let workers = Route(
         .get,
         "/v1/workers",
@@ -44,7 +58,8 @@ struct OperatorRoutes {
 
     var routes: [AnsweredRoute] {
         [
-            Self.stats.answered(by: stats), Self.workers.answered(by: workers),
+            Self.stats.answered(by: stats), Self.history.answered(by: history),
+            Self.workers.answered(by: workers),
             Self.doctor.answered(by: doctor),
         ]
     }
@@ -56,6 +71,18 @@ struct OperatorRoutes {
         _ context: APIContext
     ) async throws -> Response {
         Response(Stats(try await statusCache.current()))
+    }
+
+    @Sendable
+    private func history(
+        _ span: ActivitySpan?,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        guard let activity = backend.activity else {
+            throw Problem(.notFound, "This server keeps no history.")
+        }
+        return Response(StatsHistory(try await activity.history(span ?? .day)))
     }
 
     /// One page: a cluster has some tens of processes.

@@ -17,6 +17,7 @@ struct Cluster: Sendable {
     let endpoints: RedisEndpointStore
     let keys: RedisKeyStore
     let trail: RedisAuditTrail
+    let activity: RedisActivityStore
     /// What all processes share.
     let secrets: RedisSecrets
     /// This process, among all that hold leases.
@@ -93,6 +94,7 @@ struct Cluster: Sendable {
                         logger: logger
                     ),
                     trail: RedisAuditTrail(client: client, layout: layout, logger: logger),
+                    activity: RedisActivityStore(client: client, layout: layout),
                     secrets: RedisSecrets(
                         client: client,
                         layout: layout,

@@ -74,6 +74,7 @@ struct Node: Sendable {
         let ring = RootRing(try await cluster.secrets.roots(), wallClock: WallClock.now)
         services.append(SecretsSync(secrets: cluster.secrets, ring: ring, logger: log("secrets")))
         var shared: [Heartbeat<ContinuousClock>.Loop] = []
+        if !roles.isDisjoint(with: [.worker, .notifier]) { services.append(activityReporter()) }
         if roles.contains(.worker) {
             let polling = polling()
             let worker = worker(polling.upstream)
@@ -244,6 +245,7 @@ struct Node: Sendable {
             sealing: SealedCursors(roots: ring),
             keys: cluster.keys,
             trail: cluster.trail,
+            activity: cluster.activity,
             webhooks: webhooks(),
             streamTokens: StreamTokens(roots: ring, wallClock: WallClock.now),
             mail: try await mailPreferences(),

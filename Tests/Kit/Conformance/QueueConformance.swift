@@ -7,6 +7,7 @@ package enum QueueConformance {
         + circuits + poison
         + quarantine + explaining + fusing + members + registry + clocks + payments + afterlife
         + orders + news + notices + accessKeys + searching + trail + spending
+        + activity
 }
 
 /// One behaviour that every store must show.

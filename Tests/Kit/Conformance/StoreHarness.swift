@@ -12,6 +12,8 @@ package protocol StoreHarness: Sendable {
     var keys: any KeyStore { get }
     /// What was changed by whom.
     var trail: any AuditTrail { get }
+    /// What the cluster did.
+    var activity: any ActivityStore { get }
     /// Stream tokens that have stood in a URL.
     var spentTokens: any SpentTokens { get }
     /// The lanes of the watches.
@@ -71,6 +73,7 @@ package struct MemoryHarness: StoreHarness {
     private let keyStore: MemoryKeyStore
     private let auditTrail: MemoryAuditTrail
     private let spent = MemorySpentTokens()
+    private let history: MemoryActivityStore
 
     /// Empty stores; `flaws` are mistakes they are to make.
     package init(flaws: Set<QueueFlaw> = [], endpointFlaws: Set<EndpointFlaw> = []) {
@@ -83,6 +86,7 @@ package struct MemoryHarness: StoreHarness {
             flaws: endpointFlaws
         )
         keyStore = MemoryKeyStore(time: time, countMax: Self.keysMax)
+        history = MemoryActivityStore(time: time)
         auditTrail = MemoryAuditTrail(time: time, bounds: Self.auditBounds)
     }
 
@@ -95,6 +99,8 @@ package struct MemoryHarness: StoreHarness {
     package var keys: any KeyStore { keyStore }
 
     package var trail: any AuditTrail { auditTrail }
+
+    package var activity: any ActivityStore { history }
 
     package var spentTokens: any SpentTokens { spent }
 

@@ -64,6 +64,7 @@ struct LiveAPI: HTTPServer {
             checks: checks,
             keys: keyStore,
             trail: MemoryAuditTrail(time: time),
+            activity: MemoryActivityStore(time: time),
             webhooks: webhooks,
             streamTokens: streamTokens,
             mail: mail,

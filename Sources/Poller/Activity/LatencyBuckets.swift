@@ -1,0 +1,43 @@
+/// The bounds between which spans of time are counted, in metrics and in the history of a cluster.
+///
+/// They span 1 ms to 10 minutes in steps of 2 to 2.5: a due lag of some ms and a long poll of a minute both
+/// fall between two bounds, and counts of several processes can be added.
+package enum LatencyBuckets {
+    /// Upper bounds in seconds; what is beyond the last is counted in one more bucket.
+    package static let bounds = [
+        0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 600,
+    ]
+
+    /// How many buckets there are.
+    package static var count: Int { bounds.count + 1 }
+
+    /// The bucket of a span.
+    package static func index(ofSeconds seconds: Double) -> Int {
+        bounds.firstIndex { seconds <= $0 } ?? bounds.count
+    }
+
+    /// The span below which a share of all is, in ms, as exact as the buckets are; nil of nothing.
+    ///
+    /// Within a bucket spans are taken to be spread evenly; beyond the last bound its bound is told.
+    ///
+    /// - Parameters:
+    ///   - share: 0.5 for the median.
+    ///   - counts: a number for each bucket.
+    package static func quantile(_ share: Double, of counts: [Int]) -> Int? {
+        let total = counts.reduce(0, +)
+        guard total > 0 else { return nil }
+        let rank = share * Double(total)
+        var below = 0
+        for (index, count) in counts.enumerated() where count > 0 {
+            guard Double(below + count) >= rank else {
+                below += count
+                continue
+            }
+            guard index < bounds.count else { break }
+            let low = index == 0 ? 0 : bounds[index - 1]
+            let part = min(max((rank - Double(below)) / Double(count), 0), 1)
+            return Int(((low + (bounds[index] - low) * part) * 1000).rounded(.up))
+        }
+        return Int(bounds[bounds.count - 1] * 1000)
+    }
+}

@@ -1,0 +1,18 @@
+import Poller
+import PollerWire
+
+extension StatsHistory {
+    /// The history as it is told.
+    init(_ history: ActivityHistory) {
+        self.init()
+        stepSeconds = Int(history.span.step.ms) / 1000
+        from = Time(history.from)
+        let points = history.points
+        series.polls = points.map(\.polls)
+        series.changes = points.map(\.changes)
+        series.deliveries = points.map(\.deliveries)
+        series.failures = points.map(\.failures)
+        series.lagP50 = points.map { Measured(LatencyBuckets.quantile(0.5, of: $0.lag)) }
+        series.lagP99 = points.map { Measured(LatencyBuckets.quantile(0.99, of: $0.lag)) }
+    }
+}

@@ -1,0 +1,69 @@
+import Logging
+package import Poller
+package import RedisClient
+
+/// The history of a cluster in Redis: two hashes in partition 0 of the watches, one for each span.
+///
+/// *Shape*: field: the number of a step since 1970, modulo the ring's length; value: the step's number,
+/// polls, changes, deliveries, failures and the lag's buckets, with blanks between.
+package struct RedisActivityStore: ActivityStore {
+    private let redis: RedisPartitions
+
+    /// The history of a cluster.
+    ///
+    /// - Parameters:
+    ///   - client: the connection; it must be running.
+    ///   - layout: namespace and partitions, as verified at start.
+    ///   - scripts: the live ones, or those of a test's clock.
+    package init(client: RedisClient, layout: StoreLayout, scripts: Scripts = .live) {
+        redis = RedisPartitions(
+            client: client,
+            keys: layout.watchKeys,
+            scripts: scripts,
+            logger: Logger(label: "activity"),
+            // A picture: what a failover loses of it is a dent in a chart.
+            durability: nil
+        )
+    }
+
+    package func add(_ activity: Activity) async throws(StoreError) {
+        let rings = ActivitySpan.allCases.flatMap { [Int($0.step.ms) / 1000, $0.count] }
+        let done = [activity.polls, activity.changes, activity.deliveries, activity.failures]
+        let numbers = rings + done + activity.lag
+        _ = try await redis.run(
+            redis.scripts[.activityAdd],
+            partition: 0,
+            numbers.map { RedisArgument($0) }
+        )
+    }
+
+    package func history(_ span: ActivitySpan) async throws(StoreError) -> ActivityHistory {
+        let reply = try await redis.run(
+            redis.scripts[.activityRead],
+            partition: 0,
+            [RedisArgument(Int(span.step.ms) / 1000)]
+        )
+        guard let rows = reply.array, let now = rows.first?.int else {
+            throw .corrupt("activity_read answered nonsense")
+        }
+        let steps = rows.dropFirst().compactMap { $0.string.flatMap(Self.step(of:)) }
+        return ActivityHistory(
+            span,
+            now: Timestamp(ms: Int64(now)),
+            known: Dictionary(steps) { first, _ in first }
+        )
+    }
+
+    /// A field's value; nil of one that another release has written differently.
+    private static func step(of text: String) -> (Int, Activity)? {
+        let numbers = text.split(separator: " ").compactMap { Int($0) }
+        guard numbers.count == 5 + LatencyBuckets.count else { return nil }
+        var activity = Activity()
+        activity.polls = numbers[1]
+        activity.changes = numbers[2]
+        activity.deliveries = numbers[3]
+        activity.failures = numbers[4]
+        activity.lag = Array(numbers[5...])
+        return (numbers[0], activity)
+    }
+}

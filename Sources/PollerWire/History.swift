@@ -1,0 +1,77 @@
+package import JSONText
+
+/// A figure that is not always known: a whole number or null.
+public struct Measured: Hashable, Sendable {
+    /// The number; nil when there was nothing to measure.
+    public var value: Int?
+
+    /// A figure.
+    public init(_ value: Int?) {
+        self.value = value
+    }
+}
+
+extension Measured: WireValue {
+    package static var schema: Schema { Int.schema.orNull }
+
+    package static func read(_ json: RawJSON, _ place: Place) throws(WireError) -> Measured {
+        Measured(json.kind == .null ? nil : try Int.read(json, place))
+    }
+
+    package func write(to json: inout JSONWriter) {
+        if let value { json.value(value) } else { json.null() }
+    }
+}
+
+/// What the cluster did, point by point, without a monitoring system.
+public struct StatsHistory: WireObject, Hashable {
+    /// The span of a point, s.
+    public var stepSeconds = 0
+    /// The beginning of the first point.
+    public var from = Time(ms: 0)
+    /// A list for each figure, oldest first, all of one length; the last point is still going on.
+    public var series = Series()
+
+    /// The figures.
+    public struct Series: WireObject, Hashable {
+        /// GETs of upstreams.
+        public var polls: [Int] = []
+        /// Changes that were recorded.
+        public var changes: [Int] = []
+        /// Events that an endpoint took.
+        public var deliveries: [Int] = []
+        /// Polls without a usable answer, and tries to deliver that failed.
+        public var failures: [Int] = []
+        /// Half of the polls were no later than this against their due time, ms.
+        public var lagP50: [Measured] = []
+        /// All but a hundredth were no later than this, ms.
+        public var lagP99: [Measured] = []
+
+        package init() {}
+
+        package static let shape = Shape<Series> {
+            Field("polls", \.polls, note: "GETs of upstreams.")
+            Field("changes", \.changes, note: "Changes that were recorded.")
+            Field("deliveries", \.deliveries, note: "Events that an endpoint took.")
+            Field(
+                "failures",
+                \.failures,
+                note: "Polls without a usable answer, and tries to deliver that failed."
+            )
+            Field(
+                "lag_p50_ms",
+                \.lagP50,
+                note: "Half of the polls were no later against their due time; null without polls."
+            )
+            Field("lag_p99_ms", \.lagP99, note: "All but a hundredth were no later.")
+        }
+    }
+
+    package init() {}
+
+    package static let shape = Shape<StatsHistory>("StatsHistory") {
+        Field("step_seconds", \.stepSeconds, note: "The span of a point.")
+        Field("from", \.from, note: "The beginning of the first point.")
+        Field("series", \.series, note: "Oldest first, all of one length; the last still goes on.")
+    }
+}

@@ -1,0 +1,38 @@
+import Poller
+import PollerAPI
+import ServiceLifecycle
+
+/// What this process did, for the history of the cluster.
+extension Node {
+    /// Reports what the metrics have counted anyway.
+    func activityReporter() -> any Service {
+        ActivityReporter(
+            store: cluster.activity,
+            clock: clock,
+            logger: log("activity"),
+            total: { [metrics] in Activity(metrics) }
+        )
+    }
+}
+
+extension Activity {
+    /// Polls that told nothing: no answer, or one that says nothing; being slowed down is none.
+    private static let failedPolls = ["unavailable", "unauthorized", "unserved", "malformed"]
+    /// Fates of a delivery in which the receiver has not taken it.
+    private static let failedDeliveries = ["failed", "given_up", "rejected"]
+
+    /// What this process has done since it started, as its metrics have counted it.
+    init(_ metrics: PrometheusRegistry) {
+        self.init()
+        func isOne(of results: [String]) -> (String) -> Bool {
+            { labels in results.contains { labels.contains("result=\"\($0)\"") } }
+        }
+        polls = metrics.total("poller_polls_total")
+        changes = metrics.total("poller_changes_total")
+        deliveries = metrics.total("poller_deliveries_total", matching: isOne(of: ["delivered"]))
+        failures =
+            metrics.total("poller_polls_total", matching: isOne(of: Self.failedPolls))
+            + metrics.total("poller_deliveries_total", matching: isOne(of: Self.failedDeliveries))
+        lag = metrics.buckets("poller_due_lag_seconds")
+    }
+}

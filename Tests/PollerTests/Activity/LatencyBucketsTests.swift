@@ -1,0 +1,36 @@
+import Poller
+import Testing
+
+/// Percentiles out of buckets, which is all that several processes can add.
+@Suite("Latency buckets")
+struct LatencyBucketsTests {
+    /// Counts of spans, as processes make them.
+    private func counts(_ seconds: [Double]) -> [Int] {
+        seconds.reduce(into: Array(repeating: 0, count: LatencyBuckets.count)) {
+            $0[LatencyBuckets.index(ofSeconds: $1)] += 1
+        }
+    }
+
+    @Test("a quantile is within the bucket that the true one is in")
+    func quantiles() throws {
+        let spans = (1...1000).map { Double($0) / 1000 }
+        for share in [0.01, 0.5, 0.9, 0.99, 1] {
+            let told = try #require(LatencyBuckets.quantile(share, of: counts(spans)))
+            let truth = spans[Int(share * 1000) - 1]
+            #expect(
+                LatencyBuckets.index(ofSeconds: Double(told) / 1000)
+                    == LatencyBuckets.index(ofSeconds: truth)
+            )
+        }
+        // Spread evenly within the bucket of 0.25 to 0.5 s, the median is exact.
+        #expect(LatencyBuckets.quantile(0.5, of: counts(spans)) == 500)
+    }
+
+    @Test("nothing has no quantile, and what is beyond the last bound is told as that")
+    func edges() {
+        #expect(LatencyBuckets.quantile(0.5, of: counts([])) == nil)
+        #expect(LatencyBuckets.quantile(0.5, of: counts([0])) == 1)
+        #expect(LatencyBuckets.quantile(0.99, of: counts([4000])) == 600_000)
+        #expect(LatencyBuckets.quantile(0.1, of: counts([0.002, 4000])) == 2)
+    }
+}
