@@ -183,7 +183,9 @@ let package = Package(
         // A public library for services that use the cluster.
         .target(
             name: "PollerClient",
-            dependencies: ["JSONText", "PollerWire", httpClient, nioCore, nioHTTP1, nioPosix],
+            dependencies: [
+                "JSONText", "PollerWire", httpClient, nioCore, nioHTTP1, nioPosix, nioSSL,
+            ],
             swiftSettings: settings
         ),
 

@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import NIOSSL
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -88,9 +89,17 @@ extension PollerClient {
             if let dns = error.dnsAError ?? error.dnsAAAAError { return "\(dns)" }
             return error.connectionErrors.first.map { reason($0.error) } ?? "Connection refused"
         case let error as IOError: return unsafe String(cString: strerror(error.errnoCode))
+        case NIOSSLError.handshakeFailed(let cause):
+            // The library has no word of its own for it.
+            return "\(cause)".contains("CERTIFICATE_VERIFY_FAILED")
+                ? distrusted : "the TLS handshake failed: \(cause)"
+        case is NIOSSLExtraError: return distrusted
         default: return "\(error)"
         }
     }
+
+    /// What is said of a server that is not believed to be itself.
+    package static let distrusted = "its certificate is not one that is trusted here"
 
     static func encoded(_ query: [(String, String?)]) -> String {
         let parts = query.compactMap { name, value in

@@ -1,5 +1,6 @@
 public import AsyncHTTPClient
 import NIOCore
+import NIOSSL
 
 /// Talks to a poller cluster over its HTTP API.
 ///
@@ -76,10 +77,22 @@ extension PollerClient {
     ///
     /// A server that refuses connections is reported at once rather than tried again, and
     /// redirects are not followed: the key is for this server alone.
+    ///
+    /// - Parameters:
+    ///   - url: the server's address.
+    ///   - gateway: the live gateway's, where it is needed.
+    ///   - apiKey: the key that is shown.
+    ///   - caFile: PEM file with the certificates to trust, instead of this machine's own: for a server
+    ///     whose certificate a private authority has signed.
+    ///   - body: gets the client.
+    /// - Returns: what `body` returns.
+    /// - Throws: ``PollerError`` for what is wrong with the address, the key or the file; and what `body`
+    ///   throws.
     public static func withClient<Value>(
         url: String,
         gateway: String? = nil,
         apiKey: String? = nil,
+        caFile: String? = nil,
         _ body: (PollerClient) async throws -> Value
     ) async throws -> Value {
         var configuration = HTTPClient.Configuration(
@@ -87,8 +100,23 @@ extension PollerClient {
             timeout: .init(connect: .seconds(5))
         )
         configuration.connectionPool.retryConnectionEstablishment = false
+        if let caFile { configuration.tlsConfiguration = try trusting(caFile) }
         return try await HTTPClient.withHTTPClient(configuration: configuration) { http in
             try await body(try PollerClient(url: url, gateway: gateway, apiKey: apiKey, http: http))
         }
+    }
+
+    /// Trusts those in a file alone.
+    private static func trusting(_ caFile: String) throws(PollerError) -> TLSConfiguration {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        do {
+            let certificates = try NIOSSLCertificate.fromPEMFile(caFile)
+            configuration.trustRoots = .certificates(certificates)
+        } catch {
+            throw .invalidConfiguration(
+                "\(caFile) must be a PEM file with the certificates to trust, and readable"
+            )
+        }
+        return configuration
     }
 }

@@ -13,6 +13,11 @@ struct Failure {
         case .invalidConfiguration(let reason):
             message = reason
             exitStatus = 64
+        case .unreachable(_, PollerClient.distrusted):
+            message =
+                "\(error)\nIf an authority of your own has signed it, name its certificate with "
+                + "--ca-file PATH or POLLER_CA_FILE."
+            exitStatus = 69
         case .unreachable:
             message =
                 "\(error)\nCheck that pollerd runs there, or name another server with POLLER_URL."

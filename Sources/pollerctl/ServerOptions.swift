@@ -7,6 +7,14 @@ struct ServerOptions: ParsableArguments {
     @Option(help: "The server; POLLER_URL, or http://127.0.0.1:8080.")
     var url: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "PEM file with the certificates to trust instead of this machine's; POLLER_CA_FILE.",
+            valueName: "path"
+        )
+    )
+    var caFile: String?
+
     @Flag(help: "Print JSON instead of text.")
     var json = false
 
@@ -14,11 +22,14 @@ struct ServerOptions: ParsableArguments {
     func perform(_ body: (PollerClient) async throws -> Void) async throws {
         let environment = ProcessInfo.processInfo.environment
         let server = url ?? environment["POLLER_URL"].flatMap { $0.isEmpty ? nil : $0 }
+        let trusted =
+            caFile ?? environment["POLLER_CA_FILE"].flatMap { $0.isEmpty ? nil : $0 }
         let key = try Terminal.secret("POLLER_API_KEY", environment)
         do {
             try await PollerClient.withClient(
                 url: server ?? "http://127.0.0.1:8080",
                 apiKey: key,
+                caFile: trusted,
                 body
             )
         } catch let error as PollerError {

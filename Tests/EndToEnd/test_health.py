@@ -1,9 +1,12 @@
 """What an operator's probes and dashboards see."""
 
-import re
+import shutil
+import subprocess
+import time
 
 from harness.cluster import Cluster
 from harness.waiting import wait_until
+from prometheus_client.parser import text_string_to_metric_families
 
 
 def roles(cluster: Cluster):
@@ -17,22 +20,51 @@ def test_every_role_is_alive_and_ready(calm: Cluster):
             assert answer.status_code == 200, f"{role.name}{path}: {answer.text}"
 
 
-def test_metrics_are_prometheus_text(calm: Cluster):
+def test_metrics_are_as_prometheus_wants_them(calm: Cluster):
+    """Read by Prometheus' own library, and by `promtool` where there is one."""
     source = calm.sandbox.create_source()
     calm.enqueue(source)
     calm.wait_status(source, "pending")
-    sample = re.compile(
-        r"""^[a-zA-Z_:][a-zA-Z0-9_:]*(\{([^"}]|"[^"]*")*\})? (NaN|[+-]?Inf|[-+0-9.eE]+)$"""
-    )
     for role in roles(calm):
         answer = role.admin("/metrics")
         assert answer.status_code == 200
         assert answer.headers["content-type"].startswith("text/plain")
-        lines = [line for line in answer.text.splitlines() if line and not line.startswith("#")]
-        assert lines, f"{role.name} has no metrics"
-        wrong = [line for line in lines if not sample.match(line)]
-        assert not wrong, f"{role.name}: {wrong[:3]}"
-        assert any(line.startswith("poller_") for line in lines)
+        families = {family.name: family for family in text_string_to_metric_families(answer.text)}
+        assert any(name.startswith("poller_") for name in families), f"{role.name} has no metrics"
+        silent = [name for name, family in families.items() if not family.documentation]
+        assert not silent, f"{role.name} says nothing of {silent}"
+        (build,) = families["poller_build_info"].samples
+        assert build.labels["version"] and build.value == 1
+        assert "," not in build.labels["roles"] or role.name.startswith("notifier")
+        for name in ("cpu_seconds", "resident_memory_bytes", "open_fds", "start_time_seconds"):
+            assert families[f"process_{name}"].samples[0].value > 0
+        started = families["process_start_time_seconds"].samples[0].value
+        assert abs(time.time() - started) < 3600
+        if shutil.which("promtool"):
+            done = subprocess.run(
+                ["promtool", "check", "metrics"], input=answer.text, capture_output=True, text=True
+            )
+            assert done.returncode == 0, f"{role.name}: {done.stdout}{done.stderr}"
+
+
+def test_figures_of_the_cluster_are_not_told_while_they_are_not_known(chaos):
+    cluster = chaos(listen=False)
+    cluster.enqueue(cluster.sandbox.create_source())
+
+    def told() -> set[str]:
+        lines = cluster.api_process.admin("/metrics").text.splitlines()
+        return {line.split("{")[0].split(" ")[0] for line in lines if not line.startswith("#")}
+
+    def of_cluster() -> set[str]:
+        return told() & {"poller_members", "poller_watches_pending", "poller_lanes"}
+
+    wait_until(lambda: len(of_cluster()) == 3, 20, "the cluster's figures are there")
+    cluster.redis.kill9()
+    wait_until(lambda: not of_cluster(), 40, "they are left out, since nobody knows")
+    assert cluster.api_process.metric("poller_store_up") == 0
+    cluster.redis.start()
+    wait_until(lambda: len(of_cluster()) == 3, 40, "they are back")
+    assert cluster.api_process.metric("poller_store_up") == 1
 
 
 def test_not_ready_without_redis_but_alive_and_ready_again_with_it(chaos):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from harness.cluster import Cluster
 from harness.waiting import wait_until
+from test_command_line import run
 
 
 def openssl(*arguments: object) -> None:
@@ -156,3 +157,18 @@ def test_the_admin_listener_lets_in_who_has_a_certificate(house: Cluster):
             with connect(admin, trusting(house.root, stranger)) as connection:
                 if not ask(connection, "/livez"):
                     raise ConnectionError("closed without a word")
+
+
+def test_the_command_line_trusts_an_authority_of_the_operator_s_own(house: Cluster, tmp_path: Path):
+    env = {"POLLER_URL": house.api_process.address("api")}
+    distrusted = run("pollerctl", "stats", env=env)
+    assert distrusted.returncode != 0
+    assert "certificate" in distrusted.stderr and "--ca-file" in distrusted.stderr, distrusted.stderr
+    assert run("pollerctl", "stats", "--ca-file", str(house.root), env=env).returncode == 0
+    assert run("pollerctl", "stats", env=env | {"POLLER_CA_FILE": str(house.root)}).returncode == 0
+    assert run("pollerctl", "stats", "--ca-file", str(house.clients), env=env).returncode != 0
+    nothing = tmp_path / "nothing.pem"
+    nothing.write_text("no certificate\n")
+    for path in (nothing, tmp_path / "absent.pem"):
+        refused = run("pollerctl", "stats", "--ca-file", str(path), env=env)
+        assert refused.returncode == 64 and "must be a PEM file" in refused.stderr, refused.stderr

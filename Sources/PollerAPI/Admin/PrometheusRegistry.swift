@@ -4,23 +4,7 @@ import Synchronization
 
 /// Keeps this process's metrics and renders them for Prometheus (text format 0.0.4).
 ///
-/// | metric | type | labels | says |
-/// |---|---|---|---|
-/// | `poller_polls_total` | counter | `result` | polls by what came of them |
-/// | `poller_changes_total` | counter | | changes recorded, each told to subscribers |
-/// | `poller_charges_total` | counter | `result` | tries to charge a source, or to find its charge |
-/// | `poller_acts_total` | counter | `act`, `result` | holds captured or released and intents cancelled before a deadline |
-/// | `poller_poll_duration_seconds` | histogram | | how long the upstream took |
-/// | `poller_due_lag_seconds` | histogram | | poll against due time |
-/// | `poller_claims_total` | counter | `loop` | items claimed |
-/// | `poller_leases_lost_total` | counter | `loop` | commits refused because the lease was lost |
-/// | `poller_outbox_entries_total` | counter | | events marked for delivery |
-/// | `poller_deliveries_total` | counter | `result`, … | attempts by what came of them |
-/// | `poller_delivery_lag_seconds` | histogram | | event recorded to delivered |
-/// | `poller_http_requests_total` | counter | `method`, `route`, `status` | API requests |
-/// | `poller_http_request_duration_seconds` | histogram | `route` | time to answer, long polls included |
-/// | `poller_watches_pending`, `…_overdue`, … | gauge | | the whole cluster; see ``ClusterGauges`` |
-/// | `poller_metrics_refused_total` | counter | | metrics beyond the bounds below |
+/// What each metric says is in ``Metric``, whose text goes before its lines.
 ///
 /// Counters only grow, recorders without aggregation and meters are gauges, timers and other
 /// recorders are histograms over fixed buckets; a timer's unit is the second.
@@ -86,10 +70,18 @@ package final class PrometheusRegistry: MetricsFactory {
             family.render(name, into: &text)
         }
         if refused.current > 0 {
-            text += "# TYPE poller_metrics_refused_total counter\n"
-            text += "poller_metrics_refused_total \(PrometheusText.number(refused.current))\n"
+            let name = "poller_metrics_refused_total"
+            text += PrometheusText.head(name, .counter)
+            text += "\(name) \(PrometheusText.number(refused.current))\n"
         }
         return text
+    }
+
+    /// Tells no more of some metrics until they are set again: what is not known is better left out.
+    package func forget(_ names: [String]) {
+        families.withLock { families in
+            for name in names { families[name] = nil }
+        }
     }
 
     /// The sum of a counter over its labels; 0 of one that nobody has counted yet.
@@ -117,7 +109,7 @@ package final class PrometheusRegistry: MetricsFactory {
 
     private func value(
         _ label: String,
-        _ kind: PrometheusFamily.Kind,
+        _ kind: Metric.Kind,
         _ dimensions: [(String, String)]
     ) -> PrometheusValue {
         guard case .value(let value) = series(label, kind, dimensions) else {
@@ -139,7 +131,7 @@ package final class PrometheusRegistry: MetricsFactory {
     /// The series of a name and labels; nil when the name is one of another kind or one too many.
     private func series(
         _ label: String,
-        _ kind: PrometheusFamily.Kind,
+        _ kind: Metric.Kind,
         _ dimensions: [(String, String)]
     ) -> PrometheusFamily.Series? {
         let name = PrometheusText.name(label)
@@ -158,27 +150,20 @@ package final class PrometheusRegistry: MetricsFactory {
 
 /// The series of one metric name.
 struct PrometheusFamily: Sendable {
-    /// The type of a metric as Prometheus knows it.
-    enum Kind: String, Sendable {
-        case counter
-        case gauge
-        case histogram
-    }
-
     /// What one set of labels has.
     enum Series: Sendable {
         case value(PrometheusValue)
         case histogram(PrometheusHistogram)
     }
 
-    let kind: Kind
+    let kind: Metric.Kind
     /// By the labels as they are rendered, without braces.
     private var series: [String: Series] = [:]
 
     /// Every series, by its labels.
     var all: [String: Series] { series }
 
-    init(kind: Kind) {
+    init(kind: Metric.Kind) {
         self.kind = kind
     }
 
@@ -195,7 +180,7 @@ struct PrometheusFamily: Sendable {
 
     /// Appends the family's lines.
     func render(_ name: String, into text: inout String) {
-        text += "# TYPE \(name) \(kind.rawValue)\n"
+        text += PrometheusText.head(name, kind)
         for (labels, series) in series.sorted(by: { $0.key < $1.key }) {
             switch series {
             case .value(let value):
@@ -302,6 +287,12 @@ final class PrometheusHistogram: TimerHandler, RecorderHandler {
 
 /// The spelling rules of Prometheus' text format 0.0.4.
 enum PrometheusText {
+    /// What stands before the lines of a metric.
+    static func head(_ name: String, _ kind: Metric.Kind) -> String {
+        let help = Metric.byName[name].map { "# HELP \(name) \($0.help)\n" } ?? ""
+        return "\(help)# TYPE \(name) \(kind.rawValue)\n"
+    }
+
     /// A metric or label name: other characters than `a–z A–Z 0–9 _` become `_`.
     static func name(_ text: String) -> String {
         var name = String(

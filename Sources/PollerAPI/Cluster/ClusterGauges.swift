@@ -1,4 +1,3 @@
-package import CoreMetrics
 package import Logging
 import Metrics
 import Poller
@@ -6,20 +5,8 @@ import ServiceLifecycle
 
 /// Keeps gauges of the whole cluster in this process's metrics.
 ///
-/// | gauge | labels | says |
-/// |---|---|---|
-/// | `poller_watches_pending` | | watches that wait for their due time or their lane |
-/// | `poller_watches_overdue` | | of those, due already |
-/// | `poller_watches_leased` | | watches in a worker's hands |
-/// | `poller_watches_quarantined` | | watches a person must look at |
-/// | `poller_watches_oldest_overdue_seconds` | | how long the longest overdue watch has been due |
-/// | `poller_lanes` | `state` | lanes by state: paused, open, probing, held, slowed, flowing |
-/// | `poller_outbox_undelivered` | | recorded events not yet marked for delivery |
-/// | `poller_deliveries_pending`, `…_overdue` | | deliveries that wait; of those, due already |
-/// | `poller_deliveries_dead` | | deliveries that rest and have given up an event |
-/// | `poller_endpoints_down` | | endpoints whose circuit is open |
-/// | `poller_members` | `role` | processes alive |
-/// | `poller_store_up` | | 1 when the last look worked; with 0 the others are of the look before |
+/// Which, and what they say, is in ``Metric``. While the store cannot be read there are none of them but
+/// `poller_store_up`: a figure of an hour ago would keep an alarm silent.
 ///
 /// The store is looked at every 15 s, however often somebody scrapes, and never by a scrape: a
 /// slow store must not make `/metrics` slow. Every process that runs this tells the same, so
@@ -30,20 +17,20 @@ package struct ClusterGauges: Service {
 
     private let statusCache: ClusterStatusCache
     private let clock: any Clock<Duration>
-    private let factory: any MetricsFactory
+    private let registry: PrometheusRegistry
     private let logger: Logger
 
-    /// Gauges that are kept while this runs; `factory` is where they go.
+    /// Gauges that are kept while this runs; `registry` is where they go.
     package init(
         backend: APIBackend,
         clock: any Clock<Duration>,
         logger: Logger,
-        factory: any MetricsFactory = MetricsSystem.factory
+        registry: PrometheusRegistry
     ) {
         statusCache = ClusterStatusCache(backend: backend, clock: clock)
         self.clock = clock
         self.logger = logger
-        self.factory = factory
+        self.registry = registry
     }
 
     /// Looks again and again until shut down.
@@ -65,6 +52,7 @@ package struct ClusterGauges: Service {
             // Who scrapes sees it; requests and workers have their own say about a broken store.
             logger.debug("cluster gauges not refreshed", metadata: ["error": "\(error)"])
             set("poller_store_up", 0)
+            registry.forget(Metric.ofCluster)
         }
     }
 
@@ -74,7 +62,7 @@ package struct ClusterGauges: Service {
         set("poller_watches_overdue", watches.overdue)
         set("poller_watches_leased", watches.leased)
         set("poller_watches_quarantined", watches.quarantined)
-        Gauge(label: "poller_watches_oldest_overdue_seconds", factory: factory)
+        Gauge(label: "poller_watches_oldest_overdue_seconds", factory: registry)
             .record(status.oldestOverdue.inSeconds)
         for state in LaneState.allCases {
             set("poller_lanes", status.count(state), ("state", state.rawValue))
@@ -90,6 +78,6 @@ package struct ClusterGauges: Service {
     }
 
     private func set(_ label: String, _ value: Int, _ dimensions: (String, String)...) {
-        Gauge(label: label, dimensions: dimensions, factory: factory).record(value)
+        Gauge(label: label, dimensions: dimensions, factory: registry).record(value)
     }
 }

@@ -79,7 +79,9 @@ struct Configuration: Sendable {
         let keys = Option.all.map(\.key)
         let variables = Option.all.map(\.variable) + ["POLLER_CONFIG_FILE"]
         // pollerctl's variables and those of test tooling stand beside ours.
-        let foreign: Set<String> = ["POLLER_URL", "POLLER_API_KEY", "POLLER_API_KEY_FILE"]
+        let foreign: Set<String> = [
+            "POLLER_URL", "POLLER_API_KEY", "POLLER_API_KEY_FILE", "POLLER_CA_FILE",
+        ]
         unknown =
             written.keys.sorted().filter { !keys.contains($0) }
             .map { "\($0) in \(file ?? "")\(Self.suggestion(for: $0, among: keys))" }

@@ -32,7 +32,7 @@ struct Node: Sendable {
     let listeners: OwnListeners
     /// Looks up every name that a customer or an upstream has chosen.
     let resolver: any AddressResolver
-    private let startup: Startup
+    let startup: Startup
 
     /// A node that announces itself as ready when all its listeners are bound.
     init(
@@ -266,27 +266,12 @@ struct Node: Sendable {
             logger: log("api"),
             onBound: { startup.bound("api", $0) }
         )
-        let gauges = ClusterGauges(backend: backend, clock: clock, logger: log("gauges"))
-        return [server, gauges]
+        return [server, gauges(backend)]
     }
 
     /// They name what is kept in the outbox.
     private func cursors(_ ring: RootRing) -> GatewayCursor {
         GatewayCursor(roots: ring, span: settings.retention.outbox)
-    }
-
-    private func admin(_ tls: ListenerTLS?) -> any Service {
-        AdminServer(
-            bind: settings.adminBind,
-            addresses: settings.addresses,
-            tls: tls,
-            logger: log("admin"),
-            notReady: { [client = cluster.client] in
-                client.isConnected ? [] : ["redis: not connected"]
-            },
-            metrics: { [metrics] in metrics.text },
-            onBound: { startup.bound("admin", $0) }
-        )
     }
 
     func log(_ part: String) -> Logger {

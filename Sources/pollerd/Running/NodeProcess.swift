@@ -42,6 +42,13 @@ struct NodeProcess {
         let announcer = settings.announcer
         let metrics = PrometheusRegistry()
         MetricsSystem.bootstrap(metrics)
+        Gauge(
+            label: "poller_build_info",
+            dimensions: [
+                ("version", PollerdCommand.version),
+                ("roles", roles.map(\.rawValue).sorted().joined(separator: ",")),
+            ]
+        ).record(1)
         for name in configuration.unknown {
             logger.warning("unknown option ignored", metadata: ["option": "\(name)"])
         }

@@ -1,4 +1,5 @@
 import CoreMetrics
+import Foundation
 import Poller
 import PollerTesting
 import ServiceLifecycle
@@ -83,7 +84,7 @@ struct ClusterGaugesTests {
                 backend: api.backend,
                 clock: clock,
                 logger: LiveAPI.quiet,
-                factory: registry
+                registry: registry
             )
             let group = ServiceGroup(services: [gauges], logger: LiveAPI.quiet)
             try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -102,15 +103,45 @@ struct ClusterGaugesTests {
                 let age = registry.text.firstMatch(of: /oldest_overdue_seconds ([0-9.]+)\n/)
                 #expect(Double(age?.1 ?? "") ?? 0 > 0)
 
-                // More than one: the server's feed reads by its own clock and may meet some of them.
-                api.plan.fail(.read, Array(repeating: .refused, count: 20))
+                api.plan.setDown(true)
                 clock.advance(by: ClusterGauges.period)
                 await clock.waitForSleepers(1)
                 #expect(registry.text.contains("poller_store_up 0\n"))
-                #expect(registry.text.contains("poller_watches_pending 1\n"), "as it was")
+                #expect(!registry.text.contains("poller_watches_pending"), "not known any more")
+                api.plan.setDown(false)
+                clock.advance(by: ClusterGauges.period)
+                await clock.waitForSleepers(1)
+                #expect(registry.text.contains("poller_watches_pending 1\n"), "known again")
                 await group.triggerGracefulShutdown()
                 try await tasks.waitForAll()
             }
+        }
+    }
+}
+
+@Suite("The table of metrics")
+struct MetricTableTests {
+    @Test("the reference has each metric as the table has it, in its order")
+    func reference() throws {
+        let page = URL(filePath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+            .appending(path: "Sources/Poller/Poller.docc/Guides/Metrics.md")
+        let lines = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
+        let told = lines.filter { $0.hasPrefix("| `poller_") }.map(String.init)
+        let rows = Metric.all.map { metric in
+            let labels = metric.labels.map { "`\($0)`" }.joined(separator: ", ")
+            return "| `\(metric.name)` | \(metric.kind.rawValue) | \(labels) | \(metric.help) |"
+        }
+        #expect(told == rows)
+    }
+
+    @Test("names end as Prometheus wants them")
+    func names() {
+        for metric in Metric.all {
+            #expect(metric.name.hasSuffix("_total") == (metric.kind == .counter), "\(metric.name)")
+            #expect(metric.kind != .histogram || metric.name.hasSuffix("_seconds"))
+            #expect(metric.help.hasSuffix("."))
         }
     }
 }

@@ -1,9 +1,31 @@
 import Poller
 import PollerAPI
+import PollerNet
+import RedisClient
 import ServiceLifecycle
 
-/// What this process did, for the history of the cluster.
+/// What this process and the cluster say of themselves in figures.
 extension Node {
+    /// The listener of probes and of who reads the figures.
+    func admin(_ tls: ListenerTLS?) -> any Service {
+        AdminServer(
+            bind: settings.adminBind,
+            addresses: settings.addresses,
+            tls: tls,
+            logger: log("admin"),
+            notReady: { [client = cluster.client] in
+                client.isConnected ? [] : ["redis: not connected"]
+            },
+            metrics: { [metrics] in metrics.text + ProcessMetrics.text },
+            onBound: { startup.bound("admin", $0) }
+        )
+    }
+
+    /// Figures of the cluster, beside those of this process.
+    func gauges(_ backend: APIBackend) -> any Service {
+        ClusterGauges(backend: backend, clock: clock, logger: log("gauges"), registry: metrics)
+    }
+
     /// Reports what the metrics have counted anyway.
     func activityReporter() -> any Service {
         ActivityReporter(

@@ -1,0 +1,208 @@
+/// A metric as the table of all of them has it.
+package struct Metric: Hashable, Sendable {
+    /// What Prometheus takes it for.
+    package enum Kind: String, Sendable {
+        case counter
+        case gauge
+        case histogram
+    }
+
+    /// As Prometheus reads it.
+    package let name: String
+    package let kind: Kind
+    /// The names of its labels.
+    package let labels: [String]
+    /// One sentence, for `# HELP` and the reference.
+    package let help: String
+
+    private init(_ kind: Kind, _ name: String, _ labels: [String], _ help: String) {
+        self.name = "poller_\(name)"
+        self.kind = kind
+        self.labels = labels
+        self.help = help
+    }
+
+    /// Every metric that a process of ours may have, by name.
+    package static let byName: [String: Metric] = Dictionary(
+        uniqueKeysWithValues: all.map { ($0.name, $0) }
+    )
+
+    /// Every metric that a process of ours may have; a new one is a row here.
+    ///
+    /// The gauges of the cluster are told by each process that runs an API, all the same: take their
+    /// maximum. The others are about the process alone: take their sum.
+    package static let all: [Metric] = workers + deliveries + servers + cluster
+
+    private static let workers = [
+        Metric(.counter, "polls_total", ["result"], "Polls by what came of them."),
+        Metric(.counter, "changes_total", [], "Changes recorded, each told to whoever listens."),
+        Metric(
+            .counter,
+            "charges_total",
+            ["result"],
+            "Tries to charge a source, or to find its charge."
+        ),
+        Metric(
+            .counter,
+            "acts_total",
+            ["act", "result"],
+            "Holds captured or released and intents cancelled before a deadline."
+        ),
+        Metric(
+            .histogram,
+            "poll_duration_seconds",
+            [],
+            "How long the upstream took to answer a poll."
+        ),
+        Metric(.histogram, "due_lag_seconds", [], "How late polls began against their due time."),
+        Metric(.counter, "claims_total", ["loop"], "Items claimed from a queue."),
+        Metric(.counter, "visits_total", ["loop"], "Exchanges with a partition of a queue."),
+        Metric(
+            .counter,
+            "leases_lost_total",
+            ["loop"],
+            "Results refused because the lease was lost meanwhile."
+        ),
+        Metric(
+            .counter,
+            "leases_recovered_total",
+            ["loop"],
+            "Items taken over from processes that died."
+        ),
+        Metric(
+            .counter,
+            "wakes_missed_total",
+            ["loop"],
+            "Due items found by the claim of each second."
+        ),
+        Metric(
+            .counter,
+            "sweep_events_total",
+            ["account"],
+            "Events of an account that the sweep has read."
+        ),
+        Metric(
+            .gauge,
+            "sweep_behind_seconds",
+            ["account"],
+            "How long ago the sweep of an account had read everything."
+        ),
+        Metric(
+            .counter,
+            "webhook_missed_total",
+            ["account"],
+            "Events that the sweep has read and no webhook had told."
+        ),
+        Metric(.gauge, "reads_30d", ["account"], "GETs of an account in thirty days."),
+        Metric(
+            .gauge,
+            "read_budget_30d",
+            ["account"],
+            "GETs that the upstream allows an account in thirty days, by its transactions."
+        ),
+        Metric(
+            .gauge,
+            "read_stretch",
+            ["account"],
+            "By how much the polls of an account are slowed down to keep to its budget."
+        ),
+    ]
+
+    private static let deliveries = [
+        Metric(.counter, "outbox_entries_total", [], "Events marked for delivery."),
+        Metric(
+            .counter,
+            "deliveries_total",
+            ["scheme", "result"],
+            "Attempts by what came of them."
+        ),
+        Metric(.histogram, "delivery_lag_seconds", [], "From the recorded event to its delivery."),
+        Metric(.gauge, "endpoints", [], "Registered endpoints that this process knows."),
+        Metric(
+            .counter,
+            "endpoints_disabled_total",
+            [],
+            "Endpoints disabled because they failed too long."
+        ),
+    ]
+
+    private static let servers = [
+        Metric(
+            .counter,
+            "http_requests_total",
+            ["method", "route", "status"],
+            "Requests of the API."
+        ),
+        Metric(
+            .histogram,
+            "http_request_duration_seconds",
+            ["route"],
+            "Time to answer a request of the API, long polls included."
+        ),
+        Metric(
+            .counter,
+            "connections_refused_total",
+            ["listener"],
+            "Connections beyond what one address may have."
+        ),
+        Metric(
+            .counter,
+            "gateway_connections_total",
+            ["transport"],
+            "Listeners that have connected."
+        ),
+        Metric(
+            .counter,
+            "stripe_webhooks_total",
+            ["result"],
+            "Webhooks of Stripe by what came of them."
+        ),
+        Metric(
+            .counter,
+            "audit_lost_total",
+            [],
+            "Changes that the log has and the audit trail has not."
+        ),
+        Metric(.counter, "metrics_refused_total", [], "Series beyond the bounds of this page."),
+        Metric(.gauge, "build_info", ["version", "roles"], "1; what this process runs."),
+    ]
+
+    private static let cluster = [
+        Metric(
+            .gauge,
+            "watches_pending",
+            [],
+            "Watches that wait for their due time or their lane."
+        ),
+        Metric(.gauge, "watches_overdue", [], "Of those, due already."),
+        Metric(.gauge, "watches_leased", [], "Watches in a worker's hands."),
+        Metric(.gauge, "watches_quarantined", [], "Watches a person must look at."),
+        Metric(
+            .gauge,
+            "watches_oldest_overdue_seconds",
+            [],
+            "How long the longest overdue watch has been due."
+        ),
+        Metric(
+            .gauge,
+            "lanes",
+            ["state"],
+            "Lanes by state: paused, open, probing, held, slowed, flowing."
+        ),
+        Metric(.gauge, "outbox_undelivered", [], "Recorded events not yet marked for delivery."),
+        Metric(.gauge, "deliveries_pending", [], "Deliveries that wait."),
+        Metric(.gauge, "deliveries_overdue", [], "Of those, due already."),
+        Metric(.gauge, "deliveries_dead", [], "Deliveries that rest and have given up an event."),
+        Metric(.gauge, "endpoints_down", [], "Endpoints whose circuit is open."),
+        Metric(.gauge, "members", ["role"], "Processes alive."),
+        Metric(
+            .gauge,
+            "store_up",
+            [],
+            "1 when the last look at the store worked; with 0 the other figures of the cluster are not told."
+        ),
+    ]
+
+    /// The gauges of the cluster but for the one that says whether they could be read.
+    static let ofCluster = cluster.map(\.name).filter { $0 != "poller_store_up" }
+}

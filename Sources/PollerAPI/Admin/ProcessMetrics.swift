@@ -1,0 +1,114 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// What every exporter tells of its process, by the names that Prometheus' own libraries use.
+///
+/// Read when somebody scrapes, so none is older than that. By hand, because swift-system-metrics keeps
+/// gauges that it sets now and then. Where there is no `/proc` the lines that need it are left out.
+package enum ProcessMetrics {
+    /// The lines, with their types.
+    package static var text: String {
+        var text = ""
+        func add(_ name: String, _ kind: Metric.Kind, _ help: String, _ value: Double?) {
+            guard let value else { return }
+            text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
+            text += "\(name) \(PrometheusText.number(value))\n"
+        }
+        add(
+            "process_cpu_seconds_total",
+            .counter,
+            "Total user and system CPU time spent in seconds.",
+            cpuSeconds
+        )
+        add("process_open_fds", .gauge, "Number of open file descriptors.", openFiles)
+        add("process_max_fds", .gauge, "Maximum number of open file descriptors.", filesMax)
+        let memory = statm
+        let page = Double(sysconf(Int32(_SC_PAGESIZE)))
+        add(
+            "process_virtual_memory_bytes",
+            .gauge,
+            "Virtual memory size in bytes.",
+            memory.map { $0.pages * page }
+        )
+        add(
+            "process_resident_memory_bytes",
+            .gauge,
+            "Resident memory size in bytes.",
+            memory.map { $0.resident * page }
+        )
+        add(
+            "process_start_time_seconds",
+            .gauge,
+            "Start time of the process since unix epoch in seconds.",
+            startTime
+        )
+        return text
+    }
+
+    private static var cpuSeconds: Double? {
+        var usage = rusage()
+        #if canImport(Glibc)
+        let who = RUSAGE_SELF.rawValue
+        #else
+        let who = RUSAGE_SELF
+        #endif
+        guard unsafe getrusage(Int32(bitPattern: UInt32(who)), &usage) == 0 else { return nil }
+        func seconds(_ time: timeval) -> Double {
+            Double(time.tv_sec) + Double(time.tv_usec) / 1_000_000
+        }
+        return seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    }
+
+    private static var openFiles: Double? {
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")).map {
+            // Less the one that the list itself is read from.
+            Double(max($0.count - 1, 0))
+        }
+    }
+
+    private static var filesMax: Double? {
+        var limit = rlimit()
+        #if canImport(Glibc)
+        let resource = Int32(RLIMIT_NOFILE.rawValue)
+        #else
+        let resource = RLIMIT_NOFILE
+        #endif
+        guard unsafe getrlimit(resource, &limit) == 0 else { return nil }
+        return Double(limit.rlim_cur)
+    }
+
+    private static var statm: (pages: Double, resident: Double)? {
+        let numbers = contents("/proc/self/statm")?.split(separator: " ").prefix(2).compactMap {
+            Double($0)
+        }
+        guard let numbers, numbers.count == 2 else { return nil }
+        return (numbers[0], numbers[1])
+    }
+
+    /// When the machine started, and how long after that this process did.
+    private static let startTime: Double? = {
+        // Behind the name in parentheses, which may hold anything: the 20th field, clock ticks.
+        guard let stat = contents("/proc/self/stat"), let end = stat.lastIndex(of: ")"),
+            let boot = contents("/proc/stat")?.split(separator: "\n")
+                .first(where: { $0.hasPrefix("btime ") }).flatMap({ Double($0.dropFirst(6)) })
+        else { return nil }
+        let fields = stat[end...].split(separator: " ")
+        guard fields.count > 20, let ticks = Double(fields[20]) else { return nil }
+        return boot + ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }()
+
+    private static func contents(_ path: String) -> String? {
+        // What cannot be read is not told.
+        (try? Data(contentsOf: URL(fileURLWithPath: path))).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+    }
+}
