@@ -17,9 +17,9 @@ package struct ActivityReporter<C: Clock>: Service where C.Duration == Duration 
     ///
     /// - Parameters:
     ///   - store: where the history is kept.
-    ///   - total: what this process has done since it started.
     ///   - clock: what it waits by.
     ///   - logger: told of a store that does not answer.
+    ///   - total: what this process has done since it started.
     package init(
         store: any ActivityStore,
         clock: C,

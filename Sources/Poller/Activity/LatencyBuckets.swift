@@ -16,13 +16,14 @@ package enum LatencyBuckets {
         bounds.firstIndex { seconds <= $0 } ?? bounds.count
     }
 
-    /// The span below which a share of all is, in ms, as exact as the buckets are; nil of nothing.
+    /// The span below which a share of all is, as exact as the buckets are.
     ///
     /// Within a bucket spans are taken to be spread evenly; beyond the last bound its bound is told.
     ///
     /// - Parameters:
     ///   - share: 0.5 for the median.
     ///   - counts: a number for each bucket.
+    /// - Returns: ms; nil of nothing.
     package static func quantile(_ share: Double, of counts: [Int]) -> Int? {
         let total = counts.reduce(0, +)
         guard total > 0 else { return nil }
