@@ -90,7 +90,7 @@ extension Endpoint: Shown {
     /// The endpoint as a row of a list.
     var row: [Table.Cell] {
         [
-            .init(id, .strong), .init(isEnabled ? "enabled" : "disabled", colour),
+            .init(id, .strong), .init(stateShown, colour),
             .init(account), .init(url), .init(typesShown, .faint),
         ]
     }
@@ -143,7 +143,23 @@ extension Endpoint: Shown {
         Int(exactly: value).map(String.init) ?? String(value)
     }
 
-    private var colour: Terminal.Colour? { isEnabled ? .good : .bad }
+    /// How it stands, in a word or two: an enabled one may be told nothing all the same.
+    private var stateShown: String {
+        guard isEnabled else { return "disabled" }
+        guard let health else { return "enabled" }
+        if health.isPaused { return "stopped" }
+        if health.circuit.rawValue != Circuit.closed.rawValue { return "not answering" }
+        if health.failingSince != nil { return "failing" }
+        return health.heldUntil == nil ? "enabled" : "held"
+    }
+
+    private var colour: Terminal.Colour? {
+        switch stateShown {
+        case "enabled": .good
+        case "failing", "held", "stopped": .careful
+        default: .bad
+        }
+    }
 }
 
 extension Received<Endpoint> {

@@ -146,9 +146,13 @@ struct CheckConfig: AsyncParsableCommand {
         abstract: "Print every option with its value and origin; exit 78 when one is wrong."
     )
 
+    @ArgumentParser.Flag(help: "Tell what each option is for instead, and what holds without it.")
+    var describe = false
+
     @OptionGroup var flags: Flags
 
     func run() async throws {
+        guard !describe else { return print(Option.descriptions.joined(separator: "\n\n")) }
         let configuration = try flags.configuration()
         print(configuration.report)
         for warning in configuration.warnings {

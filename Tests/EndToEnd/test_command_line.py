@@ -217,3 +217,43 @@ def test_a_store_of_a_newer_form_is_left_alone(tmp_path: Path, command: list[str
         redis.end()
     assert done.returncode == 78, done.stderr
     assert "start pollerd 9.1.0 or newer, or give Redis the backup from before the upgrade" in done.stderr
+
+
+def test_the_page_of_options_is_what_check_config_describes():
+    page = (Path(__file__).resolve().parents[2] / "Sources/Poller/Poller.docc/Guides/Options.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)`( \(or `…_FILE`\))? \| (?:`(.*?)`)? ?\| (.*) \|$", page, re.MULTILINE)
+    told = [(key, variable, bool(file), standard, text) for key, variable, file, standard, text in rows]
+    described = []
+    for block in run("pollerd", "check-config", "--describe").stdout.strip().split("\n\n"):
+        key, text, names, standard = (line.strip() for line in block.splitlines())
+        standard = standard.removeprefix("default: ")
+        described.append((
+            key, names.split(",")[0], "or a file with it" in names,
+            "" if standard in ("not set", "empty") else standard, text,
+        ))
+    assert len(told) > 40 and told == described
+
+
+def test_a_secret_in_the_file_may_be_named_instead(tmp_path: Path):
+    config, secret = tmp_path / "poller.yaml", tmp_path / "webhook-secret"
+    secret.write_text("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n")
+    secret.chmod(0o600)
+    config.write_text(
+        "stripe_api_key: {env: MY_KEY}\n"
+        f"stripe_webhook_secret: {{file: {secret}}}\n"
+        "redis_url: {env: STORE}\n"
+    )
+    config.chmod(0o644)
+    env = {"POLLER_CONFIG_FILE": str(config), "MY_KEY": "sk_test_1", "STORE": "redis://:pw@127.0.0.1:1/0"}
+    done = run("pollerd", "check-config", env=env)
+    assert done.returncode == 0, done.stderr
+    for line in ("STRIPE_API_KEY=(redacted)", "STRIPE_WEBHOOK_SECRET=(redacted)", "redis://(redacted)@127.0.0.1:1/0"):
+        assert line in done.stdout
+    assert "can be read by everybody" not in done.stderr, "the file itself holds no secret"
+    del env["MY_KEY"]
+    absent = run("pollerd", "check-config", env=env)
+    assert absent.returncode == 78
+    assert "stripe_api_key" in absent.stderr and "MY_KEY, which is not set" in absent.stderr
+    config.write_text("lane_rate: {env: RATE}\n")
+    open_option = run("pollerd", "check-config", env=env)
+    assert open_option.returncode == 78 and "lane_rate has no plain value" in open_option.stderr

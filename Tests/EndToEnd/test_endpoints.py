@@ -14,6 +14,7 @@ from harness.cluster import WEBHOOK_SECRET, Cluster, program
 from harness.redis_server import free_port
 from harness.waiting import wait_until
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
+from test_command_line import NOWHERE, run
 
 
 class Shop:
@@ -288,3 +289,23 @@ def test_endpoints_of_the_configuration_file(calm: Cluster, shop: Shop, tmp_path
         timeout=60,
     )
     assert refused.returncode == 78 and "endpoints.orders" in refused.stderr, refused.stderr
+
+
+def test_one_that_is_told_nothing_stands_out_in_the_list(chaos):
+    cluster: Cluster = chaos(workers=1, listen=False)
+    fine = endpoint(cluster, "add", cluster.webhook.url + "/fine", "--types", "next_step.changed")["id"]
+    lame = endpoint(cluster, "add", NOWHERE + "/hook")["id"]
+    source = cluster.sandbox.create_source()
+    cluster.enqueue(source, notify=[])
+    cluster.sandbox.authorise(source)
+
+    def health(id: str) -> dict:
+        listed = cluster.api.get("/v1/endpoints")["data"]
+        return next(one for one in listed if one["id"] == id).get("health", {})
+
+    wait_until(lambda: health(lame).get("failing_since"), 30, "the list says that it fails")
+    assert not health(fine).get("failing_since")
+    shown = run("pollerctl", "endpoint", "list", env={"POLLER_URL": cluster.api.url}).stdout
+    states = {line.split()[0]: " ".join(line.split()[1:3]) for line in shown.splitlines()}
+    assert states[fine].startswith("enabled")
+    assert states[lame].startswith(("failing", "not answering"))

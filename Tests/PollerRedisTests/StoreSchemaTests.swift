@@ -14,7 +14,7 @@ import Testing
                 occupiedLanes=s leaseEnds=r leases=f lane=c lanesWithSettings=k closed=h \
                 quarantine=x orders=d outbox=e members=p meta=m endpoints=g endpointOrder=j \
                 endpointVersions=v endpointsRemoved=t registry=q endpointRequest=i \
-                accessKeys=A accessKeysUsed=B searchBucket=S auditTrail=C
+                accessKeys=A accessKeysUsed=B searchBucket=S auditTrail=C activity=H
                 """
         )
         let keys = Keys(namespace: "poller:", partitions: 16)

@@ -1,9 +1,8 @@
 // Who is told: every endpoint with how it stands, and new ones.
 
-import { accounts, endpointLink, may, post } from "./api.js";
+import { accounts, api, at, endpointLink, may, post } from "./api.js";
 import { dialog, labelled, showOnce } from "./dialogs.js";
 import { h } from "./dom.js";
-import { endpointsWithHealth } from "./overview.js";
 import { age, badge, head, pager, table } from "./parts.js";
 import { ago, count, place } from "./words.js";
 
@@ -63,7 +62,7 @@ async function add(refresh) {
 /** The list of endpoints. */
 export async function endpointsPage({ query, refresh }) {
   const cursor = query.get("cursor");
-  const page = await endpointsWithHealth({ limit: 50, cursor });
+  const page = await api(at("/v1/endpoints", { limit: 50, cursor }));
   return [
     head("Endpoints", {
       note: "Who is told what happens. A receiver that does not answer is probed by itself; its events wait.",

@@ -36,14 +36,6 @@ const DOCTOR_WAIT_MS = 300;
 const PENDING = {};
 const history = kept(HISTORY_MS, (span_) => maybe(at("/v1/stats/history", { span: span_ })));
 
-/** Endpoints with how they stand: the list does not say it of each, so the first ones are asked. */
-export async function endpointsWithHealth(query = { limit: 50 }) {
-  const page = await api(at("/v1/endpoints", query));
-  const data = await Promise.all(page.data.map(async (one) =>
-    one.health ? one : await maybe(`/v1/endpoints/${encodeURIComponent(one.id)}`, one) ?? one));
-  return { ...page, data };
-}
-
 const deliveriesThat = (state) => collect("/v1/deliveries", { state, limit: 100 }, { want: 100, rounds: 20 });
 
 async function look(refresh) {
@@ -51,7 +43,7 @@ async function look(refresh) {
   const asked = sees("cluster:read", doctor);
   const [stats, checks, endpoints, dead, failing, lanes] = await Promise.all([
     sees("cluster:read", () => maybe("/v1/stats")), Promise.race([asked, pause(DOCTOR_WAIT_MS).then(() => PENDING)]),
-    sees("endpoints:read", endpointsWithHealth),
+    sees("endpoints:read", () => api("/v1/endpoints?limit=100")),
     sees("deliveries:read", () => deliveriesThat("dead")),
     sees("deliveries:read", () => deliveriesThat("failing")),
     sees("lanes:read", () => maybe("/v1/lanes?limit=100")),

@@ -198,7 +198,21 @@ struct EndpointRoutes {
             limit: query.limit,
             cursor: query.cursor
         )
-        return Response(page.wire(for: context) { PollerWire.Endpoint($0) })
+        let health = try await health(of: page.items)
+        return Response(
+            page.wire(for: context) { PollerWire.Endpoint($0, health: health[$0.id]) }
+        )
+    }
+
+    /// How each of a page stands: one that is held up must be found without asking one by one.
+    private func health(of endpoints: [Poller.Endpoint]) async throws -> [EndpointID: LaneReport] {
+        try await withThrowingTaskGroup(of: (EndpointID, LaneReport?).self) { group in
+            for endpoint in endpoints {
+                // A page at most, on one connection.
+                group.addTask { [lanes] in (endpoint.id, try await lanes.lane(endpoint.lane)) }
+            }
+            return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
     }
 
     @Sendable
@@ -317,33 +331,6 @@ extension EndpointRoutes {
             "The endpoint is \(name) of the configuration file: change it there and start the "
                 + "notifiers again. Here it can be tested, enabled and disabled, and removed once "
                 + "the file does not name it any more."
-        )
-    }
-}
-
-/// How a request names an endpoint.
-struct EndpointName: Sendable {
-    let id: EndpointID
-    /// An endpoint of another account is not found.
-    let accounts: AccountSet
-}
-
-extension RouteInput where Value == EndpointName {
-    /// The endpoint that the path names, when it is of the account that the query may name.
-    static var name: Self {
-        .all(
-            .endpoint,
-            .accounts("When it is given, an endpoint of another account is not found.")
-        ) { EndpointName(id: $0, accounts: $1) }
-    }
-}
-
-extension Problem {
-    /// "There is no such endpoint", with what to do.
-    static func endpointNotFound(_ id: EndpointID) -> Problem {
-        Problem(
-            .endpointNotFound,
-            "There is no endpoint \(id) (under this account); GET /v1/endpoints lists them."
         )
     }
 }

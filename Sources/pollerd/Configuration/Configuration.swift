@@ -35,6 +35,13 @@ struct Configuration: Sendable {
     /// Secrets that others can see, a sentence each with what to do.
     let warnings: [String]
 
+    /// A value that the file has.
+    private struct Written {
+        let text: String
+        /// It stands in the file itself, and not in a variable or a file that it names.
+        let isPlain: Bool
+    }
+
     /// Where options are looked for, before the places after it.
     private struct Place {
         let origin: Origin
@@ -64,7 +71,7 @@ struct Configuration: Sendable {
         let places = [
             Place(origin: .flag) { flags[$0.key] },
             Place(origin: .environment) { secrets.variable($0.variable) },
-            Place(origin: .file) { written[$0.key] },
+            Place(origin: .file) { written[$0.key]?.text },
             Place(origin: .standard, text: \.standard),
         ]
         var values: [String: Value] = [:]
@@ -73,7 +80,8 @@ struct Configuration: Sendable {
         }
         self.values = values
         for option in Option.all {
-            Self.warn(of: option, flags[option.key], written[option.key], file, secrets)
+            let plain = written[option.key].flatMap { $0.isPlain ? $0.text : nil }
+            Self.warn(of: option, flags[option.key], plain, file, secrets)
         }
         warnings = secrets.warnings
         let keys = Option.all.map(\.key)
@@ -184,7 +192,7 @@ struct Configuration: Sendable {
         _ path: String,
         _ sections: inout FileSections,
         _ secrets: SecretReader
-    ) throws(ConfigurationError) -> [String: String] {
+    ) throws(ConfigurationError) -> [String: Written] {
         let text: String
         do {
             text = try String(contentsOfFile: path, encoding: .utf8)
@@ -199,19 +207,25 @@ struct Configuration: Sendable {
             guard let mapping = node.mapping else {
                 throw ConfigurationError("\(path): is not a mapping of option keys to values")
             }
-            var values: [String: String] = [:]
+            var values: [String: Written] = [:]
             for (key, value) in mapping {
                 if let name = key.string, FileSections.keys.contains(name) {
                     let node = YAMLNode(value, at: "\(path): \(name)", secrets)
                     try sections.read(name, node)
                     continue
                 }
-                guard let key = key.string, let value = value.scalar?.string else {
-                    throw ConfigurationError(
-                        "\(path): \(key.string ?? "a key") has no plain value; write key: value"
-                    )
+                guard let key = key.string else {
+                    throw ConfigurationError("\(path): a key has no name; write key: value")
                 }
-                values[key] = value
+                if value.mapping != nil, Option.isSecret(key) {
+                    let node = YAMLNode(value, at: "\(path): \(key)", secrets)
+                    values[key] = Written(text: try node.secret(), isPlain: false)
+                    continue
+                }
+                guard let value = value.scalar?.string else {
+                    throw ConfigurationError("\(path): \(key) has no plain value; write key: value")
+                }
+                values[key] = Written(text: value, isPlain: true)
             }
             return values
         } catch let error as ConfigurationError {

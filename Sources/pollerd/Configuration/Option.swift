@@ -53,7 +53,8 @@ struct Option: Sendable {
     /// Every option, in the order `check-config` prints them.
     static let all: [Option] = rows.flatMap { row in [row, row.inFile].compactMap { $0 } }
 
-    private static let rows: [Option] = [
+    /// Those that are no file of another one.
+    static let rows: [Option] = [
         Option(
             "redis_url",
             "POLLER_REDIS_URL",

@@ -1,0 +1,23 @@
+/// What people are told of options.
+extension Option {
+    /// What `check-config --describe` tells: what it is for, how it is named, and what holds without it.
+    var description: String {
+        let standard = standard.map { $0.isEmpty ? "empty" : $0 } ?? "not set"
+        let file = inFile.map { ", or a file with it: \($0.variable), \($0.flag)" } ?? ""
+        return """
+            \(key)
+                \(help)
+                \(variable), \(flag)\(file)
+                default: \(standard)
+            """
+    }
+
+    /// Whether the key names an option that not everybody may see; in a file it may be `{env: NAME}` or
+    /// `{file: PATH}`.
+    static func isSecret(_ key: String) -> Bool {
+        all.contains { $0.key == key && $0.inFile != nil }
+    }
+
+    /// Each option with what it is for, without those that only name a file.
+    static var descriptions: [String] { rows.map(\.description) }
+}
