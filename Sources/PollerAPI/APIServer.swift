@@ -130,6 +130,7 @@ package struct APIServer: Service {
             PayerRoutes(watches: backend.watches, desk: desk, reader: reader).routes,
             OrderRoutes(orders: backend.orders, watches: backend.watches).routes,
             EventRoutes(backend: backend, polls: polls).routes,
+            TimelineRoutes(backend: backend).routes,
             EndpointRoutes(
                 backend: backend.endpoints,
                 lanes: backend.deliveries,

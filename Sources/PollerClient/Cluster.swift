@@ -29,6 +29,11 @@ extension PollerClient {
         try await send(.GET, name.path + "/explain", query: name.query).received("an explanation")
     }
 
+    /// What became of a payment and what was done about it, oldest first, in words.
+    public func timeline(of name: WatchName) async throws -> Page<TimelineEntry> {
+        try Page(try await send(.GET, name.path + "/timeline", query: name.query))
+    }
+
     /// A page of the watches that a person must look at, in the order in which they were closed;
     /// their `lastError` says why.
     ///

@@ -57,6 +57,11 @@ package struct Keys: Hashable, Sendable {
         key(.attempts, partition, item)
     }
 
+    /// What was noted of a watch.
+    package func notes(of item: String, _ partition: Int) -> String {
+        key(.notes, partition, item)
+    }
+
     /// How the last replay of an endpoint stands.
     package func replay(of lane: String) -> String {
         key(.replay, partition(of: lane), lane)

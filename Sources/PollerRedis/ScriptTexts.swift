@@ -1,7 +1,7 @@
 /// The name of each script, as functions are called.
 enum ScriptName: String, CaseIterable {
     case orderStore, orderList
-    case enqueue, mark, revise, claim, commit, release, hint, cancel, announce, redrive
+    case enqueue, mark, revise, claim, commit, release, hint, cancel, announce, redrive, note
     case lane, control, explain, audit, beat, read, list, log, stats
     case search, index, closed
     case ledger, settled, outboxGroup, confirm, trim, purge
@@ -31,6 +31,7 @@ enum ScriptName: String, CaseIterable {
         case .cancel: PackageResources.cancel_lua
         case .announce: PackageResources.announce_lua
         case .redrive: PackageResources.redrive_lua
+        case .note: PackageResources.note_lua
         case .lane: PackageResources.lane_lua
         case .control: PackageResources.control_lua
         case .explain: PackageResources.explain_lua

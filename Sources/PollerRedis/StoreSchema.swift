@@ -25,6 +25,9 @@ enum KeyKind: String, CaseIterable {
     case log = "l"
     /// List: the last 20 attempts of a delivery, for 30 days after the newest. Name: the item's id.
     case attempts = "y"
+    /// List: what came to an item from outside, `<ms> <WatchNote>`, the newest 50, for 30 days after the
+    /// newest. Name: the item's id.
+    case notes = "N"
     /// String: how the last replay to an endpoint stands, JSON, for a week. Name: the lane.
     case replay = "n"
     /// Zset: the lane's wheel, item → due ms, for those not leased. Name: the lane.

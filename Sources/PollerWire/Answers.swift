@@ -327,6 +327,7 @@ package enum Components {
             named(ReturnNews.self), named(StreamTokenRequest.self), named(StreamToken.self),
             named(NewAccessKey.self), named(AccessKey.self), named(Page<AccessKey>.self),
             named(AuditEntry.self), named(Page<AuditEntry>.self),
+            named(TimelineEntry.self), named(Page<TimelineEntry>.self),
             named(KeyHolder.self),
             named(NewEndpoint.self), named(EndpointChange.self), named(Endpoint.self),
             named(Page<Endpoint>.self), named(EndpointTest.self), named(EndpointRotation.self),

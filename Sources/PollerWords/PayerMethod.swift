@@ -1,10 +1,10 @@
-import Poller
+package import Poller
 
 extension PayerWords {
     /// A way to pay by the name people know it by: its brand, or what it is called in their language.
     ///
     /// Nil for one we have no name for: the upstream's own word for it is not for payers.
-    func name(of method: PaymentMethod?) -> String? {
+    package func name(of method: PaymentMethod?) -> String? {
         guard let name = method?.name else { return nil }
         if let brand = Self.brands[name] { return brand }
         return Self.kinds[name].map { self("method.\($0)") }

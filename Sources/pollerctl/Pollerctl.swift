@@ -21,7 +21,8 @@ struct Pollerctl: AsyncParsableCommand {
         version: "0.2.0",
         subcommands: [
             Enqueue.self, Get.self, List.self, Follow.self, Wait.self, Poll.self, Cancel.self,
-            Batch.self, EventsCommand.self, Listen.self, Explain.self, OrderCommand.self,
+            Batch.self, EventsCommand.self, Listen.self, Explain.self,
+            ShowTimeline.self, OrderCommand.self,
             EndpointCommand.self, DeliveryCommand.self, MailCommand.self, KeyCommand.self,
             Audit.self,
             LaneCommand.self, QuarantineCommand.self, WorkerCommand.self, ShowStats.self, Top.self,

@@ -10,7 +10,7 @@ import Testing
     func keys() {
         #expect(
             pinned(KeyKind.self) == """
-                item=w long=o log=l attempts=y replay=n rest=z urgent=u readyRest=a readyUrgent=b \
+                item=w long=o log=l attempts=y notes=N replay=n rest=z urgent=u readyRest=a readyUrgent=b \
                 occupiedLanes=s leaseEnds=r leases=f lane=c lanesWithSettings=k closed=h \
                 quarantine=x orders=d outbox=e members=p meta=m endpoints=g endpointOrder=j \
                 endpointVersions=v endpointsRemoved=t registry=q endpointRequest=i \

@@ -80,6 +80,8 @@ package struct Hinting: Sendable {
             }
             if isKnown {
                 hinted += 1
+                let way = isWebhook ? WatchNote.webhook : WatchNote.list
+                await watches.tryToNote(WatchNote(.hint, event.type, by: way), of: key)
             } else {
                 rest.append(key)
             }

@@ -46,6 +46,13 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
         limit: Int
     ) async throws(StoreError) -> [Event]
 
+    /// Keeps a note beside a watch; nothing when there is no such watch, or the same was noted within
+    /// ``WatchNote/pause``.
+    func note(_ note: WatchNote, of key: WatchKey) async throws(StoreError)
+
+    /// What was noted of a watch, oldest first; bounded (``WatchNote/countMax``).
+    func notes(of key: WatchKey) async throws(StoreError) -> [KeptNote]
+
     /// When a watch is polled next and what it waits for; nil when there is none.
     ///
     /// `limit` is what holds for lanes without a limit of their own.

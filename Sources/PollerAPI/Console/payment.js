@@ -10,8 +10,10 @@ import { closings, method, moment, money, payments, plain, sentence, upper } fro
 
 /** Everything about one watch. */
 export async function read(watch) {
-  const [told, deliveries] = await Promise.all([maybe(watchPath(watch, "explain")), deliveriesOf(watch)]);
-  return { watch, told, deliveries, entries: await story(watch, deliveries) };
+  const [told, deliveries, entries] = await Promise.all([
+    maybe(watchPath(watch, "explain")), deliveriesOf(watch), story(watch),
+  ]);
+  return { watch, told, deliveries, entries };
 }
 
 /** What has become of it, in one sentence. */

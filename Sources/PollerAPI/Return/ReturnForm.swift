@@ -194,6 +194,7 @@ extension ReturnPageRoutes {
             if let form = desk.form(of: snapshot),
                 let answer = try await tell(form, body, snapshot)
             {
+                await note(PayerAct(form), of: key)
                 return answer
             }
             return Response(status: .seeOther, headers: [.location: Self.path(key)])

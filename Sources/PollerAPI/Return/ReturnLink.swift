@@ -76,6 +76,7 @@ extension ReturnPageRoutes {
             let isGranted = visit["grant"].map { secret?.grants($0, for: key) ?? false } ?? false
             let isProven = proof.isProven(by: request.headers[.cookie], of: snapshot?.watch)
             guard isProven || isGranted, let snapshot else { return page.neutral(in: words) }
+            await note(.onward, of: key)
             let back = Self.path(key)
             var response =
                 ReturnLink(snapshot, path: back)?.response

@@ -162,7 +162,13 @@ struct ReturnPageRoutes {
         guard proof.isProven(by: request.headers[.cookie], of: snapshot?.watch), let snapshot
         else { return page.neutral(in: spoken(to: request)) }
         let loads = visit["n"].flatMap(Int.init) ?? 0
+        if loads == 0 { await note(.page, of: key) }
         return shown(snapshot, loads: max(0, loads), to: request)
+    }
+
+    /// Keeps what a customer has done beside the watch, for whoever looks into it.
+    func note(_ visit: PayerAct, of key: WatchKey) async {
+        await watches.tryToNote(WatchNote(.visit, visit.rawValue), of: key)
     }
 
     /// The page of a payment, for somebody who may see it; `loads` is how often it was loaded without a

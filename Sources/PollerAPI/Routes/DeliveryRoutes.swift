@@ -7,14 +7,9 @@ import PollerWire
 /// A delivery's state is changed by notifiers all the time. To retry is therefore a change that holds
 /// only for the state it was made from (``DeliveryRevision``), read and tried again some rounds, and
 /// then a 409 that says "now": a lock would let a person's click hold up the sending.
-///
-/// There is no index from a source to its deliveries; nothing but this list would use it, and every
-/// commit would pay for it. Their ids are derived from endpoint and watch, so they can be looked up.
 struct DeliveryRoutes {
     /// Rounds of reading and changing a delivery that notifiers change meanwhile.
     private static let roundsMax = 5
-    /// Endpoints of one source that are looked at; who has more asks by endpoint.
-    private static let endpointsMax = 500
 
     private static let list = Route(
         .get,
@@ -110,34 +105,16 @@ struct DeliveryRoutes {
     }
 
     /// The deliveries of one source: to its inline URLs, and to endpoints that may be told of it.
-    ///
-    /// No index is kept for that: their ids are derived.
     private func page(
         of key: WatchKey,
         _ query: DeliveryQuery
     ) async throws -> ListPage<DeliverySnapshot> {
-        var endpoints: [EndpointID] = []
-        if let endpoint = query.endpoint {
-            endpoints = [endpoint]
-        } else {
-            let inline = try await backend.watches.snapshot(of: key)?.notify ?? []
-            endpoints = inline.map { EndpointID(account: key.account, url: $0.description) }
-            var cursor: String?
-            repeat {
-                let page = try await backend.endpoints.store.list(
-                    accounts: .some([key.account]),
-                    limit: Self.endpointsMax,
-                    cursor: cursor
-                )
-                endpoints += page.items.filter { endpoint in
-                    let sources = endpoint.scope.sources
-                    return sources.isEmpty || sources.contains(key.source)
-                }.map(\.id)
-                cursor = page.next
-            } while cursor != nil && endpoints.count < Self.endpointsMax
-        }
+        let endpoints =
+            if let endpoint = query.endpoint { [endpoint] } else {
+                try await backend.receivers(of: key).map(\.id)
+            }
         var items: [DeliverySnapshot] = []
-        for endpoint in endpoints.prefix(Self.endpointsMax) {
+        for endpoint in endpoints {
             let id = backend.deliveries.id(of: endpoint, key)
             let snapshot = try await backend.deliveries.delivery(id)
             if let snapshot, query.matches(snapshot) { items.append(snapshot) }

@@ -81,6 +81,7 @@ struct PayerRoutes {
                 retryAfterSeconds: 5
             )
         }
+        await context.note("verifyWatch", on: key, in: watches)
         // What was handed in is the payer's: that it was, and what came of it, is enough.
         context.changes.did(
             AuditTarget(.watch, key.source.description),
@@ -120,6 +121,7 @@ struct PayerRoutes {
                 retryAfterSeconds: 5
             )
         }
+        await context.note("giveRefundAccount", on: key, in: watches)
         context.changes.did(AuditTarget(.watch, key.source.description), of: key.account)
         let now = try await watches.snapshot(of: key) ?? snapshot
         return Response(PollerWire.Watch(now), status: .accepted)

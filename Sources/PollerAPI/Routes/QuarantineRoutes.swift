@@ -79,6 +79,7 @@ struct QuarantineRoutes {
             )
         }
         if wasDead {
+            await context.note("redrive", on: key, in: backend.watches)
             context.changes.did(
                 AuditTarget(.watch, key.source.description),
                 of: key.account,

@@ -44,9 +44,15 @@ struct SelectionRoutes {
     var routes: [AnsweredRoute] {
         let watches = watches
         return [
-            Self.poll.answered(by: doing(.open) { try await watches.hint($0) }),
-            Self.cancel.answered(by: doing(.open) { try await watches.cancel($0) }),
-            Self.redrive.answered(by: doing(.quarantined) { try await watches.redrive($0) }),
+            Self.poll.answered(
+                by: doing("pollWatch", .open) { try await watches.hint($0) }
+            ),
+            Self.cancel.answered(
+                by: doing("cancelWatch", .open) { try await watches.cancel($0) }
+            ),
+            Self.redrive.answered(
+                by: doing("redrive", .quarantined) { try await watches.redrive($0) }
+            ),
         ]
     }
 
@@ -74,8 +80,9 @@ struct SelectionRoutes {
         )
     }
 
-    /// Does something with each watch of a state that is selected.
+    /// Does something with each watch of a state that is selected; `deed` is what one is told it was.
     private func doing(
+        _ deed: String,
         _ state: ListQuery.State,
         _ act: @escaping @Sendable (WatchKey) async throws -> Bool
     ) -> @Sendable (Void, Request, APIContext) async throws -> Response {
@@ -91,6 +98,7 @@ struct SelectionRoutes {
             var done: [WatchKey] = []
             for snapshot in page.items where try await act(snapshot.watch.key) {
                 done.append(snapshot.watch.key)
+                await context.note(deed, on: snapshot.watch.key, in: watches)
             }
             result.done = done.count
             note(done, selection.words ?? "", context)

@@ -202,6 +202,7 @@ struct WatchRoutes {
             throw Problem.watchNotFound(key)
         }
         guard isOpen else { throw Self.closed(snapshot) }
+        await context.note("pollWatch", on: key, in: watches)
         return Response(PollerWire.Watch(snapshot), status: .accepted)
     }
 
@@ -218,6 +219,7 @@ struct WatchRoutes {
         }
         guard wasOpen || snapshot.closed == .cancelled else { throw Self.closed(snapshot) }
         if wasOpen {
+            await context.note("cancelWatch", on: key, in: watches)
             context.changes.did(
                 AuditTarget(.watch, key.source.description),
                 of: key.account,

@@ -129,6 +129,11 @@ struct APIContext: RequestContext {
     /// The address of that client or proxy; what headers say of others is not believed.
     var peer: String? { channel.remoteAddress?.ipAddress }
 
+    /// Keeps what the caller has done to a watch beside it.
+    func note(_ deed: String, on key: WatchKey, in watches: any WatchStore) async {
+        await watches.tryToNote(WatchNote(deed: deed, by: caller.actor, of: key), of: key)
+    }
+
     /// Closes the connection two seconds from now, whatever the client still sends.
     ///
     /// For answers given before the body was read: the client has time to read the answer, and

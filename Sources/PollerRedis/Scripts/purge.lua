@@ -10,7 +10,7 @@
 --          sake of its money, at most
 -- RETURNS  how many were forgotten or spared
 -- USES     searching
--- COST     two reads an item, a write for each of its entries in the index, one variadic UNLINK of three keys an item; of one that is spared three writes
+-- COST     two reads an item, a write for each of its entries in the index, one variadic UNLINK of four keys an item; of one that is spared three writes
 local DAY = 86400000
 local retention, afterlife = number(ARGV[1]), number(ARGV[3])
 local oldest = older_than(retention)
@@ -44,6 +44,7 @@ for _, id in ipairs(ids) do
     if terms then take_from_index(id, terms) end
     keys[#keys + 1] = key(KEY.item, id)
     keys[#keys + 1] = key(KEY.long, id)
+    keys[#keys + 1] = key(KEY.notes, id)
   end
 end
 call('UNLINK', unpack(keys))

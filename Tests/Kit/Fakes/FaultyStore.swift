@@ -104,6 +104,14 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
         }
     }
 
+    package func note(_ note: WatchNote, of key: WatchKey) async throws(StoreError) {
+        try await plan.run(.other) { () throws(StoreError) in try await base.note(note, of: key) }
+    }
+
+    package func notes(of key: WatchKey) async throws(StoreError) -> [KeptNote] {
+        try await plan.run(.read) { () throws(StoreError) in try await base.notes(of: key) }
+    }
+
     package func snapshot(of key: WatchKey) async throws(StoreError) -> WatchSnapshot? {
         try await plan.run(.read) { () throws(StoreError) in try await base.snapshot(of: key) }
     }

@@ -200,6 +200,20 @@ extension MemoryStore {
         }
     }
 
+    package func note(_ note: WatchNote, of key: WatchKey) async throws(StoreError) {
+        changing { state, now in
+            let partition = state.queue.partition(of: key.lane)
+            guard state.queue[partition].items[key.id] != nil else { return }
+            state.queue[partition].update(key.id) { $0.note(note, now: now) }
+        }
+    }
+
+    package func notes(of key: WatchKey) async throws(StoreError) -> [KeptNote] {
+        reading { state, _ in
+            state.queue[state.queue.partition(of: key.lane)].items[key.id]?.record.notes ?? []
+        }
+    }
+
     package func stats() async throws(StoreError) -> StoreStats {
         reading { state, now in
             var stats = state.queue.stats(now: now)

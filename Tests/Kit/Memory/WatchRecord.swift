@@ -27,6 +27,7 @@ struct WatchRecord: Sendable {
     private(set) var metadata: String
     private(set) var lastError: String?
     private(set) var log: [Event] = []
+    private(set) var notes: [KeptNote] = []
     /// The last event that a purge has forgotten.
     private var forgottenSeq = 0
     /// What is known of the order, when it is one.
@@ -142,10 +143,12 @@ struct WatchRecord: Sendable {
     /// Starts a closed watch again; its events go on counting.
     mutating func restart(_ new: NewWatch, now: Timestamp) {
         let (lastRun, lastSeq, kept, forgotten) = (run, seq, log, forgottenSeq)
+        let lastNotes = notes
         self = WatchRecord(new, now: now)
         run = lastRun + 1
         seq = lastSeq
         log = kept
+        notes = lastNotes
         forgottenSeq = forgotten
     }
 
@@ -232,6 +235,13 @@ struct WatchRecord: Sendable {
 
     /// Counts a run in which nothing is polled.
     mutating func beginRun() { run += 1 }
+
+    /// Keeps a note, unless the same was kept a moment ago.
+    mutating func note(_ note: WatchNote, now: Timestamp) {
+        let isKnown = notes.suffix(8).contains { $0.note == note && now - $0.at < WatchNote.pause }
+        guard !isKnown else { return }
+        notes = (notes + [KeptNote(at: now, note: note)]).suffix(WatchNote.countMax)
+    }
 
     /// Records an event, which must be the next.
     mutating func record(_ event: Event) {

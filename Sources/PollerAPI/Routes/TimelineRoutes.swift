@@ -1,0 +1,64 @@
+import Hummingbird
+import Poller
+import PollerWire
+
+/// The story of one payment.
+struct TimelineRoutes {
+    private static let timeline = Route(
+        .get,
+        "/v1/watches/{source}/timeline",
+        "watchTimeline",
+        "What became of a payment and what was done about it, oldest first, in words",
+        """
+        Its events and charges, the upstream's hints, visits of the return page, what people have done \
+        with keys, and each attempt to tell somebody, as far as they are kept: 100 events, 50 hints, \
+        visits and deeds of 30 days, 20 attempts a delivery. Attempts only for keys that may read \
+        deliveries.
+        """,
+        access: .key(.readWatches),
+        input: .watch,
+        answers: [.ok("The whole story; next is never there.", "TimelineEntryPage")],
+        problems: [404]
+    )
+
+    let backend: APIBackend
+
+    var routes: [AnsweredRoute] { [Self.timeline.answered(by: timeline)] }
+
+    @Sendable
+    private func timeline(
+        _ key: WatchKey,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        guard let watch = try await backend.watches.snapshot(of: key) else {
+            throw Problem.watchNotFound(key)
+        }
+        let story = Timeline(
+            watch: watch,
+            events: try await backend.watches.events(of: key, after: 0, limit: 100),
+            notes: try await backend.watches.notes(of: key),
+            told: context.caller.scopes.contains(.readDeliveries) ? try await told(of: key) : [],
+            accounts: context.caller.accounts
+        )
+        return Response(Page(story.entries))
+    }
+
+    private func told(of key: WatchKey) async throws -> [Timeline.Told] {
+        let receivers = try await backend.receivers(of: key)
+        return try await withThrowingTaskGroup(of: (Int, Timeline.Told?).self) { group in
+            for (number, receiver) in receivers.enumerated() {
+                group.addTask { [backend] in
+                    let id = backend.deliveries.id(of: receiver.id, key)
+                    guard let delivery = try await backend.deliveries.delivery(id) else {
+                        return (number, nil)
+                    }
+                    let attempts = try await backend.deliveries.attempts(of: id)
+                    return (number, Timeline.Told(delivery, attempts, receiver))
+                }
+            }
+            let all = try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+            return all.sorted { $0.key < $1.key }.map(\.value)
+        }
+    }
+}

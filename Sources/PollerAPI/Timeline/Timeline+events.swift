@@ -1,0 +1,145 @@
+import Poller
+import PollerWire
+
+/// What became of the payment itself.
+extension Timeline {
+    /// Events as entries; what one look has shown stands together, behind what it means for the money.
+    var ofEvents: [TimelineEntry] {
+        var entries: [TimelineEntry] = []
+        var charge = Poller.ChargeProgress.none
+        var before: Poller.Event?
+        for event in events {
+            if let before, event.isTechnical, event.polledAt == before.polledAt, event.seq > 1 {
+                entries[entries.endIndex - 1].add(event)
+            } else {
+                entries.append(Self.entry(of: event))
+            }
+            if let told = Self.entry(of: event, after: charge) {
+                // In front of what it has changed, which stays the last.
+                entries.insert(told, at: max(entries.endIndex - 1, 0))
+            }
+            charge = event.progress
+            before = event
+        }
+        return entries
+    }
+
+    private static func entry(of event: Poller.Event) -> TimelineEntry {
+        let isFirst = event.previousStatus == nil && event.payment != nil && event.isTechnical
+        var entry = TimelineEntry(
+            event.polledAt,
+            .change,
+            event.tone,
+            event.sentence,
+            detail: "\(event.type), event \(event.seq)"
+        )
+        if let closed = event.closed, isFirst || !event.type.hasPrefix("watch.") {
+            entry.text += " \(StoryWords.sentence(closed))"
+        }
+        return entry
+    }
+
+    /// What became of a charge with an event; nil when nothing did.
+    private static func entry(
+        of event: Poller.Event,
+        after before: Poller.ChargeProgress
+    ) -> TimelineEntry? {
+        guard event.progress != before else { return nil }
+        let tone: Tone
+        let text: String
+        switch event.progress {
+        case .none: return nil
+        case .doubtful:
+            tone = .careful
+            text = "A charge was asked for and may or may not have been made; it is looked for."
+        case .pending:
+            tone = .info
+            text = "The charge has been made; the bank has not answered yet."
+        case .succeeded:
+            tone = .good
+            text = "The charge has succeeded."
+        case .failed:
+            tone = .bad
+            text = "The charge has failed."
+        }
+        return TimelineEntry(
+            event.polledAt,
+            .charge,
+            tone,
+            text,
+            detail: event.progress.charge.map { "\($0)" }
+        )
+    }
+}
+
+extension Poller.Event {
+    /// Whether it tells of the upstream's own word rather than of what it means.
+    fileprivate var isTechnical: Bool {
+        !["payment.", "order.", "next_step.", "watch.", "mandate."].contains { type.hasPrefix($0) }
+    }
+
+    /// The event in a word, as what somebody was told of.
+    var word: String {
+        if type.hasPrefix("payment.") || (previousStatus == nil && isTechnical),
+            let payment
+        {
+            return StoryWords.told(payment.state).word
+        }
+        if type == "next_step.changed" { return "Next step" }
+        if type.hasPrefix("watch.") { return StoryWords.plain(String(type.dropFirst(6))) }
+        if type.hasPrefix("order.") { return StoryWords.plain(String(type.dropFirst(6))) }
+        return StoryWords.plain(isTechnical ? status?.description ?? type : type)
+    }
+
+    /// How it is to be taken.
+    fileprivate var tone: Timeline.Tone? {
+        if type.hasPrefix("payment."), let payment { return payment.state.tone }
+        if type.hasPrefix("watch.") { return closed == .dead ? .bad : .quiet }
+        if type == "order.paid_twice" { return .bad }
+        return isTechnical && previousStatus != nil ? .quiet : nil
+    }
+
+    fileprivate var sentence: String {
+        if type.hasPrefix("payment."), let payment { return StoryWords.sentence(payment) }
+        if type == "next_step.changed" { return StoryWords.sentence(nextStep) }
+        if type == "mandate.notification" { return "A debit was announced to the customer." }
+        if type.hasPrefix("watch."), let closed { return StoryWords.sentence(closed) }
+        if type.hasPrefix("order.") {
+            return StoryWords.sentence(StoryWords.plain(type.replacing(".", with: " ")))
+        }
+        let status = StoryWords.plain(status?.description ?? "nothing that is known")
+        guard let previousStatus else {
+            if let payment { return StoryWords.sentence(payment) }
+            return "Seen at the upstream for the first time: \(status)."
+        }
+        if type.hasPrefix("charge.") { return "The upstream says of the charge: \(status)." }
+        guard previousStatus != self.status else {
+            return "The upstream still says \(status), and something beside it has changed."
+        }
+        let before = StoryWords.plain(previousStatus.description)
+        return "The upstream says \(status); before it was \(before)."
+    }
+}
+
+extension PaymentState {
+    /// How it is to be taken.
+    fileprivate var tone: Timeline.Tone? {
+        switch self {
+        case .awaitingCustomer: nil
+        case .processing, .authorised: .info
+        case .paid: .good
+        case .partiallyPaid, .refunded, .partiallyRefunded, .unknown: .careful
+        case .failed, .disputed, .reversed: .bad
+        case .expired, .cancelled: .quiet
+        }
+    }
+}
+
+extension TimelineEntry {
+    /// Adds what the same look has shown.
+    fileprivate mutating func add(_ event: Poller.Event) {
+        detail = [detail, "\(event.type), event \(event.seq)"].compactMap(\.self)
+            .joined(separator: " · ")
+        if let closed = event.closed { text += " \(StoryWords.sentence(closed))" }
+    }
+}

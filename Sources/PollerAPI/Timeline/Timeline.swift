@@ -1,0 +1,146 @@
+import Poller
+import PollerWire
+
+/// Everything that is known of a payment, in the order in which it was, as a person reads it.
+///
+/// *Why here*: what became of a payment is in five places, its record, its events, the attempts of its
+/// deliveries, the notes beside it, and the orders behind its charges. Who looks for one payment at
+/// night should not have to know them, and console, command line and a shop's own page should not tell
+/// it in words of their own each.
+///
+/// *Bounds*: 100 events, 50 notes, 20 attempts a delivery; what is older is gone, and the first entry
+/// says so. Nothing is stored for it except the notes (``WatchNote``).
+struct Timeline {
+    typealias Tone = TimelineEntry.Tone
+
+    /// A delivery with what was tried.
+    struct Told {
+        let delivery: DeliverySnapshot
+        let attempts: [AttemptRecord]
+        /// What people call who is told.
+        let name: String
+        /// Whether it is a person, by mail.
+        let isMail: Bool
+
+        /// Puts together what is known of a delivery.
+        init(_ delivery: DeliverySnapshot, _ attempts: [AttemptRecord], _ receiver: Receiver) {
+            self.delivery = delivery
+            self.attempts = attempts
+            isMail = receiver.url.scheme == "mailto"
+            name = receiver.name ?? StoryWords.place(receiver.url)
+        }
+    }
+
+    let watch: WatchSnapshot
+    let events: [Poller.Event]
+    let notes: [KeptNote]
+    /// Empty for whoever may not see deliveries.
+    let told: [Told]
+    /// What the reader may see.
+    let accounts: AccountSet
+
+    /// The story; what was at one time stands in the order in which it follows from each other.
+    var entries: [TimelineEntry] {
+        let all = beginning + ofEvents + ofNotes + failure + told.flatMap(entries)
+        return all.enumerated().sorted { left, right in
+            (left.element.at.ms, left.offset) < (right.element.at.ms, right.offset)
+        }.map(\.element)
+    }
+
+    private var beginning: [TimelineEntry] {
+        let watch = watch.watch
+        let again = watch.run > 1 ? ", for the \(watch.run). time" : ""
+        var entries = [
+            TimelineEntry(
+                watch.createdAt,
+                .created,
+                .quiet,
+                watch.run > 1
+                    ? "It was asked for to be watched again."
+                    : "The shop asked for this payment to be watched.",
+                detail: "policy \(watch.policy.name)\(again)"
+            )
+        ]
+        if let first = events.first, first.seq > 1 {
+            entries.append(
+                TimelineEntry(
+                    first.polledAt,
+                    .look,
+                    .quiet,
+                    "What was before is not kept any more.",
+                    detail: "the newest \(events.count) of \(watch.seq) events"
+                )
+            )
+        }
+        return entries.reversed()
+    }
+
+    /// Why the last look came to nothing.
+    private var failure: [TimelineEntry] {
+        guard let error = watch.lastError, let at = watch.watch.state.lastPolledAt else {
+            return []
+        }
+        return [
+            TimelineEntry(
+                at,
+                .look,
+                watch.closed == .dead ? .bad : .careful,
+                "The last look failed: \(StoryWords.sentence(error))",
+                detail: "\(watch.watch.state.attempts) looks in all"
+            )
+        ]
+    }
+
+    private var ofNotes: [TimelineEntry] {
+        notes.map { kept in
+            let note = kept.note
+            switch note.kind {
+            case .hint:
+                return TimelineEntry(
+                    kept.at,
+                    .hint,
+                    .quiet,
+                    "The upstream told of “\(note.what)”, so it was looked at.",
+                    detail: note.by == WatchNote.webhook
+                        ? "by a webhook" : "found in its list of events"
+                )
+            case .visit:
+                return TimelineEntry(kept.at, .visit, .quiet, StoryWords.visit(note.what))
+            case .deed:
+                let by = name(of: note)
+                var entry = TimelineEntry(
+                    kept.at,
+                    .deed,
+                    .info,
+                    "\(by) \(StoryWords.deed(note.what))."
+                )
+                entry.by = by
+                return entry
+            }
+        }
+    }
+
+    /// Who may see some accounts only is told no name of a key that may see others.
+    private func name(of note: WatchNote) -> String {
+        guard let name = note.by else { return "Somebody" }
+        return accounts.isAll || note.isOfAccount ? name : AuditActor.somebodyElse.name
+    }
+}
+
+extension TimelineEntry {
+    /// An entry with what every one has.
+    init(
+        _ at: Timestamp,
+        _ kind: Kind,
+        _ tone: Tone?,
+        _ text: String,
+        detail: String? = nil
+    ) {
+        self.init()
+        self.at = Time(at)
+        self.kind = Open(kind)
+        self.tone = tone.map { Open($0) }
+        self.text = text
+        self.detail = detail
+    }
+}

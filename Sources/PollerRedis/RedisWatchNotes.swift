@@ -1,0 +1,38 @@
+package import Poller
+import RedisClient
+
+/// What is noted beside a watch, in a list of its own.
+///
+/// Watches that nobody asks about and no upstream tells of have none, so that a million that are only
+/// polled cost nothing more.
+extension RedisWatchStore {
+    package func note(_ note: WatchNote, of key: WatchKey) async throws(StoreError) {
+        _ = try await redis.run(
+            redis.scripts[.note],
+            partition: partition(of: key),
+            [
+                .string(key.id.description), .string(note.json),
+                RedisArgument(WatchNote.countMax), RedisArgument(WatchNote.kept.ms),
+                RedisArgument(WatchNote.pause.ms),
+            ]
+        )
+    }
+
+    package func notes(of key: WatchKey) async throws(StoreError) -> [KeptNote] {
+        let name = redis.keys.notes(of: key.id.description, partition(of: key))
+        let reply = try await redis.client.ask(
+            RedisCommand("LRANGE", [.string(name), 0, -1])
+        )
+        return (reply.array ?? []).compactMap { $0.string.flatMap(KeptNote.init(stored:)) }
+    }
+}
+
+extension KeptNote {
+    /// Reads `<ms> <JSON>`, as note.lua writes it; nil for what a later release has stored.
+    fileprivate init?(stored text: String) {
+        let parts = text.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, let ms = Int64(parts[0]), let note = WatchNote(json: "\(parts[1])")
+        else { return nil }
+        self.init(at: Timestamp(ms: ms), note: note)
+    }
+}

@@ -1,0 +1,94 @@
+import ArgumentParser
+import PollerClient
+import PollerWire
+
+/// `pollerctl timeline src_123`: what became of a payment.
+struct ShowTimeline: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "timeline",
+        abstract: "Tell what became of a payment and what was done about it, oldest first.",
+        discussion: """
+            What became of the money and of charges, hints of the upstream, visits of the return page, \
+            what people did with their keys, and each attempt to tell somebody. With --order the \
+            stories of all tries to pay an order are told as one.
+            """
+    )
+
+    @Argument(help: "The id of a source, PaymentIntent, SetupIntent or charge.")
+    var source: String?
+
+    @Option(help: "The order instead: all tries to pay it.")
+    var order: String?
+
+    @OptionGroup var names: NameOptions
+    @OptionGroup var server: ServerOptions
+
+    func validate() throws {
+        guard (source == nil) != (order == nil) else {
+            throw ValidationError("Give an id, or --order with what you call the order.")
+        }
+        if let source { try names.check([source]) }
+    }
+
+    func run() async throws {
+        try await server.perform { client in
+            var told: [(entry: Received<TimelineEntry>, source: String)] = []
+            for name in try await tries(client) {
+                told += try await client.timeline(of: name).items.map { ($0, name.source) }
+            }
+            told = told.enumerated().sorted { left, right in
+                (left.element.entry.value.at, left.offset)
+                    < (right.element.entry.value.at, right.offset)
+            }.map(\.element)
+            for (entry, source) in told {
+                entry.show(json: server.json, of: order == nil ? nil : source)
+            }
+        }
+    }
+
+    private func tries(_ client: PollerClient) async throws -> [WatchName] {
+        if let source { return [names.name(source)] }
+        let found = try await client.order(order ?? "", account: names.account)
+        return found.value.members.map {
+            WatchName($0.source, account: names.account, kind: $0.kind.rawValue)
+        }
+    }
+}
+
+extension Received<TimelineEntry> {
+    /// Prints the entry: as the server sent it, a line for programs, or a sentence for people with what
+    /// else is known below it.
+    fileprivate func show(json isJSON: Bool, of source: String?) {
+        if isJSON { return Terminal.printLine(json) }
+        let (text, rest) = (Terminal.clean(value.text), value.rest(of: source))
+        guard Terminal.isInteractive else {
+            let cells = ["\(value.at)", value.kind.rawValue, text, rest]
+            return Terminal.printLine(cells.joined(separator: "\t"))
+        }
+        let time = "\(value.at)"
+        Terminal.printLine(
+            Terminal.coloured(time, .faint) + "  " + Terminal.coloured(text, value.colour)
+        )
+        guard !rest.isEmpty else { return }
+        let indent = String(repeating: " ", count: time.count + 2)
+        Terminal.printLine(indent + Terminal.coloured(rest, .faint))
+    }
+}
+
+extension TimelineEntry {
+    fileprivate var colour: Terminal.Colour? {
+        switch tone?.known {
+        case .good: .good
+        case .bad: .bad
+        case .careful: .careful
+        case .info, .quiet, nil: nil
+        }
+    }
+
+    /// What is known besides its sentence.
+    fileprivate func rest(of source: String?) -> String {
+        let last = until.map { "the last \($0)" }
+        return [detail, last, source].compactMap(\.self).map { Terminal.clean($0) }
+            .joined(separator: " · ")
+    }
+}

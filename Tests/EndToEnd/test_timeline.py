@@ -1,0 +1,102 @@
+"""What became of a payment is told in one story, by whom and in which order, to whoever may know it."""
+
+import json
+import subprocess
+import uuid
+
+import requests
+from harness.cluster import Cluster, program
+from harness.redis_server import free_port
+from harness.waiting import wait_until
+
+
+def ctl(cluster: Cluster, *arguments: str) -> str:
+    done = subprocess.run(
+        [program("pollerctl"), *arguments, "--url", cluster.api.url], capture_output=True, text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def story(cluster: Cluster, source: str) -> list[dict]:
+    return cluster.api.get(f"/v1/watches/{source}/timeline")["data"]
+
+
+def kinds(entries: list[dict]) -> list[str]:
+    return [entry["kind"] for entry in entries]
+
+
+def test_everything_that_happened_is_told_in_its_order(calm: Cluster):
+    order = f"T-{uuid.uuid4().hex[:8]}"
+    source = calm.sandbox.create_source()
+    calm.enqueue(source, order=order, notify=[calm.webhook.url + "/told"])
+    calm.wait_status(source, "pending")
+    ctl(calm, "poll", source)
+    calm.sandbox.authorise(source)
+    calm.wait_status(source, "chargeable")
+    calm.sandbox.charge(source)
+    wait_until(lambda: "Paid" in str(story(calm, source)) and kinds(story(calm, source)).count("delivery") >= 3,
+               20, "the end is told")
+    entries = story(calm, source)
+    assert [entry["at"] for entry in entries] == sorted(entry["at"] for entry in entries)
+    texts = [entry["text"] for entry in entries]
+    assert texts[0] == "The shop asked for this payment to be watched."
+    assert "open had it looked at." in texts
+    place = calm.webhook.url.removeprefix("http://") + "/told"
+    waits, approved, paid = (
+        next(at for at, text in enumerate(texts) if text.startswith(beginning))
+        for beginning in ("Waits for the customer to pay €10.99 by iDEAL.", "The customer has approved €10.99",
+                          "Paid: €10.99 has arrived by iDEAL.")
+    )
+    assert waits < approved < paid
+    assert entries[paid]["tone"] == "good"
+    assert any(text == f"{place} was told: “Paid”." for text in texts), texts
+    deed = next(entry for entry in entries if entry["kind"] == "deed")
+    assert deed["by"] == "open"
+
+    printed = ctl(calm, "timeline", source).splitlines()
+    assert [line.split("\t")[2] for line in printed] == texts
+    assert [json.loads(line) for line in ctl(calm, "timeline", source, "--json").splitlines()] == entries
+    assert [line.split("\t")[2] for line in ctl(calm, "timeline", "--order", order).splitlines()] == texts
+
+
+def test_attempts_that_failed_are_told_as_one_with_what_came_of_each(calm: Cluster):
+    source, nowhere = calm.sandbox.create_source(), f"http://127.0.0.1:{free_port()}/hook?secret=1"
+    calm.enqueue(source, notify=[nowhere])
+
+    def failures() -> list[dict]:
+        return [entry for entry in story(calm, source) if len(entry.get("attempts", [])) > 1]
+
+    wait_until(failures, 30, "two attempts have failed")
+    [failed] = failures()
+    place = nowhere.removeprefix("http://").removesuffix("?secret=1")
+    assert failed["text"] == f"{place} could not be told: “Waiting” ({len(failed['attempts'])} attempts)."
+    assert failed["tone"] == "careful" and failed["kind"] == "delivery"
+    assert failed["at"] == failed["attempts"][0]["at"] and failed["until"] == failed["attempts"][-1]["at"]
+    assert {attempt["class"] for attempt in failed["attempts"]} == {"connect"}
+    assert "secret" not in str(story(calm, source))
+
+
+def test_what_the_upstream_told_and_what_the_customer_did_are_in_it(chaos):
+    cluster = chaos(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": "1s"})
+    source = cluster.sandbox.create_source()
+    secret = cluster.sandbox.source(source)["client_secret"]
+    cluster.enqueue(source, policy="patient", client_secret=secret, notify=[])
+    cluster.wait_status(source, "pending")
+    with requests.Session() as payer:
+        for _ in range(3):
+            page = payer.get(f"{cluster.api.url}/r", params={"source": source, "client_secret": secret})
+            assert page.ok and source in page.url, page.url
+    cluster.sandbox.authorise(source)
+    wait_until(lambda: "hint" in kinds(story(cluster, source)), 20, "the hint is told")
+    entries = story(cluster, source)
+    hint = next(entry for entry in entries if entry["kind"] == "hint")
+    assert hint["text"] == "The upstream told of “source.chargeable”, so it was looked at."
+    assert hint["detail"] == "found in its list of events"
+    # Three loads within a minute are one visit.
+    assert [entry["text"] for entry in entries if entry["kind"] == "visit"] == ["The customer looked at the return page."]
+
+
+def test_of_what_nobody_watches_there_is_no_story(calm: Cluster):
+    refused = calm.api.request("GET", "/v1/watches/src_nobody_watches/timeline")
+    assert refused.status_code == 404 and refused.json()["code"] == "watch_not_found"
