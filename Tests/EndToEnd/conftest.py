@@ -16,6 +16,12 @@ from harness.cluster import Cluster  # noqa: E402
 # Everything here is on this machine; a proxy of the surroundings has no business in it.
 os.environ["no_proxy"] = os.environ["NO_PROXY"] = "127.0.0.1"
 
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "alone: needs the machine to itself: it counts its processes, or its time is measured")
+
+
 # What a failed test prints of each process; set by the fixtures below.
 _reports = pytest.StashKey[list[Callable[[], str]]]()
 

@@ -15,6 +15,9 @@ from harness.process import Process
 from harness.redis_server import RedisServer
 from harness.waiting import wait_until
 
+# It measures.
+pytestmark = pytest.mark.alone
+
 ENQUEUE = {"enqueue_per_s", "enqueue_one_lane_per_s", "bytes_per_watch", "bytes_per_watch_one_lane"}
 REAL = {"polls_per_s", "worker_cpu_us", "redis_cpu_us", "due_lag_ms", "worker_resident_mib"}
 HERE = Path(__file__).parent

@@ -2,12 +2,16 @@
 
 import re
 
+import pytest
 from chaos.run import Plan, Run
 from harness.cluster import WEBHOOK_SECRET, Cluster
 from harness.redis_cluster import RedisCluster
 from harness.redis_server import RedisServer
 from harness.waiting import wait_until
 from harness.webhook_sink import WebhookSink
+
+# Leases end while two clusters of Redis are moved about.
+pytestmark = pytest.mark.alone
 
 SINKS = 6
 

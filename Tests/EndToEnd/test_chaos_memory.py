@@ -8,6 +8,9 @@ import pytest
 from harness.cluster import Cluster
 from harness.waiting import wait_until
 
+# What a process weighs depends on how fast it gets on.
+pytestmark = pytest.mark.alone
+
 IN_FLIGHT = 1000
 GOAL_MB = 60
 

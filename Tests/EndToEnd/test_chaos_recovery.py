@@ -5,6 +5,9 @@ import pytest
 from harness.cluster import Cluster
 from harness.waiting import wait_until
 
+# The time until the next poll is measured.
+pytestmark = pytest.mark.alone
+
 SOURCES = 40
 # Scheduling of two cores that run ten processes.
 MARGIN_MS = 250

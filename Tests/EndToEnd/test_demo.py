@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from harness.cluster import program
+
+# It compares which processes there are before and after.
+pytestmark = pytest.mark.alone
 
 ROOT = Path(__file__).resolve().parents[2]
 

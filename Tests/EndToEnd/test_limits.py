@@ -12,6 +12,9 @@ import pytest
 from harness.cluster import Cluster
 from harness.poller_api import PollerAPI
 
+# How long the quiet key waits is measured.
+pytestmark = pytest.mark.alone
+
 FLOOD = "key_of_flood_0123456789"
 QUIET = "key_of_quiet_0123456789"
 RATE = 50
