@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import Poller
 import PollerAPI
@@ -167,7 +168,10 @@ struct Settings: Sendable {
         let isChosen = configuration.values["log_format"] != nil
         logFormat =
             isChosen ? try read.choice("log_format", LogFormat.init(rawValue:)) : .standard
-        announcer = Announcer(isJSON: isChosen && logFormat == .json)
+        announcer = Announcer(
+            isJSON: isChosen && logFormat == .json,
+            supervisor: Supervisor(environment: ProcessInfo.processInfo.environment)
+        )
 
         // A poll that outlived its lease would be repeated by somebody else and then refused.
         guard lease >= pollTimeout + .seconds(1) else {

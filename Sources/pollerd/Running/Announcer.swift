@@ -5,10 +5,12 @@ import JSONText
 /// started us with port 0.
 ///
 /// Where an operator has asked for a log in JSON, these lines are JSON as well: who collects both streams
-/// of a container reads one format.
+/// of a container reads one format. The beginning and the end are told to a supervisor as well.
 struct Announcer: Sendable {
     /// Whether each line is an object.
     let isJSON: Bool
+    /// Who waits for us to be ready.
+    let supervisor: Supervisor
 
     /// `pollerd api listening on http://127.0.0.1:8080`.
     func listening(_ what: String, at url: String) {
@@ -28,6 +30,12 @@ struct Announcer: Sendable {
     /// `pollerd ready`: everything this process is for has started.
     func ready() {
         say("pollerd ready")
+        supervisor.tell(.ready)
+    }
+
+    /// It drains from now on; the log says why.
+    func stopping() {
+        supervisor.tell(.stopping)
     }
 
     private func say(_ words: String, _ members: KeyValuePairs<String, String> = [:]) {

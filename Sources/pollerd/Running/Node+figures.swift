@@ -13,8 +13,9 @@ extension Node {
             addresses: settings.addresses,
             tls: tls,
             logger: log("admin"),
-            notReady: { [client = cluster.client] in
-                client.isConnected ? [] : ["redis: not connected"]
+            notReady: { [client = cluster.client, loops] in
+                if loops.areDraining { return ["draining: ends by itself, send it nothing new"] }
+                return client.isConnected ? [] : ["redis: not connected"]
             },
             metrics: { [metrics] in metrics.text + ProcessMetrics.text },
             onBound: { startup.bound("admin", $0) }

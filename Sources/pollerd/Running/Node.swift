@@ -15,7 +15,8 @@ import ServiceLifecycle
 /// One pollerd process: the services of its roles, wired together.
 ///
 /// The only place that knows every target. Started in the order of dependence and stopped in the
-/// opposite one: servers stop taking requests, loops drain, the connection to Redis goes last.
+/// opposite one: servers stop taking requests, loops drain, the listener of probes and figures goes last, so that a
+/// drain can be watched to its end; the connection to Redis outlives them all.
 struct Node: Sendable {
     let roles: Set<Role>
     let settings: Settings
@@ -69,6 +70,9 @@ struct Node: Sendable {
         let keys = try await keyRing()
         await guardStore()
 
+        let certificates = (try tls("api"), try tls("gateway"), try tls("admin"))
+        if let tls = certificates.2 { services.append(tls) }
+        services.append(admin(certificates.2))
         let channels = roles.isDisjoint(with: [.api, .notifier]) ? nil : try await channels()
         services += channels?.services ?? []
         let ring = RootRing(try await cluster.secrets.roots(), wallClock: WallClock.now)
@@ -89,8 +93,6 @@ struct Node: Sendable {
             shared += loops
         }
         services.append(heartbeat(shared))
-        let certificates = (try tls("api"), try tls("gateway"), try tls("admin"))
-        if let admin = certificates.2 { services.append(admin) }
         if roles != [.worker] { services.append(keys) }
         // It reads every event, for nobody where nobody can listen.
         if !roles.isDisjoint(with: [.api, .gateway]) { services.append(feed) }
@@ -110,7 +112,6 @@ struct Node: Sendable {
                 tls: certificates.0
             )
         }
-        services.append(admin(certificates.2))
         return services
     }
 

@@ -64,7 +64,7 @@ struct NodeProcess {
                 withSandbox: settings.stripeKeys[.main] == nil
             ) : nil
         defer { embedded?.stop() }
-        let shutdown = Shutdown(embedded: embedded, logger: logger)
+        let shutdown = Shutdown(embedded: embedded, announcer: announcer, logger: logger)
         let listeners = OwnListeners()
         try await withThrowingTaskGroup(of: Void.self) { group in
             // From the first moment on: a signal during the start must end it, too.

@@ -10,11 +10,13 @@ import UnixSignals
 /// go with it. A class, because the signal listener and the node share it.
 final class Shutdown: Sendable {
     private let embedded: EmbeddedPrograms?
+    private let announcer: Announcer
     private let logger: Logger
     private let services = Mutex<(group: ServiceGroup, loops: DrainingLoops)?>(nil)
 
-    init(embedded: EmbeddedPrograms?, logger: Logger) {
+    init(embedded: EmbeddedPrograms?, announcer: Announcer, logger: Logger) {
         self.embedded = embedded
+        self.announcer = announcer
         self.logger = logger
     }
 
@@ -38,17 +40,22 @@ final class Shutdown: Sendable {
             }
             isDraining = true
             logger.notice("signal received, draining", metadata: ["signal": "\(signal)"])
+            announcer.stopping()
             loops.drain()
             await group.triggerGracefulShutdown()
         }
     }
 }
 
-/// The loops of a node that stop claiming the moment a drain begins.
+/// The loops of a node that stop claiming the moment a drain begins, and whether it has begun.
 ///
 /// A class, because the node adds to it while it is put together and the signal listener reads it.
 final class DrainingLoops: Sendable {
     private let drains = Mutex<[@Sendable () -> Void]>([])
+    private let hasBegun = Mutex(false)
+
+    /// Whether they have been told to drain; whoever asks whether this process is ready is told no then.
+    var areDraining: Bool { hasBegun.withLock { $0 } }
 
     /// Adds what makes a loop drain.
     func add(_ drain: @escaping @Sendable () -> Void) {
@@ -57,6 +64,7 @@ final class DrainingLoops: Sendable {
 
     /// Makes all of them drain.
     func drain() {
+        hasBegun.withLock { $0 = true }
         for drain in drains.withLock({ $0 }) { drain() }
     }
 }
