@@ -27,6 +27,15 @@ die() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
+# release_version: the version that the programs of this tree print, without what marks a debug build.
+release_version() { sed -n 's/.*static let version = "\([0-9][0-9.]*\)".*/\1/p' Sources/pollerd/PollerdCommand.swift; }
+
+# release_date: the instant of what is made from this commit, in RFC 3339; SOURCE_DATE_EPOCH sets another.
+release_date() {
+    local epoch=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
+    date -u -d "@$epoch" +%Y-%m-%dT%H:%M:%SZ 2>/dev/null || date -u -r "$epoch" +%Y-%m-%dT%H:%M:%SZ
+}
+
 # version_at_least 6.3.1 6.2
 version_at_least() {
     local have_major have_minor want_major want_minor
@@ -55,7 +64,7 @@ as_root() {
     fi
 }
 
-# require_packages PURPOSE…: installs what is missing. Purposes: build, serve, python, check.
+# require_packages PURPOSE…: installs what is missing. Purposes: build, serve, tools, python, package, check.
 require_packages() {
     local wanted='' missing='' package purpose
     if have apt-get && have dpkg-query; then
@@ -65,6 +74,7 @@ require_packages() {
             serve) have redis-server || wanted="$wanted redis-server" ;;
             tools) have curl || wanted="$wanted curl" ;;
             python) python_ready || wanted="$wanted python3 python3-venv" ;;
+            package) wanted="$wanted binutils dpkg-dev patchelf python3" ;;
             check)
                 have shellcheck || wanted="$wanted shellcheck"
                 [ -n "$(luac_command)" ] || wanted="$wanted lua5.1"
@@ -117,6 +127,9 @@ installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = i
 
 apt_install() {
     local log
+    # Said here: what follows tells a log, of which nobody sees the end.
+    [ "$(id -u)" -eq 0 ] || have sudo ||
+        die "missing: $*. To install them needs root, and there is no sudo. Run as root: apt-get install $*"
     log=$(mktemp)
     # A fresh image has no package lists yet, so a first failure is followed by an update.
     if ! apt_try "$log" "$@"; then
