@@ -1,0 +1,181 @@
+"""What an orchestrator counts on when it takes a process away: it says so, ends in time, and loses nothing."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import requests
+
+from harness.cluster import Cluster, program
+from harness.kubernetes import environment
+from harness.process import Process
+from harness.redis_server import RedisServer
+from harness.waiting import wait_until
+
+# Longer than a look at a probe takes, shorter than a poll may.
+SLOW_MS = 1200
+SOURCES = 40
+
+
+def held_up(cluster: Cluster) -> list[str]:
+    """Sources whose polls are in flight with all workers at this moment."""
+    sources = cluster.sandbox.create_sources(SOURCES)
+    fault = cluster.sandbox.fault("delay", match="/v1/sources/", delay_ms=SLOW_MS)
+    for source in sources:
+        cluster.enqueue(source, notify=[cluster.webhook.url])
+
+    def all_are_busy() -> bool:
+        return all(worker.metric("poller_claims_total") > 0 for worker in cluster.workers)
+
+    wait_until(all_are_busy, 15, "every worker polls")
+    cluster.sandbox.clear_fault(fault)
+    return sources
+
+
+def test_a_worker_that_goes_says_so_ends_in_time_and_loses_nothing(chaos):
+    """Three workers scaled down to one, with polls in flight."""
+    cluster: Cluster = chaos(workers=3, listen=False)
+    sources = held_up(cluster)
+    going, stays = cluster.workers[:2], cluster.workers[2]
+    begun = time.monotonic()
+    for worker in going:
+        worker.signal(signal.SIGTERM)
+    for worker in going:
+        # At once, and to the end of the drain: not refused, but told.
+        def told() -> bool:
+            try:
+                return "draining" in worker.admin("/readyz").text
+            except requests.ConnectionError:
+                return not worker.running
+
+        wait_until(told, 5, f"{worker.name} says that it goes", pause_s=0.01)
+    for worker in going:
+        assert wait_until(lambda: worker.exit_status is not None, 20, "it ends") and worker.exit_status == 0
+    # The cluster's POLLER_DRAIN_TIMEOUT is 10 s; polls of at most 2 s are waited for, and no more.
+    assert time.monotonic() - begun < 10
+    for source in sources:
+        cluster.wait_status(source, "pending")
+        cluster.sandbox.set_status(source, "failed")
+    for source in sources:
+        cluster.wait_status(source, "failed")
+    # Nobody waited for a lease to end: what was held was recorded or given back.
+    assert stays.metric("poller_leases_recovered_total") == 0
+    assert stays.metric("poller_leases_lost_total") == 0
+    cluster.wait_delivered(sources, mail=False)
+    history = cluster.history({source: cluster.api.events(source) for source in sources})
+    history.channel("webhook", cluster.webhook.receipts.among(sources))
+    history.verdict()
+
+
+def test_probes_and_figures_answer_until_the_drain_has_ended(chaos):
+    cluster: Cluster = chaos(workers=1, listen=False)
+    cluster.webhook.hold()
+    source = cluster.sandbox.create_source()
+    cluster.enqueue(source, notify=[cluster.webhook.url])
+    wait_until(lambda: cluster.webhook.attempts, 15, "an attempt that is held")
+    notifier = cluster.notifiers[0]
+    notifier.signal(signal.SIGTERM)
+    wait_until(lambda: notifier.admin("/readyz").status_code == 503, 5, "it is not ready")
+    assert notifier.admin("/readyz").text.startswith("draining")
+    assert notifier.admin("/livez").status_code == 200, "a restart would cut the drain short"
+    assert notifier.admin("/metrics").status_code == 200
+    assert notifier.running
+    cluster.webhook.release()
+    wait_until(lambda: not notifier.running, 15, "the attempt was waited for, and no longer")
+    assert notifier.exit_status == 0
+    assert cluster.webhook.receipts.among([source]), "it was not given up"
+
+
+def test_an_api_that_goes_answers_who_waits(chaos):
+    cluster: Cluster = chaos(workers=1, notifiers=1, listen=False)
+    source = cluster.sandbox.create_source()
+    cluster.enqueue(source, notify=[])
+    cluster.wait_status(source, "pending")
+    seq = cluster.api.watch(source)["seq"]
+    answers: list[int] = []
+    url = f"{cluster.api_process.address('api')}/v1/watches/{source}?after_seq={seq}&wait=30s"
+    waiting = threading.Thread(target=lambda: answers.append(requests.get(url, timeout=40).status_code))
+    waiting.start()
+    wait_until(lambda: len(os.listdir(f"/proc/{cluster.api_process.pid}/fd")) > 0, 5, "it runs")
+    wait_until(lambda: connected(cluster.api_process), 5, "somebody waits")
+    begun = time.monotonic()
+    assert cluster.api_process.terminate() == 0
+    waiting.join(10)
+    assert answers == [304] and time.monotonic() - begun < 10
+
+
+def connected(process: Process) -> bool:
+    """Whether a client is connected with its API."""
+    port = int(process.line(r"^pollerd api listening on \S+:(\d+)$").group(1))
+    table = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    return any(row.split()[1].endswith(f":{port:04X}") and row.split()[3] == "01" for row in table)
+
+
+def test_a_service_manager_is_told_of_the_beginning_and_the_end(tmp_path: Path):
+    """As systemd waits for a unit of Type=notify."""
+    redis = RedisServer(tmp_path, tmp_path / "redis").start()
+    path = tmp_path / "notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(path))
+        manager.settimeout(20)
+        env = {"POLLER_REDIS_URL": redis.url, "POLLER_ADMIN_BIND": "127.0.0.1:0", "NOTIFY_SOCKET": str(path)}
+        worker = Process("worker", [program("pollerd"), "worker"], tmp_path, env).start()
+        try:
+            assert manager.recv(100) == b"READY=1\n"
+            assert "pollerd admin listening on" in worker.stdout()
+            worker.signal(signal.SIGTERM)
+            assert manager.recv(100) == b"STOPPING=1\n"
+            wait_until(lambda: worker.exit_status == 0, 15, "it has drained")
+        finally:
+            worker.end()
+            redis.end()
+
+
+# A process as the pods of ops/kubernetes have it: nothing can be written, nothing is permitted to it, and its user has no
+# name. $1 is where its secrets are.
+POD = r"""
+set -e
+mount --make-rprivate /
+for place in $(awk '{ print $5 }' /proc/self/mountinfo | grep -v '^/proc'); do
+    mount -o remount,bind,ro "$place" 2> /dev/null || true
+done
+if touch /tmp/written 2> /dev/null; then exit 99; fi
+exec setpriv --reuid 10001 --regid 10001 --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all "$@"
+"""
+
+
+@pytest.mark.parametrize("role", ["api", "worker", "notifier", "gateway"])
+def test_a_role_needs_no_more_than_its_pod_gives_it(calm: Cluster, role: str, tmp_path: Path):
+    if os.getuid() != 0 or not shutil.which("setpriv") or not shutil.which("unshare"):
+        pytest.skip("needs root, unshare and setpriv: no process was locked in")
+    env = environment("dev", role) | {"POLLER_ADMIN_BIND": "127.0.0.1:0", "POLLER_NAMESPACE": "pod"}
+    env |= {name: "127.0.0.1:0" for name in ("POLLER_API_BIND", "POLLER_GATEWAY_BIND") if env[name] != "off"}
+    env |= {"POLLER_STRIPE_API_BASE": calm.sandbox.url, "POLLER_LOG_FORMAT": ""}
+    secrets = {"POLLER_REDIS_URL": calm.redis.url, "POLLER_API_KEYS": "a-key-of-a-test-0123456789", "STRIPE_API_KEY": "sk_test_1"}
+    secrets["POLLER_MASTER_KEY"] = "4f1c0de2a9b84c7f9d3a6b1e8c5d7e2f0a1b2c3d4e5f60718293a4b5c6d7e8f9"
+    for name in [name for name in env if name.endswith("_FILE")]:
+        file = tmp_path / name
+        file.write_text(secrets[name.removesuffix("_FILE")])
+        os.chown(file, 0, 10001)
+        file.chmod(0o440)
+        env[name] = str(file)
+    for folder in (tmp_path, *tmp_path.parents):
+        folder.chmod(folder.stat().st_mode | 0o011)
+    del env["POLLER_API_KEY"]
+    command = ["unshare", "-m", "sh", "-c", POD, "pod", program("pollerd"), role]
+    process = Process(role, command, tmp_path, env).start()
+    try:
+        process.line(r"^pollerd ready$")
+        admin = process.line(r"^pollerd admin listening on (\S+)$").group(1)
+        assert requests.get(f"{admin}/readyz", timeout=5).status_code == 200
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        assert "CapBnd:\t0000000000000000" in status and "NoNewPrivs:\t1" in status
+        assert process.terminate() == 0
+    finally:
+        process.end()

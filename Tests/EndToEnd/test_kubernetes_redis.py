@@ -1,0 +1,116 @@
+"""The script of the Redis Cluster in ops/kubernetes, on six servers with addresses of their own.
+
+Pods come back with other addresses; here each is started again at another one of the loopback network.
+"""
+
+import os
+import platform
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+import redis
+
+from harness.kubernetes import FOLDER, of_kind, pod
+from harness.process import Process
+from harness.redis_server import free_port
+from harness.waiting import wait_until
+
+NODES = 6
+PASSWORD = "a-password-of-a-test"
+
+
+class Nodes:
+    """The pods of the StatefulSet: data that stays, addresses that do not."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.port = free_port(bus=True)
+        self.pods: list[Process] = []
+        (folder / "password").write_text(PASSWORD)
+        for number in range(NODES):
+            (folder / f"data{number}").mkdir()
+            (folder / f"run{number}").mkdir()
+
+    def address(self, number: int, turn: int) -> str:
+        return f"127.77.{turn}.{number + 1}"
+
+    def start(self, turn: int) -> None:
+        self.turn = turn
+        # What the names of the nodes lead to.
+        peers = " ".join(self.address(number, turn) for number in range(NODES))
+        for number in range(NODES):
+            address = self.address(number, turn)
+            env = {
+                "POD_NAME": f"redis-cluster-{number}", "POD_IP": address, "PEERS": peers, "BIND": address,
+                "PORT": str(self.port), "DATA": str(self.folder / f"data{number}"), "MAXMEMORY": "50mb", "PAUSE": "1",
+                "RUN": str(self.folder / f"run{number}"), "PASSWORD_FILE": str(self.folder / "password"),
+            }
+            script = str(FOLDER / "components/redis-cluster/node.sh")
+            self.pods.append(Process(f"node{number}-{turn}", ["sh", script], self.folder, env).start())
+
+    def stop(self) -> None:
+        for process in self.pods:
+            process.end()
+        self.pods.clear()
+
+    def client(self, number: int) -> redis.Redis:
+        return redis.Redis(self.address(number, self.turn), self.port, password=PASSWORD, socket_timeout=5, decode_responses=True)
+
+    def are_whole(self) -> bool:
+        """Every node knows the others where they are now, and all slots are served."""
+        try:
+            for number in range(NODES):
+                with self.client(number) as client:
+                    info = client.execute_command("CLUSTER INFO")
+                    nodes = client.execute_command("CLUSTER NODES")
+                    if info["cluster_state"] != "ok" or info["cluster_known_nodes"] != str(NODES):
+                        return False
+                    here = {address.split(":")[0] for address in nodes}
+                    if here != {self.address(other, self.turn) for other in range(NODES)}:
+                        return False
+            return True
+        except redis.RedisError:
+            return False
+
+
+@pytest.fixture
+def nodes(tmp_path: Path):
+    if platform.system() != "Linux":
+        pytest.skip("only Linux has all of 127.0.0.0/8: the nodes' script was not run")
+    made = Nodes(tmp_path)
+    yield made
+    made.stop()
+
+
+def test_the_first_node_makes_the_cluster_and_all_find_each_other_when_all_have_moved(nodes: Nodes):
+    nodes.start(turn=1)
+    wait_until(nodes.are_whole, 40, "the cluster is made", pause_s=0.5)
+    peer = nodes.address(0, 1)
+    write = ["redis-cli", "-c", "-h", peer, "-p", str(nodes.port), "set", "kept", "yes"]
+    env = os.environ | {"REDISCLI_AUTH": PASSWORD}
+    assert subprocess.run(write, env=env, capture_output=True, text=True).stdout == "OK\n"
+    with nodes.client(0) as client:
+        # Without its password nobody comes in, and nothing is ever evicted.
+        assert client.config_get("maxmemory-policy")["maxmemory-policy"] == "noeviction"
+        with pytest.raises(redis.AuthenticationError):
+            redis.Redis(peer, nodes.port).ping()
+    for process in nodes.pods:
+        os.kill(process.pid, signal.SIGTERM)
+    nodes.stop()
+    nodes.start(turn=2)
+    wait_until(nodes.are_whole, 40, "they have found each other again", pause_s=0.5)
+    read = ["redis-cli", "-c", "-h", nodes.address(0, 2), "-p", str(nodes.port), "get", "kept"]
+    assert subprocess.run(read, env=env, capture_output=True, text=True).stdout == "yes\n"
+
+
+def test_the_names_of_the_nodes_are_those_that_the_set_gives():
+    (workload,) = of_kind("cluster", "StatefulSet").values()
+    (container,) = pod(workload)["containers"]
+    env = {entry["name"]: entry.get("value") for entry in container["env"]}
+    name = workload["metadata"]["name"]
+    names = [f"{name}-{number}.{workload['spec']['serviceName']}" for number in range(workload["spec"]["replicas"])]
+    assert env["PEERS"].split() == names and len(names) == NODES
+    service = of_kind("cluster", "Service")[workload["spec"]["serviceName"]]
+    assert service["spec"]["clusterIP"] == "None" and service["spec"]["publishNotReadyAddresses"]
