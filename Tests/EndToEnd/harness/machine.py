@@ -1,0 +1,122 @@
+"""A machine with systemd, made of this one: what is installed and changed on it is gone when it ends.
+
+An overlay over this machine's files in name spaces of its own (processes, mounts, network, users of System V IPC), in
+which systemd runs as process 1. Its network has the loopback interface alone.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+# What makes the machine, from the outermost step inwards. $1 is a folder for it, $2 a folder it must not see.
+BOOT = r"""
+set -e
+mount -t tmpfs tmpfs "$1"
+mkdir "$1/upper" "$1/work" "$1/root"
+root=$1/root
+mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$root"
+mount -t proc proc "$root/proc"
+# Read-only: so systemd knows that the devices are none of its business.
+mount -t sysfs -o ro sysfs "$root/sys"
+mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup"
+mount -t tmpfs tmpfs "$root/run"
+mount -t tmpfs tmpfs "$root/tmp"
+mount -t tmpfs -o mode=755 tmpfs "$root/dev"
+for name in null zero full random urandom tty; do
+    touch "$root/dev/$name"
+    mount --bind "/dev/$name" "$root/dev/$name"
+done
+mkdir "$root/dev/pts" "$root/dev/shm"
+mount -t devpts devpts "$root/dev/pts" -o newinstance,ptmxmode=0666
+ln -s pts/ptmx "$root/dev/ptmx"
+mount -t tmpfs tmpfs "$root/dev/shm"
+[ -z "$2" ] || mount -t tmpfs tmpfs "$root$2"
+ip link set lo up
+: > "$root/etc/machine-id"
+# Not chroot, below which nobody may have a name space of users.
+cd "$root"
+mkdir -p .around
+pivot_root . .around
+umount -l /.around
+rmdir /.around
+# What systemd mounts for a unit is seen by it.
+mount --make-rshared /
+exec env -i container=lxc PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+    /lib/systemd/systemd --system --unit=basic.target --log-target=journal --show-status=no
+"""
+SPACES = ["--mount", "--pid", "--net", "--ipc", "--uts", "--cgroup"]
+START_S = 30
+
+
+class Machine:
+    """Runs commands on the machine, as root."""
+
+    def __init__(self, hidden: str = ""):
+        self._folder = tempfile.mkdtemp(prefix="poller-machine-")
+        command = ["unshare", *SPACES, "--fork", "--kill-child", "bash", "-c", BOOT, "boot", self._folder, hidden]
+        self._outer = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self._init = 0
+
+    def wait(self) -> "Machine":
+        """Until its basic services run; skips where this machine cannot make one."""
+        end = time.monotonic() + START_S
+        while time.monotonic() < end:
+            if self._outer.poll() is not None:
+                said = self._outer.stdout.read().decode(errors="replace")
+                self.close()
+                pytest.skip(f"no machine with systemd can be made here: {said.strip()[-300:]}")
+            children = Path(f"/proc/{self._outer.pid}/task/{self._outer.pid}/children").read_text().split()
+            if children:
+                self._init = int(children[0])
+                state = self.run("systemctl", "is-active", "basic.target", check=False).stdout.strip()
+                if state == "active":
+                    return self
+            time.sleep(0.2)
+        self.close()
+        raise AssertionError(f"systemd has not started within {START_S} s")
+
+    def run(self, *command: str, check: bool = True, timeout_s: float = 120, text: str | None = None) -> subprocess.CompletedProcess:
+        """What a command says; fails with it unless `check` is off."""
+        enter = ["nsenter", "-t", str(self._init), "-m", "-p", "-n", "-i", "-u", "-C", "-r", "-w"]
+        clean = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "HOME": "/root", "SYSTEMD_PAGER": ""}
+        done = subprocess.run(
+            [*enter, *command], env=clean, input=text, capture_output=True, text=True, timeout=timeout_s
+        )
+        assert not check or done.returncode == 0, f"{' '.join(command)}: {done.returncode}\n{done.stdout}{done.stderr}"
+        return done
+
+    def shell(self, script: str, **options) -> str:
+        """The output of a script of the shell."""
+        return self.run("sh", "-ec", script, **options).stdout
+
+    def put(self, file: Path, path: str) -> None:
+        """Copies a file of the machine around it."""
+        shutil.copy(file, f"/proc/{self._init}/root{path}")
+
+    def journal(self, unit: str) -> str:
+        return self.run("journalctl", "--no-pager", "-o", "cat", "-u", unit, check=False).stdout
+
+    def close(self) -> None:
+        if self._outer.poll() is None:
+            # With its first process every other one of the name space ends, and with the last one its mounts.
+            self._outer.kill()
+        self._outer.wait(20)
+        self._outer.stdout.close()
+        os.rmdir(self._folder)
+
+
+def machine(hidden: str = "") -> Machine:
+    """One that has started; skips, saying why, where none can be made."""
+    if os.getuid() != 0:
+        pytest.skip("a machine of its own needs root: the package was not installed anywhere")
+    for program in ("unshare", "nsenter", "ip"):
+        if not shutil.which(program):
+            pytest.skip(f"no {program} here: the package was not installed anywhere")
+    if not Path("/lib/systemd/systemd").exists():
+        pytest.skip("no systemd here: the package was not installed anywhere")
+    return Machine(hidden).wait()
