@@ -1,0 +1,86 @@
+"""`ops/release` in a throw-away clone: what it checks, what it changes, and that it changes nothing unless it is told to."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.containers import ROOT
+
+VERSION = "9.8.7"
+CHANGELOG = ".github/CHANGELOG.md"
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    if not shutil.which("git") or subprocess.run(["git", "-C", ROOT, "rev-parse"], capture_output=True).returncode:
+        pytest.skip("not a git checkout: no release was tried")
+    folder = tmp_path / "clone"
+    subprocess.run(["git", "clone", "--quiet", "--no-tags", "--depth=1", f"file://{ROOT}", folder], check=True, timeout=60)
+    # As it is now, committed or not.
+    shutil.copy(ROOT / "ops/release", folder / "ops/release")
+    for path in ("Sources/pollerd/PollerdCommand.swift", "Sources/pollerctl/Pollerctl.swift", CHANGELOG, "ops/lib.sh"):
+        shutil.copy(ROOT / path, folder / path)
+    shutil.copytree(ROOT / "ops/kubernetes", folder / "ops/kubernetes", dirs_exist_ok=True)
+    for name, value in {"user.name": "A Test", "user.email": "test@example.com", "commit.gpgsign": "false"}.items():
+        git(folder, "config", name, value)
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--allow-empty", "--message", "what is tried")
+    return folder
+
+
+def git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def release(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run(["ops/release", *arguments], cwd=folder, capture_output=True, text=True, timeout=60)
+
+
+def test_without_being_told_to_it_only_says_what_it_would_do(clone: Path):
+    before = git(clone, "rev-parse", "HEAD")
+    done = release(clone, VERSION)
+    assert done.returncode == 0, done.stderr
+    for step in ("git tag --annotate v9.8.7", "ops/package", "ops/sbom", "docker build", "sums"):
+        assert step in done.stderr
+    assert git(clone, "rev-parse", "HEAD") == before
+    assert not git(clone, "status", "--porcelain") and not git(clone, "tag", "--list")
+    assert not (clone / ".build-release").exists()
+
+
+def test_the_tag_has_the_version_everywhere_and_what_has_changed(clone: Path):
+    unreleased = re.search(r"^## Unreleased\n\n(.*?)\n+## ", (clone / CHANGELOG).read_text(), re.MULTILINE | re.DOTALL)[1]
+    done = release(clone, VERSION, "--do", "--tag-only")
+    assert done.returncode == 0, done.stderr
+    assert git(clone, "tag", "--points-at", "HEAD") == "v9.8.7"
+    assert git(clone, "log", "-1", "--format=%s") == "release: 9.8.7"
+    told = git(clone, "tag", "--list", "--format=%(contents)", "v9.8.7")
+    assert told.startswith("Poller 9.8.7") and unreleased.strip() in told
+    text = (clone / CHANGELOG).read_text()
+    assert re.search(r"^## Unreleased\n\n## 9\.8\.7 – \d{4}-\d\d-\d\d\n\n", text, re.MULTILINE)
+    assert 'version = "9.8.7"' in (clone / "Sources/pollerd/PollerdCommand.swift").read_text()
+    assert 'version: "9.8.7"' in (clone / "Sources/pollerctl/Pollerctl.swift").read_text()
+    assert "newTag: 9.8.7" in (clone / "ops/kubernetes/overlays/production/kustomization.yaml").read_text()
+    assert not git(clone, "status", "--porcelain")
+    # Nothing has changed since, and what is released stays.
+    assert "already" in release(clone, VERSION, "--do", "--tag-only").stderr
+    assert "of nothing that has changed" in release(clone, "9.9.0").stderr
+
+
+@pytest.mark.parametrize(
+    ("version", "says"), [("0.0.1", "not newer"), ("1.0", "three numbers"), ("", "three numbers"), ("--all", "no option")]
+)
+def test_a_version_that_cannot_be_is_refused(clone: Path, version: str, says: str):
+    done = release(clone, version)
+    assert done.returncode == 1 and says in done.stderr
+
+
+def test_what_is_not_committed_is_not_released(clone: Path):
+    (clone / "README.md").write_text("changed\n")
+    done = release(clone, VERSION, "--do", "--tag-only")
+    assert done.returncode == 1 and "no commit has" in done.stderr
+    assert not git(clone, "tag", "--list")
