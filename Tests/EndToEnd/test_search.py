@@ -16,7 +16,7 @@ def shop(chaos) -> Cluster:
     cluster: Cluster = chaos(workers=1, notifiers=0, listen=False)
     paid, failed, other = cluster.sandbox.create_sources(3)
     cluster.enqueue(paid, notify=[], order="A77", metadata={"customer": "Jane Doe"})
-    cluster.enqueue(failed, notify=[], metadata={"order": "A78", "customer": "John Doe", "colour": "red"})
+    cluster.enqueue(failed, notify=[], metadata={"order": "A78", "customer": "Doe, Jöhn", "email": "j.doe@example.com", "colour": "red"})
     cluster.enqueue(other, notify=[], metadata={"invoice": "2026-0815"})
     cluster.wait_status(paid, "pending")
     cluster.sandbox.authorise(paid)
@@ -48,6 +48,7 @@ def test_a_payment_is_found_by_whatever_is_known_of_it(shop: Cluster):
         ([paid], {"paid"}), (["payment=paid"], {"paid"}), (["status=failed"], {"failed"}),
         (["amount=10.99"], {"paid", "failed", "other"}), (["amount=1099", "state=open"], {"other"}),
         (["method=ideal", "ended=settled"], {"paid", "failed"}), (["metadata.colour=red"], {"failed"}),
+        (["john"], {"failed"}), (["JÖHN DOE"], set()), (["j.doe@example.com"], {"failed"}),
         (["doe", "order!=A77"], {"failed"}), (["created<1h", "account=default", "payment=failed"], {"failed"}),
         (["created>1h"], set()), (["A7"], set()), (["error=any"], set()), (["account=nobody"], set()),
     ]:

@@ -231,11 +231,11 @@ extension SearchCondition {
         case (.field(.amount), .numbers(let numbers)):
             return numbers.map { SearchTerm(amount: $0) }
         case (.anything, .texts(let texts)), (.field(.source), .texts(let texts)):
-            return texts.map { SearchTerm(text: $0) }
+            return texts.flatMap(SearchTerm.forms)
         case (.field(.order), .texts(let texts)):
-            return texts.map { SearchTerm(text: $0) }
+            return texts.flatMap(SearchTerm.forms)
         case (.metadata(let name), .texts(let texts)) where keys.names.contains(name):
-            return texts.map { SearchTerm(text: $0) }
+            return texts.flatMap(SearchTerm.forms)
         default:
             return nil
         }

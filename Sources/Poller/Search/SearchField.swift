@@ -1,5 +1,3 @@
-import JSONText
-
 /// What a query may ask about; any other name is one of metadata.
 package enum SearchField: String, Hashable, Sendable, CaseIterable {
     case source
@@ -75,30 +73,5 @@ package enum SearchField: String, Hashable, Sendable, CaseIterable {
         case .dead: [ListQuery.State.closed.rawValue, ListQuery.State.quarantined.rawValue]
         default: [ListQuery.State.closed.rawValue]
         }
-    }
-}
-
-/// How texts are compared in a search.
-enum SearchText {
-    /// In lower case, with one blank for many.
-    static func normal(_ text: String) -> String {
-        text.lowercased().split(whereSeparator: \.isWhitespace).joined(separator: " ")
-    }
-
-    /// Whether a value is a text that is looked for, or has it as one of its words; both normal.
-    static func has(_ value: String, _ wanted: String) -> Bool {
-        value == wanted || value.split(separator: " ").contains(wanted[...])
-    }
-
-    /// What a watch's metadata say under some names.
-    static func values(_ names: [String], _ snapshot: WatchSnapshot) -> [String] {
-        guard !snapshot.metadata.isEmpty else { return [] }
-        return values(names, metadata: snapshot.metadata)
-    }
-
-    /// What metadata, a JSON object, say under some names.
-    static func values(_ names: [String], metadata: String) -> [String] {
-        let members = RawJSON(unchecked: metadata).members ?? []
-        return names.compactMap { name in members.first { $0.name == name }?.value.string }
     }
 }

@@ -12,7 +12,8 @@
 /// created>2d                   longer ago than two days
 /// closed>=2026-11-01           from that day on
 /// ```
-/// Case is ignored, and so is a word's place: `customer=doe` finds Jane Doe.
+/// Case is ignored, and so are accents, punctuation around words, and a word's place: `customer=doe` finds
+/// Jane Doe, and `obrien` finds O’Brien, Pat. Words are whole: a part of one finds nothing.
 package struct SearchQuery: Hashable, Sendable {
     /// A sentence somebody types, not a program.
     package static let bytesMax = 1000
@@ -84,7 +85,7 @@ package struct SearchKeys: Hashable, Sendable {
     /// Each costs a watch some forty bytes of Redis.
     package static let namesMax = 8
     /// What shops call what their customers ask about.
-    package static let standard = SearchKeys(unchecked: ["order", "customer"])
+    package static let standard = SearchKeys(unchecked: ["order", "customer", "email"])
 
     package let names: [String]
 

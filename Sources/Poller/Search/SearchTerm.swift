@@ -8,8 +8,9 @@ import Crypto
 /// too soon and cost thrice, more would be keys with hardly anything in them. Two words with one
 /// fingerprint are told apart by the record, which is read anyway.
 ///
-/// What is in the index: the source, the order, the charge, the sum, and of each value of the metadata that
-/// are searched the three longest words. All else is found by looking at records, so far and no further
+/// What is in the index: the source, the order, the charge, the sum, of each value of the metadata that are
+/// searched the three longest words, and who is told by mail. People's words are folded
+/// (``SearchText/folded(_:)``); releases before have not done so, and both forms are asked for. All else is found by looking at records, so far and no further
 /// (``ListPage/looked``).
 package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
     /// Entries a watch may have: 64 bytes keep its hash in the small encoding.
@@ -17,7 +18,7 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
     /// Characters of an entry, and those of them that name its bucket.
     package static let length = 8
     package static let bucketLength = 3
-    /// Of these, those that metadata may have: the sum and the charge are known later.
+    /// Of these, those that metadata and mail may have: the sum and the charge are known later.
     private static let ofMetadataMax = 4
     /// Words of one value.
     private static let wordsMax = 3
@@ -30,6 +31,12 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
     /// longest word.
     init(text: String) {
         self.init(of: Self.words(of: text, most: 1).first ?? text)
+    }
+
+    /// The entries by which a text is found, which is normal: of its folded form, and of what releases have
+    /// made of it that did not fold.
+    static func forms(of text: String) -> [SearchTerm] {
+        unique([SearchText.folded(text), text].map { SearchTerm(text: $0) }, most: 2)
     }
 
     private init(of word: String) {
@@ -51,6 +58,13 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
         return words.prefix(most).map { String($0.element) }
     }
 
+    /// The longest words of some values, folded: first the longest of each, so that none is without where
+    /// there are too many.
+    private static func words(ofValues values: [String]) -> [String] {
+        let each = values.map { words(of: SearchText.folded($0), most: wordsMax) }
+        return (0..<wordsMax).flatMap { at in each.compactMap { at < $0.count ? $0[at] : nil } }
+    }
+
     /// The entry of a sum in the smallest unit, which no text is.
     init(amount: Int) {
         self.init(of: "amount \(amount)")
@@ -61,9 +75,7 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
         let own = [watch.key.source.description, watch.order?.description].compactMap(\.self)
         let metadata =
             watch.metadata.isEmpty ? [] : SearchText.values(keys.names, metadata: watch.metadata)
-        let words = metadata.flatMap { value in
-            Self.words(of: SearchText.normal(value), most: wordsMax)
-        }
+        let words = words(ofValues: metadata + SearchText.recipients(watch.notify))
         let texts = own.map(SearchText.normal)
         let further = words.filter { !texts.contains($0) }
         return unique(
@@ -84,7 +96,8 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
     /// All entries of a watch, to put one into the index that was not in it.
     package static func terms(of snapshot: WatchSnapshot, keys: SearchKeys) -> [SearchTerm] {
         let amount = (snapshot.payment?.amount).map { SearchTerm(amount: $0) }
-        let words = texts(of: snapshot, keys).flatMap { Self.words(of: $0, most: wordsMax) }
+        let words =
+            own(snapshot).map(SearchText.normal) + words(ofValues: values(snapshot, keys))
         return unique(
             [amount].compactMap(\.self) + words.map { SearchTerm(of: $0) },
             most: countMax
@@ -93,13 +106,21 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
 
     /// What a watch is found by when somebody names no field, normal.
     static func texts(of snapshot: WatchSnapshot, _ keys: SearchKeys) -> [String] {
+        (own(snapshot) + values(snapshot, keys)).map(SearchText.normal)
+    }
+
+    /// The ids of a watch.
+    private static func own(_ snapshot: WatchSnapshot) -> [String] {
         let watch = snapshot.watch
-        let own = [
+        return [
             watch.key.source.description, watch.order?.description,
             watch.state.charge.charge?.description,
-        ]
-        let texts = own.compactMap(\.self) + SearchText.values(keys.names, snapshot)
-        return texts.map(SearchText.normal)
+        ].compactMap(\.self)
+    }
+
+    /// What people have written, and who is told by mail.
+    private static func values(_ snapshot: WatchSnapshot, _ keys: SearchKeys) -> [String] {
+        SearchText.values(keys.names, snapshot) + SearchText.recipients(snapshot.notify)
     }
 
     private static func unique(_ terms: [SearchTerm], most: Int) -> [SearchTerm] {

@@ -28,6 +28,24 @@ extension QueueConformance {
             ]
             for (text, keys) in wanted { try await bench.finds(keys, by: text) }
         },
+        ConformanceCase("watches are found however people write and type, and by who gets mail") {
+            bench in
+            let (pat, other) = (bench.key("1"), bench.key("2", account: "acct_b"))
+            let said = "{\"customer\":\"O’Brien, Pat Müller\",\"email\":\"pat.o@example.com\"}"
+            let mail = try NotifyURL("mailto:Jane.Doe@example.com")
+            let watches = [
+                try NewWatch(key: pat, metadata: said),
+                try NewWatch(key: other, notify: [mail], metadata: "{\"customer\":\"Jane\"}"),
+            ]
+            for watch in watches { _ = try await bench.watches.enqueue([watch]) }
+            for text in [
+                "o'brien", "OBRIEN", "muller", "Müller", "customer=pat", "pat.o@example.com",
+            ] {
+                try await bench.finds([pat], by: text)
+            }
+            try await bench.finds([other], by: "jane.doe@example.com")
+            try await bench.finds([], by: "obri")
+        },
         ConformanceCase(
             "watches are found by what their polls have seen, and no longer once purged"
         ) {

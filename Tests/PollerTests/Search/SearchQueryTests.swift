@@ -1,5 +1,6 @@
-import Poller
 import Testing
+
+@testable import Poller
 
 /// The words somebody types to find watches.
 @Suite struct SearchQueryTests {
@@ -55,6 +56,45 @@ import Testing
         }
         let own = try SearchKeys(["colour"])
         #expect(try SearchQuery("colour=red", keys: own, now: now).terms != nil)
+    }
+
+    @Test(
+        "what people write is found as people type it",
+        arguments: [
+            ("O’Brien, Pat", "obrien pat"), ("O'BRIEN", "obrien"), ("Anna Müller", "anna muller"),
+            ("Mu\u{308}ller", "muller"), ("Łódź Øre straße", "lodz ore strasse"),
+            ("jane.doe@example.com", "jane.doe@example.com"), ("A-77.", "a-77"),
+            ("„Doe“ (Jane)", "doe jane"), ("2026/0815", "2026/0815"), ("Жук", "жук"), ("?!", "?!"),
+        ]
+    )
+    func folded(_ written: String, _ typed: String) {
+        #expect(SearchText.folded(written) == typed)
+        #expect(SearchText.has(SearchText.normal(written), typed))
+    }
+
+    @Test("entries of releases that did not fold are asked for too")
+    func forms() throws {
+        let old = SearchTerm(text: "müller")
+        #expect(try query("Müller").terms == [SearchTerm(text: "muller"), old])
+        #expect(try query("Doe").terms?.count == 1)
+    }
+
+    @Test("an entry is made of the longest word of each value before a second one of any")
+    func crowded() throws {
+        let key = WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source)
+        let watch = try NewWatch(
+            key: key,
+            notify: [NotifyURL("mailto:jane@example.com")],
+            metadata:
+                #"{"order":"X9","customer":"Anna Maria Müller-Lüdenscheidt","email":"am@example.com"}"#
+        )
+        let terms = SearchTerm.terms(of: watch, keys: .standard)
+        for word in [
+            "src_1", "x9", "muller-ludenscheidt", "am@example.com", "jane@example.com",
+        ] {
+            #expect(terms.contains(SearchTerm(text: word)), "\(word)")
+        }
+        #expect(terms.count <= SearchTerm.countMax - 2)
     }
 
     @Test("keys of metadata that cannot be asked for are refused")
