@@ -99,7 +99,7 @@ def test_the_console_says_what_has_become_of_the_money(calm: Cluster):
         calm.wait_status(source, "chargeable")
         calm.sandbox.charge(source)
         whole = [waits, "The customer has approved €10.99 by iDEAL.", "Paid: €10.99 has arrived by iDEAL."]
-        console.wait(lambda: [one.removesuffix(" It has come to its end; nothing more is looked at.") for one in console.js(changes)]
+        console.wait(lambda: [one.removesuffix(" It is not polled any more; refunds and disputes are still told.") for one in console.js(changes)]
                      == whole, "all that followed", 20)
         assert not console.browser.complaints, console.browser.complaints
     finally:

@@ -69,7 +69,13 @@ struct ClusterHealth {
         let moving = status.lanes.filter { $0.state != .paused }
         let oldest = moving.map(\.overdueFor).max() ?? .zero
         let count = moving.reduce(0) { $0 + $1.overdue }
-        guard count > 0 else { return HealthResult(.ok, "nothing is overdue") }
+        guard count > 0 else {
+            let paused = status.lanes.reduce(0) { $0 + $1.overdue }
+            return HealthResult(
+                .ok,
+                paused > 0 ? "\(paused) overdue, all in paused lanes" : "nothing is overdue"
+            )
+        }
         let text = "\(count) overdue, the oldest for \(Self.text(oldest))"
         guard oldest > Self.overdueCareful else { return HealthResult(.ok, text) }
         return HealthResult(

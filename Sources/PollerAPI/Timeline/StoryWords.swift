@@ -76,7 +76,7 @@ enum StoryWords {
     /// Why a watch was closed.
     static func sentence(_ reason: ClosedReason) -> String {
         switch reason {
-        case .settled: "It has come to its end; nothing more is looked at."
+        case .settled: "It is not polled any more."
         case .reached: "It has reached what was waited for."
         case .expired: "Nobody has paid in time; it is not looked at any more."
         case .cancelled: "Somebody has stopped the watching; the payment itself was not touched."
@@ -88,7 +88,7 @@ enum StoryWords {
     /// What somebody did, behind their name; the operation's own words where there are no better.
     static func deed(_ operation: String) -> String {
         switch operation {
-        case "pollWatch": "had it looked at"
+        case "pollWatch": "asked for a look"
         case "cancelWatch": "stopped the watching"
         case "redrive": "had it watched again"
         case "verifyWatch": "handed in a code"

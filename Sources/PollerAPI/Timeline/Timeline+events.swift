@@ -4,6 +4,9 @@ import PollerWire
 /// What became of the payment itself.
 extension Timeline {
     /// Events as entries; what one look has shown stands together, behind what it means for the money.
+    ///
+    /// That nothing more is looked at is said once, of the last one: after each of those before it came
+    /// another.
     var ofEvents: [TimelineEntry] {
         var entries: [TimelineEntry] = []
         var charge = Poller.ChargeProgress.none
@@ -13,6 +16,9 @@ extension Timeline {
                 entries[entries.endIndex - 1].add(event)
             } else {
                 entries.append(Self.entry(of: event))
+            }
+            if event.seq == events.last?.seq, let end = ending(event) {
+                entries[entries.endIndex - 1].text += " \(end)"
             }
             if let told = Self.entry(of: event, after: charge) {
                 // In front of what it has changed, which stays the last.
@@ -24,19 +30,30 @@ extension Timeline {
         return entries
     }
 
+    /// What the end of a watch means for what may come; nil where that is said, or the money is gone.
+    private func ending(_ event: Poller.Event) -> String? {
+        guard let closed = event.closed, closed == watch.closed, !event.type.hasPrefix("watch.")
+        else { return nil }
+        switch event.payment?.state {
+        case .disputed, .reversed, .refunded: return nil
+        case .paid, .partiallyPaid, .partiallyRefunded:
+            // Stripe tells of both by itself, by its events.
+            let isTold = closed == .settled && watch.watch.key.kind.isOfPayments
+            return isTold
+                ? "It is not polled any more; refunds and disputes are still told."
+                : StoryWords.sentence(closed)
+        default: return StoryWords.sentence(closed)
+        }
+    }
+
     private static func entry(of event: Poller.Event) -> TimelineEntry {
-        let isFirst = event.previousStatus == nil && event.payment != nil && event.isTechnical
-        var entry = TimelineEntry(
+        TimelineEntry(
             event.polledAt,
             .change,
             event.tone,
             event.sentence,
             detail: "\(event.type), event \(event.seq)"
         )
-        if let closed = event.closed, isFirst || !event.type.hasPrefix("watch.") {
-            entry.text += " \(StoryWords.sentence(closed))"
-        }
-        return entry
     }
 
     /// What became of a charge with an event; nil when nothing did.
@@ -113,6 +130,10 @@ extension Poller.Event {
             return "Seen at the upstream for the first time: \(status)."
         }
         if type.hasPrefix("charge.") { return "The upstream says of the charge: \(status)." }
+        // What every charge does to a source is no news.
+        if self.status?.description == "consumed", payment != nil {
+            return "The source is used up, as by every charge."
+        }
         guard previousStatus != self.status else {
             return "The upstream still says \(status), and something beside it has changed."
         }
@@ -140,6 +161,5 @@ extension TimelineEntry {
     fileprivate mutating func add(_ event: Poller.Event) {
         detail = [detail, "\(event.type), event \(event.seq)"].compactMap(\.self)
             .joined(separator: " · ")
-        if let closed = event.closed { text += " \(StoryWords.sentence(closed))" }
     }
 }

@@ -41,24 +41,28 @@ struct Timeline {
 
     /// The story; what was at one time stands in the order in which it follows from each other.
     var entries: [TimelineEntry] {
-        let all = beginning + ofEvents + ofNotes + failure + told.flatMap(entries)
+        let all =
+            beginning + ofNotes(.hint) + ofEvents + ofNotes(.visit, .deed) + failure
+            + told.flatMap(entries)
         return all.enumerated().sorted { left, right in
             (left.element.at.ms, left.offset) < (right.element.at.ms, right.offset)
         }.map(\.element)
     }
 
+    /// The shop's own request, always the first; and that a watch which had ended is followed again.
     private var beginning: [TimelineEntry] {
         let watch = watch.watch
-        let again = watch.run > 1 ? ", for the \(watch.run). time" : ""
+        // Of a watch that is followed again only the new beginning is known: the first was before its
+        // first event.
+        let isAgain = watch.run > 1
+        let began = isAgain ? min(watch.createdAt, events.first?.polledAt ?? watch.createdAt) : nil
         var entries = [
             TimelineEntry(
-                watch.createdAt,
+                began ?? watch.createdAt,
                 .created,
                 .quiet,
-                watch.run > 1
-                    ? "It was asked for to be watched again."
-                    : "The shop asked for this payment to be watched.",
-                detail: "policy \(watch.policy.name)\(again)"
+                "The shop asked for this payment to be watched.",
+                detail: "policy \(watch.policy.name)" + (isAgain ? ", then or before" : "")
             )
         ]
         if let first = events.first, first.seq > 1 {
@@ -72,7 +76,39 @@ struct Timeline {
                 )
             )
         }
-        return entries.reversed()
+        if isAgain, !isHinted(watch.createdAt) {
+            entries.append(
+                TimelineEntry(
+                    watch.createdAt,
+                    .created,
+                    .quiet,
+                    watch.reopenedSeq == nil
+                        ? "It was asked for to be watched again."
+                        : "It is followed again, because the upstream told of something.",
+                    detail: "for the \(watch.run). time"
+                )
+            )
+        }
+        return entries
+    }
+
+    /// Between a hint and the note of it, or the look it has caused.
+    private static let hintSpan = Duration.seconds(5)
+
+    /// Whether a note tells why something was done at an instant.
+    private func isHinted(_ instant: Timestamp) -> Bool {
+        notes.contains { kept in
+            kept.note.kind == .hint && kept.at <= instant + Self.hintSpan
+                && instant <= kept.at + Self.hintSpan
+        }
+    }
+
+    /// When a hint came: it is noted once the look it asks for may be over, and stands before that.
+    private func came(_ hint: KeptNote) -> Timestamp {
+        let seen = events.first { event in
+            event.polledAt <= hint.at && hint.at <= event.polledAt + Self.hintSpan
+        }
+        return seen?.polledAt ?? hint.at
     }
 
     /// Why the last look came to nothing.
@@ -91,13 +127,13 @@ struct Timeline {
         ]
     }
 
-    private var ofNotes: [TimelineEntry] {
-        notes.map { kept in
+    private func ofNotes(_ kinds: WatchNote.Kind...) -> [TimelineEntry] {
+        notes.filter { kinds.contains($0.note.kind) }.map { kept in
             let note = kept.note
             switch note.kind {
             case .hint:
                 return TimelineEntry(
-                    kept.at,
+                    came(kept),
                     .hint,
                     .quiet,
                     "The upstream told of “\(note.what)”, so it was looked at.",

@@ -128,7 +128,9 @@ struct ClusterHealthTests {
             #expect((result.action == nil) == (status == "ok"))
         }
         let paused = Self.lane("a", overdueFor: .seconds(999), isPaused: true)
-        #expect(try Self.health("backlog", Self.status([paused])).status == .ok)
+        let held = try Self.health("backlog", Self.status([paused]))
+        #expect(held.status == .ok)
+        #expect(held.message.hasSuffix("overdue, all in paused lanes"), "\(held.message)")
     }
 
     @Test("stopped lanes are named, an open circuit is a failure")

@@ -30,13 +30,99 @@ struct TimelineTests {
         let notes = actors.map { WatchNote(deed: "pollWatch", by: $0, of: key) }
         #expect(
             try await told(notes, to: .some([.main])) == [
-                "another key had it looked at.", "another key had it looked at.",
-                "ours had it looked at.",
+                "another key asked for a look.", "another key asked for a look.",
+                "ours asked for a look.",
             ]
         )
         #expect(
             try await told(notes, to: .all) == [
-                "everywhere had it looked at.", "two had it looked at.", "ours had it looked at.",
+                "everywhere asked for a look.", "two asked for a look.", "ours asked for a look.",
+            ]
+        )
+    }
+
+    private func at(_ seconds: Int64) -> Timestamp { Timestamp(ms: seconds * 1000) }
+
+    /// What one look of a watch that is closed has seen of the money.
+    private func event(_ seq: Int, at seconds: Int64, _ state: PaymentState) -> Poller.Event {
+        let watch = Watch(
+            key: key,
+            policy: .interactive,
+            createdAt: at(0),
+            deadline: at(3600),
+            run: 1,
+            seq: seq - 1
+        )
+        return Poller.Event(
+            watch: watch,
+            of: .payment(state),
+            status: SourceStatus(unchecked: "consumed"),
+            final: true,
+            payment: Payment(state: state),
+            object: nil,
+            polledAt: at(seconds),
+            lag: .zero
+        )
+    }
+
+    /// The story of a watch that was followed again after a minute.
+    private func story(_ events: [Poller.Event], notes: [KeptNote] = []) -> [String] {
+        let watch = Watch(
+            key: key,
+            policy: .interactive,
+            createdAt: at(60),
+            deadline: at(3600),
+            run: 2,
+            seq: events.count,
+            reopenedSeq: 1
+        )
+        let snapshot = WatchSnapshot(
+            watch: watch,
+            closed: .settled,
+            nextPollAt: nil,
+            lastError: nil,
+            notify: [],
+            metadata: "",
+            lastEvent: events.last
+        )
+        let story = Timeline(
+            watch: snapshot,
+            events: events,
+            notes: notes,
+            told: [],
+            accounts: .all
+        )
+        return story.entries.map(\.text)
+    }
+
+    @Test("the story begins with the shop, and says once that nothing more is looked at")
+    func followedAgain() {
+        let events = [event(1, at: 10, .paid), event(2, at: 61, .partiallyRefunded)]
+        let told = story(events)
+        #expect(
+            told == [
+                "The shop asked for this payment to be watched.", "The money has arrived.",
+                "It is followed again, because the upstream told of something.",
+                "A part of the money has gone back to the customer. "
+                    + "It is not polled any more; refunds and disputes are still told.",
+            ]
+        )
+        let disputed = story([event(1, at: 10, .paid), event(2, at: 61, .disputed)])
+        #expect(disputed.last == "The customer disputes the payment at the bank.")
+    }
+
+    @Test("what the upstream has told stands before what it has caused")
+    func causes() {
+        let hint = KeptNote(
+            at: Timestamp(ms: 61_500),
+            note: WatchNote(.hint, "charge.refunded", by: WatchNote.list)
+        )
+        let told = story([event(1, at: 10, .paid), event(2, at: 61, .refunded)], notes: [hint])
+        #expect(
+            told == [
+                "The shop asked for this payment to be watched.", "The money has arrived.",
+                "The upstream told of “charge.refunded”, so it was looked at.",
+                "The money has gone back to the customer.",
             ]
         )
     }
