@@ -20,7 +20,7 @@ PAGES = ["#/", "#/payments", "#/endpoints", "#/deliveries", "#/lanes", "#/quaran
 def front(tmp_path_factory) -> Iterator[SimpleNamespace]:
     """A cluster with payments of all sorts, and a key of each role."""
     roles = {"viewer": "role=viewer", "support": "role=support", "operator": "role=operator", "admin": "role=admin",
-             "acme": "role=admin account=acme"}
+             "acme": "role=admin account=acme", "bank": "role=viewer account=bank"}
     keys = {name: f"key-of-{name}-0123456789" for name in roles}
     path = tmp_path_factory.mktemp("keys") / "keys"
     path.write_text("".join(f"{keys[name]} {words} name={name}\n" for name, words in roles.items()))
@@ -76,7 +76,7 @@ def test_an_order_number_leads_to_one_story_of_what_became_of_the_payment(look, 
     console.press("/")
     console.js("document.querySelector('#q').value = 'PAID-1'")
     console.press("Enter")
-    console.says("Order PAID-1")
+    console.says("Payment of PAID-1")
     for told in ["€45.00", "Paid", "The money has arrived.", "The shop asked for this payment to be watched.",
                  "Waits for the customer to pay €45.00 by iDEAL.", "The customer has approved €45.00 by iDEAL.",
                  "Paid: €45.00 has arrived by iDEAL.", "A mail to jane@example.com went out: “Paid”.",
@@ -97,6 +97,14 @@ def test_an_order_with_two_tries_is_one_story_of_both(look, front):
     for source in front.shop.twice:
         console.says(source)
     assert "try 1" in console.text and "try 2" in console.text
+    sandbox = front.cluster.sandbox
+    for source in front.shop.twice:
+        sandbox.authorise(source)
+        front.shop.until(source, lambda watch: watch["status"] == "chargeable")
+        sandbox.charge(source, 990)
+    for told in ["Paid twice", "€19.80 arrived for €9.90: €9.90 has to go back.", "pays the order", "to refund",
+                 "The order is paid more than once.", "jane@example.com", "Jane Doe"]:
+        console.says(told)
 
 
 def test_what_others_have_written_stays_text(look, front):
@@ -134,6 +142,15 @@ def test_the_list_has_what_identifies_a_payment_and_filters_by_what_is_true_of_i
     console.wait(lambda: "PAID-1" in console.text and "FAILED-1" not in console.text, "the dear ones alone")
     console.open("#/payments?q=nothing_is_called_so")
     console.says("No payment is like that.")
+    console.says("Whole words only")
+    console.open("#/payments?q=amount%3D45")
+    console.click("amount=45.00")
+    console.says("PAID-1")
+    # Whoever opens one of them comes back to what was found.
+    console.click("PAID-1")
+    console.says("Payment of PAID-1")
+    console.click("‹ What was found")
+    console.wait(lambda: console.place == "#/payments?q=amount%3D45.00", "the search again")
 
 
 def test_whoever_may_only_look_is_offered_nothing_else(look, front):
@@ -170,11 +187,18 @@ def test_a_key_of_one_account_sees_that_account_alone(look, front):
     console.says("was never watched, or it is forgotten")
 
 
+def test_a_key_of_one_account_is_not_told_that_all_is_calm_while_one_of_its_payments_is_not_known(look, front):
+    console = look("bank").open()
+    console.says("1 payment is in quarantine")
+    assert "Nothing of these accounts is held up" not in console.text
+    assert console.js("document.querySelector('#verdict').className") == "verdict careful"
+
+
 def test_the_keyboard_does_what_the_mouse_does(look, front):
     console = look("viewer").open()
     for keys, heading in [("gp", "Payments"), ("gl", "Lanes"), ("ge", "Endpoints"), ("gd", "Deliveries"), ("go", "Overview")]:
         console.press(*keys)
-        console.wait(lambda: console.js("document.querySelector('#main h1').innerText") == heading, heading)
+        console.wait(lambda: console.js("document.activeElement.tagName + document.activeElement.innerText") == f"H1{heading}", heading)
     console.press("/")
     assert console.js("document.activeElement.id") == "q"
     console.press("Escape")
@@ -232,8 +256,15 @@ def test_the_overview_draws_what_was_done(look, front):
     wait_until(polls, 20, "the processes have reported")
     console = look("viewer").open()
     console.says("History")
-    console.says("a point is 60 s")
+    console.says("each point is a minute")
     drawn = console.js("[...document.querySelectorAll('.chart svg')].map((one) => one.getAttribute('aria-label'))")
     assert len(drawn) == 5 and drawn[0].startswith("Polls, 24 hours: ") and "at most" in drawn[0], drawn
     console.click("90 d")
-    console.says("a point is 60 min")
+    console.says("each point is an hour")
+    console.click("1 h")
+    console.wait(lambda: console.js("document.querySelector('.chart svg').getAttribute('aria-label')").startswith("Polls, last hour: "), "an hour")
+
+
+def test_no_key_of_its_own_is_not_a_server_that_is_open(look, front):
+    console = look("admin").open("#/keys")
+    console.says("No key was made here; those of the server's file are not listed.")

@@ -45,6 +45,9 @@ def test_an_endpoint_is_made_tested_disabled_enabled_rotated_and_removed(shop, c
     console.fill(url=shop.receivers.url + "/ok", types="payment.paid")
     console.answer("Register it")
     console.says("The signing secret")
+    assert console.js("document.querySelector('dialog .primary').disabled"), "nobody has read it yet"
+    console.press("Escape", "Escape")
+    console.says("The signing secret")
     assert console.js("document.querySelector('dialog code').innerText").startswith("whsec_")
     console.answer("I have it")
     console.says("/ok")
@@ -125,7 +128,7 @@ def test_a_lane_is_paused_limited_and_resumed(shop, console):
     console.says("default/sources is paused.")
     assert shop.call("GET", "/v1/lanes/default%2Fsources")["paused"]
     console.open("#/")
-    console.says("1 lane is paused.")
+    console.says("Lane default/sources is paused")
     console.open("#/lanes")
     console.click("Resume")
     console.says("default/sources goes on.")
@@ -152,6 +155,8 @@ def test_a_payment_is_looked_at_now_and_not_any_more(shop, console):
     console.says("Somebody has stopped the watching")
     assert shop.call("GET", f"/v1/watches/{source}")["closed_reason"] == "cancelled"
     assert "Look now" not in console.buttons()
+    console.open("#/payments?q=STOP-1")
+    console.says("Waiting · not watched")
 
 
 def test_quarantine_says_why_and_lets_go(shop, console):
@@ -178,7 +183,8 @@ def test_everything_a_query_finds_is_done_after_a_count_and_a_word(shop, console
     console.wait(lambda: console.js("document.querySelector('#dry-run')?.innerText ?? ''").startswith("4 payments are found"), "the count")
     assert all(shop.call("GET", f"/v1/watches/{one}")["state"] == "open" for one in sources), "counting does nothing"
     console.fill(word="4")
-    console.answer("Stop 4 payments")
+    console.says("Nobody will be told what becomes of them.")
+    console.answer("Stop watching 4 payments")
     console.says("4 payments are not watched any more.")
     assert all(shop.call("GET", f"/v1/watches/{one}")["closed_reason"] == "cancelled" for one in sources)
     assert shop.call("GET", f"/v1/watches/{other}")["state"] == "open"
@@ -189,11 +195,11 @@ def test_whether_somebody_is_sent_mails_and_that_they_are_again(shop, console):
     console.open("#/mail")
     console.js("document.querySelector('#recipient').value = 'gone@example.com'")
     console.click("Look")
-    console.says("Sent no mail")
+    console.says("Gets no mail")
     console.click("Send mails again")
     console.answer("Send again")
     console.says("gone@example.com is sent mails again.")
-    console.says("Sent mails")
+    console.says("Gets mails")
     assert not shop.call("GET", "/v1/mail/suppressions/gone@example.com")["suppressed"]
 
 
@@ -235,6 +241,16 @@ def test_a_key_is_made_shown_once_and_revoked(chaos):
         console.click("Revoke")
         console.answer("Revoke it")
         console.says("the last key of an admin")
+        # Whose key ends sees nothing more of what it has shown.
+        boss = Shop(cluster, key)
+        other = boss.call("POST", "/v1/keys", role="admin")["key"]
+        [own] = [one for one in boss.call("GET", "/v1/keys")["data"] if one["name"] == "boss"]
+        boss.close()
+        other = Shop(cluster, other)
+        other.call("DELETE", f"/v1/keys/{own['id']}")
+        other.close()
+        console.says("Your key was revoked or has ended.", 20)
+        assert "boss" not in console.text
         assert not console.browser.complaints, console.browser.complaints
     finally:
         console.close()

@@ -1,5 +1,6 @@
 """The console when something is wrong: it says so, and never that all is well."""
 
+import re
 import time
 
 import pytest
@@ -55,11 +56,14 @@ def test_no_worker_no_notifier_and_no_redis_are_each_said_and_their_return_too(c
         console.wait(lambda: "No notifier is alive" in verdict(console), "no notifier", 30)
         cluster.workers[0].terminate()
         console.wait(lambda: "No worker is alive: 1 payment is not looked at" in verdict(console), "no worker", 30)
+        console.press("g", "l")
+        console.wait(lambda: "No worker" in console.text, "nothing flows without a worker", 30)
         console.press("g", "r")
         console.says("No worker and no notifier is alive", 30)
         console.press("g", "o")
         cluster.redis.processes[0].kill9()
         console.says("The API cannot reach Redis", 30)
+        assert console.js("document.querySelector('#main h1').innerText") == "Redis cannot be reached"
         assert "All is well" not in console.text
         console.wait(lambda: "interrupted" in console.js("document.querySelector('#hearing').innerText"), "it is not live", 30)
         cluster.redis.start()
@@ -97,6 +101,14 @@ def test_ten_thousand_payments_are_a_list_like_any_other(chaos):
         console.wait(lambda: len(console.js(rows)) == 50 and not set(console.js(rows)) & set(first), "others follow")
         console.click("First page")
         console.wait(lambda: console.js(rows) == first, "the first again")
+        console.open("#/payments?q=state%3Dopen")
+        console.click("Act on all of these …")
+        console.answer("Count them")
+        console.answer("Look at about 10,000 payments")
+        console.answer("Stop here")
+        console.wait(lambda: "Stopped: " in console.whole, "it stops")
+        done = int(re.search(r"Stopped: ([\d,]+) payments? (?:is|are) looked at, the rest not", console.whole)[1].replace(",", ""))
+        assert done < MANY, "some are left"
         assert not console.browser.complaints, console.browser.complaints
     finally:
         console.close()

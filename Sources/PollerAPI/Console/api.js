@@ -28,6 +28,9 @@ export function forgetKey() {
 
 export const hasKey = () => Boolean(key());
 
+/** The key that was good last. */
+let good = null;
+
 async function send(path, options) {
   try {
     return await fetch(path, options);
@@ -55,19 +58,25 @@ export async function api(path, { method = "GET", body, stop } = {}) {
     });
     if (answer.status === 401) {
       // Another request may have got a better key meanwhile.
-      if (shown === key()) sessionStorage.setItem(KEPT, await askForKey(Boolean(shown)));
+      if (shown === key()) {
+        sessionStorage.setItem(KEPT, await askForKey(Boolean(shown), Boolean(shown) && shown === good));
+      }
       if (path === CALLER) continue;
       // Another key may do something else: everything begins anew.
       location.reload();
       return new Promise(() => {});
     }
-    const told = await answer.json().catch(() => ({}));
+    good = shown;
+    const told = await answer.json().catch((error) => {
+      if (stop?.aborted) throw error;
+      return {};
+    });
     if (!answer.ok) throw new Refused(answer.status, told);
     return told;
   }
 }
 
-export const post = (path, body) => api(path, { method: "POST", body });
+export const post = (path, body, stop) => api(path, { method: "POST", body, stop });
 
 /** Whether a failure only says that this server has no such thing. */
 function isMissing(error) {
@@ -93,12 +102,15 @@ export function at(path, query = {}) {
   return text ? `${path}?${text}` : path;
 }
 
-/** Pages of a list until there are `want` items that `keep`s, for lists whose pages may be empty. */
-export async function collect(path, query, { want = 50, rounds = 40, keep = () => true } = {}) {
+/**
+ * Pages of a list until there are `want` items that `keep`s, for lists whose pages may be empty; `stop` ends
+ * it when nobody wants the list any more.
+ */
+export async function collect(path, query, { want = 50, rounds = 40, keep = () => true, stop } = {}) {
   const found = [];
   let [cursor, looked, told] = [query.cursor, 0, {}];
   for (let round = 0; round < rounds; round += 1) {
-    told = await api(at(path, { ...query, cursor }));
+    told = await api(at(path, { ...query, cursor }), { stop });
     looked += told.looked ?? 0;
     found.push(...told.data.filter(keep));
     cursor = told.next;

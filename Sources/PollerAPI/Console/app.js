@@ -5,6 +5,7 @@ import { dialog, toast } from "./dialogs.js";
 import { find, h, isBusy, pause, show, visible } from "./dom.js";
 import { follow, hearing, listen } from "./live.js";
 import { failure } from "./parts.js";
+import { timeOfDay } from "./words.js";
 import { auditPage } from "./audit.js";
 import { deliveriesPage } from "./deliveries.js";
 import { endpointPage } from "./endpoint.js";
@@ -22,6 +23,8 @@ import { quarantinePage } from "./quarantine.js";
 const REFRESH_MS = 5000;
 /** Events come in bursts: a page looks again at most so often. */
 const SETTLE_MS = 700;
+/** What takes long to read is read the less often: a tenth of the time at most, and once in five minutes at least. */
+const [REST, REST_MAX_MS] = [10, 300000];
 
 // What there is: the path, what it is called, the key after `g`, what it takes, what makes it.
 const pages = [
@@ -40,6 +43,15 @@ const pages = [
 
 const isShown = (page) => page.name && (!page.scope || may(page.scope)) && !page.hides;
 let current = null;
+/** The look that waits for a burst of events to be over. */
+let settling = null;
+/** Where each address was scrolled to when it was left. */
+const places = new Map();
+/** Since when the server or Redis does not answer. */
+let silentSince = null;
+
+/** How long a page rests before it is read again by itself. */
+const rest = (mine, least) => Math.max(least, Math.min(REST_MAX_MS, REST * (mine.took ?? 0)));
 
 /** What the address says: `#/payments/src_1?account=shop`. */
 function read() {
@@ -86,10 +98,17 @@ function drawHearing() {
 async function open() {
   const { name, id, query } = read();
   const page = pages.find((one) => one.path === name);
+  if (current) places.set(current.hash, window.scrollY);
   current?.stop.abort();
+  clearTimeout(settling);
+  settling = null;
   const stop = new AbortController();
   const mine = { stop: stop.signal, id, query, refresh: () => refresh(mine, true) };
-  current = { stop, mine, last: 0 };
+  current = { stop, mine, last: 0, hash: location.hash };
+  // Who comes back is where they were; a new address begins at its top.
+  const isBack = history.state?.seen;
+  history.replaceState({ seen: true }, "");
+  for (const one of document.querySelectorAll(".toast.bad")) one.remove();
   document.body.classList.remove("menu");
   find("#menu").setAttribute("aria-expanded", "false");
   if (name !== "payments" || id) find("#q").value = "";
@@ -98,14 +117,31 @@ async function open() {
   const main = find("#main");
   const make = id ? page?.one : page?.make;
   if (!make) {
+    main.removeAttribute("aria-busy");
     show(main, h("h1", null, "No such page"), h("p", null, h("a", { href: "#/" }, "Overview")));
     return;
   }
   mine.make = make;
   mine.isNew = true;
   main.setAttribute("aria-busy", "true");
+  choose(main);
   await refresh(mine, true);
-  window.scrollTo(0, 0);
+  if (stop.signal.aborted) return;
+  window.scrollTo(0, isBack ? places.get(current.hash) ?? 0 : 0);
+  const active = document.activeElement;
+  if (active === document.body || active === main || active?.closest("#nav")) find("h1", main)?.focus({ preventScroll: true });
+}
+
+/** Shows at once which tab was chosen: what it shows may take a while. */
+function choose(main) {
+  for (const tabs of main.querySelectorAll(".tabs")) {
+    const links = [...tabs.querySelectorAll("a")];
+    if (!links.some((link) => link.hash === location.hash)) continue;
+    for (const link of links) {
+      if (link.hash === location.hash) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+  }
 }
 
 /** Reads what the page shows anew; unless asked to, not under somebody's hands. */
@@ -116,23 +152,26 @@ async function refresh(mine, isAsked = false) {
     return;
   }
   mine.isReading = true;
+  const began = Date.now();
   try {
     const content = await mine.make(mine);
     if (mine.stop.aborted) return;
     if (content && (isAsked || mine.isNew || !isBusy(main))) show(main, content);
     mine.isNew = false;
+    silentSince = null;
     document.body.classList.remove("silent");
   } catch (error) {
     if (mine.stop.aborted) return;
     if (!mine.isNew && !(error instanceof Silent) && error.status !== 503) toast(error.message, true);
     if (mine.isNew || error.status === 503 || error instanceof Silent) {
       // What was shown may not be true any more.
-      show(main, h("h1", { class: "hidden" }, "Poller"), failure(error), trouble(error));
+      show(main, trouble(error));
     }
   } finally {
     mine.isReading = false;
-    main.removeAttribute("aria-busy");
     if (current?.mine === mine) {
+      main.removeAttribute("aria-busy");
+      mine.took = Date.now() - began;
       current.last = Date.now();
       if (mine.isAsked) {
         mine.isAsked = false;
@@ -142,48 +181,51 @@ async function refresh(mine, isAsked = false) {
   }
 }
 
+/** Why nothing can be shown, since when, and what that means. */
 function trouble(error) {
-  if (error.status === 503) {
-    return h("p", null, "The API cannot reach Redis, so nothing is polled, recorded or delivered now. What was "
-      + "accepted goes on when Redis is back. This page looks again every 5 s.");
-  }
-  return error instanceof Silent
-    ? h("p", null, "Is pollerd running, and this computer connected? This page looks again every 5 s.") : null;
+  const isRedis = error.status === 503;
+  if (!isRedis && !(error instanceof Silent)) return [h("h1", null, "This cannot be shown"), failure(error)];
+  silentSince ??= Date.now();
+  return [
+    h("h1", null, isRedis ? "Redis cannot be reached" : "The server cannot be reached"), failure(error),
+    h("p", null, isRedis ? "The API cannot reach Redis, so nothing is polled, recorded or delivered now. What was "
+      + "accepted goes on when Redis is back. " : "Is pollerd running, and this computer connected? ",
+    `So it is since ${timeOfDay(silentSince)}; this page looks again every 5 s.`),
+  ];
 }
 
 async function keepFresh() {
   for (;;) {
     await pause(1000);
     await visible();
-    if (current && Date.now() - current.last >= REFRESH_MS && !document.querySelector("dialog")) {
+    if (current && Date.now() - current.last >= rest(current.mine, REFRESH_MS) && !document.querySelector("dialog")) {
       await refresh(current.mine);
     }
   }
 }
 
-let settling = null;
 listen((events) => {
   drawHearing();
   if (!events.length || settling || !current) return;
   settling = setTimeout(() => {
     settling = null;
     if (!document.querySelector("dialog")) refresh(current.mine);
-  }, SETTLE_MS);
+  }, Math.max(SETTLE_MS, current.last + rest(current.mine, 0) - Date.now()));
 });
 
 // Keys.
 
 function help() {
   const rows = [
-    ["/", "Search"], ["g then a letter", ""],
-    ...pages.filter(isShown).map((page) => [`g ${page.key}`, page.name]),
-    ["j, k", "The next row, the one before"], ["Enter", "Open it"], ["r", "Look again"],
-    ["Esc", "Close, or leave the field"], ["?", "This list"],
+    [["/"], "Search"],
+    ...pages.filter(isShown).map((page) => [["g", page.key], page.name]),
+    [["j", "k"], "The next row, the one before"], [["Enter"], "Open it"], [["r"], "Look again"],
+    [["Esc"], "Close, or leave the field"], [["?"], "This list"],
   ];
   dialog({
     title: "Shortcuts", submit: "Close", last: true,
-    body: h("dl", { class: "keys" }, rows.map(([keys, text]) =>
-      h("div", null, h("dt", null, keys.split(" ").map((key) => key.length < 6 ? h("kbd", null, key) : key)), h("dd", null, text)))),
+    body: [h("p", null, "Two keys one after the other lead to a page."), h("dl", { class: "keys" }, rows.map(([keys, text]) =>
+      h("div", null, h("dt", null, keys.map((key) => h("kbd", null, key))), h("dd", null, text))))],
   });
 }
 
@@ -246,10 +288,11 @@ async function start() {
       await learnCaller();
       break;
     } catch (error) {
-      show(find("#main"), failure(error), trouble(error));
+      show(find("#main"), trouble(error));
       await pause(REFRESH_MS);
     }
   }
+  history.scrollRestoration = "manual";
   window.addEventListener("hashchange", open);
   open();
   follow();

@@ -1,11 +1,13 @@
 // Small drawings of what was, without a library.
 
 import { h, svg } from "./dom.js";
-import { count } from "./words.js";
+import { count, dayTime } from "./words.js";
 
 const [WIDTH, HEIGHT] = [280, 64];
+/** As many points as a drawing can show. */
+const POINTS = 140;
 
-/** As many points as the drawing can show: the greatest of each stretch. */
+/** The greatest of each stretch of values. */
 function thinned(values, most) {
   if (values.length <= most) return values;
   const stretch = values.length / most;
@@ -36,22 +38,42 @@ function path(values, top) {
 }
 
 /**
- * One small chart: `lines` are `{values, class}`, `said` makes a text of a value.
+ * One small chart: `lines` are `{values, class}`, `said` makes a text of a value, `from` and `step` tell when
+ * the first point was and how long each is, in ms, `ago` how long ago the first one is in words.
  *
- * Who does not see it is told the last value and the greatest one.
+ * Whoever points at it reads what was when. Who does not see it is told the last value and the greatest one.
  */
-export function chart({ title, lines, said = count, span, colour }) {
+export function chart({ title, lines, said = count, span, ago, from, step, colour }) {
   const known = lines.flatMap((line) => line.values).filter((value) => value !== null && value !== undefined);
   const top = Math.max(1, ...known);
   const last = lines[0].values.findLast((value) => value !== null && value !== undefined);
+  const most = known.length ? `at most ${said(Math.max(...known))}` : "nothing yet";
   const words = known.length
-    ? `${title}, ${span}: ${said(last)} now, ${said(Math.max(...known))} at most`
+    ? `${title}, ${span}: ${said(last)} now, ${most}`
     : `${title}: nothing is known of the ${span}`;
+  const shown = lines.map((line) => thinned(line.values, POINTS));
+  const mark = svg("path", { class: "mark", d: "" });
+  const read = h("span", null, most);
+  const drawing = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": words },
+    svg("path", { class: "base", d: `M0 ${HEIGHT - 1}H${WIDTH}` }), mark,
+    lines.map((line, index) => svg("path", { class: line.class ?? "line", d: path(shown[index], top) })));
+  drawing.addEventListener("pointermove", (event) => {
+    const points = shown[0].length;
+    if (points < 2) return;
+    const box = drawing.getBoundingClientRect();
+    const index = Math.max(0, Math.min(points - 1, Math.round((event.clientX - box.left) / box.width * (points - 1))));
+    const values = shown.map((line) => line[index]).map((value) => value === null || value === undefined ? "–" : said(value));
+    const at = from + Math.floor(index * lines[0].values.length / points) * step;
+    mark.setAttribute("d", `M${(index / (points - 1) * WIDTH).toFixed(1)} 0V${HEIGHT}`);
+    read.textContent = `${dayTime(at)}: ${values.join(", ")}`;
+  });
+  drawing.addEventListener("pointerleave", () => {
+    mark.setAttribute("d", "");
+    read.textContent = most;
+  });
   return h("figure", { class: "chart" },
     h("figcaption", null, h("span", null, title),
       h("strong", { class: colour?.(last) ?? null }, known.length ? said(last) : "–")),
-    svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": words },
-      svg("path", { class: "base", d: `M0 ${HEIGHT - 1}H${WIDTH}` }),
-      lines.map((line) => svg("path", { class: line.class ?? "line", d: path(thinned(line.values, 140), top) }))),
-    h("p", { class: "soft" }, known.length ? `at most ${said(Math.max(...known))}` : "nothing yet"));
+    drawing,
+    h("p", { class: "soft", "aria-hidden": "true" }, h("span", null, `${ago} ago`), read, h("span", null, "now")));
 }

@@ -1,9 +1,12 @@
 // What was sent to whom, what failed and why, and to send it again.
 
 import { api, at, collect, endpointLink, may, maybe, paymentLink } from "./api.js";
+import { copyButton } from "./dialogs.js";
 import { h, show } from "./dom.js";
-import { age, badge, head, id, pager, table, tabs } from "./parts.js";
+import { age, badge, excerpt, head, id, pager, table, tabs } from "./parts.js";
 import { retry } from "./payment.js";
+import { customer } from "./payments.js";
+import { searchSources } from "./query.js";
 import { nextTry } from "./timeline.js";
 import { counted, delivery as words, moment, place, timeOfDay } from "./words.js";
 
@@ -11,19 +14,47 @@ export const states = [
   ["", "All"], ["failing", "Failing"], ["dead", "Given up"], ["waiting", "Waiting"], ["in_flight", "Being sent"], ["done", "Delivered"],
 ];
 
-const names = new Map();
-/** The URLs of registered endpoints, which deliveries do not tell: looked up once each. */
-async function learn(rows) {
+/** Registered endpoints, which deliveries only name: how they stand changes, so each look asks anew. */
+const endpoints = new Map();
+/** Whose the payments are, which deliveries do not tell: that stays, and is asked for once each. */
+const payments = new Map();
+const KNOWN_MAX = 2000;
+const nameOf = (row) => `${row.account} ${row.source}`;
+
+async function learnEndpoints(rows) {
   if (!may("endpoints:read")) return;
-  const unknown = new Set(rows.filter((row) => !row.url && !names.has(row.endpoint)).map((row) => row.endpoint));
-  await Promise.all([...unknown].slice(0, 50).map(async (one) => {
-    const told = await maybe(`/v1/endpoints/${encodeURIComponent(one)}`);
-    names.set(one, told ? told.name ?? place(told.url) : null);
+  const named = new Set(rows.filter((row) => !row.url).map((row) => row.endpoint));
+  await Promise.all([...named].slice(0, 50).map(async (one) => {
+    endpoints.set(one, await maybe(`/v1/endpoints/${encodeURIComponent(one)}`));
   }));
 }
 
+async function learnPayments(rows) {
+  if (!may("watches:read")) return;
+  const unknown = rows.filter((row) => row.kind !== "order" && !payments.has(nameOf(row)));
+  if (payments.size + unknown.length > KNOWN_MAX) payments.clear();
+  const found = await searchSources([...new Set(unknown.map((row) => row.source))]);
+  for (const row of unknown) payments.set(nameOf(row), null);
+  for (const watch of found) payments.set(nameOf(watch), { order: watch.order, customer: customer(watch) });
+}
+
+/** Learns what deliveries do not tell of themselves. */
+export const learn = (rows) => Promise.all([learnEndpoints(rows), learnPayments(rows)]);
+
+const order = (row) => row.kind === "order" ? row.source : payments.get(nameOf(row))?.order;
+
+/** When it is sent next, or what it waits for. */
+function nextOf(row) {
+  if (!["waiting", "failing"].includes(row.state)) return h("span", { class: "soft" }, "–");
+  const endpoint = endpoints.get(row.endpoint);
+  if (endpoint?.state === "disabled") return h("span", { class: "soft" }, "when it is enabled");
+  const isHeld = endpoint?.health && endpoint.health.circuit !== "closed";
+  return age(isHeld ? null : nextTry(row), isHeld || row.state === "failing" ? "when it answers" : "in its turn");
+}
+
 function receiver(row) {
-  const name = row.url ? place(row.url) : names.get(row.endpoint);
+  const endpoint = endpoints.get(row.endpoint);
+  const name = row.url ? place(row.url) : endpoint ? endpoint.name ?? place(endpoint.url) : endpoint;
   return h("a", { href: endpointLink(row.endpoint), title: name ?? "", "data-key": `of ${row.id}` },
     name ?? id(row.endpoint), name === null && !row.url ? h("span", { class: "soft" }, " (removed)") : "");
 }
@@ -38,7 +69,7 @@ function attemptList(attempts) {
     h("span", { class: "grow" }, `event ${one.seq}, attempt ${one.number}`, one.reason ? `: ${one.reason}` : one.code ? `: ${one.code}` : "",
       one.address && h("span", { class: "soft" }, ` ${one.address}`),
       one.ms?.total !== null && h("span", { class: "soft" }, ` ${phases(one.ms)}`),
-      one.excerpt && h("code", { class: "excerpt" }, one.excerpt)))));
+      one.excerpt && excerpt(one.excerpt)))));
 }
 
 function phases(ms) {
@@ -66,36 +97,38 @@ function attemptsOf(row) {
 }
 
 /** Deliveries as a table, each with its attempts below. */
-export function deliveryTable(rows, { refresh, isOne = false }) {
-  return table("Deliveries", [
-    { name: "Payment", cell: (row) => h("a", {
-      href: row.kind === "order" ? `#/orders/${encodeURIComponent(row.source)}` : paymentLink(row), class: "row id cut", title: row.source,
-      "data-key": `row ${row.id}`,
-    }, row.source) },
+export function deliveryTable(rows, { refresh, isOne = false, nothing = "No delivery is like that." }) {
+  return table(isOne ? "What it was told" : "Deliveries", [
+    { name: "Order", cell: (row) => h("a", {
+      href: row.kind === "order" ? `#/orders/${encodeURIComponent(row.source)}` : paymentLink(row),
+      class: order(row) ? "row cut" : "row id cut", title: order(row) ?? row.source, "data-key": `row ${row.id}`,
+    }, order(row) ?? row.source) },
+    { name: "Customer", wide: true, cell: (row) => h("span", { class: "cut" }, payments.get(nameOf(row))?.customer ?? "") },
+    { name: "Source", wide: true, cell: (row) => row.kind === "order" ? h("span", { class: "soft" }, "the order itself")
+      : [h("span", { class: "id soft cut short", title: row.source }, row.source), copyButton(row.source)] },
     !isOne && { name: "Receiver", wide: true, cell: receiver },
     { name: "State", cell: (row) => {
       const [word, colour] = words(row.state);
       const dead = row.dead_seqs.length;
-      return [badge(word, colour, row.last_error), dead > 0 && row.state !== "dead" && h("span", { class: "bad" }, ` ${dead} given up`)];
+      return [dead > 0 && row.state !== "dead" && [badge(`${dead} given up`, "bad"), " "], badge(word, colour, row.last_error)];
     } },
-    { name: "Next", wide: true, cell: (row) => ["waiting", "failing"].includes(row.state)
-      ? age(nextTry(row), row.state === "failing" ? "when it answers" : "in its turn") : h("span", { class: "soft" }, "–") },
+    { name: "Next", wide: true, cell: nextOf },
     { name: "Account", wide: true, cell: (row) => h("span", { class: "soft" }, row.account) },
     { name: "", act: true, cell: (row) => retry({ ...row, state: row.dead_seqs.length ? "dead" : row.state }, refresh) },
-  ], rows, { nothing: "No delivery is like that.", below: (row) => row.attempts > 0 ? attemptsOf(row) : null });
+  ], rows, { nothing, below: (row) => row.attempts > 0 ? attemptsOf(row) : null });
 }
 
 /** The list of deliveries. */
-export async function deliveriesPage({ query, refresh }) {
+export async function deliveriesPage({ query, refresh, stop }) {
   const state = query.get("state") ?? "";
   const cursor = query.get("cursor");
   const link = (which, next) => at("#/deliveries", { state: which, cursor: next });
-  const page = await collect("/v1/deliveries", { state, cursor, limit: 50 });
+  const page = await collect("/v1/deliveries", { state, cursor, limit: 50 }, { stop });
   await learn(page.data);
   return [
     head("Deliveries", { note: "One for each payment and receiver: what it was told, in order." }),
     h("div", { class: "bar" }, tabs("Which", states.map(([value, text]) => [value, text, link(value)]), state)),
-    deliveryTable(page.data, { refresh }),
+    deliveryTable(page.data, { refresh, nothing: state ? undefined : "Nobody was told anything yet: a delivery begins with what changes." }),
     pager({ ...page, cursor, href: (next) => link(state, next) }),
   ];
 }

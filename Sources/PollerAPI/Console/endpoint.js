@@ -2,8 +2,8 @@
 
 import { api, at, collect, endpointLink, may, maybe, post } from "./api.js";
 import { copyButton, dialog, labelled, select, showOnce, toast } from "./dialogs.js";
-import { deliveryTable, states } from "./deliveries.js";
-import { health, note, scope } from "./endpoints.js";
+import { deliveryTable, learn, states } from "./deliveries.js";
+import { health, lastErrors, note, scope } from "./endpoints.js";
 import { h, pause } from "./dom.js";
 import { act, age, badge, card, facts, head, id, pager, tabs } from "./parts.js";
 import { count, counted, limit, moment, place } from "./words.js";
@@ -126,7 +126,7 @@ function about(endpoint) {
   const told = endpoint.health;
   const retry = Array.isArray(endpoint.retry) ? endpoint.retry.join(", ") : endpoint.retry;
   return facts([
-    ["URL", [id(endpoint.url), copyButton(endpoint.url)]], ["Id", id(endpoint.id)], ["Account", endpoint.account],
+    ["URL", [id(endpoint.url), copyButton(endpoint.url)]], ["Id", [id(endpoint.id), copyButton(endpoint.id)]], ["Account", endpoint.account],
     ["Told of", scope(endpoint)], ["Retries", retry], ["Limit", endpoint.limit && limit(endpoint.limit)],
     ["Payload", endpoint.payload], ["Headers", Object.keys(endpoint.headers).join(", ")],
     ["If not in time", endpoint.notify_by && [`within ${endpoint.notify_by.within}, then `,
@@ -141,14 +141,17 @@ function about(endpoint) {
 }
 
 /** The page of one endpoint; of a payment's own URL only its deliveries are known. */
-export async function endpointPage({ id: name, query, refresh }) {
+export async function endpointPage({ id: name, query, refresh, stop }) {
   const state = query.get("state") ?? "";
   const cursor = query.get("cursor");
   const link = (which, next) => at(endpointLink(name), { state: which, cursor: next });
   const [endpoint, page] = await Promise.all([
     maybe(`/v1/endpoints/${encodeURIComponent(name)}`),
-    may("deliveries:read") ? collect("/v1/deliveries", { endpoint: name, state, cursor, limit: 50 }) : null,
+    may("deliveries:read") ? collect("/v1/deliveries", { endpoint: name, state, cursor, limit: 50 }, { stop }) : null,
   ]);
+  if (page) await learn(page.data);
+  const error = page?.data.find((row) => row.state === "failing" && row.last_error)?.last_error
+    ?? (endpoint ? (await lastErrors([endpoint])).get(endpoint.id) : null);
   const url = endpoint?.url ?? page?.data[0]?.url;
   if (!url && !page?.data.length && !state) {
     return [head("Endpoint", { back: ["#/endpoints", "Endpoints"] }), h("p", { class: "failure" }, "No endpoint ", id(name), " is known.")];
@@ -161,8 +164,8 @@ export async function endpointPage({ id: name, query, refresh }) {
   }
   return [
     head(endpoint.name ?? place(endpoint.url), { back: ["#/endpoints", "Endpoints"], tools: tools(endpoint, refresh) }),
-    h("section", { class: "outcome", "aria-label": "Health" }, health(endpoint),
-      h("p", { class: "grow" }, note(endpoint) || (page?.data.some((row) => row.dead_seqs.length)
+    h("section", { class: "outcome", "aria-label": "Health" }, health(endpoint, error),
+      h("p", { class: "grow" }, note(endpoint, error) || (page?.data.some((row) => row.dead_seqs.length)
         ? "Nothing holds it up, but it was not told everything: some events were given up." : "Nothing holds it up.")), endpoint.name && badge("of the configuration file", "quiet")),
     h("div", { class: "columns" }, h("div", null, list), h("div", { class: "aside" }, card("About it", about(endpoint)))),
   ];

@@ -1,27 +1,47 @@
 // Who is told: every endpoint with how it stands, and new ones.
 
-import { accounts, api, at, endpointLink, may, post } from "./api.js";
+import { accounts, api, at, collect, endpointLink, may, post } from "./api.js";
 import { dialog, labelled, showOnce } from "./dialogs.js";
 import { h } from "./dom.js";
 import { age, badge, head, pager, table } from "./parts.js";
-import { ago, count, place } from "./words.js";
+import { ago, count, moment, place } from "./words.js";
 
-/** How an endpoint stands, in a word. */
-export function health(endpoint) {
+/** How a receiver fails, of what its last attempt came to; nothing where that is not known. */
+function failing(error) {
+  const status = /answered (\d)\d\d/.exec(error ?? "")?.[1];
+  if (status === "4") return ": refuses";
+  return status ? ": fails" : error ? ": no answer" : "";
+}
+
+/** Endpoints that are held and asked about: few are at a time. */
+const HELD_MAX = 10;
+
+/** Why those do not take what they are sent that are held, by their ids. */
+export async function lastErrors(endpoints) {
+  if (!may("deliveries:read")) return new Map();
+  const held = endpoints.filter((one) => one.state !== "disabled" && one.health && one.health.circuit !== "closed");
+  return new Map(await Promise.all(held.slice(0, HELD_MAX).map(async ({ id }) => {
+    const { data } = await collect("/v1/deliveries", { endpoint: id, state: "failing", limit: 1 }, { want: 1, rounds: 5 });
+    return [id, data[0]?.last_error];
+  })));
+}
+
+/** How an endpoint stands, in a word; `error` is what its last attempt came to. */
+export function health(endpoint, error) {
   if (endpoint.state === "disabled") return badge("Disabled", "bad", endpoint.disabled_reason);
   const told = endpoint.health;
-  if (told?.circuit === "open") return badge("Held: no answer", "bad", told.held_until && `until ${told.held_until}`);
+  if (told?.circuit === "open") return badge(`Held${failing(error)}`, "bad", error);
   if (told?.circuit === "probing") return badge("Probing", "careful");
   if (told?.paused) return badge("Paused", "careful");
-  if (told?.failing_since) return badge("Failing", "careful", `since ${told.failing_since}`);
+  if (told?.failing_since) return badge("Failing", "careful", `since ${moment(told.failing_since)}`);
   return badge("Enabled", "good");
 }
 
-/** More about it, in a few words. */
-export function note(endpoint) {
+/** More about it, in a few words; `error` is what its last attempt came to. */
+export function note(endpoint, error) {
   if (endpoint.state === "disabled") return `${endpoint.disabled_reason ?? ""}${endpoint.disabled_at ? `, ${ago(endpoint.disabled_at)}` : ""}`;
   const told = endpoint.health;
-  if (told?.held_until && new Date(told.held_until) > Date.now()) return ["tried again ", age(told.held_until)];
+  if (told?.held_until && new Date(told.held_until) > Date.now()) return [error && `${error}; `, "tried again ", age(told.held_until)];
   if (told?.failing_since) return [`${count(told.failures)} in a row, since `, age(told.failing_since)];
   return "";
 }
@@ -63,15 +83,16 @@ async function add(refresh) {
 export async function endpointsPage({ query, refresh }) {
   const cursor = query.get("cursor");
   const page = await api(at("/v1/endpoints", { limit: 50, cursor }));
+  const errors = await lastErrors(page.data);
   return [
     head("Endpoints", {
-      note: "Who is told what happens. A receiver that does not answer is probed by itself; its events wait.",
+      note: "Who is told what happens. A receiver that takes nothing is probed by itself; its events wait.",
       tools: may("endpoints:write") && h("button", { type: "button", class: "primary", "data-key": "add", onclick: () => add(refresh) }, "New endpoint"),
     }),
     table("Endpoints", [
       { name: "Receiver", why: true, cell: (one) => [one.name && h("strong", null, one.name, " "), place(one.url)] },
-      { name: "State", cell: health },
-      { name: "Now", wide: true, why: true, cell: (one) => h("span", { class: "soft" }, note(one)) },
+      { name: "State", cell: (one) => health(one, errors.get(one.id)) },
+      { name: "Now", wide: true, why: true, cell: (one) => h("span", { class: "soft" }, note(one, errors.get(one.id))) },
       { name: "Waits", n: true, wide: true, cell: (one) => count(one.health?.waiting) },
       { name: "Told of", wide: true, why: true, cell: (one) => h("span", { class: "soft" }, scope(one)) },
       { name: "Account", wide: true, cell: (one) => h("span", { class: "soft" }, one.account) },

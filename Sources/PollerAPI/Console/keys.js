@@ -1,6 +1,6 @@
 // Who may do what: keys, new ones, and to revoke them.
 
-import { api, post } from "./api.js";
+import { api, hasKey, post } from "./api.js";
 import { dialog, labelled, select, showOnce } from "./dialogs.js";
 import { h } from "./dom.js";
 import { act, age, badge, head, id, table } from "./parts.js";
@@ -55,13 +55,16 @@ export async function keysPage({ refresh }) {
       { name: "Role", cell: (key) => [key.role, key.allow?.length ? h("span", { class: "soft" }, ` + ${key.allow.join(", ")}`) : ""] },
       { name: "Accounts", wide: true, cell: (key) => key.accounts?.join(", ") ?? h("span", { class: "soft" }, "all") },
       { name: "Used", wide: true, cell: (key) => age(key.last_used_at, "never") },
-      { name: "Ends", cell: end },
+      { name: "Ends", said: true, cell: end },
       { name: "Made by", wide: true, cell: (key) => h("span", { class: "soft" }, key.created_by ?? "") },
       { name: "", act: true, cell: (key) => act("Revoke", {
         path: `/v1/keys/${encodeURIComponent(key.id)}`, method: "DELETE", small: true, danger: true, then: refresh,
         said: "It opens nothing any more.", key: `revoke ${key.id}`,
         ask: { title: `Revoke ${key.name ?? key.id}?`, submit: "Revoke it", text: "It opens nothing any more within a second, everywhere, and what it has open ends." },
       }) },
-    ], page.data, { nothing: "There is no key: this server serves everybody on this machine, and nobody else." }),
+    ], page.data, {
+      nothing: hasKey() ? "No key was made here; those of the server's file are not listed."
+        : "There is no key: this server serves everybody on this machine, and nobody else.",
+    }),
   ];
 }

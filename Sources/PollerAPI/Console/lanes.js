@@ -1,6 +1,6 @@
 // The lanes: what each holds, and stopping, resuming and limiting them.
 
-import { api, at, may, post } from "./api.js";
+import { api, at, may, maybe, post } from "./api.js";
 import { dialog, labelled } from "./dialogs.js";
 import { h } from "./dom.js";
 import { act, badge, head, id, pager, table } from "./parts.js";
@@ -28,8 +28,8 @@ async function change(lane, refresh) {
   if (changed) refresh();
 }
 
-function state(lane) {
-  const [word, colour] = words(lane.state);
+function state(lane, workers) {
+  const [word, colour] = words(lane.state, workers);
   const until = lane.held_until ? ` until ${timeOfDay(lane.held_until)}` : "";
   const factor = lane.factor < 1 ? ` at ${Math.round(lane.factor * 100)} %` : "";
   return [badge(word + until + factor, colour, lane.failures ? `${lane.failures} failures in a row` : null),
@@ -39,13 +39,15 @@ function state(lane) {
 /** The list of lanes. */
 export async function lanesPage({ query, refresh }) {
   const cursor = query.get("cursor");
-  const page = await api(at("/v1/lanes", { limit: 100, cursor }));
+  const [page, stats] = await Promise.all([
+    api(at("/v1/lanes", { limit: 100, cursor })), may("cluster:read") ? maybe("/v1/stats") : null,
+  ]);
   const isStopped = (lane) => !["flowing", "slowed"].includes(lane.state);
   return [
     head("Lanes", { note: "A lane is an account at an upstream. It keeps that upstream's limits; what holds things up comes first." }),
     table("Lanes", [
       { name: "Lane", why: true, cell: (lane) => id(lane.id) },
-      { name: "State", cell: state },
+      { name: "State", cell: (lane) => state(lane, stats?.workers) },
       { name: "Behind", n: true, wide: true, cell: (lane) => lane.overdue ? `${count(lane.overdue)} (${span(lane.overdue_ms)})` : "0" },
       { name: "Waiting", n: true, wide: true, cell: (lane) => count(lane.waiting) },
       { name: "In flight", n: true, wide: true, cell: (lane) => count(lane.in_flight) },

@@ -9,10 +9,15 @@ import { pause, visible } from "./dom.js";
 const RETRY_MS = 5000;
 const KEPT_MAX = 60;
 /** How far back is looked at first: the longest of these that one page holds. */
-const SINCE_MS = [864e5, 36e5, 6e5, 6e4];
+const SINCE = [["day", 864e5], ["hour", 36e5], ["10 minutes", 6e5], ["minute", 6e4]];
+/** A span with fewer events is too short where the one before it has more. */
+const ENOUGH = 12;
+/** Pages that are read on to the newest events of a longer span. */
+const PAGES = 20;
 
 const listeners = new Set();
 let state = "connecting";
+let since = null;
 const seen = [];
 
 /** The newest events, the newest first. */
@@ -20,6 +25,9 @@ export const recent = () => seen;
 
 /** How the page hears: `live`, `every 5 s`, or why not. */
 export const hearing = () => state;
+
+/** How far back was looked for events: `the last hour`; null until that is known. */
+export const heardSince = () => since && `the last ${since}`;
 
 /** Calls `told(events)` when something was recorded, and with `[]` when the state has changed. */
 export function listen(told) {
@@ -33,19 +41,46 @@ function tell(events, now) {
   if (events.length || isNew) for (const told of listeners) told(events);
 }
 
+const read = (from) => api(at("/v1/events", { ...from, limit: 500 }));
+
+/** The newest events of a span whose first page is known; null when that would take too long. */
+async function newest(page) {
+  let kept = page.data;
+  for (let round = 0; page.has_more; round += 1) {
+    if (round === PAGES) return null;
+    page = await read({ cursor: page.next });
+    kept = [...kept, ...page.data].slice(-KEPT_MAX);
+  }
+  return { ...page, data: kept };
+}
+
+/** What was last, with the place where it goes on. */
+async function begin() {
+  let longer = null;
+  for (const [name, ms] of SINCE) {
+    const page = await read({ from: new Date(Date.now() - ms).toISOString() });
+    if (page.has_more) {
+      longer = { name, page };
+      continue;
+    }
+    const told = longer && page.data.length < ENOUGH ? await newest(longer.page) : null;
+    since = told ? longer.name : name;
+    return told ?? page;
+  }
+  since = longer.name;
+  return await newest(longer.page) ?? longer.page;
+}
+
 /** Follows what is recorded, for as long as the page is open. */
 export async function follow() {
   if (!may("events:read")) {
     tell([], "every 5 s");
     return;
   }
-  const spans = [...SINCE_MS];
   let place = null;
   for (;;) {
     try {
-      const from = place ?? { from: new Date(Date.now() - spans.shift()).toISOString() };
-      const page = await api(at("/v1/events", { ...from, limit: 500, wait: place ? "30s" : null }));
-      if (!place && page.has_more && spans.length) continue;
+      const page = place ? await api(at("/v1/events", { ...place, limit: 500, wait: "30s" })) : await begin();
       const events = page.data.slice(-KEPT_MAX);
       for (const event of events) seen.unshift(event);
       seen.length = Math.min(seen.length, KEPT_MAX);
@@ -55,7 +90,6 @@ export async function follow() {
       // A busy cluster is looked at once a second.
       if (page.data.length) await pause(1000);
     } catch (error) {
-      if (!place) spans.unshift(SINCE_MS.at(-1));
       tell([], error.status === 503 ? "interrupted: no Redis" : "interrupted");
       await pause(RETRY_MS);
     }

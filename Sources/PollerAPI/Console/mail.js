@@ -10,7 +10,7 @@ async function look(box, recipient, account) {
   try {
     const told = await api(path);
     show(box, h("p", { class: "outcome" },
-      told.suppressed ? badge("Sent no mail", "bad") : badge("Sent mails", "good"),
+      told.suppressed ? badge("Gets no mail", "bad") : badge("Gets mails", "good"),
       h("span", { class: "grow" }, recipient, told.suppressed && told.reason ? `: ${plain(told.reason)}` : ""),
       told.suppressed && may("mail:write") && act("Send mails again", {
         path, method: "DELETE", then: () => look(box, recipient, account), said: `${recipient} is sent mails again.`,

@@ -3,7 +3,7 @@
 import { api } from "./api.js";
 import { confirm, toast } from "./dialogs.js";
 import { h } from "./dom.js";
-import { ago, count, moment, money, payments, span } from "./words.js";
+import { ago, count, moment, money, payments, plain, span, upper } from "./words.js";
 
 /** A page's head: what it is, and what can be done here. */
 export function head(title, { note, tools = [], back } = {}) {
@@ -11,7 +11,7 @@ export function head(title, { note, tools = [], back } = {}) {
   return h("div", { class: "head" },
     h("div", null,
       back && h("a", { class: "back", href: back[0] }, `‹ ${back[1]}`),
-      h("h1", null, title), note && h("p", { class: "soft" }, note)),
+      h("h1", { tabindex: "-1", "data-key": "title" }, title), note && h("p", { class: "soft" }, note)),
     h("div", { class: "tools" }, tools));
 }
 
@@ -34,6 +34,21 @@ export function paymentBadge(payment, otherwise = "") {
   const [word, colour, text] = payments[payment.state] ?? [payment.state, "", ""];
   return badge(word, colour, text);
 }
+
+/** What was not done any more before the money was known of. */
+const UNTOLD = new Set(["awaiting_customer", "processing", "authorised"]);
+
+/** What is true of a payment; of one whose money is not known, what the upstream says; and that nobody looks any more. */
+export function watchBadge(watch) {
+  if (watch.closed_reason === "dead") return badge("Quarantine", "bad", watch.last_error);
+  const otherwise = watch.status ?? (watch.state === "open" ? "not seen yet" : watch.closed_reason);
+  const isLeft = ["cancelled", "gone", "expired"].includes(watch.closed_reason)
+    && (!watch.payment || UNTOLD.has(watch.payment.state));
+  return [paymentBadge(watch.payment, upper(plain(otherwise))), isLeft && h("span", { class: "soft" }, " · not watched")];
+}
+
+/** What a program or a server said, which may be long. */
+export const excerpt = (text) => h("code", { class: "excerpt", tabindex: "0" }, text);
 
 /** A moment as people count it, kept right while the page is open; the whole one when asked. */
 export function age(text, otherwise = "–", say = "ago") {
@@ -60,19 +75,20 @@ export function sum(payment) {
 }
 
 /**
- * A table. A column is `{name, cell, n?, wide?, why?}`: what its head says, what makes a cell's
- * content of a row, whether it holds numbers, whether it is for wide screens alone, and whether it wraps.
+ * A table. A column is `{name, cell, n?, wide?, why?, act?, said?}`: what its head says, what makes a
+ * cell's content of a row, whether it holds numbers, is for wide screens alone, wraps, holds buttons, and
+ * whether its name stands before it where a phone shows no heads.
  * `link(row)` makes the whole row lead somewhere.
  */
 export function table(label, columns, rows, { nothing = "Nothing.", link, key = (row) => row.id, below } = {}) {
   const shown = columns.filter(Boolean);
   const classes = (column) =>
-    [column.n && "n", column.wide && "wide", column.why && "why", column.act && "act"].filter(Boolean).join(" ") || null;
+    [column.n && "n", column.wide && "wide", column.why && "why", column.act && "act", column.said && "said"].filter(Boolean).join(" ") || null;
   const line = (row) => {
     const href = link?.(row);
     const cells = shown.map((column, index) => {
       const content = column.cell(row);
-      return h("td", { class: classes(column) },
+      return h("td", { class: classes(column), "data-name": column.said ? column.name : null },
         href && index === 0 ? h("a", { class: "row", href, "data-key": `row ${key(row)}` }, content) : content);
     });
     const extra = below?.(row);

@@ -3,10 +3,11 @@
 import { Refused, api, at, may, maybe, named, orderLink, paymentLink, watchPath } from "./api.js";
 import { copyButton } from "./dialogs.js";
 import { h } from "./dom.js";
-import { act, age, badge, card, facts, head, id, paymentBadge, sum } from "./parts.js";
+import { act, age, card, facts, head, id, paymentBadge, sum, watchBadge } from "./parts.js";
+import { back } from "./payments.js";
 import { findSource } from "./query.js";
 import { deliveriesOf, next, receivers, story, timeline } from "./timeline.js";
-import { closings, method, moment, money, payments, plain, sentence, upper } from "./words.js";
+import { closings, method, moment, money, payments, plain, sentence, zone } from "./words.js";
 
 /** Everything about one watch. */
 export async function read(watch) {
@@ -32,6 +33,9 @@ function summary(watch) {
   if (payment.reason) lines.push(`Why: ${plain(payment.reason)}.`);
   if (payment.paid_at) lines.push(`It was paid on ${moment(payment.paid_at)}.`);
   if (payment.amount_returned) lines.push(`${money(payment.amount_returned, payment.currency)} has gone back.`);
+  if (watch.payment.state === "paid" && watch.closed_reason === "settled" && watch.kind !== "http") {
+    lines.push("A refund or a dispute of the last minutes may not be known yet.");
+  }
   if (watch.state === "closed" && !["settled", "reached"].includes(watch.closed_reason)) lines.push(closings[watch.closed_reason] ?? "");
   return lines.join(" ");
 }
@@ -64,30 +68,35 @@ export const retry = (delivery, refresh) => ["failing", "dead"].includes(deliver
     key: `retry ${delivery.id}`,
   }) : null;
 
-function about(watch, told) {
+function about({ watch, told, entries }) {
+  // Of one that is followed again the story begins before.
+  const first = entries.find((entry) => entry.kind === "created")?.at;
+  const began = first && new Date(first) < new Date(watch.created_at) ? first : watch.created_at;
   return facts([
     ["Source", [id(watch.source), copyButton(watch.source)]],
-    ["Order", watch.order && h("a", { href: orderLink(watch.order, watch.account), "data-key": "order" }, watch.order)],
+    ["Order", watch.order && [h("a", { href: orderLink(watch.order, watch.account), "data-key": "order" }, watch.order), copyButton(watch.order)]],
     ["Account", watch.account], ["Kind", plain(watch.kind)],
     ["Method", watch.payment?.method && method(watch.payment.method)],
     ["Arrived", watch.payment && money(watch.payment.amount_received, watch.payment.currency)],
     ["Upstream says", watch.status && plain(watch.status)],
-    ["Watched since", h("span", null, moment(watch.created_at))],
+    ["Watched since", h("span", null, moment(began))],
+    ["Followed again", began !== watch.created_at && moment(watch.created_at)],
     ["Looked at", h("span", null, age(watch.last_polled_at, "not yet"), ` (${watch.attempts} times)`)],
     ["Last error", watch.last_error], ["Policy", watch.policy], ["Lane", told?.lane?.id],
-    ["Charge", watch.charge && h("span", null, plain(watch.charge.state), watch.charge.id && [" ", id(watch.charge.id)])],
+    ["Charge", watch.charge && h("span", null, plain(watch.charge.state), watch.charge.id && [" ", id(watch.charge.id), copyButton(watch.charge.id)])],
     ["Mandate", watch.mandate?.reference],
   ]);
 }
 
-function aside({ watch, told, deliveries }, refresh, tries) {
+function aside(all, refresh, tries) {
+  const { watch, deliveries } = all;
   const given = Object.entries(watch.metadata ?? {});
   return h("div", { class: "aside" },
     card("Who is told", receivers(deliveries, (delivery) => retry(delivery, refresh))),
     tries && card(`Other tries of order ${watch.order}`, h("ul", { class: "rows" }, tries.map((one) => h("li", null,
       h("a", { class: "id grow", href: paymentLink({ ...one, account: watch.account }), title: one.source, "data-key": one.source }, one.source),
       paymentBadge(one.payment))))),
-    card("About it", about(watch, told)),
+    card("About it", about(all)),
     given.length > 0 && card("Said by the shop", facts(given)),
     watch.object && h("details", { class: "card", "data-key": "object" }, h("summary", null, "The upstream's own words"),
       h("pre", { tabindex: "0", role: "region", "aria-label": "Object" }, JSON.stringify(watch.object, null, 2))));
@@ -109,7 +118,7 @@ async function get(source, query) {
 export async function paymentPage({ id: source, query, refresh }) {
   const watch = await get(source, query);
   if (!watch) {
-    return [head("Payment", { back: ["#/payments", "Payments"] }),
+    return [head("Payment", { back: back() }),
       h("p", { class: "failure" }, "No payment ", id(source), " is known in any account you may see. It was never watched, or it "
         + "is forgotten.")];
   }
@@ -118,17 +127,17 @@ export async function paymentPage({ id: source, query, refresh }) {
   ]);
   const tries = order?.members.filter((one) => one.source !== watch.source) ?? [];
   return [
-    head(watch.order ? `Order ${watch.order}` : watch.source, {
-      back: ["#/payments", "Payments"], tools: tools(watch, refresh),
+    head(watch.order ? `Payment of ${watch.order}` : watch.source, {
+      back: back(), tools: tools(watch, refresh),
     }),
     h("section", { class: "outcome", "aria-label": "Outcome" },
       watch.payment && h("p", { class: "amount" }, sum(watch.payment)),
-      watch.closed_reason === "dead" ? badge("Quarantine", "bad") : paymentBadge(watch.payment, upper(plain(watch.status ?? "not seen yet"))),
+      watchBadge(watch),
       h("p", { class: "grow" }, summary(watch))),
     h("div", { class: "columns" },
       h("div", null,
         card("What happens next", next(watch, all.told, all.deliveries)),
-        card({ title: "What became of it", note: "in your time" }, timeline(all.entries))),
+        card({ title: "What became of it", note: `in your time (${zone()})` }, timeline(all.entries))),
       aside(all, refresh, tries.length ? tries : null)),
   ];
 }

@@ -3,9 +3,9 @@
 import { may, orderLink, paymentLink } from "./api.js";
 import { actOnAll } from "./bulk.js";
 import { h } from "./dom.js";
-import { age, badge, head, id, pager, paymentBadge, sum, table, tabs } from "./parts.js";
+import { age, head, id, pager, sum, table, tabs, watchBadge } from "./parts.js";
 import { search } from "./query.js";
-import { method, plain, upper } from "./words.js";
+import { method } from "./words.js";
 
 const filters = [
   ["", "All"], ["state=open", "Open"], ["payment=paid", "Paid"], ["payment=failed", "Failed"],
@@ -21,19 +21,32 @@ const link = (q, cursor) => {
 };
 
 /** Who pays, where the shop has said so. */
-const customer = ({ metadata = {} }) =>
+export const customer = ({ metadata = {} }) =>
   metadata.customer ?? metadata.customer_name ?? metadata.name ?? metadata.email ?? "";
 
-/** What is true of a payment; of one whose money is not known, what the upstream says. */
-export const state = (watch) => watch.closed_reason === "dead"
-  ? badge("Quarantine", "bad", watch.last_error) : paymentBadge(watch.payment, upper(plain(watch.status ?? (watch.state === "open" ? "not seen yet" : watch.closed_reason))));
+/** The way back from a payment: to the list from which it was opened, with its search. */
+let [last, lastName] = ["#/payments", "Payments"];
+export const back = () => [last, lastName];
+
+/** What to write instead of a search that finds nothing. */
+function nothingFound(q) {
+  if (!q) return "Nothing is watched yet. pollerctl enqueue watches a payment.";
+  const example = (text) => [" ", h("a", { href: link(text) }, text)];
+  const cents = /(?:^|\s)amount([<>!]?=|[<>])(\d+)(?=\s|$)/.exec(q);
+  return [
+    h("p", null, "No payment is like that."),
+    cents && h("p", null, `${cents[0].trim()} is in the smallest unit. As people write it:`, example(q.replace(cents[0].trim(), `amount${cents[1]}${cents[2]}.00`))),
+    h("p", null, "Whole words only, of sources, orders, charges, customers and mail addresses; a part of one finds nothing. Beyond that:",
+      ["payment=paid", "amount>=10.00", "created<2d", "error=any"].map(example), "."),
+  ];
+}
 
 /** Payments as a table. */
 function paymentTable(rows, nothing) {
   return table("Payments", [
     { name: "Order", cell: (watch) => watch.order ?? id(watch.source) },
     { name: "Amount", n: true, cell: (watch) => sum(watch.payment) },
-    { name: "Payment", cell: state },
+    { name: "Payment", cell: watchBadge },
     { name: "Customer", wide: true, cell: customer },
     { name: "Method", wide: true, cell: (watch) => method(watch.payment?.method ?? watch.kind) },
     { name: "Account", wide: true, cell: (watch) => h("span", { class: "soft" }, watch.account) },
@@ -53,32 +66,31 @@ function goes({ data, next }, q) {
 }
 
 /** The list, with a search. */
-export async function paymentsPage({ query, refresh }) {
+export async function paymentsPage({ query, refresh, stop }) {
   const q = query.get("q") ?? "";
   const cursor = query.get("cursor");
   let [page, wrong] = [{ data: [], next: null }, null];
   try {
-    page = await search(q, cursor);
+    page = await search(q, cursor, { stop });
   } catch (error) {
     if (error.status !== 400) throw error;
     wrong = error;
   }
+  [last, lastName] = [link(q, cursor), q ? "What was found" : "Payments"];
   if (query.get("go")) {
     location.replace(goes(page, q) ?? link(q));
     return null;
   }
-  const nothing = q ? "No payment is like that. A bare word is looked for in sources, orders and customers; "
-    + "beyond that order=A77, payment=paid, amount>=10.00, account=shop, created>2d, metadata.colour=red."
-    : "Nothing is watched yet. pollerctl enqueue watches a payment.";
   const acts = q && page.data.length > 0 && (may("watches:poll") || may("watches:write"));
   return [
     head("Payments", {
+      note: q ? null : ["In no order; ", h("a", { href: link("created<1h") }, "those of the last hour"), ", or a search, narrows it."],
       tools: acts ? h("button", { type: "button", "data-key": "bulk", onclick: async () => { await actOnAll(q); refresh(); } }, "Act on all of these …") : null,
     }),
     h("div", { class: "bar" }, tabs("Which", filters.map(([value, text]) => [value, text, link(value)]), q),
       q && !filters.some(([value]) => value === q) && h("p", { class: "found" }, "Found for ", h("code", null, q), " ",
         h("a", { href: "#/payments" }, "Show all"))),
-    wrong ? h("p", { class: "failure bad", role: "alert" }, wrong.detail) : paymentTable(page.data, nothing),
+    wrong ? h("p", { class: "failure bad", role: "alert" }, wrong.detail) : paymentTable(page.data, nothingFound(q)),
     pager({ ...page, cursor, href: (next) => link(q, next) }),
   ];
 }

@@ -2,8 +2,8 @@
 
 import { api, collect, endpointLink, may, maybe, named, watchPath } from "./api.js";
 import { h } from "./dom.js";
-import { age, badge } from "./parts.js";
-import { closings, dayOf, moment, payments, place, plain, sentence, steps, timeOfDay, when } from "./words.js";
+import { age, badge, excerpt } from "./parts.js";
+import { closing, dayOf, moment, payments, place, plain, sentence, steps, timeOfDay, when } from "./words.js";
 
 /** An event in a word and its colour, for lists. */
 export function tell(event) {
@@ -18,6 +18,7 @@ export function tell(event) {
   if (event.type === "next_step.changed") {
     return { text: steps[event.next_step?.type ?? "none"] ?? plain(event.next_step.type), colour: "" };
   }
+  if (event.type === "watch.cancelled") return { text: "Not watched any more", colour: "quiet" };
   if (event.type.startsWith("watch.")) {
     return { text: plain(event.type.slice(6)), colour: event.closed_reason === "dead" ? "bad" : "quiet" };
   }
@@ -47,7 +48,7 @@ function attemptLine(attempt) {
   return h("li", null, h("time", { class: "soft" }, timeOfDay(attempt.at)), " ",
     attempt.reason ?? plain(attempt.class), attempt.code ? ` (${attempt.code})` : "",
     attempt.ms?.total !== null && attempt.ms?.total !== undefined ? h("span", { class: "soft" }, ` ${attempt.ms.total} ms`) : "",
-    attempt.excerpt && h("code", { class: "excerpt" }, attempt.excerpt));
+    attempt.excerpt && excerpt(attempt.excerpt));
 }
 
 /** What is said below an entry: how, by whom, of which try. */
@@ -83,6 +84,13 @@ export function nextTry(delivery, health) {
   return last && last > Date.now() - 3000 ? last.toISOString() : null;
 }
 
+/** A reason of the server for a person: its times are theirs, and who works on it is nobody's business. */
+function reasonOf(text) {
+  if (/^worker .* has it until/.test(text)) return "It is being looked at now.";
+  return sentence(text.replace(/^1 (urgent ones|others) of its lane come/, "1 other of its lane comes")
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, moment));
+}
+
 /** What happens next, in sentences. */
 export function next(watch, told, deliveries) {
   const lines = [];
@@ -94,10 +102,11 @@ export function next(watch, told, deliveries) {
   const at_ = told?.earliest_poll_at ?? watch.next_poll_at;
   const isAhead = at_ && new Date(at_) > Date.now() - 1000;
   if (isOpen && isAhead) lines.push(h("span", null, "It is looked at again ", age(at_), "."));
-  if (!isOpen) lines.push(closings[watch.closed_reason] ?? "It is not looked at any more.");
+  if (!isOpen) lines.push(closing(watch) ?? "It is not looked at any more.");
+  if (watch.closed_reason === "dead") lines.push("Nothing more is done about it until somebody redrives it: then it is looked at again at once.");
   for (const reason of (isOpen && told?.reasons) || []) {
     // Said already, or of no interest.
-    if (!(isAhead && /^it is due/.test(reason)) && !/^0 others/.test(reason)) lines.push(sentence(reason));
+    if (!(isAhead && /^it is due/.test(reason)) && !/^0 /.test(reason)) lines.push(reasonOf(reason));
   }
   for (const { delivery, endpoint } of deliveries) {
     const name = nameOf(delivery, endpoint);
@@ -106,11 +115,14 @@ export function next(watch, told, deliveries) {
       lines.push(due ? h("span", null, `${name} is told again `, age(due), ".") : `${name} is told again as soon as it answers.`);
     }
     if (delivery.state === "dead") lines.push(`${name} is not told any more, unless somebody sends it again.`);
-    if (delivery.state === "waiting" && endpoint?.state === "disabled") lines.push(`${name} is disabled and told nothing.`);
+    if (["waiting", "failing"].includes(delivery.state) && endpoint?.state === "disabled") lines.push(`${name} is disabled and told nothing.`);
+    else if (delivery.state === "waiting" && isHeld(endpoint)) lines.push(`${name} takes no events now; it is told when it does.`);
   }
   if (isOpen && watch.deadline_at) lines.push(h("span", null, "Nobody waits for it any longer than ", moment(watch.deadline_at), "."));
   return h("ul", { class: "next" }, lines.map((line) => h("li", null, line)));
 }
+
+const isHeld = (endpoint) => Boolean(endpoint?.health) && endpoint.health.circuit !== "closed";
 
 /** How each receiver stands with a payment. */
 export function receivers(deliveries, tools) {
@@ -121,7 +133,8 @@ export function receivers(deliveries, tools) {
   };
   return h("ul", { class: "rows" }, deliveries.map(({ delivery, endpoint }) => {
     const name = nameOf(delivery, endpoint);
-    const [word, colour] = endpoint?.state === "disabled" ? ["Disabled", "bad"] : words[delivery.state] ?? [delivery.state, ""];
+    const [word, colour] = endpoint?.state === "disabled" ? ["Disabled", "bad"]
+      : delivery.state === "waiting" && isHeld(endpoint) ? ["Waits: held", "careful"] : words[delivery.state] ?? [delivery.state, ""];
     return h("li", null,
       h("a", { class: "grow", href: endpointLink(delivery.endpoint), title: name, "data-key": `to ${delivery.id}` }, name),
       badge(word, colour, delivery.last_error), tools?.(delivery));

@@ -66,6 +66,11 @@ export function ago(text) {
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const day = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
 const whole = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+/** Where the clock of this page's times is: `Europe/Berlin`. */
+export const zone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
+const short = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+/** A moment of the last months: `24 Nov, 11:26`. */
+export const dayTime = (text) => short.format(new Date(text));
 export const timeOfDay = (text) => clock.format(new Date(text));
 export const dayOf = (text) => day.format(new Date(text));
 export const moment = (text) => whole.format(new Date(text));
@@ -93,13 +98,18 @@ export const payments = {
 
 /** Why a watch was closed. */
 export const closings = {
-  settled: "It has come to its end; nothing more is looked at.",
+  settled: "It is not polled any more.",
   reached: "It has reached what was waited for.",
   expired: "Nobody has paid in time; it is not looked at any more.",
   cancelled: "Somebody has stopped the watching; the payment itself was not touched.",
   gone: "The upstream knows no such payment.",
   dead: "It could not be looked at and is in quarantine.",
 };
+
+/** What closing a watch means for what may come: of money that has arrived the upstream tells by itself. */
+export const closing = (watch) => watch.closed_reason === "settled" && watch.kind !== "http"
+  && ["paid", "partially_paid", "partially_refunded"].includes(watch.payment?.state)
+  ? "It is not polled any more; refunds and disputes are still told." : closings[watch.closed_reason];
 
 /** What the customer has to do. */
 export const steps = {
@@ -120,7 +130,9 @@ const laneStates = {
   paused: ["Paused", "careful"], open: ["No answer", "bad"], probing: ["Probing", "careful"],
   held: ["Held", "careful"], slowed: ["Slowed", "careful"], flowing: ["Flowing", "good"],
 };
-export const lane = (state) => laneStates[state] ?? [upper(plain(state)), ""];
+/** How a lane stands; nothing flows where no worker is. */
+export const lane = (state, workers) =>
+  workers === 0 && ["flowing", "slowed"].includes(state) ? ["No worker", "bad"] : laneStates[state] ?? [upper(plain(state)), ""];
 
 /** A limit in words: `20/s, bursts of 5, 20 at once`. */
 export function limit(told) {

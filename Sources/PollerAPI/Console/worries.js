@@ -2,6 +2,17 @@
 
 import { count, counted, span } from "./words.js";
 
+/** What is said of a lane that does not flow, and of several. */
+const stops = {
+  open: ["bad", "gets no answer from the upstream", "get no answer from the upstream"],
+  paused: ["careful", "is paused", "are paused"],
+  probing: ["careful", "is probed after failures", "are probed after failures"],
+  held: ["careful", "waits as the upstream has asked", "wait as the upstream has asked"],
+  slowed: ["careful", "is slowed by the upstream", "are slowed by the upstream"],
+};
+/** Lanes of a state that are named; the rest is counted. */
+const NAMED = 3;
+
 /** Beyond a lease and a second nothing waits while a worker lives, unless its lane makes it wait. */
 const LATE_MS = 15000;
 
@@ -14,15 +25,32 @@ const places = {
 
 const worry = (key, colour, text, todo, href, label) => ({ key, colour, text, todo, href, label });
 
-function ofStats({ workers, notifiers, lanes, watches, deliveries, quarantined, oldest_overdue_ms: oldest }) {
+/** Lanes that do not flow, each with what waits in it: what stands still is the cause of what is late. */
+function ofLanes(lanes, counts) {
+  return Object.entries(stops).flatMap(([state, [colour, one, many]]) => {
+    const those = lanes.filter((lane) => lane.state === state).toSorted((a, b) => b.overdue_ms - a.overdue_ms);
+    const rest = (counts?.[state] ?? those.length) - Math.min(those.length, NAMED);
+    return [
+      ...those.slice(0, NAMED).map((lane) => worry(lane.overdue ? "late lanes" : "lanes", colour,
+        `Lane ${lane.id} ${one}${lane.overdue ? `: ${counted(lane.overdue, "payment waits", "payments wait")}, the oldest ${span(lane.overdue_ms)}` : ""}.`,
+        state === "paused" ? "Somebody has stopped it: resume it when it may go on" : null, "#/lanes", "Lanes")),
+      rest > 0 && worry("lanes", colour, `${counted(rest, `more lane ${one}`, `more lanes ${many}`)}.`, null, "#/lanes", "Lanes"),
+    ];
+  }).filter(Boolean);
+}
+
+/** What is late where nothing stops it; null when that is not known because not every lane was looked at. */
+function moving(lanes, counts) {
+  if (!lanes || lanes.length < (counts?.total ?? 0)) return null;
+  const flowing = lanes.filter((lane) => ["flowing", "slowed"].includes(lane.state));
+  return {
+    late: flowing.reduce((sum, lane) => sum + lane.overdue, 0), oldest: Math.max(0, ...flowing.map((lane) => lane.overdue_ms)),
+  };
+}
+
+function ofStats({ workers, notifiers, lanes: counts, watches, deliveries, quarantined, oldest_overdue_ms: whole }, lanes) {
   const open = watches.pending + watches.leased;
-  const stopped = [
-    ["open", "bad", "gets no answer from the upstream", "get no answer from the upstream"],
-    ["paused", "careful", "is paused", "are paused"],
-    ["probing", "careful", "is probed after failures", "are probed after failures"],
-    ["held", "careful", "waits as the upstream has asked", "wait as the upstream has asked"],
-    ["slowed", "careful", "is slowed by the upstream", "are slowed by the upstream"],
-  ].filter(([state]) => lanes?.[state] > 0);
+  const { late, oldest } = moving(lanes, counts) ?? { late: watches.overdue, oldest: whole };
   return [
     workers === 0 && worry("workers", "bad",
       `No worker is alive${open ? `: ${counted(open, "payment is", "payments are")} not looked at` : ""}.`,
@@ -31,10 +59,9 @@ function ofStats({ workers, notifiers, lanes, watches, deliveries, quarantined, 
       `No notifier is alive: nobody is told what happens${watches.undelivered ? `, ${count(watches.undelivered)} events wait` : ""}.`,
       "Start one: pollerd notifier; nothing is lost meanwhile", "#/processes", "Processes"),
     oldest > LATE_MS && worry("backlog", oldest > 60000 ? "bad" : "careful",
-      `${counted(watches.overdue, "payment is", "payments are")} behind, the oldest by ${span(oldest)}.`,
+      `${counted(late, "payment is", "payments are")} behind, the oldest by ${span(oldest)}.`,
       "See which lane holds them up", "#/lanes", "Lanes"),
-    ...stopped.map(([state, colour, one, many]) => worry("lanes", colour,
-      `${counted(lanes[state], `lane ${one}`, `lanes ${many}`)}.`, null, "#/lanes", "Lanes")),
+    ...ofLanes(lanes ?? [], counts),
     quarantined > 0 && worry("quarantine", "careful",
       `${counted(quarantined, "payment is", "payments are")} in quarantine: ${quarantined === 1 ? "it" : "they"} could not be looked at.`,
       "See why, and redrive", "#/quarantine", "Quarantine"),
@@ -57,12 +84,22 @@ function ofEndpoints(endpoints) {
       `${counted(disabled.length, "endpoint is", "endpoints are")} disabled and told nothing: ${names(disabled)}.`,
       "Test it, then enable it", link(disabled), "Endpoints"),
     silent.length && worry("endpoints held", "bad",
-      `${counted(silent.length, "endpoint does", "endpoints do")} not answer and ${silent.length === 1 ? "is" : "are"} held: ${names(silent)}.`,
-      "It is probed by itself; its deliveries wait and lose no attempt", link(silent), "Endpoints"),
+      `${counted(silent.length, "endpoint takes", "endpoints take")} no events and ${silent.length === 1 ? "is" : "are"} held: ${names(silent)}.`,
+      silent.length === 1 ? "It is probed by itself; its deliveries wait and lose no attempt"
+        : "They are probed by themselves; their deliveries wait and lose no attempt", link(silent), "Endpoints"),
     failing.length && worry("endpoints failing", "careful",
       `${counted(failing.length, "endpoint fails", "endpoints fail")} now: ${names(failing)}.`,
       "See its attempts", link(failing), "Endpoints"),
   ].filter(Boolean);
+}
+
+/** Of those who see no counts: what the list holds. */
+function ofQuarantine({ data, next }) {
+  if (data.length === 0) return [];
+  const isOne = data.length === 1 && !next;
+  return [worry("quarantine", "careful",
+    `${count(data.length)}${next ? " or more" : ""} ${isOne ? "payment is" : "payments are"} in quarantine: ${isOne ? "it" : "they"} could not be looked at.`,
+    "See why", "#/quarantine", "Quarantine")];
 }
 
 function ofDeliveries({ dead, failing }) {
@@ -79,7 +116,7 @@ function ofDeliveries({ dead, failing }) {
 
 // What a check of the doctor is about, when something above says it better.
 const saidBy = {
-  workers: ["workers"], notifiers: ["notifiers"], backlog: ["backlog"], lanes: ["lanes"],
+  workers: ["workers"], notifiers: ["notifiers"], backlog: ["backlog", "late lanes"], lanes: ["lanes", "late lanes"],
   quarantine: ["quarantine"], outbox: ["outbox", "notifiers"], endpoints: ["endpoints"],
   deliveries: ["dead", "failing", "endpoints held", "endpoints failing"],
 };
@@ -89,9 +126,9 @@ const saidBy = {
  *
  * What could not be looked at (`null`) is no worry and no comfort: see `isKnown`.
  */
-export function worries({ stats, doctor, endpoints, deliveries }) {
+export function worries({ stats, doctor, endpoints, deliveries, lanes, quarantine }) {
   const found = [
-    ...(stats ? ofStats(stats) : []), ...(endpoints ? ofEndpoints(endpoints) : []),
+    ...(stats ? ofStats(stats, lanes) : ofLanes(lanes ?? [])), ...(quarantine ? ofQuarantine(quarantine) : []), ...(endpoints ? ofEndpoints(endpoints) : []),
     ...(deliveries ? ofDeliveries(deliveries) : []),
   ];
   const said = new Set(found.map((one) => one.key));

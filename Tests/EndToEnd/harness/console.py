@@ -75,7 +75,7 @@ class Console:
     def click(self, text: str, within: str = "#main", number: int = 0) -> None:
         """Clicks the button or link with a text; waits until there is one."""
         found = (f"[...document.querySelectorAll({json.dumps(within + ' :is(button, a, summary)')})]"
-                 f".filter((one) => one.innerText.trim() === {json.dumps(text)})[{number}]")
+                 f".filter((one) => !one.disabled && one.innerText.trim() === {json.dumps(text)})[{number}]")
         self.wait(lambda: self.js(f"Boolean({found})"), f"there is {text!r} to click")
         self.js(f"{found}.click()")
 
