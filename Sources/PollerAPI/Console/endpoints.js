@@ -42,7 +42,7 @@ export function note(endpoint, error) {
   if (endpoint.state === "disabled") return `${endpoint.disabled_reason ?? ""}${endpoint.disabled_at ? `, ${ago(endpoint.disabled_at)}` : ""}`;
   const told = endpoint.health;
   if (told?.held_until && new Date(told.held_until) > Date.now()) return [error && `${error}; `, "tried again ", age(told.held_until)];
-  if (told?.failing_since) return [`${count(told.failures)} in a row, since `, age(told.failing_since)];
+  if (told?.failing_since) return [error && `${error}; `, `${count(told.failures)} in a row, since `, age(told.failing_since)];
   return "";
 }
 

@@ -44,7 +44,7 @@ export function watchBadge(watch) {
   const otherwise = watch.status ?? (watch.state === "open" ? "not seen yet" : watch.closed_reason);
   const isLeft = ["cancelled", "gone", "expired"].includes(watch.closed_reason)
     && (!watch.payment || UNTOLD.has(watch.payment.state));
-  return [paymentBadge(watch.payment, upper(plain(otherwise))), isLeft && h("span", { class: "soft" }, " · not watched")];
+  return [paymentBadge(watch.payment, upper(plain(otherwise))), isLeft && h("span", { class: "soft left" }, " · not watched")];
 }
 
 /** What a program or a server said, which may be long. */
@@ -115,7 +115,7 @@ export function table(label, columns, rows, { nothing = "Nothing.", link, key = 
 /** Names with their values. */
 export function facts(pairs) {
   return h("dl", { class: "facts" }, pairs
-    .filter(([, value]) => value !== null && value !== undefined && value !== "")
+    .filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false)
     .map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value))));
 }
 

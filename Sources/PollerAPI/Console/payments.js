@@ -31,7 +31,7 @@ export const back = () => [last, lastName];
 /** What to write instead of a search that finds nothing. */
 function nothingFound(q) {
   if (!q) return "Nothing is watched yet. pollerctl enqueue watches a payment.";
-  const example = (text) => [" ", h("a", { href: link(text) }, text)];
+  const example = (text, index = 0) => [index ? ", " : " ", h("a", { href: link(text) }, text)];
   const cents = /(?:^|\s)amount([<>!]?=|[<>])(\d+)(?=\s|$)/.exec(q);
   return [
     h("p", null, "No payment is like that."),

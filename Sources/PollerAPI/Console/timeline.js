@@ -19,6 +19,7 @@ export function tell(event) {
     return { text: steps[event.next_step?.type ?? "none"] ?? plain(event.next_step.type), colour: "" };
   }
   if (event.type === "watch.cancelled") return { text: "Not watched any more", colour: "quiet" };
+  if (event.type === "watch.dead") return { text: "In quarantine", colour: "bad" };
   if (event.type.startsWith("watch.")) {
     return { text: plain(event.type.slice(6)), colour: event.closed_reason === "dead" ? "bad" : "quiet" };
   }
