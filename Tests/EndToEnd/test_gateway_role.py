@@ -4,6 +4,7 @@ import json
 
 import requests
 from harness.cluster import Cluster
+from harness.prometheus import check_metrics
 from harness.stream_client import StreamClient
 from harness.waiting import wait_until
 from test_command_line import run
@@ -33,6 +34,7 @@ def test_a_gateway_tells_listeners_what_a_notifier_without_one_delivers(chaos):
     assert sorted(one["roles"] for one in workers) == [["api"], ["gateway"], ["notifier"], ["worker"]]
     # It has polled and delivered nothing.
     assert gateway.metric("poller_deliveries_total") == 0
+    check_metrics(gateway)
     assert gateway.terminate() == 0
 
 

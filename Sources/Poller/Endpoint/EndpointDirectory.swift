@@ -59,12 +59,13 @@ package final class EndpointDirectory: Sendable {
     /// Stops telling an endpoint anything, and knows it at once; false when nobody told it anything.
     func disable(_ id: EndpointID, reason: String) async throws(StoreError) -> Bool {
         var wasEnabled = false
-        _ = try await store.update(id) { endpoint, now in
+        let changed = try await store.update(id) { endpoint, now in
             wasEnabled = endpoint.isEnabled
             if wasEnabled { endpoint.state = .disabled(reason: reason, at: now) }
         }
         try await refresh()
-        return wasEnabled
+        // Nil when somebody has removed it meanwhile.
+        return wasEnabled && changed != nil
     }
 
     /// The endpoints that are to be told of an event, as far as the event itself says; also those

@@ -67,6 +67,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     private let clock: C
     private let logger: Logger
     private let failures = Mutex<[AccountID: Int]>([:])
+    private let delays: SweepDelays<C>
 
     /// Sweeps `accounts`, whose reads are counted in `meter`.
     package init(
@@ -87,6 +88,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         self.owner = owner
         self.clock = clock
         self.logger = logger
+        delays = SweepDelays(clock: clock)
     }
 
     /// Sweeps until shut down or cancelled.
@@ -119,6 +121,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
             if Task.isCancelled { await giveBack(account) }
         } catch {
             guard !Task.isCancelled else { return await giveBack(account) }
+            if account.list == .usual { delays.tell(account.id) }
             logger.warning(
                 "sweep delayed",
                 metadata: ["account": "\(account.id)", "error": "\(error)"]
@@ -155,11 +158,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         let isFresh =
             turn.caughtUpAt.map { turn.now - $0 <= interval * 3 + .seconds(10) } ?? false
         meter.setSwept(account.id, isFresh && interval <= ReadBudget.sweepIntervalMax)
-        guard let caughtUpAt = turn.caughtUpAt else { return }
-        Gauge(
-            label: "poller_sweep_behind_seconds",
-            dimensions: [("account", account.id.description)]
-        ).record((turn.now - caughtUpAt).inSeconds)
+        delays.heard(turn, of: account.id, pace: interval)
     }
 
     private func sweep(_ account: Account, from turn: SweepTurn) async throws(StoreError) {

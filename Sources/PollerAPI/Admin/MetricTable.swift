@@ -31,7 +31,13 @@ package struct Metric: Hashable, Sendable {
     ///
     /// The gauges of the cluster are told by each process that runs an API, all the same: take their
     /// maximum. The others are about the process alone: take their sum.
-    package static let all: [Metric] = workers + deliveries + servers + cluster
+    package static let all: [Metric] = sections.flatMap(\.metrics)
+
+    /// The parts of the table, as the reference and the board have them.
+    package static let sections: [(title: String, metrics: [Metric])] = [
+        ("Polls", workers), ("Deliveries", deliveries), ("Servers", servers),
+        ("The cluster", cluster),
+    ]
 
     private static let workers = [
         Metric(.counter, "polls_total", ["result"], "Polls by what came of them."),
@@ -55,7 +61,7 @@ package struct Metric: Hashable, Sendable {
             "How long the upstream took to answer a poll."
         ),
         Metric(.histogram, "due_lag_seconds", [], "How late polls began against their due time."),
-        Metric(.counter, "claims_total", ["loop"], "Items claimed from a queue."),
+        Metric(.counter, "claims_total", ["loop"], "Claims that the store has answered."),
         Metric(.counter, "visits_total", ["loop"], "Exchanges with a partition of a queue."),
         Metric(
             .counter,
@@ -85,7 +91,7 @@ package struct Metric: Hashable, Sendable {
             .gauge,
             "sweep_behind_seconds",
             ["account"],
-            "How long ago the sweep of an account had read everything."
+            "How much later than its own pace the sweep of an account reads everything."
         ),
         Metric(
             .counter,
@@ -154,7 +160,7 @@ package struct Metric: Hashable, Sendable {
         Metric(
             .counter,
             "stripe_webhooks_total",
-            ["result"],
+            ["outcome"],
             "Webhooks of Stripe by what came of them."
         ),
         Metric(

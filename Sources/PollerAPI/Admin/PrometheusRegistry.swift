@@ -20,7 +20,7 @@ package final class PrometheusRegistry: MetricsFactory {
     static let seriesMax = 200
 
     private let families = Mutex<[String: PrometheusFamily]>([:])
-    private let refused = PrometheusValue()
+    private static let refusals = "poller_metrics_refused_total"
 
     /// An empty registry; hand it to `MetricsSystem.bootstrap` once.
     package init() {}
@@ -69,12 +69,17 @@ package final class PrometheusRegistry: MetricsFactory {
         for (name, family) in families.sorted(by: { $0.key < $1.key }) {
             family.render(name, into: &text)
         }
-        if refused.current > 0 {
-            let name = "poller_metrics_refused_total"
-            text += PrometheusText.head(name, .counter)
-            text += "\(name) \(PrometheusText.number(refused.current))\n"
-        }
         return text
+    }
+
+    /// Tells 0 of each counter that has no labels.
+    ///
+    /// One that appears with its first count has not grown in Prometheus' eyes, and an alert on its
+    /// increase would miss what happens once.
+    package func beginCounters() {
+        for metric in Metric.all where metric.kind == .counter && metric.labels.isEmpty {
+            _ = value(metric.name, .counter, [])
+        }
     }
 
     /// Tells no more of some metrics until they are set again: what is not known is better left out.
@@ -143,8 +148,17 @@ package final class PrometheusRegistry: MetricsFactory {
             guard families[name]?.kind == kind else { return nil }
             return families[name]?.series(labels, max: Self.seriesMax)
         }
-        if series == nil { refused.increment(by: 1.0) }
+        if series == nil { countRefusal() }
         return series
+    }
+
+    private func countRefusal() {
+        families.withLock { families in
+            // Past the bound on names, so that this one is told in any case.
+            let new = PrometheusFamily(kind: .counter)
+            let series = families[Self.refusals, default: new].series("", max: 1)
+            if case .value(let count) = series { count.increment(by: 1.0) }
+        }
     }
 }
 

@@ -42,6 +42,7 @@ struct NodeProcess {
         let announcer = settings.announcer
         let metrics = PrometheusRegistry()
         MetricsSystem.bootstrap(metrics)
+        metrics.beginCounters()
         Gauge(
             label: "poller_build_info",
             dimensions: [

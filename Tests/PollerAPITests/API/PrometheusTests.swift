@@ -52,6 +52,21 @@ struct PrometheusRegistryTests {
         #expect(registry.text.contains("poller_metrics_refused_total 1\n"))
     }
 
+    @Test(
+        "a counter without labels is told before it has counted, so that its first count is an increase"
+    )
+    func begins() {
+        let registry = PrometheusRegistry()
+        registry.beginCounters()
+        #expect(registry.text.contains("\npoller_endpoints_disabled_total 0\n"))
+        #expect(registry.text.contains("\npoller_metrics_refused_total 0\n"))
+        Counter(label: "poller_endpoints_disabled_total", factory: registry).increment()
+        Timer(label: "poller_endpoints_disabled_total", factory: registry).recordSeconds(1)
+        #expect(registry.text.contains("\npoller_endpoints_disabled_total 1\n"))
+        #expect(registry.text.contains("\npoller_metrics_refused_total 1\n"))
+        #expect(!registry.text.contains("poller_polls_total"), "its labels are not known yet")
+    }
+
     @Test("increments from many tasks all count")
     func concurrent() async {
         let registry = PrometheusRegistry()
@@ -121,17 +136,22 @@ struct ClusterGaugesTests {
 
 @Suite("The table of metrics")
 struct MetricTableTests {
-    @Test("the reference has each metric as the table has it, in its order")
+    @Test("the reference has each section and metric as the table has it, in its order")
     func reference() throws {
         let page = URL(filePath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
             .appending(path: "Sources/Poller/Poller.docc/Guides/Metrics.md")
         let lines = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
-        let told = lines.filter { $0.hasPrefix("| `poller_") }.map(String.init)
-        let rows = Metric.all.map { metric in
-            let labels = metric.labels.map { "`\($0)`" }.joined(separator: ", ")
-            return "| `\(metric.name)` | \(metric.kind.rawValue) | \(labels) | \(metric.help) |"
+        let told = lines.filter { $0.hasPrefix("| `poller_") || $0.hasPrefix("### ") }
+            .map(String.init)
+        let rows = Metric.sections.flatMap { section in
+            ["### \(section.title)"]
+                + section.metrics.map { metric in
+                    let labels = metric.labels.map { "`\($0)`" }.joined(separator: ", ")
+                    return
+                        "| `\(metric.name)` | \(metric.kind.rawValue) | \(labels) | \(metric.help) |"
+                }
         }
         #expect(told == rows)
     }

@@ -52,6 +52,40 @@ struct EndpointHealthTests {
         await hear(made, .rejected("answered 410", .gone), after: .zero)
         #expect(try await store.read(made.id)?.endpoint.isEnabled == false)
     }
+
+    @Test("what many attempts of several notifiers find at once is noted once")
+    func once() async throws {
+        let made = try await endpoint()
+        let trail = MemoryAuditTrail(time: VirtualTime())
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                let notifier = EndpointHealth(
+                    directory: EndpointDirectory(store: store, logger: Sample.quiet),
+                    audit: AuditRecorder(trail: trail, logger: Sample.quiet),
+                    logger: Sample.quiet
+                )
+                for _ in 0..<8 {
+                    group.addTask {
+                        await notifier.record(
+                            .rejected("answered 410", .gone),
+                            of: made,
+                            nil,
+                            now: VirtualTime.start
+                        )
+                    }
+                }
+            }
+        }
+        #expect(try await trail.entries(AuditQuery()).items.count == 1)
+    }
+
+    @Test("an endpoint that is removed meanwhile was not disabled")
+    func removed() async throws {
+        let made = try await endpoint()
+        let directory = EndpointDirectory(store: store, logger: Sample.quiet)
+        _ = try await store.remove(made.id)
+        #expect(try await !directory.disable(made.id, reason: "answered 410"))
+    }
 }
 
 @Suite("EndpointVerdict")

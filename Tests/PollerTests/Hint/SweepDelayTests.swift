@@ -1,0 +1,52 @@
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+@Suite("How late a sweep is")
+struct SweepDelayTests {
+    private let begin = ContinuousClock.now
+    private var delay = SweepDelay<ContinuousClock.Instant>()
+
+    private func turn(caughtUp: Int?, now: Int) -> SweepTurn {
+        func instant(_ seconds: Int) -> Timestamp { VirtualTime.start + .seconds(seconds) }
+        return SweepTurn(
+            isOurs: false,
+            cursor: .start,
+            caughtUpAt: caughtUp.map(instant),
+            now: instant(now)
+        )
+    }
+
+    @Test("nothing is told before anything was heard")
+    func unknown() {
+        #expect(delay.delay(at: begin) == nil)
+    }
+
+    @Test("a sweep that keeps to its pace is never late, however slow that is")
+    mutating func pace() {
+        for now in [0, 600, 1290] {
+            delay.hear(turn(caughtUp: 0, now: now), pace: .seconds(1296), at: begin)
+            #expect(delay.delay(at: begin) == .zero)
+        }
+        delay.hear(turn(caughtUp: 0, now: 1300), pace: .seconds(1296), at: begin)
+        #expect(delay.delay(at: begin) == .seconds(4))
+        delay.hear(turn(caughtUp: 1301, now: 1301), pace: .seconds(1296), at: begin)
+        #expect(delay.delay(at: begin) == .zero, "it has read everything again")
+    }
+
+    @Test("while the store says nothing the delay grows by the process' own clock")
+    mutating func outage() {
+        delay.hear(turn(caughtUp: 8, now: 10), pace: .seconds(2), at: begin)
+        #expect(delay.delay(at: begin) == .zero)
+        #expect(delay.delay(at: begin + .seconds(90)) == .seconds(90))
+    }
+
+    @Test("a sweep that has never read everything is late since it was asked for first")
+    mutating func never() {
+        delay.hear(turn(caughtUp: nil, now: 100), pace: .seconds(1296), at: begin)
+        #expect(delay.delay(at: begin) == .zero)
+        delay.hear(turn(caughtUp: nil, now: 400), pace: .seconds(1296), at: begin)
+        #expect(delay.delay(at: begin) == .seconds(300))
+    }
+}
