@@ -4,7 +4,8 @@ package import RedisClient
 /// The list of live processes, in Redis.
 ///
 /// *Shape*: one hash in partition 0, owner → `<end ms> <roles>|<pid>|<host>|<version>|<started
-/// ms>|<in flight>|<owner>`.
+/// ms>|<in flight>|<owner>`. Among the roles of a worker stands `places=<how many>`, which earlier
+/// releases take for a role: they know processes of seven parts alone.
 package struct RedisMembership: Membership {
     private let client: RedisClient
     private let keys: [String]
@@ -42,9 +43,12 @@ package struct RedisMembership: Membership {
         return (reply.array ?? []).compactMap { $0.string.flatMap(Self.member(of:)) }
     }
 
+    private static let placesMark = "places="
+
     private static func text(of member: Member) -> String {
-        Packed.join([
-            member.roles, String(member.pid), member.host, member.version,
+        let places = member.places.map { ",\(placesMark)\($0)" } ?? ""
+        return Packed.join([
+            member.roles + places, String(member.pid), member.host, member.version,
             String(member.startedAt.ms), String(member.inFlight), member.owner.description,
         ])
     }
@@ -54,14 +58,17 @@ package struct RedisMembership: Membership {
         guard parts.count == 7, let pid = Int(parts[1]), let started = Int64(parts[4]),
             let inFlight = Int(parts[5])
         else { return nil }
+        let words = parts[0].split(separator: ",")
         return Member(
             owner: OwnerID(unchecked: parts[6]),
-            roles: parts[0],
+            roles: words.filter { !$0.hasPrefix(placesMark) }.joined(separator: ","),
             pid: pid,
             host: parts[2],
             version: parts[3],
             startedAt: Timestamp(ms: started),
-            inFlight: inFlight
+            inFlight: inFlight,
+            places: words.first { $0.hasPrefix(placesMark) }
+                .flatMap { Int($0.dropFirst(placesMark.count)) }
         )
     }
 }

@@ -47,6 +47,8 @@ public struct Stats: WireObject, Hashable {
     public var quarantined: Int?
     /// Processes that poll.
     public var workers: Int?
+    /// Processes that poll and that the cluster could use now.
+    public var workersWanted: Int?
     /// Processes that deliver.
     public var notifiers: Int?
     /// Deliveries that gave up at least one event.
@@ -142,6 +144,14 @@ public struct Stats: WireObject, Hashable {
             note: "Watches that a person must look at."
         )
         Field("workers", \.workers, .count, .added, note: "Processes that poll.")
+        Field(
+            "workers_wanted",
+            \.workersWanted,
+            .count,
+            .added,
+            note: "How many the cluster could use now: for what is in flight, and for what its "
+                + "lanes would let start. A lane at its limit wants none."
+        )
         Field("notifiers", \.notifiers, .count, .added, note: "Processes that deliver.")
         Field(
             "deliveries_dead",

@@ -94,6 +94,7 @@ struct ShowStats: AsyncParsableCommand {
             facts.add("oldest overdue", text)
         }
         add("workers", stats.workers)
+        add("workers wanted", stats.workersWanted)
         add("notifiers", stats.notifiers)
         add("quarantined", stats.quarantined, .careful)
         add("deliveries dead", stats.dead, .bad)

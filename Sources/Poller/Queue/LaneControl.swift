@@ -47,6 +47,9 @@ package struct LaneReport: Hashable, Sendable {
     package let isPaused: Bool
     /// Nothing is claimed before this instant; nil when nothing holds the lane.
     package let heldUntil: Timestamp?
+    /// Its rate and its holds have let nothing start before this instant, which may be long ago; nil
+    /// when nothing has put it off.
+    package let notBefore: Timestamp?
     /// What a `slow` has left of the limit, 1/32–1.
     package let factor: Double
     /// Attempts in a row without an answer.
@@ -68,6 +71,7 @@ package struct LaneReport: Hashable, Sendable {
         limit: LaneLimit?,
         isPaused: Bool,
         heldUntil: Timestamp?,
+        notBefore: Timestamp? = nil,
         factor: Double,
         failures: Int,
         failingSince: Timestamp? = nil,
@@ -82,6 +86,7 @@ package struct LaneReport: Hashable, Sendable {
         self.limit = limit
         self.isPaused = isPaused
         self.heldUntil = heldUntil
+        self.notBefore = notBefore
         self.factor = factor
         self.failures = failures
         self.failingSince = failingSince

@@ -119,6 +119,8 @@ package struct Member: Hashable, Sendable {
     package let startedAt: Timestamp
     /// Items in flight when it announced itself last.
     package var inFlight: Int
+    /// Polls that it may run at once; nil when it polls nothing, or is of a release that does not say.
+    package let places: Int?
 
     /// Describes a process.
     package init(
@@ -128,7 +130,8 @@ package struct Member: Hashable, Sendable {
         host: String,
         version: String,
         startedAt: Timestamp,
-        inFlight: Int
+        inFlight: Int,
+        places: Int? = nil
     ) {
         self.owner = owner
         self.roles = roles
@@ -137,6 +140,7 @@ package struct Member: Hashable, Sendable {
         self.version = version
         self.startedAt = startedAt
         self.inFlight = inFlight
+        self.places = places
     }
 }
 

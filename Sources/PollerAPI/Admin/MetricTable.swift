@@ -203,6 +203,12 @@ package struct Metric: Hashable, Sendable {
         Metric(.gauge, "members", ["role"], "Processes alive."),
         Metric(
             .gauge,
+            "workers_wanted",
+            [],
+            "Workers that the cluster could use now, by what is in flight and what its lanes would let start."
+        ),
+        Metric(
+            .gauge,
             "store_up",
             [],
             "1 when the last look at the store worked; with 0 the other figures of the cluster are not told."

@@ -75,6 +75,7 @@ package struct ClusterGauges: Service {
         for role in ["worker", "notifier", "gateway", "api"] {
             set("poller_members", status.count(role: role), ("role", role))
         }
+        set("poller_workers_wanted", status.workersWanted)
     }
 
     private func set(_ label: String, _ value: Int, _ dimensions: (String, String)...) {

@@ -10,16 +10,27 @@ struct ClusterStatus: Sendable {
     let more: String?
     /// In order of role, host and start.
     let members: [Member]
+    /// How many workers could be used; see ``WorkersWanted``.
+    let workersWanted: Int
 
     init(
         watches: StoreStats,
         deliveries: StoreStats,
         lanes: [LaneReport],
         more: String?,
-        members: [Member]
+        members: [Member],
+        laneLimit: LaneLimit
     ) {
         self.watches = watches
         self.deliveries = deliveries
+        workersWanted =
+            WorkersWanted(
+                watches: watches,
+                lanes: lanes,
+                isWhole: more == nil,
+                members: members,
+                laneLimit: laneLimit
+            ).count
         self.lanes = lanes.sorted { LaneRank($0) < LaneRank($1) }
         self.more = more
         self.members = members.sorted {
@@ -135,7 +146,8 @@ actor ClusterStatusCache {
             deliveries: try await backend.deliveries.stats(),
             lanes: lanes,
             more: cursor,
-            members: try await backend.members.members()
+            members: try await backend.members.members(),
+            laneLimit: backend.laneLimit
         )
     }
 }

@@ -111,6 +111,7 @@ extension Stats {
         dead = status.deliveries.quarantined
         endpointsDown = status.deliveries.circuitsOpen
         workers = status.workers
+        workersWanted = status.workersWanted
         notifiers = status.notifiers
     }
 }

@@ -178,7 +178,8 @@ struct Node: Sendable {
                 host: ProcessInfo.processInfo.hostName,
                 version: PollerdCommand.version,
                 startedAt: WallClock.now(),
-                inFlight: 0
+                inFlight: 0,
+                places: roles.contains(.worker) ? settings.workerConcurrency : nil
             ),
             loops: loops,
             clock: clock,

@@ -165,6 +165,27 @@ extension QueueConformance {
             )
             try bench.equal(report, wanted, "the report")
         },
+        ConformanceCase("a report tells until when a lane's rate and its holds put a start off") {
+            bench in
+            let keys = bench.keys(0..<5)
+            try await bench.enqueue(keys)
+            try bench.equal(try await bench.report(keys[0]).notBefore, nil, "before any claim")
+            let own = LaneLimit(ratePerSecond: 10, burst: 2, inFlightMax: 1000)
+            try await bench.harness.lanes.limit(keys[0].lane, to: own)
+            let home = bench.partition(of: keys[0])
+            let claim = try await bench.claim(in: home)
+            let free = claim.now + .milliseconds(100)
+            try bench.equal(try await bench.report(keys[0]).notBefore, free, "by its rate")
+            _ = try await bench.commit(
+                claim.leases[0],
+                .next(after: .seconds(60)),
+                signal: .hold(.seconds(5))
+            )
+            let held = claim.now + .seconds(5)
+            try bench.equal(try await bench.report(keys[0]).notBefore, held, "by its hold")
+            try await bench.advance(ms: 6000)
+            try bench.equal(try await bench.report(keys[0]).notBefore, held, "which is over")
+        },
         ConformanceCase("a lane that holds nothing and has no settings is not there") { bench in
             let key = bench.key("1")
             let lanes = bench.harness.lanes

@@ -157,7 +157,7 @@ extension QueueConformance {
         },
         ConformanceCase("a beat announces a process and answers with all") { bench in
             let members = bench.harness.members
-            let anna = ConformanceBench.member(ConformanceBench.anna, inFlight: 3)
+            let anna = ConformanceBench.member(ConformanceBench.anna, inFlight: 3, places: 64)
             let bert = ConformanceBench.member(ConformanceBench.bert)
             let alone = try await members.beat(anna, for: .seconds(10))
             try bench.equal(alone, [anna], "after the first")
@@ -214,7 +214,7 @@ extension ConformanceBench {
     }
 
     /// A process as it announces itself.
-    static func member(_ owner: OwnerID, inFlight: Int = 0) -> Member {
+    static func member(_ owner: OwnerID, inFlight: Int = 0, places: Int? = nil) -> Member {
         Member(
             owner: owner,
             roles: "worker,notifier",
@@ -222,7 +222,8 @@ extension ConformanceBench {
             host: "host-1",
             version: "1.2.3",
             startedAt: Timestamp(ms: 1_795_165_200_000),
-            inFlight: inFlight
+            inFlight: inFlight,
+            places: places
         )
     }
 }

@@ -19,11 +19,16 @@ struct MemoryLane: Sendable {
     /// The limit an operator has set; nil for the default.
     var ownLimit: LaneLimit? {
         // What the old limit has put off is free again; what is in flight still counts.
-        didSet { rate = LaneRate() }
+        didSet {
+            rate = LaneRate()
+            notBefore = Timestamp(ms: 0)
+        }
     }
     var isPaused = false
     var health: LaneHealth
     private var rate = LaneRate()
+    /// What its rate has put the next start off to, as the last claim left it.
+    private var notBefore = Timestamp(ms: 0)
     private var turns: [Bool: Turn] = [:]
 
     /// An empty lane.
@@ -72,6 +77,7 @@ struct MemoryLane: Sendable {
         rest.shift(by: span)
         health.shift(by: span)
         rate.shift(by: span)
+        if notBefore.ms > 0 { notBefore = notBefore + span }
         turns = turns.mapValues { Turn(servedAt: $0.servedAt + span, number: $0.number) }
     }
 
@@ -102,6 +108,12 @@ struct MemoryLane: Sendable {
         return max(head.due, health.heldUntil, allowed)
     }
 
+    /// Before which nothing has been let start; nil when nothing has put it off.
+    var putOffUntil: Timestamp? {
+        let latest = max(notBefore, health.heldUntil)
+        return latest.ms > 0 ? latest : nil
+    }
+
     /// Takes a wheel's earliest item, which starts at an instant.
     mutating func takeHead(
         isUrgent: Bool,
@@ -111,6 +123,7 @@ struct MemoryLane: Sendable {
     ) {
         let charged = flaws.contains(.chargesTheClaim) ? now : startsAt
         rate.take(limit(common), factor: health.factor(now), at: charged)
+        if limit(common).ratePerSecond > 0 { notBefore = rate.allows(limit(common)) }
         inFlight += 1
         if isUrgent { urgent.removeHead() } else { rest.removeHead() }
     }

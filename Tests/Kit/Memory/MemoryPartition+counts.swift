@@ -38,6 +38,7 @@ extension MemoryPartition {
             limit: lane.ownLimit,
             isPaused: lane.isPaused,
             heldUntil: health.heldUntil > now ? health.heldUntil : nil,
+            notBefore: lane.putOffUntil,
             factor: health.factor(now),
             failures: health.failures,
             failingSince: health.failingSince,

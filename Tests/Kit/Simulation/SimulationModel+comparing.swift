@@ -60,6 +60,7 @@ extension SimulationModel {
             limit: lane.ownLimit,
             isPaused: lane.isPaused,
             heldUntil: lane.heldUntil > now ? lane.heldUntil : nil,
+            notBefore: report.notBefore,
             factor: report.factor,
             failures: lane.failures,
             now: now

@@ -54,7 +54,8 @@ struct ClusterHealthTests {
             deliveries: deliveries,
             lanes: lanes,
             more: nil,
-            members: members
+            members: members,
+            laneLimit: .stripe
         )
     }
 

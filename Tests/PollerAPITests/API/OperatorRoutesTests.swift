@@ -101,6 +101,7 @@ struct OperatorRoutesTests {
             #expect(lanes["complete"] as? Bool == true)
             #expect(answer.number("quarantined") == 1)
             #expect(answer.number("workers") == 1)
+            #expect(answer.number("workers_wanted") == 1)
             #expect(answer.number("notifiers") == 0)
             try await eventually("the watch is late") {
                 answer = try await api.get("/v1/stats")

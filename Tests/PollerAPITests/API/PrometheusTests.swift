@@ -112,6 +112,7 @@ struct ClusterGaugesTests {
                     "poller_lanes{state=\"open\"} 0", "poller_members{role=\"worker\"} 1",
                     "poller_members{role=\"notifier\"} 0", "poller_outbox_undelivered 1",
                     "poller_store_up 1", "poller_deliveries_dead 0", "poller_endpoints_down 0",
+                    "poller_workers_wanted 1",
                 ] {
                     #expect(lines.contains(line), "\(line) is not in \(registry.text)")
                 }

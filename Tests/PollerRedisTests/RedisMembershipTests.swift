@@ -1,0 +1,46 @@
+import Poller
+import PollerRedis
+import PollerTesting
+import RedisClient
+import Testing
+
+@Suite("Processes announced in Redis", .serialized)
+struct RedisMembershipTests {
+    private let owner = OwnerID(unchecked: "AAAAAAAAAAA")
+
+    private func member(places: Int?) -> Member {
+        Member(
+            owner: owner,
+            roles: "api,worker",
+            pid: 1,
+            host: "h",
+            version: "1",
+            startedAt: Timestamp(ms: 5),
+            inFlight: 7,
+            places: places
+        )
+    }
+
+    @Test("a worker's places are told in the seven parts that the release before reads")
+    func sevenParts() async throws {
+        try await withRedis { client in
+            let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
+            let members = RedisMembership(client: client, layout: layout)
+            #expect(
+                try await members.beat(member(places: 64), for: .seconds(6)) == [member(places: 64)]
+            )
+            let list = "\(layout.watchKeys.namespace)p{0}"
+            let stored = try await client.send(
+                RedisCommand("HGET", [.string(list), .string("\(owner)")])
+            )
+            let parts = try #require(stored.string).split(separator: " ", maxSplits: 1)
+            #expect(parts[1] == "api,worker,places=64|1|h|1|5|7|AAAAAAAAAAA")
+
+            let former = "\(parts[0]) api,worker|1|h|1|5|7|AAAAAAAAAAA"
+            _ = try await client.send(
+                RedisCommand("HSET", [.string(list), .string("\(owner)"), .string(former)])
+            )
+            #expect(try await members.members() == [member(places: nil)])
+        }
+    }
+}

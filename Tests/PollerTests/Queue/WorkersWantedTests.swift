@@ -1,0 +1,147 @@
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+@Suite("Workers wanted")
+struct WorkersWantedTests {
+    private static let now = VirtualTime.start
+
+    /// A lane that has let its overdue items start for a minute, unless something is said.
+    private static func lane(
+        _ account: String = "a",
+        overdue: Int,
+        inFlight: Int = 0,
+        limit: LaneLimit? = nil,
+        isPaused: Bool = false,
+        heldFor: Duration? = nil,
+        freeFor: Duration = .seconds(60),
+        factor: Double = 1,
+        failures: Int = 0
+    ) -> LaneReport {
+        LaneReport(
+            lane: LaneID(account: AccountID(unchecked: account), kind: .source),
+            partition: 0,
+            waiting: overdue,
+            overdue: overdue,
+            oldestDue: overdue > 0 ? now + .seconds(-3600) : nil,
+            inFlight: inFlight,
+            limit: limit,
+            isPaused: isPaused,
+            heldUntil: heldFor.map { now + $0 },
+            notBefore: now + (heldFor ?? .zero - freeFor),
+            factor: factor,
+            failures: failures,
+            now: now
+        )
+    }
+
+    private static func worker(_ number: Int, places: Int?) -> Member {
+        Member(
+            owner: OwnerID(unchecked: "o\(number)"),
+            roles: "worker",
+            pid: number,
+            host: "h",
+            version: "1",
+            startedAt: now,
+            inFlight: 0,
+            places: places
+        )
+    }
+
+    private func wanted(
+        _ lanes: [LaneReport],
+        overdue: Int? = nil,
+        isWhole: Bool = true,
+        places: [Int?] = [256],
+        standard: LaneLimit = .stripe
+    ) -> Int {
+        let watches = StoreStats(
+            overdue: overdue ?? lanes.reduce(0) { $0 + $1.overdue },
+            leased: lanes.reduce(0) { $0 + $1.inFlight }
+        )
+        return WorkersWanted(
+            watches: watches,
+            lanes: lanes,
+            isWhole: isWhole,
+            members: places.enumerated().map { Self.worker($0, places: $1) },
+            laneLimit: standard
+        ).count
+    }
+
+    @Test("a cluster with nothing to do wants one")
+    func idle() {
+        #expect(wanted([]) == 1)
+        #expect(wanted([Self.lane(overdue: 0)]) == 1)
+        #expect(wanted([], places: []) == 1, "also when nobody is there")
+    }
+
+    @Test("a lane at its rate wants no more, however long its queue is")
+    func rateLimited() {
+        // Served at its rate: the next start is allowed in a moment, or was a moment ago.
+        for freeFor in [Duration.milliseconds(-50), .zero, .milliseconds(900)] {
+            let lane = Self.lane(overdue: 10_000, inFlight: 4, freeFor: freeFor)
+            #expect(wanted([lane], places: [256]) == 1)
+            #expect(wanted([lane], places: [4]) == 1)
+        }
+        let many = (0..<200).map {
+            Self.lane("a\($0)", overdue: 10_000, inFlight: 2, freeFor: .milliseconds(-20))
+        }
+        #expect(
+            wanted(many, places: [256, 256]) == 2,
+            "what is in flight, and nothing for the queues"
+        )
+    }
+
+    @Test("one worker whose places are all taken beside work that may start wants more")
+    func full() {
+        let busy = Self.lane(overdue: 300, inFlight: 256, limit: .unlimited)
+        #expect(wanted([busy]) == 3, "556 places of 256")
+        let accounts = (0..<100).map { Self.lane("a\($0)", overdue: 9, inFlight: 3) }
+        #expect(wanted(accounts, places: [256]) == 4, "100 × (3 + a burst of 5)")
+    }
+
+    @Test("where lanes let nothing start nobody is wanted", arguments: [1, 10])
+    func stopped(places: Int) {
+        let lanes = [
+            Self.lane("paused", overdue: 300, isPaused: true),
+            Self.lane("held", overdue: 300, heldFor: .seconds(9)),
+            Self.lane("open", overdue: 300, heldFor: .seconds(9), failures: 10),
+            Self.lane("served", overdue: 300, limit: .unlimited, freeFor: .zero),
+        ]
+        #expect(wanted(lanes, places: [places], standard: .unlimited) == 1)
+        let full = Self.lane(overdue: 300, inFlight: 20)
+        #expect(wanted([full], places: [20]) == 1, "its slots are taken")
+    }
+
+    @Test("a lane that is probed lets one start, one that was slowed its share of the slots")
+    func troubled() {
+        #expect(wanted([Self.lane(overdue: 300, failures: 10)], places: [1]) == 1)
+        let slowed = Self.lane(overdue: 300, inFlight: 4, factor: 0.25)
+        #expect(wanted([slowed], places: [1]) == 5, "five slots, four of them taken")
+    }
+
+    @Test("what was just let start is left to those who are there for two seconds")
+    func patience() {
+        let fresh = Self.lane(overdue: 300, limit: .unlimited, freeFor: .seconds(2))
+        #expect(wanted([fresh], places: [10]) == 1)
+        let left = Self.lane(overdue: 300, limit: .unlimited, freeFor: .milliseconds(2001))
+        #expect(wanted([left], places: [10]) == 30)
+    }
+
+    @Test("places are those that workers have told, on average; 256 where none has")
+    func places() {
+        let lane = Self.lane(overdue: 1000, limit: .unlimited)
+        #expect(wanted([lane], places: [50, 150]) == 10)
+        #expect(wanted([lane], places: [50, nil]) == 20, "another release does not say")
+        #expect(wanted([lane], places: [nil]) == 4)
+        #expect(wanted([lane], places: []) == 4)
+    }
+
+    @Test("lanes beyond those looked at are taken to be like them")
+    func partial() {
+        let seen = Self.lane(overdue: 100, limit: .unlimited)
+        #expect(wanted([seen], overdue: 400, isWhole: false, places: [100]) == 4)
+        #expect(wanted([seen], overdue: 400, isWhole: true, places: [100]) == 1)
+    }
+}
