@@ -123,6 +123,37 @@ require_packages() {
     fi
 }
 
+# require_prometheus: Prometheus and promtool, on PATH or in .venv, for the tests that ask a real one. Where
+# they cannot be had it says so and goes on, and those tests are skipped. Debian's package is unpacked and
+# not installed: it would run a server of its own, on the port that pollerd's admin listener has.
+require_prometheus() {
+    local folder="$VENV/prometheus" log status=0
+    have prometheus && have promtool && return
+    [ -x "$folder/usr/bin/prometheus" ] && return
+    log=$(mktemp)
+    if have apt-get && have dpkg; then
+        step "Unpacking prometheus into .venv"
+        mkdir -p "$folder"
+        if ! (cd "$folder" && apt-get download -qq prometheus >>"$log" 2>&1); then
+            # In a subshell: without root's rights it ends, and so would the caller.
+            (as_root apt-get update -qq) >>"$log" 2>&1 || true
+            (cd "$folder" && apt-get download -qq prometheus >>"$log" 2>&1) || status=1
+        fi
+        [ "$status" -ne 0 ] || dpkg -x "$folder"/prometheus_*.deb "$folder" >>"$log" 2>&1 || status=1
+        rm -f "$folder"/prometheus_*.deb
+    elif have brew; then
+        step "Installing prometheus"
+        brew install --quiet prometheus >>"$log" 2>&1 || status=1
+    else
+        status=1
+    fi
+    [ "$status" -eq 0 ] || {
+        tail -n 5 "$log" >&2
+        note "prometheus cannot be had: the tests of its rules and alerts are skipped"
+    }
+    rm -f "$log"
+}
+
 installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
 apt_install() {

@@ -1,4 +1,4 @@
-"""Prometheus' tool, and what it and its library say of our metrics."""
+"""A real Prometheus of the test's own, and its tool."""
 
 import re
 import shutil
@@ -6,8 +6,14 @@ import subprocess
 import time
 from pathlib import Path
 
+import requests
+import yaml
 from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
+
+from .process import Process
+from .redis_server import free_port
+from .waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 # Where ops/test puts the programs of Debian's package, without installing its service.
@@ -22,6 +28,9 @@ def find(name: str) -> str | None:
 def promtool() -> str | None:
     return find("promtool")
 
+
+def prometheus() -> str | None:
+    return find("prometheus")
 
 
 REFERENCE = ROOT / "Sources/Poller/Poller.docc/Guides/Metrics.md"
@@ -57,3 +66,68 @@ def check_metrics(role) -> dict[str, Metric]:
         done = subprocess.run([tool, "check", "metrics"], input=answer.text, capture_output=True, text=True)
         assert done.returncode == 0, f"{role.name}: {done.stdout}{done.stderr}"
     return families
+
+
+class Prometheus(Process):
+    """Scrapes every two seconds and evaluates the rules it is given every second."""
+
+    def __init__(self, logs: Path, folder: Path, rules: dict, targets: list[str]):
+        folder.mkdir(parents=True)
+        (folder / "rules.yml").write_text(yaml.safe_dump(rules))
+        configuration = {
+            "global": {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "1s"},
+            "rule_files": ["rules.yml"],
+            "scrape_configs": [{"job_name": "poller", "static_configs": [{"targets": targets}]}],
+        }
+        (folder / "prometheus.yml").write_text(yaml.safe_dump(configuration))
+        self.url = f"http://127.0.0.1:{(port := free_port())}"
+        command = [
+            prometheus() or "prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
+            f"--web.listen-address=127.0.0.1:{port}", "--log.level=warn",
+        ]
+        super().__init__("prometheus", command, logs)
+        self._http = requests.Session()
+        self._http.trust_env = False
+
+    def start(self) -> "Prometheus":
+        super().start()
+
+        def is_ready() -> bool:
+            assert self.running, f"prometheus ended\n{self.tail()}"
+            try:
+                return self._http.get(f"{self.url}/-/ready", timeout=2).ok
+            except requests.RequestException:
+                return False
+
+        wait_until(is_ready, 30, "prometheus is ready")
+        return self
+
+    def get(self, path: str, **parameters) -> dict | list:
+        answer = self._http.get(f"{self.url}/api/v1/{path}", params=parameters, timeout=5)
+        assert answer.ok, f"{path}: {answer.status_code} {answer.text}"
+        return answer.json()["data"]
+
+    def query(self, expression: str) -> list[dict]:
+        """The series an expression has now."""
+        return self.get("query", query=expression)["result"]
+
+    def firing(self) -> dict[str, dict]:
+        """The alerts that fire now, by name, each with its annotations."""
+        alerts = self.get("alerts")["alerts"]
+        return {it["labels"]["alertname"]: it["annotations"] for it in alerts if it["state"] == "firing"}
+
+    def fired(self) -> dict[str, int]:
+        """How often each alert has fired over the whole run, by its name and, where it has them, account and instance."""
+
+        def by_labels(selector: str) -> dict[str, dict[float, float]]:
+            found = {}
+            for series in self.query(f"{selector}[1h]"):
+                labels = series["metric"]
+                key = " ".join(labels[name] for name in ("alertname", "account", "instance", "loop") if name in labels)
+                found[key] = {at: float(value) for at, value in series["values"]}
+            return found
+
+        # Each time it becomes active it has another instant since when.
+        since = by_labels("ALERTS_FOR_STATE")
+        times = by_labels('ALERTS{alertstate="firing"}')
+        return {key: len({since[key][at] for at in values if at in since[key]}) for key, values in times.items()}
