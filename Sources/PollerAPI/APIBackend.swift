@@ -25,6 +25,8 @@ package struct APIBackend: Sendable {
     package let trail: (any AuditTrail)?
     /// What the cluster did; nil where nobody keeps it.
     package let activity: (any ActivityStore)?
+    /// What operators are told of; nil where nobody keeps it.
+    package let incidents: (any IncidentStore)?
     /// Takes Stripe's webhooks; nil when none are expected.
     package let webhooks: (any WebhookIntake)?
     /// Makes tokens for the live gateway; nil when there is none.
@@ -60,6 +62,7 @@ package struct APIBackend: Sendable {
     ///   - keys: the keys that are made and revoked here.
     ///   - trail: what was changed by whom; nil where nobody keeps it.
     ///   - activity: what the cluster did; nil where nobody keeps it.
+    ///   - incidents: what operators are told of; nil where nobody keeps it.
     ///   - webhooks: takes Stripe's webhooks; nil when none are expected.
     ///   - streamTokens: makes tokens for the live gateway; nil when there is none.
     ///   - mail: the suppression list of mail; nil when nobody keeps a list.
@@ -84,6 +87,7 @@ package struct APIBackend: Sendable {
         keys: (any KeyStore)? = nil,
         trail: (any AuditTrail)? = nil,
         activity: (any ActivityStore)? = nil,
+        incidents: (any IncidentStore)? = nil,
         webhooks: (any WebhookIntake)? = nil,
         streamTokens: (any StreamTokenIssuer)? = nil,
         mail: MailPreferences? = nil,
@@ -108,6 +112,7 @@ package struct APIBackend: Sendable {
         self.keys = keys
         self.trail = trail
         self.activity = activity
+        self.incidents = incidents
         self.webhooks = webhooks
         self.streamTokens = streamTokens
         self.mail = mail

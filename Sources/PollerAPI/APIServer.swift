@@ -141,6 +141,7 @@ package struct APIServer: Service {
             LaneRoutes(backend: backend, reader: reader, statusCache: statusCache).routes,
             QuarantineRoutes(backend: backend, statusCache: statusCache).routes,
             OperatorRoutes(backend: backend, statusCache: statusCache, clock: clock).routes,
+            IncidentRoutes(incidents: backend.incidents).routes,
             StripeWebhookRoutes(intake: backend.webhooks, reader: reader).routes,
             StreamTokenRoutes(issuer: backend.streamTokens, keys: keys, reader: reader)
                 .routes,

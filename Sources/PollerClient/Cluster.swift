@@ -24,6 +24,15 @@ extension PollerClient {
         try Page(try await send(.GET, "/v1/workers"))
     }
 
+    /// What operators were told of, all in one page: what is wrong, then the hundred resolved last.
+    ///
+    /// `status`: only those that are `open`, or `resolved`.
+    public func incidents(status: Incident.Status? = nil) async throws -> Page<Incident> {
+        try Page(
+            try await send(.GET, "/v1/incidents", query: [("status", status?.rawValue)])
+        )
+    }
+
     /// Tells when a watch is polled next and what it waits for.
     public func explain(_ name: WatchName) async throws -> Received<WatchExplanation> {
         try await send(.GET, name.path + "/explain", query: name.query).received("an explanation")

@@ -99,10 +99,11 @@ enum EndpointRecord {
             let request: String?
         }
 
-        /// Why it was disabled, and when.
+        /// Why it was disabled, when, and whether no person has done it.
         struct Disabled: Codable {
             let reason: String
             let atMs: Int64
+            let byUs: Bool?
         }
 
         /// The span and the id of the fallback.
@@ -180,8 +181,9 @@ enum EndpointRecord {
                     request: secret.request
                 )
             }
-            if case .disabled(let reason, let at) = endpoint.state {
-                disabled = Disabled(reason: reason, atMs: at.ms)
+            if case .disabled(let reason, let at, let by) = endpoint.state {
+                let byUs = by == .ourselves ? true : nil
+                disabled = Disabled(reason: reason, atMs: at.ms, byUs: byUs)
             } else {
                 disabled = nil
             }
@@ -248,7 +250,8 @@ enum EndpointRecord {
             if let disabled {
                 endpoint.state = .disabled(
                     reason: disabled.reason,
-                    at: Timestamp(ms: disabled.atMs)
+                    at: Timestamp(ms: disabled.atMs),
+                    by: disabled.byUs == true ? .ourselves : .person
                 )
             }
             if let notifyBy {

@@ -150,6 +150,29 @@ extension RedisDeliveryQueue: DeliveryBook {
         }
     }
 
+    package func deadLetters(limit: Int) async throws(StoreError) -> DeadLetters {
+        var found = DeadLetters()
+        for partition in 0..<partitions {
+            let reply = try await redis.run(
+                redis.scripts[.deadLetters],
+                partition: partition,
+                [RedisArgument(limit)]
+            )
+            guard let parts = reply.array, let count = parts.first?.int, parts.count % 2 == 1 else {
+                throw .corrupt("dead_letters.lua answered \(reply)")
+            }
+            for place in stride(from: 1, to: parts.count, by: 2) {
+                guard let item = parts[place].string, let lane = parts[place + 1].string else {
+                    continue
+                }
+                let id = DeliveryID(partition: partition, item: ItemID(unchecked: item))
+                found.add(id, of: EndpointID(unchecked: lane))
+            }
+            if count > limit { found.leaveOut() }
+        }
+        return found
+    }
+
     package func revise(
         _ revisions: [DeliveryRevision],
         endingHolds: Bool

@@ -20,6 +20,7 @@ enum ScriptNames {
         add("ENTRY", OutboxField.self)
         add("AUDIT", AuditField.self)
         add("REGISTRY", RegistryField.self)
+        add("INCIDENT", IncidentField.self)
         add("SWEEP", SweepField.self)
         add("USAGE", UsageField.self)
         add("MARK", LeaseMark.self)

@@ -1,6 +1,7 @@
 /// The name of each script, as functions are called.
 enum ScriptName: String, CaseIterable {
     case orderStore, orderList
+    case incidentTake, incidentStore, incidentList, deadLetters
     case enqueue, mark, revise, claim, commit, release, hint, cancel, announce, redrive, note
     case lane, control, explain, audit, beat, read, list, log, stats
     case search, index, closed
@@ -21,6 +22,10 @@ enum ScriptName: String, CaseIterable {
         switch self {
         case .orderStore: PackageResources.order_store_lua
         case .orderList: PackageResources.order_list_lua
+        case .incidentTake: PackageResources.incident_take_lua
+        case .incidentStore: PackageResources.incident_store_lua
+        case .incidentList: PackageResources.incident_list_lua
+        case .deadLetters: PackageResources.dead_letters_lua
         case .enqueue: PackageResources.enqueue_lua
         case .mark: PackageResources.mark_lua
         case .revise: PackageResources.revise_lua

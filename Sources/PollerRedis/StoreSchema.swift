@@ -84,6 +84,11 @@ enum KeyKind: String, CaseIterable {
     case searchBucket = "S"
     /// Stream, in partition 0 of the watches only: what was changed by whom (``AuditField``).
     case auditTrail = "C"
+    /// Hash, in the partition of incidents only: what operators are told of, and whose turn it is to look
+    /// (``IncidentField``).
+    case incidents = "I"
+    /// List: the last 100 incidents that are over, JSON, the newest first.
+    case incidentsPast = "J"
     /// Hash, in partition 0 of the watches only: a ring of the history, a field for each step of time
     /// (``RedisActivityStore``). Name: the step, s.
     case activity = "H"
@@ -243,6 +248,18 @@ enum RegistryField: String, CaseIterable {
     case version = "v"
     /// Readers of an older version begin anew.
     case floor = "f"
+}
+
+/// The fields of what operators are told of.
+enum IncidentField: String, CaseIterable {
+    /// What is open and what rises, JSON (`IncidentBoard.stored`).
+    case board = "b"
+    /// Counts looks at the cluster.
+    case turn = "t"
+    /// Who took the last one.
+    case owner = "o"
+    /// The next one is nobody's before, ms of the queue's clock.
+    case due = "d"
 }
 
 /// The fields of an account's sweep.

@@ -328,7 +328,7 @@ package enum Components {
             named(NewAccessKey.self), named(AccessKey.self), named(Page<AccessKey>.self),
             named(AuditEntry.self), named(Page<AuditEntry>.self),
             named(TimelineEntry.self), named(Page<TimelineEntry>.self),
-            named(KeyHolder.self),
+            named(KeyHolder.self), named(Incident.self), named(Page<Incident>.self),
             named(NewEndpoint.self), named(EndpointChange.self), named(Endpoint.self),
             named(Page<Endpoint>.self), named(EndpointTest.self), named(EndpointRotation.self),
             named(EndpointDisabling.self), named(InlineSecret.self), named(Bounce.self),

@@ -56,12 +56,12 @@ public struct EndpointChange: WireObject, Hashable {
                 .length(0...128),
                 .pattern(
                     "^(source|payment_intent|setup_intent|charge|http|watch|payment|next_step|order"
-                        + "|mandate)"
+                        + "|mandate|operator)"
                         + "([.][a-z0-9_.-]*([.][*])?|[.][*])$"
                 )
             ),
             note: "Event types such as source.chargeable, or source.* for all that begin so; empty "
-                + "for all."
+                + "for all but operator.*, which tell of the cluster, to an endpoint of their own."
         )
         Field(
             "sources",

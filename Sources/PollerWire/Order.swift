@@ -85,10 +85,10 @@ public struct Order: WireObject, Hashable {
 }
 
 extension Facet {
-    /// What somebody may be told of: all that can be watched, and orders.
+    /// What somebody may be told of: all that can be watched, orders, and incidents.
     static let toldKind = Facet { schema in
         schema["$ref"] = nil
         schema["type"] = .text("string")
-        schema["enum"] = .texts(Kind.allCases.map(\.rawValue) + ["order"])
+        schema["enum"] = .texts(Kind.allCases.map(\.rawValue) + ["order", "incident"])
     }
 }

@@ -28,6 +28,7 @@ enum KnownWords {
         case "watch": ["expired", "cancelled", "gone", "dead"]
         case "next_step": ["changed"]
         case "mandate": ["notification"]
+        case "operator": Set(Incident.Kind.allCases.map(\.rawValue))
         default: statuses(of: family)
         }
     }

@@ -26,7 +26,8 @@ struct Pollerctl: AsyncParsableCommand {
             EndpointCommand.self, DeliveryCommand.self, MailCommand.self, KeyCommand.self,
             Audit.self,
             LaneCommand.self, QuarantineCommand.self, WorkerCommand.self, ShowStats.self, Top.self,
-            Doctor.self, SourceCommand.self, IntentCommand.self, SetupCommand.self,
+            Doctor.self, IncidentCommand.self,
+            SourceCommand.self, IntentCommand.self, SetupCommand.self,
             RefundCommand.self, DisputeCommand.self, StripeCommand.self, Reconcile.self,
         ]
     )

@@ -66,6 +66,47 @@ struct EmailChannelTests {
         await channel.close()
     }
 
+    @Test("operators are told of an incident in plain words, and once more when it is over")
+    func incident() async throws {
+        let list = MemorySuppressionList()
+        let channel = try await channel(base: "https://pay.example", suppressions: list)
+        let ops = try MailAddress("ops@example.org")
+        try await list.suppress(SuppressionEntry(everywhere: ops), because: .unsubscribed)
+        var board = IncidentBoard()
+        let trouble = Sighting.Trouble(nil, count: 3, "workers: none is alive & 3 <watches> wait")
+        let seen = [IncidentKind.noWorker: Sighting([trouble], action: "start one")]
+        let opened = try #require(board.note(seen, at: Samples.start, hold: .zero).first)
+        let over = try #require(
+            board.note([.noWorker: Sighting()], at: Samples.start + .seconds(90), hold: .zero).first
+        )
+        let url = try NotifyURL("mailto:ops@example.org")
+        for incident in [opened, over] {
+            #expect(channel.wants(incident.event))
+            let result = await channel.deliver(incident.event, to: url, attempt: 1)
+            #expect(result.outcome == .delivered, "whatever the list of payers says")
+        }
+        try await eventually("two mails") { sink.lines.count { $0["raw"] != nil } == 2 }
+        let mails = sink.lines.filter { $0["raw"] != nil }
+        let subjects = mails.map { $0["headers"]?["subject"]?.string }
+        #expect(
+            subjects == [
+                "[Poller] workers: none is alive & 3 <watches> wait",
+                "[Poller] over: workers: none is alive & 3 <watches> wait",
+            ]
+        )
+        let text = try #require(mails[0]["parts"]?["text/plain"]?.string)
+        for line in ["start one", "since ", "3 <watches> wait", opened.id.description] {
+            #expect(text.contains(line), "\(line) in \(text)")
+        }
+        #expect(mails[1]["parts"]?["text/plain"]?.string?.contains("This is over.") == true)
+        let html = try #require(mails[0]["parts"]?["text/html"]?.string)
+        #expect(html.contains("&lt;watches&gt;") && !html.contains("<watches>"))
+        let threads = Set(mails.map { $0["headers"]?["references"]?.string })
+        #expect(threads.count == 1)
+        #expect(mails.allSatisfy { $0["headers"]?["list-unsubscribe"]?.string == nil })
+        await channel.close()
+    }
+
     @Test("every attempt is the same mail, and mails of a source are one thread")
     func stable() async throws {
         let channel = try await channel()

@@ -13,6 +13,11 @@ package protocol DeliveryBook: Sendable {
     /// twice or not at all. A page may be empty and still have a next one.
     func deliveries(_ query: DeliveryQuery) async throws(StoreError) -> ListPage<DeliverySnapshot>
 
+    /// Which endpoints have deliveries that rest with events given up.
+    ///
+    /// Looks at the newest `limit` of each partition.
+    func deadLetters(limit: Int) async throws(StoreError) -> DeadLetters
+
     /// Changes what deliveries remember and makes them due now; one result for each, in order.
     ///
     /// All belong to one partition. With `endingHolds` their endpoints are tried at once even
@@ -73,6 +78,32 @@ package struct DeliveryQuery: Hashable, Sendable {
             && accounts.contains(snapshot.delivery.watch.account)
             && state.map(snapshot.isListed(as:)) ?? true
     }
+}
+
+/// Deliveries that rest with events given up, by endpoint.
+package struct DeadLetters: Hashable, Sendable {
+    /// Those of one endpoint.
+    package struct OfEndpoint: Hashable, Sendable {
+        /// Deliveries.
+        package var count: Int
+        /// The one that came to it last.
+        package let newest: DeliveryID
+    }
+
+    package private(set) var endpoints: [EndpointID: OfEndpoint] = [:]
+    /// Whether all were looked at.
+    package private(set) var isWhole = true
+
+    /// None.
+    package init() {}
+
+    /// Adds a delivery; those that came to it later are added first.
+    package mutating func add(_ id: DeliveryID, of endpoint: EndpointID) {
+        endpoints[endpoint, default: OfEndpoint(count: 0, newest: id)].count += 1
+    }
+
+    /// There were more than were looked at.
+    package mutating func leaveOut() { isWhole = false }
 }
 
 /// A change of what a delivery remembers, good only for the state that it was made from.

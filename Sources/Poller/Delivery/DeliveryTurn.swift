@@ -155,13 +155,13 @@ struct PendingEvent: Hashable, Sendable {
     ///   - isWhole: whether the log has no more after them.
     ///   - coalesces: only the newest is wanted, but never past one that announces a debit, which must
     ///     be told in time, or that ends a run: an end is
-    ///     always told.
+    ///     always told. Of an incident its beginning is told too.
     ///   - wants: whether the endpoint is told of an event at all.
     init?(in events: [Event], isWhole: Bool, coalesces: Bool, wants: (Event) -> Bool) {
         let wanted = events.filter(wants)
         guard let oldest = wanted.first else { return nil }
         var chosen = oldest
-        if coalesces, let newest = wanted.last {
+        if coalesces, !oldest.isForOperators, let newest = wanted.last {
             chosen = wanted.first { $0.closed != nil || $0.mandate != nil } ?? newest
         }
         var event = chosen

@@ -7,7 +7,15 @@ package struct Endpoint: Hashable, Sendable {
     package enum State: Hashable, Sendable {
         case enabled
         /// Nothing is sent; what is recorded within ``catchUp`` from `at` on waits.
-        case disabled(reason: String, at: Timestamp)
+        case disabled(reason: String, at: Timestamp, by: Disabler = .person)
+    }
+
+    /// Who has disabled an endpoint.
+    package enum Disabler: Hashable, Sendable {
+        /// Somebody who wanted that, by a request or in the configuration file.
+        case person
+        /// We, because it wants nothing more or has accepted nothing for days.
+        case ourselves
     }
 
     /// What the body of a message is.
@@ -131,6 +139,7 @@ package struct Endpoint: Hashable, Sendable {
             )
         }
         try EndpointHeader.check(headers)
+        try checkSide()
         let isWebhook = url.isWebhook
         guard headers.isEmpty || isWebhook else {
             throw InvalidInput(field: "headers", message: "are for webhooks")
@@ -174,7 +183,7 @@ package struct Endpoint: Hashable, Sendable {
     package func collects(at now: Timestamp) -> Bool {
         switch state {
         case .enabled: true
-        case .disabled(_, let since): now < since + Self.catchUp
+        case .disabled(_, let since, _): now < since + Self.catchUp
         }
     }
 

@@ -23,12 +23,17 @@ package final class EndpointDirectory: Sendable {
     }
 
     private let store: any EndpointStore
+    /// Who is told of the cluster itself without being registered.
+    let operators: [NotifyURL]
     private let logger: Logger
     private let state = Mutex(State())
 
     /// An empty copy; the first refresh fills it.
-    package init(store: any EndpointStore, logger: Logger) {
+    ///
+    /// `operators` are told of the cluster itself.
+    package init(store: any EndpointStore, operators: [NotifyURL] = [], logger: Logger) {
         self.store = store
+        self.operators = operators
         self.logger = logger
     }
 
@@ -61,7 +66,9 @@ package final class EndpointDirectory: Sendable {
         var wasEnabled = false
         let changed = try await store.update(id) { endpoint, now in
             wasEnabled = endpoint.isEnabled
-            if wasEnabled { endpoint.state = .disabled(reason: reason, at: now) }
+            if wasEnabled {
+                endpoint.state = .disabled(reason: reason, at: now, by: .ourselves)
+            }
         }
         try await refresh()
         // Nil when somebody has removed it meanwhile.

@@ -59,7 +59,7 @@ package struct FileEndpoints: Sendable {
 
     /// Whether an endpoint was of a file that does not name it any more: nobody needs it.
     package static func hasLeft(_ endpoint: Endpoint) -> Bool {
-        if case .disabled(goneReason, _) = endpoint.state { return true }
+        if case .disabled(goneReason, _, _) = endpoint.state { return true }
         return false
     }
 
@@ -85,7 +85,7 @@ package struct FileEndpoints: Sendable {
             let state = endpoint.state
             endpoint.choose(from: wish)
             endpoint.state = state
-            if case .disabled(Self.goneReason, _) = state { endpoint.state = .enabled }
+            if case .disabled(Self.goneReason, _, _) = state { endpoint.state = .enabled }
         }
         guard let new, new != old else { return nil }
         let isBack = new.isEnabled && !old.isEnabled

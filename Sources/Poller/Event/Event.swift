@@ -17,7 +17,8 @@ package import PollerWire
 /// `watch.<closed reason>` when the watch ended without a final status; then `final` is false and
 /// `status` repeats the last one seen (or null). Of an order (``Order``) `type` is `order.<state>` or
 /// `order.paid_twice`, `kind` is `order`, `source` and `order` are its name, `status` is the word, and
-/// `object` the order with all tries to pay it. `order`, `payment`, `next_step` and `livemode` are in
+/// `object` the order with all tries to pay it. What tells operators of the cluster is `operator.<kind>`,
+/// of kind `incident` and an account that no key is bound to, with the incident as `object`. `order`, `payment`, `next_step` and `livemode` are in
 /// every event, each where it is known, and `metadata` as they were given to enqueue. `object` is the
 /// upstream's object without any `client_secret` and without the account that money goes back to; null
 /// when it is larger than ``objectBytesMax``. `previous_status` is the last one told
@@ -109,6 +110,7 @@ package struct Event: Hashable, Sendable {
             case .order(let state): "order.\(state.rawValue)"
             case .orderPaidTwice: "order.paid_twice"
             case .mandate: "mandate.notification"
+            case .incident(let kind): "\(EventSubject.operatorFamily).\(kind)"
             case .charge(let status) where stopped == nil: "charge.\(status.rawValue)"
             case .status, .charge:
                 stopped.map { "watch.\($0.rawValue)" }
@@ -211,10 +213,13 @@ package enum EventSubject: Hashable, Sendable {
     case orderPaidTwice
     /// That a debit is coming.
     case mandate(MandateNotice)
+    /// That something of the cluster is wrong, or is well again (``Incident``).
+    case incident(String)
 
     /// What an event's type begins with; `watch` when we stopped looking.
     package static let families =
-        SourceKind.allCases.map(\.rawValue) + ["watch", "payment", "next_step", "order", "mandate"]
+        SourceKind.allCases.map(\.rawValue)
+        + ["watch", "payment", "next_step", "order", "mandate", operatorFamily]
 }
 
 extension ChargeProgress {

@@ -135,10 +135,12 @@ where C.Duration == Duration, C.Instant: Sendable {
 }
 
 extension OutboxEntry {
-    /// The deliveries the event makes necessary: inline URLs, and the endpoints that want it.
+    /// The deliveries the event makes necessary: inline URLs, and the endpoints that want it; of what tells
+    /// of the cluster also the operators of the configuration.
     func marks(_ directory: EndpointDirectory?) -> [DeliveryMark] {
         let endpoints = directory?.interested(in: event) ?? []
-        return notify.map { DeliveryMark(url: $0, watch: event.key) }
+        let operators = event.isForOperators ? directory?.operators ?? [] : []
+        return (notify + operators).map { DeliveryMark(url: $0, watch: event.key) }
             + endpoints.map { DeliveryMark(endpoint: $0, watch: event.key) }
     }
 }

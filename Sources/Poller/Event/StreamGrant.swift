@@ -44,6 +44,12 @@ package struct StreamGrant: Hashable, Sendable {
             self.sources = nil
         }
         guard let types else { return }
+        guard !types.contains(where: EventSubject.isOfOperators) else {
+            throw InvalidInput(
+                field: "types",
+                message: "has operator.…, which tells of the whole cluster: no token is for that"
+            )
+        }
         guard (1...Self.typesMax).contains(types.count), types.allSatisfy(Self.isPattern) else {
             throw InvalidInput(
                 field: "types",

@@ -265,7 +265,7 @@ package struct ListQuery: Hashable, Sendable {
         )
     }
 
-    /// Whether a watch passes the filters; orders, which are no watches, do not.
+    /// Whether a watch passes the filters; orders and incidents, which are no watches, do not.
     package func matches(_ snapshot: WatchSnapshot) -> Bool {
         let watch = snapshot.watch
         let fits =
@@ -279,7 +279,7 @@ package struct ListQuery: Hashable, Sendable {
             && (status == nil || status == watch.state.status)
             && (payment == nil || payment == snapshot.payment?.state)
             && accounts.contains(watch.key.account)
-            && (kind.map { $0 == watch.key.kind } ?? (watch.key.kind != .order))
+            && (kind.map { $0 == watch.key.kind } ?? watch.key.kind.isOfWatches)
             && (search?.matches(snapshot) ?? true)
     }
 

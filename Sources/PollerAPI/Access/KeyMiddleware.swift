@@ -184,6 +184,18 @@ extension Caller {
         }
     }
 
+    /// Refuses who is bound to accounts to ask for what tells of the cluster; `field` is where they did.
+    func needCluster(in field: String) throws(Problem) {
+        guard accounts.isAll else {
+            throw Problem(
+                .notAllowed,
+                "operator.… tells of the whole cluster, and this key is bound to accounts. Use a key "
+                    + "that is not, or leave these types out.",
+                field: field
+            )
+        }
+    }
+
     /// A client's name for a request, which another client's cannot be: the answer may hold a secret.
     func own(_ idempotencyKey: String) -> String {
         self == .local ? idempotencyKey : "\(name)\n\(idempotencyKey)"

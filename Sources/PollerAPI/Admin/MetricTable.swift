@@ -209,6 +209,12 @@ package struct Metric: Hashable, Sendable {
         ),
         Metric(
             .gauge,
+            "incidents_open",
+            ["kind"],
+            "Incidents that operators were told of and that are not over."
+        ),
+        Metric(
+            .gauge,
             "store_up",
             [],
             "1 when the last look at the store worked; with 0 the other figures of the cluster are not told."

@@ -16,6 +16,7 @@ package struct ClusterGauges: Service {
     package static let period = Duration.seconds(15)
 
     private let statusCache: ClusterStatusCache
+    private let incidents: (any IncidentStore)?
     private let clock: any Clock<Duration>
     private let registry: PrometheusRegistry
     private let logger: Logger
@@ -28,6 +29,7 @@ package struct ClusterGauges: Service {
         registry: PrometheusRegistry
     ) {
         statusCache = ClusterStatusCache(backend: backend, clock: clock)
+        incidents = backend.incidents
         self.clock = clock
         self.logger = logger
         self.registry = registry
@@ -47,6 +49,7 @@ package struct ClusterGauges: Service {
     private func refresh() async {
         do {
             record(try await statusCache.current())
+            if let incidents { record(try await incidents.incidents().open) }
             set("poller_store_up", 1)
         } catch {
             // Who scrapes sees it; requests and workers have their own say about a broken store.
@@ -76,6 +79,13 @@ package struct ClusterGauges: Service {
             set("poller_members", status.count(role: role), ("role", role))
         }
         set("poller_workers_wanted", status.workersWanted)
+    }
+
+    private func record(_ open: [Incident]) {
+        for kind in IncidentKind.allCases {
+            let count = open.count { $0.kind == kind }
+            set("poller_incidents_open", count, ("kind", kind.rawValue))
+        }
     }
 
     private func set(_ label: String, _ value: Int, _ dimensions: (String, String)...) {

@@ -29,7 +29,7 @@ struct ClusterHealth {
 
     private var watches: StoreStats { status.watches }
 
-    private var workers: HealthResult {
+    var workers: HealthResult {
         let open = watches.pending + watches.leased
         guard status.workers == 0 else {
             return HealthResult(
@@ -44,7 +44,7 @@ struct ClusterHealth {
     }
 
     /// Workers without a notifier are a failure: nobody is told what they see.
-    private var notifiers: HealthResult {
+    var notifiers: HealthResult {
         let open = status.deliveries.pending + status.deliveries.leased
         guard status.notifiers == 0 else {
             return HealthResult(.ok, "\(status.notifiers) delivering, \(open) open deliveries")
@@ -65,7 +65,7 @@ struct ClusterHealth {
     }
 
     /// Paused lanes are left out: a person wants them to wait.
-    private var backlog: HealthResult {
+    var backlog: HealthResult {
         let moving = status.lanes.filter { $0.state != .paused }
         let oldest = moving.map(\.overdueFor).max() ?? .zero
         let count = moving.reduce(0) { $0 + $1.overdue }
@@ -87,14 +87,7 @@ struct ClusterHealth {
     }
 
     private var lanes: HealthResult {
-        if let names = named(.open) {
-            return HealthResult(
-                .failed,
-                "the upstream does not answer for \(names); it is probed by itself",
-                action: "check the upstream and the account's key; pollerctl lane resume LANE "
-                    + "tries at once"
-            )
-        }
+        if let names = named(.open) { return Self.unanswered(names) }
         if let names = named(.paused) {
             return HealthResult(
                 .warning,
@@ -117,7 +110,7 @@ struct ClusterHealth {
         )
     }
 
-    private var quarantine: HealthResult {
+    var quarantine: HealthResult {
         guard watches.quarantined > 0 else { return HealthResult(.ok, "empty") }
         return HealthResult(
             .warning,
@@ -126,7 +119,7 @@ struct ClusterHealth {
         )
     }
 
-    private var outbox: HealthResult {
+    var outbox: HealthResult {
         let waiting = watches.undelivered
         guard waiting > 0 else { return HealthResult(.ok, "every event is marked for delivery") }
         guard status.notifiers > 0 else {
@@ -170,10 +163,7 @@ struct ClusterHealth {
         }
         if dead > 0 {
             seen.append("\(dead) gave up at least one event")
-            actions.append(
-                "see pollerctl delivery list --state dead and the attempts of one, then "
-                    + "pollerctl delivery retry, or replay for a whole endpoint"
-            )
+            actions.append(Remedy.deadLetters)
         }
         guard seen.isEmpty else {
             return HealthResult(
@@ -184,6 +174,16 @@ struct ClusterHealth {
         }
         let waiting = status.deliveries.pending
         return HealthResult(.ok, waiting == 0 ? "nothing waits" : "\(waiting) on their way")
+    }
+
+    /// What is said of lanes whose upstream does not answer.
+    static func unanswered(_ names: String) -> HealthResult {
+        HealthResult(
+            .failed,
+            "the upstream does not answer for \(names); it is probed by itself",
+            action: "check the upstream and the account's key; pollerctl lane resume LANE "
+                + "tries at once"
+        )
     }
 
     /// The lanes in a state by name; nil when there is none.
@@ -271,6 +271,17 @@ package enum HealthSubject: Sendable {
     /// Something that the store must be asked for.
     case inStore
     case other
+}
+
+/// What to do about things that more than one place tells of.
+package enum Remedy {
+    /// About deliveries that gave up an event.
+    package static let deadLetters =
+        "see pollerctl delivery list --state dead and the attempts of one, then "
+        + "pollerctl delivery retry, or replay for a whole endpoint"
+    /// About endpoints that are disabled.
+    package static let disabledEndpoints =
+        "pollerctl endpoint test and enable those whose receiver is back"
 }
 
 /// What a ``HealthCheck`` saw.

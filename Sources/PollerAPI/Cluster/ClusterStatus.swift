@@ -1,4 +1,4 @@
-import Poller
+package import Poller
 
 /// What a look at the whole cluster saw.
 struct ClusterStatus: Sendable {
@@ -39,6 +39,32 @@ struct ClusterStatus: Sendable {
         }
     }
 
+    /// Lanes looked at: 40 reads, a few MB.
+    ///
+    /// Of a cluster with more the rest is listed in the store's own order.
+    static let lanesMax = 10_000
+    /// Lanes read at a time, so that other operations get their turn between.
+    private static let lanesAtOnce = 250
+
+    /// Looks at the cluster.
+    static func read(_ seams: ClusterSeams) async throws(StoreError) -> ClusterStatus {
+        var lanes: [LaneReport] = []
+        var cursor: String?
+        repeat {
+            let page = try await seams.lanes.lanes(limit: lanesAtOnce, cursor: cursor)
+            lanes += page.items
+            cursor = page.next
+        } while cursor != nil && lanes.count < lanesMax
+        return ClusterStatus(
+            watches: try await seams.watches.stats(),
+            deliveries: try await seams.deliveries.stats(),
+            lanes: lanes,
+            more: cursor,
+            members: try await seams.members.members(),
+            laneLimit: seams.laneLimit
+        )
+    }
+
     /// Processes that poll.
     var workers: Int { count(role: "worker") }
 
@@ -63,6 +89,45 @@ struct ClusterStatus: Sendable {
     }
 }
 
+/// What a look at the cluster reads.
+package struct ClusterSeams: Sendable {
+    let watches: any WatchStore
+    let deliveries: any DeliveryQueue & DeliveryBook
+    let lanes: any LaneControl
+    let members: any Membership
+    /// What holds for lanes without a limit of their own.
+    let laneLimit: LaneLimit
+
+    /// The queues of a cluster, the lanes of its watches with what holds for those without a limit of
+    /// their own, and who works on it.
+    package init(
+        watches: any WatchStore,
+        deliveries: any DeliveryQueue & DeliveryBook,
+        lanes: any LaneControl,
+        members: any Membership,
+        laneLimit: LaneLimit
+    ) {
+        self.watches = watches
+        self.deliveries = deliveries
+        self.lanes = lanes
+        self.members = members
+        self.laneLimit = laneLimit
+    }
+}
+
+extension APIBackend {
+    /// What a look at the cluster reads.
+    var cluster: ClusterSeams {
+        ClusterSeams(
+            watches: watches,
+            deliveries: deliveries,
+            lanes: lanes,
+            members: members,
+            laneLimit: laneLimit
+        )
+    }
+}
+
 extension Member {
     /// The roles one by one: `worker`, `notifier`, `api`.
     var roleNames: [String] { roles.split(separator: ",").map(String.init) }
@@ -77,12 +142,6 @@ extension Member {
 ///
 /// An actor, because all requests share the look that is kept.
 actor ClusterStatusCache {
-    /// Lanes looked at: 40 reads, a few MB.
-    ///
-    /// Of a cluster with more the rest is listed in the store's own order.
-    static let lanesMax = 10_000
-    /// Lanes read at a time, so that other operations get their turn between.
-    private static let page = 250
     /// A look at no more lanes is as cheap as any request, and everybody gets a fresh one.
     static let fewLanes = 500
     private static let keptPerLook = 20
@@ -116,7 +175,7 @@ actor ClusterStatusCache {
         looking += 1
         defer { looking -= 1 }
         let (age, seen) = (clock.stopwatch(), changes)
-        let status = try await read()
+        let status = try await ClusterStatus.read(backend.cluster)
         let took = age()
         if seen == changes {
             let isCheap = status.lanes.count <= Self.fewLanes
@@ -131,23 +190,5 @@ actor ClusterStatusCache {
     func forget() {
         changes += 1
         latest = nil
-    }
-
-    private func read() async throws(StoreError) -> ClusterStatus {
-        var lanes: [LaneReport] = []
-        var cursor: String?
-        repeat {
-            let page = try await backend.lanes.lanes(limit: Self.page, cursor: cursor)
-            lanes += page.items
-            cursor = page.next
-        } while cursor != nil && lanes.count < Self.lanesMax
-        return ClusterStatus(
-            watches: try await backend.watches.stats(),
-            deliveries: try await backend.deliveries.stats(),
-            lanes: lanes,
-            more: cursor,
-            members: try await backend.members.members(),
-            laneLimit: backend.laneLimit
-        )
     }
 }

@@ -4,7 +4,7 @@ import { api, at, collect, may, maybe, paymentLink } from "./api.js";
 import { chart } from "./charts.js";
 import { h, pause } from "./dom.js";
 import { hearing, heardSince, recent } from "./live.js";
-import { badge, card, head, sum, tabs } from "./parts.js";
+import { age, badge, card, head, sum, tabs } from "./parts.js";
 import { tell } from "./timeline.js";
 import { count, counted, lane as laneWords, sentence, span, timeOfDay } from "./words.js";
 import { worries } from "./worries.js";
@@ -45,18 +45,20 @@ async function look(refresh) {
   const asked = sees("cluster:read", doctor);
   // Who sees no counts sees the list, of their accounts.
   const held = may("cluster:read") ? null : sees("watches:read", () => collect("/v1/quarantine", { limit: 100 }, { want: 100, rounds: 20 }));
-  const [stats, checks, endpoints, dead, failing, lanes] = await Promise.all([
+  const [stats, checks, endpoints, dead, failing, lanes, incidents] = await Promise.all([
     sees("cluster:read", () => maybe("/v1/stats")), Promise.race([asked, pause(DOCTOR_WAIT_MS).then(() => PENDING)]),
     sees("endpoints:read", () => api("/v1/endpoints?limit=100")),
     sees("deliveries:read", () => deliveriesThat("dead")),
     sees("deliveries:read", () => deliveriesThat("failing")),
     sees("lanes:read", () => maybe("/v1/lanes?limit=100")),
+    sees("cluster:read", () => maybe("/v1/incidents")),
   ]);
   // It fails as the next look will, which says so.
   if (checks === PENDING) asked.then(refresh, () => {});
   return {
     stats, doctor: checks, endpoints: endpoints?.data, deliveries: { dead, failing }, lanes: lanes?.data,
     quarantine: await held,
+    incidents: incidents?.data,
   };
 }
 
@@ -174,12 +176,25 @@ function busyLanes(lanes, stats) {
         badge(...laneWords(lane.state, stats?.workers))))));
 }
 
+/** What operators were told of: what is wrong now, and the last three that are over. */
+function incidentsCard(incidents) {
+  if (!incidents?.length) return null;
+  const isOpen = (one) => one.status === "open";
+  const shown = [...incidents.filter(isOpen), ...incidents.filter((one) => !isOpen(one)).slice(0, 3)];
+  return card({ title: "Incidents", note: "what operators were told of" },
+    h("ul", { class: "checks", id: "incidents" }, shown.map((one) => h("li", null,
+      isOpen(one) ? badge("Open", "bad", one.id) : badge("Over", "good", one.id),
+      h("div", null, h("p", null, sentence(one.message)),
+        h("p", { class: "soft" }, "since ", age(one.since), ", told ", age(one.opened_at),
+          one.resolved_at ? [", over ", age(one.resolved_at)] : null))))));
+}
+
 /** The first page. */
 export async function overviewPage({ query, refresh }) {
   const span_ = ["1h", "90d"].includes(query.get("span")) ? query.get("span") : "24h";
   const [seen, told] = await Promise.all([look(refresh), may("cluster:read") ? history(span_ === "90d" ? "90d" : "24h") : null]);
   return [
-    head("Overview"), verdict(seen), tiles(seen), charts(told, span_),
+    head("Overview"), verdict(seen), incidentsCard(seen.incidents), tiles(seen), charts(told, span_),
     h("div", { class: "halves" }, changes(), busyLanes(seen.lanes, seen.stats)),
   ];
 }

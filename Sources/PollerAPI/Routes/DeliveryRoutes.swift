@@ -186,7 +186,7 @@ struct DeliveryRoutes {
     /// Nothing is sent to a disabled endpoint, so a retry would only seem to have worked.
     private func checkEnabled(_ id: EndpointID) async throws {
         guard
-            case .disabled(let reason, _) = try await backend.endpoints.store.read(id)?
+            case .disabled(let reason, _, _) = try await backend.endpoints.store.read(id)?
                 .endpoint.state
         else { return }
         throw Problem(

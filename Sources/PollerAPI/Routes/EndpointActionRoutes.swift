@@ -81,7 +81,7 @@ extension EndpointRoutes {
         access: .key(.readSecrets),
         input: .all(
             .segment("endpoint", "inline"),
-            .account("Whose; the default account, or the key's own, when it is absent.")
+            .signer
         ) { (name: $0, account: $1) },
         answers: [.ok("The secret.", "InlineSecret")],
         problems: [404, 409],
@@ -231,5 +231,28 @@ extension EndpointRoutes {
         answer.secret = inline.secret(of: account).reveal
         answer.account = account.description
         return Response(answer)
+    }
+}
+
+extension RouteInput where Value == AccountID {
+    /// Whose secret is meant; that of the operators' own URLs too, which is no account's.
+    fileprivate static var signer: Self {
+        let named = RouteInput<String?>.text(
+            "account",
+            """
+            Whose; the default account, or the key's own, when it is absent. \
+            \(AccountID.operators) for what signs the webhooks of operator_notify.
+            """,
+            .matching("^(\(AccountID.operators)|[A-Za-z0-9_.-]{1,64})$")
+        )
+        return Self(named.parameters) { values throws(Problem) in
+            guard let text = try named.read(values) else {
+                return try values.caller.account(named: nil)
+            }
+            guard text != AccountID.operators.description else { return .operators }
+            return try Problem.checked(.invalidParameter) { () throws(InvalidInput) in
+                try AccountID(text)
+            }
+        }
     }
 }

@@ -164,7 +164,12 @@ struct EndpointRoutes {
         let named = try Problem.checked { () throws(InvalidInput) in
             try wanted.account.map { text throws(InvalidInput) in try AccountID(text) }
         }
-        let account = try caller.account(named: named)
+        let types = wanted.choices.types.value ?? []
+        if types.contains(where: EventSubject.isOfOperators) { try caller.needCluster(in: "types") }
+        let side = try Problem.checked { () throws(InvalidInput) in
+            try Poller.Endpoint.account(asking: types, named: named)
+        }
+        let account = side == .operators ? .operators : try caller.account(named: named)
         let signing = try wanted.checkedSigning(of: url)
         var chance = SystemRandomNumberGenerator()
         var endpoint = Poller.Endpoint(

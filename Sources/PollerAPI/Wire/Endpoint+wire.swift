@@ -17,7 +17,7 @@ extension PollerWire.Endpoint {
         // Of an Ed25519 key nobody but us needs the secret half.
         self.secret = secret.flatMap { $0.signing == .hmac ? $0.reveal : nil }
         signing = endpoint.secrets.first.map { Open(rawValue: $0.secret.signing.rawValue) }
-        if case .disabled(let reason, let at) = endpoint.state {
+        if case .disabled(let reason, let at, _) = endpoint.state {
             state = Open(.disabled)
             disabledReason = reason
             disabledAt = Time(at)

@@ -42,11 +42,16 @@ struct EventFilter: Sendable {
     }
 
     /// Whether an event passes.
+    ///
+    /// What tells of the cluster only when its types were asked for.
     func matches(_ event: Event) -> Bool {
-        (sources.isEmpty || sources.contains(event.key.source))
+        event.isAsked(for: types) && (sources.isEmpty || sources.contains(event.key.source))
             && accounts.contains(event.key.account)
             && (types.isEmpty || types.contains { Self.matches($0, event.type) })
     }
+
+    /// Whether it asks for what tells of the cluster.
+    var isForOperators: Bool { types.contains(where: EventSubject.isOfOperators) }
 
     private static func matches(_ pattern: String, _ type: String) -> Bool {
         pattern.hasSuffix(".*") ? type.hasPrefix(pattern.dropLast()) : type == pattern
@@ -60,7 +65,7 @@ extension RouteInput where Value == EventFilter {
         let types = EventFilter.typesMax
         let id = "[A-Za-z0-9_.-]{1,255}"
         let type = EventFilter.typePattern
-        return .all(
+        let named = RouteInput.all(
             .list(
                 "source",
                 "Of these sources only, up to \(sources) with commas between.",
@@ -71,7 +76,8 @@ extension RouteInput where Value == EventFilter {
             .list(
                 "types",
                 """
-                Of these types only, up to \(types) with commas between: source.chargeable, source.*.
+                Of these types only, up to \(types) with commas between: source.chargeable, source.*. \
+                What is told of the cluster, operator.*, is left out unless it is named.
                 """,
                 .matching("^\(type)(,\(type)){0,\(types - 1)}$"),
                 countMax: types
@@ -86,6 +92,11 @@ extension RouteInput where Value == EventFilter {
                 )
             }
             return try EventFilter(sources: ids, accounts: accounts, types: types)
+        }
+        return Self(named.parameters) { values throws(Problem) in
+            let filter = try named.read(values)
+            if filter.isForOperators { try values.caller.needCluster(in: "types") }
+            return filter
         }
     }
 }

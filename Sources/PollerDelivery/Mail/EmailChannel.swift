@@ -7,7 +7,8 @@ import ServiceLifecycle
 ///
 /// *Who is told what*: what ``MailNews`` finds in an event, unless the ``SuppressionList`` names the
 /// recipient; then the delivery ends as if it had been made, with the reason in its log. A relay
-/// that knows no such mailbox puts the recipient on that list.
+/// that knows no such mailbox puts the recipient on that list. Operators are told of incidents
+/// (``IncidentMail``), whatever that list says.
 /// *Order*: the address is checked, then the list is asked, then words are found, then a thread is
 /// waited for: an attempt that cannot succeed takes no thread from one that can.
 /// *Limits*: 30 s an attempt, of which up to 15 s for a free thread and 10 s to connect.
@@ -84,7 +85,9 @@ package struct EmailChannel: DeliveryChannel, Service {
         try? await pool.shutdownGracefully()
     }
 
-    package func wants(_ event: Event) -> Bool { MailNews(event) != nil }
+    package func wants(_ event: Event) -> Bool {
+        MailNews(event) != nil || Incident(event) != nil
+    }
 
     package func deliver(
         _ event: Event,
@@ -98,6 +101,16 @@ package struct EmailChannel: DeliveryChannel, Service {
             return .rejected("the mail address \(error.message)", .unusable)
         }
         let account = event.key.account
+        if let incident = Incident(event) {
+            let message = MailMessage(
+                event,
+                IncidentMail.content(incident, publicURL: publicURL),
+                to: recipient,
+                from: sender,
+                endpoint: target.id(account: account)
+            )
+            return await handOver(message, to: target)
+        }
         do {
             if let reason = try await suppressions?.reason(for: recipient, of: account) {
                 return .skipped("the recipient is suppressed: \(reason.rawValue)")
@@ -111,12 +124,17 @@ package struct EmailChannel: DeliveryChannel, Service {
             return .skipped("there is nothing to tell a payer")
         }
         let message = message(event, news, to: recipient, endpoint: target.id(account: account))
+        return await handOver(message, to: target)
+    }
+
+    private func handOver(_ message: MailMessage, to target: DeliveryTarget) async -> AttemptResult
+    {
         let limit = min(target.endpoint?.timeout ?? timeout, timeout)
         let (result, isHardBounce) = await hand(over: message, within: limit)
         if isHardBounce {
             // When that fails the next mail bounces again, and is noted then.
             try? await suppressions?.suppress(
-                SuppressionEntry(everywhere: recipient),
+                SuppressionEntry(everywhere: message.recipient),
                 because: .hardBounce
             )
         }

@@ -35,8 +35,8 @@ enum MailOccasion: String, CaseIterable, Sendable {
     init?(_ event: Event) {
         // What is told of the money and of the next step comes beside the status, which is mailed.
         if event.type.hasPrefix("payment.") || event.type == "next_step.changed" { return nil }
-        // A payer is told of each payment; of the order as a whole the shop is.
-        if event.key.kind == .order { return nil }
+        // A payer is told of each payment; of the order as a whole the shop is, and of incidents operators.
+        if !event.key.kind.isOfWatches { return nil }
         if event.closed != nil, case .succeeded = event.progress {
             // A debit that was paid and came back is neither of the words we have.
             let isLost = ["failed", "canceled"].contains(event.status?.description)

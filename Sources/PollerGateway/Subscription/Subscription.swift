@@ -9,6 +9,7 @@ import PollerWire
 /// | sources without an account | those of the credentials' own account, else of the default one |
 /// | one source of one account | that watch: its own history is read instead of the outbox |
 /// | types | only their events are told; the end of a source that was named is told all the same |
+/// | types `operator.…` | the cluster itself; nobody else hears of that |
 ///
 /// What credentials may not see cannot be asked for: an account or a source of others is refused
 /// rather than left out, because silence would look like a source at which nothing happens.
@@ -43,8 +44,10 @@ struct Subscription: Hashable, Sendable {
     let watch: WatchKey?
 
     /// Whether an event is about what this subscription is about.
+    ///
+    /// What tells of the cluster only those who have asked for it by its types.
     func concerns(_ event: Poller.Event) -> Bool {
-        accounts.contains(event.key.account)
+        accounts.contains(event.key.account) && event.isAsked(for: types)
             && (sources?.contains(event.key.source) ?? true)
             && (watch == nil || watch == event.key)
     }
@@ -98,6 +101,15 @@ struct Subscription: Hashable, Sendable {
         principal: Principal,
         limits: GatewayLimits
     ) throws(InvalidInput) {
+        if types?.contains(where: EventSubject.isOfOperators) == true,
+            !principal.accounts.isAll
+        {
+            throw InvalidInput(
+                field: "types",
+                message: "has operator.…, which tells of the whole cluster: not open to these "
+                    + "credentials"
+            )
+        }
         let named = try account.map { text throws(InvalidInput) in try AccountID(text) }
         if let named, !principal.accounts.contains(named) {
             throw InvalidInput(field: "account", message: "is not open to these credentials")

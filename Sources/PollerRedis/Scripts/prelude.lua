@@ -305,7 +305,7 @@ local function make_due(id, name, now)
 end
 
 -- Records events, the JSON from `events[first]` to `events[last]`, of which the first has number `seq`:
--- in the outbox, in the item's own log, and to those who listen right now.
+-- in the outbox, in the item's own log, and to those who listen right now on a channel ('' for nobody).
 -- The stream comes first: it is the write that can fail. Whoever makes an event does not know the item's
 -- metadata, which are repeated in each.
 local function record(id, seq, channel, events, first, last)
@@ -316,7 +316,7 @@ local function record(id, seq, channel, events, first, last)
     if metadata then json = sub(json, 1, -2) .. ',"metadata":' .. metadata .. '}' end
     call('XADD', key(KEY.outbox), '*', ENTRY.item, id, ENTRY.event, json, ENTRY.notify, notify)
     call('RPUSH', key(KEY.log, id), json)
-    call('PUBLISH', channel, json)
+    if channel ~= '' then call('PUBLISH', channel, json) end
   end
   call('LTRIM', key(KEY.log, id), -100, -1)
   call('HSET', key(KEY.item, id), ITEM.seq, last > first and text(seq + last - first) or seq)

@@ -211,6 +211,13 @@ struct Option: Sendable {
             "whsec_… that signs inline webhooks; made on first start and kept in Redis"
         ),
         Option(
+            "operator_notify",
+            "POLLER_OPERATOR_NOTIFY",
+            "",
+            "who is told what is wrong with the cluster, by comma: mailto:ops@example.com, https://…"
+        ),
+        Option("incident_hold", "POLLER_INCIDENT_HOLD", "1m", "how long trouble lasts to be told"),
+        Option(
             "master_key",
             "POLLER_MASTER_KEY",
             nil,

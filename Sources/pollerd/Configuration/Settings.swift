@@ -44,6 +44,10 @@ struct Settings: Sendable {
     let publicURL: String?
     /// Nil when the cluster's own secret, kept in Redis, is to be used.
     let webhookSecret: WebhookSecret?
+    /// Who is told of the cluster itself without being registered.
+    let operators: [NotifyURL]
+    /// How long trouble must last before operators are told, and be gone before that is told.
+    let incidentHold: Duration
     /// What seals secrets in the store.
     let masterKeys: MasterKeys
     var allowedRanges: [AddressRange]
@@ -126,6 +130,16 @@ struct Settings: Sendable {
         templates = try read.parsed("templates", MailTemplates.init(folder:)) ?? .standard
         publicURL = try read.publicURL("public_url")
         webhookSecret = try read.parsed("webhook_secret", WebhookSecret.init)
+        operators = try read.list("operator_notify") { text throws(InvalidInput) in
+            let url = try NotifyURL(text, field: "operator_notify")
+            if url.scheme == "mailto" { _ = try MailAddress(url) }
+            return url
+        }
+        // Longer than an hour nobody wants to wait; ten URLs are a mailing list.
+        incidentHold = try read.span("incident_hold", from: .zero, to: .seconds(3600))
+        guard operators.count <= 10 else {
+            throw read.wrong("operator_notify", "names more than 10: use a mailing list")
+        }
         masterKeys =
             try read.parsed("master_key") { text throws(InvalidInput) in
                 try MasterKeys(text)

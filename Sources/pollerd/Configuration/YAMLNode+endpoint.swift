@@ -8,7 +8,7 @@ import Poller
 ///   orders:
 ///     url: https://shop.example/hooks/payments
 ///     account: acct_1
-///     types: [source.chargeable, charge.*]
+///     types: [source.chargeable, charge.*]   # or operator.*, then without an account
 ///     metadata: {shop: berlin}
 ///     final_only: false
 ///     coalesce: true
@@ -40,10 +40,11 @@ extension YAMLNode {
         }
         let url = try required("url").text()
         let named = try member("account")?.text()
+        let types = try member("types")?.texts() ?? []
         let secrets = try endpointSecrets()
         var endpoint = try checked { () throws(InvalidInput) in
-            let account =
-                try named.map { text throws(InvalidInput) in try AccountID(text) } ?? .main
+            let given = try named.map { text throws(InvalidInput) in try AccountID(text) }
+            let account = try Endpoint.account(asking: types, named: given) ?? .main
             return Endpoint(
                 id: EndpointID(account: account, name: name),
                 account: account,

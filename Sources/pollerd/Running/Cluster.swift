@@ -158,6 +158,14 @@ enum RedisRequirements {
         }
     }
 
+    /// The share of the memory it may use that the fullest master uses; nil where none has a bound.
+    static func memoryUsed(_ client: RedisClient) async throws(StoreError) -> Double? {
+        try await info(client, "memory").compactMap { facts in
+            guard let most = facts["maxmemory"].flatMap(Double.init), most > 0 else { return nil }
+            return facts["used_memory"].flatMap(Double.init).map { $0 / most }
+        }.max()
+    }
+
     /// A section of INFO of each master.
     static func info(
         _ client: RedisClient,

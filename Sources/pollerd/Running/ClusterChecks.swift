@@ -74,7 +74,7 @@ enum ClusterChecks {
             let page = try await store.list(accounts: .all, limit: 500, cursor: cursor)
             count += page.items.count
             for endpoint in page.items {
-                guard case .disabled(let reason, _) = endpoint.state else { continue }
+                guard case .disabled(let reason, _, _) = endpoint.state else { continue }
                 disabled.append("\(endpoint.id) (\(reason))")
             }
             cursor = page.next
@@ -83,7 +83,7 @@ enum ClusterChecks {
         return HealthResult(
             .warning,
             "\(disabled.count) of \(count) are disabled, such as \(first)",
-            action: "pollerctl endpoint test and enable those whose receiver is back"
+            action: Remedy.disabledEndpoints
         )
     }
 

@@ -27,6 +27,33 @@ extension Node {
         ClusterGauges(backend: backend, clock: clock, logger: log("gauges"), registry: metrics)
     }
 
+    /// Has operators told what is wrong with the cluster, also what the others do not do.
+    func incidentWatch() -> any Service {
+        let looker = ClusterTroubles(
+            ClusterSeams(
+                watches: cluster.watches,
+                deliveries: cluster.deliveries,
+                lanes: cluster.watches,
+                members: cluster.members,
+                laneLimit: settings.lane
+            ),
+            endpoints: cluster.endpoints,
+            keys: cluster.keys,
+            memoryUsed: { [client = cluster.client] in
+                // Who may not ask is told nothing of it.
+                try? await RedisRequirements.memoryUsed(client)
+            }
+        )
+        return IncidentWatch(
+            store: cluster.watches,
+            looker: looker,
+            owner: cluster.owner,
+            pace: IncidentPace(hold: settings.incidentHold),
+            clock: clock,
+            logger: log("incidents")
+        )
+    }
+
     /// Reports what the metrics have counted anyway.
     func activityReporter() -> any Service {
         ActivityReporter(

@@ -63,7 +63,17 @@ extension Node {
         shared: [Heartbeat<ContinuousClock>.Loop], services: [any Service]
     ) {
         let file = try await registerEndpoints()
-        let directory = EndpointDirectory(store: cluster.endpoints, logger: log("endpoints"))
+        let directory = EndpointDirectory(
+            store: cluster.endpoints,
+            operators: settings.operators,
+            logger: log("endpoints")
+        )
+        if settings.mail == nil, settings.operators.contains(where: { $0.scheme == "mailto" }) {
+            log("endpoints").warning(
+                "operators are to be told by mail, and this notifier has no relay",
+                metadata: ["remedy": "set POLLER_SMTP_URL and POLLER_MAIL_FROM"]
+            )
+        }
         let loop = LeaseWorker(
             name: "notifier",
             queue: cluster.deliveries,

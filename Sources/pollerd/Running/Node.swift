@@ -77,6 +77,7 @@ struct Node: Sendable {
         services += channels?.services ?? []
         let ring = RootRing(try await cluster.secrets.roots(), wallClock: WallClock.now)
         services.append(SecretsSync(secrets: cluster.secrets, ring: ring, logger: log("secrets")))
+        services.append(incidentWatch())
         var shared: [Heartbeat<ContinuousClock>.Loop] = []
         if !roles.isDisjoint(with: [.worker, .notifier]) { services.append(activityReporter()) }
         if roles.contains(.worker) {
@@ -248,6 +249,7 @@ struct Node: Sendable {
             keys: cluster.keys,
             trail: cluster.trail,
             activity: cluster.activity,
+            incidents: cluster.watches,
             webhooks: webhooks(),
             streamTokens: StreamTokens(roots: ring, wallClock: WallClock.now),
             mail: try await mailPreferences(),

@@ -22,7 +22,11 @@ extension QueueConformance {
                     within: .seconds(300),
                     fallback: EndpointID(unchecked: "ep_other")
                 )
-                endpoint.state = .disabled(reason: "as \"told\"", at: Timestamp(ms: 5))
+                endpoint.state = .disabled(
+                    reason: "as \"told\"",
+                    at: Timestamp(ms: 5),
+                    by: .ourselves
+                )
             }
             let created = try await bench.create(wanted)
             try bench.equal(created, wanted.stamped(created.createdAt), "what was created")

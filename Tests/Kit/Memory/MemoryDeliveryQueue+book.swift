@@ -38,6 +38,23 @@ extension MemoryDeliveryQueue: DeliveryBook {
         return ListPage(items: Array(page), next: isLast ? nil : "\(start + page.count)")
     }
 
+    package func deadLetters(limit: Int) async throws(StoreError) -> DeadLetters {
+        reading { queue, _ in
+            var found = DeadLetters()
+            for partition in queue.partitions {
+                let dead = partition.items.compactMap { id, item -> (ItemID, EndpointID, Int64)? in
+                    guard case .closed(.dead, let at) = item.phase else { return nil }
+                    return (id, item.record.delivery.endpoint, at.ms)
+                }
+                for (id, endpoint, _) in dead.sorted(by: { $0.2 > $1.2 }).prefix(limit) {
+                    found.add(DeliveryID(partition: partition.number, item: id), of: endpoint)
+                }
+                if dead.count > limit { found.leaveOut() }
+            }
+            return found
+        }
+    }
+
     package func revise(
         _ revisions: [DeliveryRevision],
         endingHolds: Bool

@@ -15,6 +15,7 @@ package final class MemoryStore: WatchStore, Outbox {
         var queue: MemoryQueue<WatchRecord>
         var outbox: [MemoryOutbox]
         var members = MemoryMembers()
+        var incidents = MemoryIncidents()
         /// Partitions that got an event in the operation that runs.
         var arrived: Set<Int> = []
 

@@ -94,6 +94,12 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     case storesOrdersOverOthers
     /// What is told of an order is in its log alone.
     case tellsNothingOfOrders
+    /// Whoever asks may look at the cluster, also while another does.
+    case looksWithoutTurns
+    /// A look is taken although its turn has passed.
+    case takesLateLooks
+    /// What operators are to be told is on the board and in no outbox.
+    case tellsNothingOfIncidents
 
     /// Only deliveries show it, who tells them, or a clock that is set; the simulation, which is of
     /// watches under a clock that runs, cannot.
@@ -103,7 +109,8 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
             .neverForgivesTrouble, .notesForAnyHistory, .forgetsWhoIsAtWork,
             .freezesWithTheClock, .endsThingsInGaps, .forgetsPayments, .learnsNoSecrets,
             .hearsNothingOfMoney, .movesToOtherOrders, .storesOrdersOverOthers,
-            .tellsNothingOfOrders, .forgetsWhatMayComeBack, .closesOverNews:
+            .tellsNothingOfOrders, .forgetsWhatMayComeBack, .closesOverNews, .looksWithoutTurns,
+            .takesLateLooks, .tellsNothingOfIncidents:
             true
         default: false
         }

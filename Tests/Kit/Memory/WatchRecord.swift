@@ -66,6 +66,25 @@ struct WatchRecord: Sendable {
         metadata = ""
     }
 
+    /// The record of an incident that is told the first time, or again after it was forgotten.
+    init(_ incident: Incident) {
+        let watch = incident.watch
+        key = watch.key
+        policy = watch.policy
+        goal = watch.goal
+        createdAt = watch.createdAt
+        deadline = watch.deadline
+        run = 1
+        seq = incident.event.seq - 1
+        forgottenSeq = seq
+        acts = .unsaid
+        notify = []
+        metadata = ""
+    }
+
+    /// Takes over how an incident stands now.
+    mutating func follow(_ incident: Incident) { state = incident.watch.state }
+
     /// Takes over how an order stands now.
     mutating func follow(_ order: Order) {
         state = order.watch.state

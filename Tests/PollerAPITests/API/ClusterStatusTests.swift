@@ -107,10 +107,10 @@ struct ClusterStatusTests {
         let status = try await all.current()
         #expect(status.lanes.count == 600)
         #expect(status.more == nil)
-        let (some, _, _) = Self.rig(lanes: ClusterStatusCache.lanesMax + 1, takes: .zero)
+        let (some, _, _) = Self.rig(lanes: ClusterStatus.lanesMax + 1, takes: .zero)
         let cut = try await some.current()
-        #expect(cut.lanes.count == ClusterStatusCache.lanesMax)
-        #expect(cut.more == "\(ClusterStatusCache.lanesMax)")
+        #expect(cut.lanes.count == ClusterStatus.lanesMax)
+        #expect(cut.more == "\(ClusterStatus.lanesMax)")
     }
 
     @Test("a change on purpose shows at once")

@@ -93,6 +93,7 @@ struct ClusterGaugesTests {
             try await api.bury("src_2", because: "no JSON")
             try await api.store.pause(LaneID(account: .main, kind: .source))
             try await api.announce("worker,api", host: "one")
+            try await api.see([.quarantine])
             let registry = PrometheusRegistry()
             let clock = ManualClock()
             let gauges = ClusterGauges(
@@ -110,9 +111,11 @@ struct ClusterGaugesTests {
                     "poller_watches_pending 1", "poller_watches_leased 0",
                     "poller_watches_quarantined 1", "poller_lanes{state=\"paused\"} 1",
                     "poller_lanes{state=\"open\"} 0", "poller_members{role=\"worker\"} 1",
-                    "poller_members{role=\"notifier\"} 0", "poller_outbox_undelivered 1",
+                    "poller_members{role=\"notifier\"} 0", "poller_outbox_undelivered 2",
                     "poller_store_up 1", "poller_deliveries_dead 0", "poller_endpoints_down 0",
                     "poller_workers_wanted 1",
+                    "poller_incidents_open{kind=\"quarantine\"} 1",
+                    "poller_incidents_open{kind=\"no_worker\"} 0",
                 ] {
                     #expect(lines.contains(line), "\(line) is not in \(registry.text)")
                 }

@@ -6,6 +6,30 @@ import Testing
 
 @Suite("pollerctl for operators")
 struct PollerctlOperatorTests {
+    @Test("incident list shows what is wrong, then what was of late")
+    func incidents() async throws {
+        try await LiveAPI.run { api in
+            try await api.see([.noWorker])
+            try await api.see([.quarantine])
+            let listed = try await CommandRun.pollerctl("incident", "list", url: api.url)
+            #expect(listed.status == 0, "\(listed.errors)")
+            let lines = listed.output.split(separator: "\n").map { $0.split(separator: "\t") }
+            #expect(
+                lines.map { $0.prefix(2) } == [["open", "quarantine"], ["resolved", "no_worker"]]
+            )
+            #expect(lines[0][3] == "-" && lines[0][5] == "quarantine is seen")
+            let open = try await CommandRun.pollerctl(
+                "incident",
+                "list",
+                "--open",
+                "--json",
+                url: api.url
+            )
+            #expect(open.output.split(separator: "\n").count == 1)
+            #expect(open.output.contains(#""action":"mend it""#))
+        }
+    }
+
     @Test("lane pause, limit, list, get and resume do their work")
     func lanes() async throws {
         try await LiveAPI.run { api in

@@ -65,6 +65,7 @@ struct LiveAPI: HTTPServer {
             keys: keyStore,
             trail: MemoryAuditTrail(time: time),
             activity: MemoryActivityStore(time: time),
+            incidents: store,
             webhooks: webhooks,
             streamTokens: streamTokens,
             mail: mail,

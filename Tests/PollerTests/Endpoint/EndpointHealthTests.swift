@@ -37,11 +37,13 @@ struct EndpointHealthTests {
         await hear(made, .failed("answered 500"), after: day * 4)
         #expect(try await store.read(made.id)?.endpoint.isEnabled == true)
         await hear(made, .failed("answered 500"), after: day * 5)
-        guard case .disabled(let reason, _) = try await store.read(made.id)?.endpoint.state else {
+        let state = try await store.read(made.id)?.endpoint.state
+        guard case .disabled(let reason, _, let by) = state else {
             Issue.record("still enabled")
             return
         }
         #expect(reason.contains("answered 500"))
+        #expect(by == .ourselves, "no person wanted that")
     }
 
     @Test("410 disables at once; a success never does")

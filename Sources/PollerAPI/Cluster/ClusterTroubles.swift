@@ -1,0 +1,221 @@
+package import Poller
+
+/// Looks at a cluster for what operators are to be told.
+///
+/// It is the look that the doctor and the dashboards take, and what is told of it are the doctor's words;
+/// what follows from another trouble is not told beside it: watches wait because no worker lives, or
+/// because their lane is stopped, and not because workers do not keep up.
+///
+/// *Cost*: that of one look at the lanes; the registry and the keys are read again only when they have
+/// changed, and the deliveries in quarantine only when there are some.
+///
+/// An actor, because it keeps what it has read of the registry and the keys.
+package actor ClusterTroubles: IncidentLooker {
+    /// A lane that has to wait for less is slowed, not stopped: an ordinary 429 says some seconds.
+    private static let heldLong = Duration.seconds(60)
+    /// Deliveries in quarantine looked at, of each partition: a millisecond of Redis.
+    private static let deadMax = 256
+    /// So long before its end a key is told of, and only one that was made for longer: who makes one for a
+    /// day knows that.
+    private static let keyNotice = Duration.seconds(7 * 86_400)
+    /// The share of its memory beyond which a store is nearly full.
+    private static let memoryMax = 0.9
+
+    private let seams: ClusterSeams
+    private let endpoints: any EndpointStore
+    private let keys: any KeyStore
+    /// The share of its memory that the fullest server of the store uses; nil where that has no bound, or
+    /// cannot be asked.
+    private let memoryUsed: @Sendable () async -> Double?
+    private var disabled: (version: Int64, troubles: [Sighting.Trouble])?
+    private var register: KeyRegister?
+
+    /// A looker at a cluster.
+    package init(
+        _ seams: ClusterSeams,
+        endpoints: any EndpointStore,
+        keys: any KeyStore,
+        memoryUsed: @escaping @Sendable () async -> Double?
+    ) {
+        self.seams = seams
+        self.endpoints = endpoints
+        self.keys = keys
+        self.memoryUsed = memoryUsed
+    }
+
+    package func look(at now: Timestamp) async throws(StoreError) -> [IncidentKind: Sighting] {
+        let status = try await ClusterStatus.read(seams)
+        var seen = Self.processes(status)
+        seen[.laneStopped] = Self.stopped(status)
+        seen[.deadLetters] = try await deadLetters(status.deliveries)
+        seen[.endpointDisabled] = try await disabledEndpoints()
+        seen[.keyExpiring] = try await expiringKeys(at: now)
+        seen[.storeFilling] = await memory()
+        return seen
+    }
+
+    /// What processes do not do.
+    static func processes(_ status: ClusterStatus) -> [IncidentKind: Sighting] {
+        let moving = ClusterStatus(
+            watches: status.watches,
+            deliveries: status.deliveries,
+            lanes: status.lanes.filter { !$0.isStopped(atLeast: heldLong) },
+            more: status.more,
+            members: status.members
+        )
+        let health = ClusterHealth(status: moving)
+        let (watches, deliveries) = (status.watches, status.deliveries)
+        let overdue = moving.lanes.reduce(0) { $0 + $1.overdue }
+        let isLate = status.workers > 0 && health.backlog.status == .failed
+        let isBehind = status.notifiers > 0 && health.outbox.status != .ok
+        var backlog: [Sighting.Trouble] = []
+        if isLate { backlog.append(health.backlog.trouble("backlog", of: "watches", overdue)) }
+        if isBehind {
+            backlog.append(health.outbox.trouble("outbox", of: "outbox", watches.undelivered))
+        }
+        return [
+            .noWorker: health.workers.sighting("workers", watches.pending + watches.leased),
+            .noNotifier: health.notifiers.sighting(
+                "notifiers",
+                max(deliveries.pending + deliveries.leased + watches.undelivered, 1)
+            ),
+            .backlog: Sighting(
+                backlog,
+                action: isLate ? health.backlog.action : health.outbox.action
+            ),
+            .quarantine: health.quarantine.sighting(
+                "quarantine",
+                watches.quarantined,
+                from: .warning
+            ),
+        ]
+    }
+
+    /// Lanes that nothing goes out from, and no person wanted that.
+    static func stopped(_ status: ClusterStatus) -> Sighting {
+        let lanes = status.lanes.filter { $0.isStopped(atLeast: heldLong) }
+        return Sighting(
+            lanes.map { lane in
+                let name = lane.lane.description
+                let held = lane.heldYet.map { "the upstream has \(name) wait until \($0)" }
+                let isSilent = lane.circuit != .closed
+                return Sighting.Trouble(
+                    name,
+                    isSilent ? ClusterHealth.unanswered(name).message : held ?? ""
+                )
+            },
+            action: ClusterHealth.unanswered("").action,
+            // Of more lanes than are looked at, the circuits of all are counted.
+            isWhole: status.more == nil || status.watches.circuitsOpen == 0
+        )
+    }
+
+    private func deadLetters(_ stats: StoreStats) async throws(StoreError) -> Sighting {
+        guard stats.quarantined > 0 else { return Sighting() }
+        let dead = try await seams.deliveries.deadLetters(limit: Self.deadMax)
+        // So many are told one by one; of more nobody reads the reasons.
+        let isFew = dead.endpoints.count <= IncidentBoard.perKindMax
+        var troubles: [Sighting.Trouble] = []
+        for (endpoint, found) in dead.endpoints.sorted(by: { "\($0.key)" < "\($1.key)" }) {
+            let newest = isFew ? try await seams.deliveries.delivery(found.newest) : nil
+            let url = isFew ? try await url(of: endpoint, newest) : nil
+            let name = url.map { "\($0.host) (\(endpoint))" } ?? "\(endpoint)"
+            let count = found.count == 1 ? "1 delivery has" : "\(found.count) deliveries have"
+            let last = newest?.lastError.map { ", the last one: \($0)" } ?? ""
+            troubles.append(
+                Sighting.Trouble(
+                    "\(endpoint)",
+                    count: found.count,
+                    "\(name): \(count) given up events\(last)"
+                )
+            )
+        }
+        return Sighting(troubles, action: Remedy.deadLetters, isWhole: dead.isWhole)
+    }
+
+    private func url(
+        of endpoint: EndpointID,
+        _ delivery: DeliverySnapshot?
+    ) async throws(StoreError) -> NotifyURL? {
+        if let url = delivery?.delivery.url { return url }
+        return try await endpoints.read(endpoint)?.endpoint.url
+    }
+
+    /// Registered endpoints that were disabled, and by no person.
+    private func disabledEndpoints() async throws(StoreError) -> Sighting {
+        let version = try await endpoints.version()
+        if disabled?.version != version {
+            var troubles: [Sighting.Trouble] = []
+            var cursor: String?
+            repeat {
+                let page = try await endpoints.list(accounts: .all, limit: 500, cursor: cursor)
+                troubles += page.items.compactMap(\.disabledByUs)
+                cursor = page.next
+            } while cursor != nil
+            disabled = (version, troubles)
+        }
+        return Sighting(disabled?.troubles ?? [], action: Remedy.disabledEndpoints)
+    }
+
+    /// Keys that end soon, and were made for longer.
+    private func expiringKeys(at now: Timestamp) async throws(StoreError) -> Sighting {
+        let version = try await keys.version()
+        if register?.version != version { register = try await keys.register() }
+        let expiring = (register?.keys ?? []).compactMap { key, _ -> Sighting.Trouble? in
+            guard let end = key.expiresAt, !key.hasEnded(by: now), end - now <= Self.keyNotice,
+                end - key.createdAt > Self.keyNotice
+            else { return nil }
+            return Sighting.Trouble("\(key.id)", "the key \(key.caller.name) ends at \(end)")
+        }
+        return Sighting(
+            expiring,
+            action: "make another with pollerctl key create, give it to its holder, then "
+                + "pollerctl key revoke the old one"
+        )
+    }
+
+    private func memory() async -> Sighting? {
+        guard let used = await memoryUsed() else { return nil }
+        guard used >= Self.memoryMax else { return Sighting() }
+        let percent = Int(used * 100)
+        return Sighting(
+            [Sighting.Trouble(nil, "store: \(percent) % of the memory Redis may use are taken")],
+            action: "give Redis more memory (maxmemory), or keep less: closed_retention, "
+                + "outbox_retention, afterlife"
+        )
+    }
+}
+
+extension LaneReport {
+    /// Whether nothing goes out, for so long at least, and no person wanted that.
+    fileprivate func isStopped(atLeast span: Duration) -> Bool {
+        guard !isPaused else { return false }
+        return circuit != .closed || heldUntil.map { $0 - now >= span } ?? false
+    }
+}
+
+extension Poller.Endpoint {
+    /// What is told of it when it was disabled, and by no person; nil otherwise.
+    fileprivate var disabledByUs: Sighting.Trouble? {
+        guard case .disabled(let reason, _, .ourselves) = state else { return nil }
+        let name = name ?? "\(url.host)"
+        return Sighting.Trouble("\(id)", "\(name) (\(id)) is told nothing more: \(reason)")
+    }
+}
+
+extension HealthResult {
+    /// What operators are told of a check of this name, when it is as bad as that.
+    fileprivate func sighting(
+        _ name: String,
+        _ count: Int,
+        from least: Status = .failed
+    ) -> Sighting {
+        let isBad = status == .failed || status == least
+        return Sighting(isBad ? [trouble(name, of: nil, count)] : [], action: action)
+    }
+
+    fileprivate func trouble(_ name: String, of subject: String?, _ count: Int) -> Sighting.Trouble
+    {
+        Sighting.Trouble(subject, count: count, "\(name): \(message)")
+    }
+}

@@ -1,0 +1,43 @@
+import Hummingbird
+import Poller
+import PollerWire
+
+/// What operators were told of: incidents that are open, and those of late.
+///
+/// They are the cluster's, so whoever is bound to accounts is told of none. Nobody opens or resolves one by
+/// hand: an incident is over when what it is about is well again.
+struct IncidentRoutes {
+    private static let list = Route<PollerWire.Incident.Status?>(
+        .get,
+        "/v1/incidents",
+        "listIncidents",
+        "List what operators were told of: open incidents, then those resolved last",
+        """
+        All in one page: the open ones in the order in which they were told, and the hundred that were \
+        resolved last, the newest first. Endpoints with the types operator.* are told of each when it \
+        begins and when it is over.
+        """,
+        access: .key(.readCluster),
+        input: .choice("status", "Those that stand so; all when it is absent."),
+        answers: [.ok("Every open one, and those of late.", "IncidentPage")],
+        problems: [404]
+    )
+
+    let incidents: (any IncidentStore)?
+
+    var routes: [AnsweredRoute] { [Self.list.answered(by: list)] }
+
+    @Sendable
+    private func list(
+        _ status: PollerWire.Incident.Status?,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        guard let incidents else { throw Problem(.notFound, "This server keeps no incidents.") }
+        let found = try await incidents.incidents()
+        let all = found.open + found.resolved
+        return Response(
+            Page(all.map(\.wire).filter { status == nil || $0.status.known == status })
+        )
+    }
+}

@@ -1,0 +1,82 @@
+package import Poller
+import RedisClient
+
+/// Incidents, each an item of the queue of watches that is closed from its beginning, like an order.
+///
+/// *Shape*: the item's hash is that of a watch whose lane is `@operator/incidents`, whose source is the
+/// incident's id and whose status says whether it is open. The board lies in the same partition, so that
+/// it is stored with what is told of it. Nothing of it is published on the channels of sources: whoever
+/// listens to all of them hears of payments alone.
+extension RedisWatchStore: IncidentStore {
+    private var home: Int { redis.keys.partition(of: Incident.lane.description) }
+
+    package func takeLook(
+        _ owner: OwnerID,
+        for span: Duration
+    ) async throws(StoreError) -> IncidentLook? {
+        let reply = try await redis.run(
+            redis.scripts[.incidentTake],
+            partition: home,
+            [.string(owner.description), RedisArgument(span.ms)]
+        )
+        guard let parts = reply.array else {
+            throw .corrupt("incident_take.lua answered \(reply)")
+        }
+        if parts.isEmpty { return nil }
+        guard parts.count == 3, let turn = parts[0].int, let now = parts[1].string,
+            let ms = Int64(now)
+        else { throw .corrupt("incident_take.lua answered \(reply)") }
+        return IncidentLook(
+            turn: turn,
+            now: Timestamp(ms: ms),
+            board: IncidentBoard(stored: parts[2].string ?? "")
+        )
+    }
+
+    package func endLook(
+        _ look: IncidentLook,
+        board: IncidentBoard,
+        telling news: [Incident],
+        pause: Duration
+    ) async throws(StoreError) -> Bool {
+        var arguments: [RedisArgument] = [
+            RedisArgument(look.turn), RedisArgument(pause.ms),
+            .string(Incident.lane.description), .string(board.stored),
+        ]
+        for incident in news {
+            let (watch, event) = (incident.watch, incident.event)
+            arguments += [
+                .string(watch.key.id.description),
+                .string(watch.key.source.description),
+                .string(watch.policy.name),
+                .string(WatchRecord.state(after: WatchChange(state: watch.state))),
+                RedisArgument(watch.createdAt.ms),
+                RedisArgument(event.seq),
+                .string(event.json),
+                .string(incident.resolvedAt == nil ? "" : incident.stored),
+            ]
+        }
+        return try await redis.run(
+            redis.scripts[.incidentStore],
+            partition: home,
+            arguments,
+            // Whoever is told must not be told again because a failover has lost that.
+            isDurable: true
+        ).int == 1
+    }
+
+    package func incidents() async throws(StoreError) -> IncidentList {
+        let reply = try await redis.run(
+            redis.scripts[.incidentList],
+            partition: home,
+            [RedisArgument(IncidentList.resolvedMax)]
+        )
+        guard let parts = reply.array, let board = parts.first?.string else {
+            throw .corrupt("incident_list.lua answered \(reply)")
+        }
+        return IncidentList(
+            open: IncidentBoard(stored: board).open,
+            resolved: parts.dropFirst().compactMap { $0.string.flatMap(Incident.init(stored:)) }
+        )
+    }
+}

@@ -1,0 +1,168 @@
+"""Operators are told what is wrong: one message when it begins and one when it is over, whatever crashes."""
+
+import json
+import re
+
+import pytest
+from harness.cluster import Cluster
+from harness.moody_receiver import MoodyReceiver
+from harness.poller_api import PollerAPI
+from harness.process import Process
+from harness.waiting import wait_until
+from test_command_line import run
+from test_endpoints import Shop, endpoint, genuine
+
+# Short, so that a test need not wait for a minute; looks are half a second apart then.
+HOLD = "2s"
+OPERATORS = "ops@example.com"
+
+
+@pytest.fixture
+def shops():
+    shops = [Shop(), Shop()]
+    yield shops
+    for shop in shops:
+        shop.close()
+
+
+class Watched:
+    """A cluster with an endpoint for operators, one for everything else, and a mailbox that is only named."""
+
+    def __init__(self, cluster: Cluster, operators: Shop, everything: Shop):
+        self.cluster = cluster
+        self.operators = operators
+        self.everything = everything
+        self.made = endpoint(cluster, "add", operators.url, "--types", "operator.*")
+        endpoint(cluster, "add", everything.url)
+
+    def told(self, kind: str) -> list[str]:
+        """How the incidents of a kind were told to the endpoint, in order."""
+        events = [json.loads(body) for _, body in self.operators.requests]
+        return [event["status"] for event in events if event["type"] == f"operator.{kind}"]
+
+    def board(self) -> tuple[dict, str]:
+        """What is not told yet and what is, and who has looked last."""
+        with self.cluster.redis.client() as client:
+            [key] = client.keys("poller:I{*")
+            board, owner = client.hmget(key, "b", "o")
+        return json.loads(board or "{}"), owner
+
+    def kill_who_looks(self, kind: str) -> None:
+        """Kills whoever has seen a trouble, before it is told; another one must tell it."""
+
+        def looker() -> Process | None:
+            board, owner = self.board()
+            is_rising = any(one["kind"] == kind for one in board.get("rising", []))
+            return self.processes().get(owner) if is_rising else None
+
+        process = wait_until(looker, 30, f"somebody has seen {kind}")
+        process.kill9()
+        process.start().wait_ready()
+        self.cluster.api = PollerAPI(self.cluster.api_process.address("api"))
+
+    def processes(self) -> dict[str, Process]:
+        """The processes by the ids under which they look."""
+        roles = [*self.cluster.apis, *self.cluster.workers, *self.cluster.notifiers]
+        pids = {role.pid: role for role in roles if role.running}
+        listed = self.cluster.api.get("/v1/workers")["data"]
+        return {one["id"]: pids[one["pid"]] for one in listed if one["pid"] in pids}
+
+    def begins(self, kind: str) -> None:
+        wait_until(lambda: self.told(kind) == ["open"], 30, f"{kind} is told, not {self.told(kind)}")
+
+    def ends(self, kind: str) -> None:
+        both = ["open", "resolved"]
+        wait_until(lambda: self.told(kind) == both, 30, f"the end of {kind} is told, not {self.told(kind)}")
+
+
+def no_worker(watched: Watched) -> None:
+    cluster = watched.cluster
+    cluster.enqueue(cluster.sandbox.create_source(), notify=[])
+    cluster.workers[0].kill9()
+    watched.kill_who_looks("no_worker")
+    watched.begins("no_worker")
+    cluster.workers[0].start().wait_ready()
+    watched.ends("no_worker")
+
+
+def a_receiver_that_is_gone(watched: Watched) -> None:
+    cluster = watched.cluster
+    gone = MoodyReceiver(status=410)
+    try:
+        id = endpoint(cluster, "add", gone.url, "--types", "source.pending")["id"]
+        cluster.enqueue(cluster.sandbox.create_source(), notify=[])
+        for kind in ("dead_letters", "endpoint_disabled"):
+            watched.begins(kind)
+        [shown] = [one for one in cluster.api.get("/v1/incidents")["data"] if one["kind"] == "endpoint_disabled"]
+        assert shown["subject"] == id and "410" in shown["message"] and "enable" in shown["action"]
+        gone.status = 204
+        endpoint(cluster, "enable", id)
+        [dead] = cluster.api.get("/v1/deliveries?state=dead")["data"]
+        assert cluster.api.request("POST", f"/v1/deliveries/{dead['id']}/retry").ok
+        for kind in ("dead_letters", "endpoint_disabled"):
+            watched.ends(kind)
+        # What a person disables is nobody's incident.
+        endpoint(cluster, "disable", id, "--reason", "holidays")
+    finally:
+        gone.close()
+
+
+def a_lane_that_stops(watched: Watched) -> None:
+    cluster = watched.cluster
+    fault = cluster.sandbox.fault("status", "/v1/sources/", status=500)
+    for source in [cluster.sandbox.create_source() for _ in range(12)]:
+        cluster.enqueue(source, notify=[])
+    watched.kill_who_looks("lane_stopped")
+    watched.begins("lane_stopped")
+    cluster.sandbox.clear_fault(fault)
+    watched.ends("lane_stopped")
+
+
+def test_each_incident_is_told_once_and_its_end_once(chaos, shops: list[Shop]):
+    cluster: Cluster = chaos(
+        workers=1,
+        apis=2,
+        listen=False,
+        env={"POLLER_INCIDENT_HOLD": HOLD, "POLLER_OPERATOR_NOTIFY": f"mailto:{OPERATORS}"},
+    )
+    watched = Watched(cluster, *shops)
+    no_worker(watched)
+    a_receiver_that_is_gone(watched)
+    a_lane_that_stops(watched)
+
+    # By webhook: signed, each incident with its beginning and its end.
+    incidents: dict[str, list[dict]] = {}
+    for headers, body in watched.operators.requests:
+        assert genuine(watched.made["secret"], headers, body)
+        event = json.loads(body)
+        incidents.setdefault(event["source"], []).append(event)
+    kinds = {"no_worker", "dead_letters", "endpoint_disabled", "lane_stopped"}
+    assert kinds <= {events[0]["type"].removeprefix("operator.") for events in incidents.values()}
+    for events in incidents.values():
+        assert [(event["seq"], event["status"]) for event in events] == [(1, "open"), (2, "resolved")]
+        assert events[1]["object"]["since"] == events[0]["object"]["since"]
+
+    # By mail, without an endpoint: the same.
+    def mails() -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for mail in [mail for mail in cluster.mail.messages if mail["To"] == OPERATORS]:
+            found.setdefault(mail["X-Poller-Source"], []).append(mail["Subject"])
+        return found
+
+    wait_until(lambda: sum(map(len, mails().values())) >= 2 * len(incidents), 20, "every mail has come")
+    assert mails().keys() == incidents.keys()
+    for begun, over in mails().values():
+        assert begun.startswith("[Poller] ") and over.startswith("[Poller] over: "), (begun, over)
+
+    # Whoever has asked for no types has heard of payments alone, as has the list of events.
+    heard = {json.loads(body)["type"] for _, body in watched.everything.requests}
+    assert "source.pending" in heard and not [type for type in heard if type.startswith("operator.")]
+    listed = cluster.api.get("/v1/events?limit=100")["data"]
+    assert listed and not [event for event in listed if event["type"].startswith("operator.")]
+    asked = cluster.api.get("/v1/events?types=operator.*&limit=100")["data"]
+    assert {event["source"] for event in asked} == incidents.keys()
+
+    # And for who looks later.
+    shown = run("pollerctl", "incident", "list", env={"POLLER_URL": cluster.api.url}).stdout
+    assert len(re.findall(r"^resolved\t", shown, re.M)) == len(incidents) and "open\t" not in shown
+    assert cluster.fsck().returncode == 0

@@ -1,0 +1,220 @@
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerAPI
+
+/// What a look at a cluster finds for operators, in the doctor's words.
+@Suite("Troubles of a cluster")
+struct ClusterTroublesTests {
+    private static let now = Timestamp(ms: 1_795_165_200_125)
+
+    private static func lane(
+        _ account: String,
+        overdueFor: Duration? = nil,
+        isPaused: Bool = false,
+        heldFor: Duration? = nil,
+        failures: Int = 0
+    ) -> LaneReport {
+        LaneReport(
+            lane: LaneID(account: AccountID(unchecked: account), kind: .source),
+            partition: 0,
+            waiting: 1,
+            overdue: overdueFor == nil ? 0 : 1,
+            oldestDue: now + (overdueFor.map { .zero - $0 } ?? .seconds(60)),
+            inFlight: 0,
+            limit: nil,
+            isPaused: isPaused,
+            heldUntil: heldFor.map { now + $0 },
+            factor: 1,
+            failures: failures,
+            now: now
+        )
+    }
+
+    private static func status(
+        _ lanes: [LaneReport] = [],
+        watches: StoreStats = StoreStats(),
+        more: String? = nil,
+        roles: [String] = ["worker", "notifier"]
+    ) -> ClusterStatus {
+        ClusterStatus(
+            watches: watches,
+            deliveries: StoreStats(),
+            lanes: lanes,
+            more: more,
+            members: roles.enumerated().map { index, role in
+                Member(
+                    owner: OwnerID(unchecked: "o\(index)"),
+                    roles: role,
+                    pid: index,
+                    host: "h",
+                    version: "1",
+                    startedAt: now,
+                    inFlight: 0
+                )
+            }
+        )
+    }
+
+    private static func kinds(_ status: ClusterStatus) -> Set<IncidentKind> {
+        let seen = ClusterTroubles.processes(status)
+        return Set(seen.filter { !$0.value.troubles.isEmpty }.keys)
+    }
+
+    @Test("what processes do not do is told once, not again by what follows from it")
+    func processes() {
+        let waiting = StoreStats(pending: 3)
+        let late = [Self.lane("a", overdueFor: .seconds(90))]
+        #expect(Self.kinds(Self.status()) == [])
+        #expect(Self.kinds(Self.status(roles: ["api", "notifier"])) == [], "nothing waits")
+        #expect(
+            Self.kinds(Self.status(late, watches: waiting, roles: ["notifier"])) == [.noWorker]
+        )
+        #expect(
+            Self.kinds(Self.status(watches: StoreStats(undelivered: 5000), roles: ["worker"]))
+                == [.noNotifier]
+        )
+        #expect(Self.kinds(Self.status(late, watches: waiting)) == [.backlog])
+        #expect(Self.kinds(Self.status(watches: StoreStats(undelivered: 5000))) == [.backlog])
+        #expect(Self.kinds(Self.status(watches: StoreStats(quarantined: 2))) == [.quarantine])
+        // Its watches wait because it is stopped.
+        let stopped = [Self.lane("a", overdueFor: .seconds(90), failures: 10)]
+        #expect(Self.kinds(Self.status(stopped, watches: waiting)) == [])
+        let told = ClusterTroubles.processes(Self.status(watches: waiting, roles: ["api"]))
+        #expect(
+            told[.noWorker]?.troubles.first?.message == "workers: none is alive and 3 watches wait"
+        )
+        #expect(told[.noWorker]?.action?.contains("pollerd worker") == true)
+    }
+
+    @Test("a lane is stopped when its circuit is open or it is held for long, not by a person")
+    func lanes() {
+        let seen = ClusterTroubles.stopped(
+            Self.status([
+                Self.lane("well"), Self.lane("open", heldFor: .seconds(9), failures: 10),
+                Self.lane("probing", failures: 12), Self.lane("slow", heldFor: .seconds(5)),
+                Self.lane("held", heldFor: .seconds(600)),
+                Self.lane("paused", isPaused: true, failures: 10),
+            ])
+        )
+        #expect(
+            Set(seen.troubles.compactMap(\.subject))
+                == ["open/sources", "probing/sources", "held/sources"]
+        )
+        #expect(seen.isWhole)
+        let some = Self.status(watches: StoreStats(circuitsOpen: 1), more: "next")
+        #expect(!ClusterTroubles.stopped(some).isWhole, "of those that were not read one is open")
+    }
+
+    @Test("dead letters, disabled endpoints, keys that end and memory are looked for")
+    func things() async throws {
+        let time = VirtualTime()
+        let store = MemoryStore(time: time)
+        let deliveries = MemoryDeliveryQueue(time: time)
+        let endpoints = MemoryEndpointStore(time: time)
+        let keys = MemoryKeyStore(time: time)
+        let troubles = ClusterTroubles(
+            ClusterSeams(
+                watches: store,
+                deliveries: deliveries,
+                lanes: store,
+                members: store,
+                laneLimit: .unlimited
+            ),
+            endpoints: endpoints,
+            keys: keys,
+            memoryUsed: { 0.93 }
+        )
+        let calm = try await troubles.look(at: time.now)
+        #expect(calm[.deadLetters] == Sighting() && calm[.endpointDisabled]?.troubles == [])
+        #expect(
+            calm[.storeFilling]?.troubles.first?.message
+                == "store: 93 % of the memory Redis may use are taken"
+        )
+
+        for (name, by) in [("a", Endpoint.Disabler.ourselves), ("b", .person)] {
+            var endpoint = Endpoint(
+                id: EndpointID(unchecked: "ep_\(name)"),
+                account: .main,
+                url: try NotifyURL("mailto:\(name)@shop.example")
+            )
+            endpoint.state = .disabled(reason: "it answered 410", at: time.now, by: by)
+            _ = try await endpoints.create(endpoint, request: nil)
+        }
+        let day = Duration.seconds(86_400)
+        for (name, life) in [("soon", day * 8), ("later", day * 90), ("short", day * 2)] {
+            let key = try AccessKey(
+                id: KeyID(unchecked: "key_\(name)"),
+                name: name,
+                role: .viewer,
+                expiresAt: time.now + life,
+                createdBy: "test"
+            )
+            _ = try await keys.create(key, digest: KeyDigest(of: name))
+        }
+        time.advance(by: day + .seconds(60))
+        let seen = try await troubles.look(at: time.now)
+        #expect(
+            seen[.endpointDisabled]?.troubles.map(\.message)
+                == ["shop.example (ep_a) is told nothing more: it answered 410"]
+        )
+        #expect(seen[.keyExpiring]?.troubles.compactMap(\.subject) == ["key_soon"])
+        time.advance(by: day * 7)
+        let ended = try await troubles.look(at: time.now)
+        #expect(ended[.keyExpiring]?.troubles == [], "it has ended")
+        try await endpoints.enable(EndpointID(unchecked: "ep_a"))
+        let enabled = try await troubles.look(at: time.now)
+        #expect(enabled[.endpointDisabled]?.troubles == [])
+    }
+
+    @Test("dead letters are told by endpoint, with its host and why the last one was given up")
+    func deadLetters() async throws {
+        let time = VirtualTime()
+        let store = MemoryStore(time: time)
+        let deliveries = MemoryDeliveryQueue(time: time)
+        let mark = DeliveryMark(
+            url: try NotifyURL("https://shop.example/hook"),
+            watch: WatchKey(
+                account: .main,
+                source: SourceID(unchecked: "src_1"),
+                kind: .source
+            )
+        )
+        try await deliveries.mark([mark])
+        let request = ClaimRequest(
+            partition: deliveries.partition(of: LaneID(endpoint: mark.endpoint)),
+            limit: 1,
+            owner: OwnerID(unchecked: "AAAAAAAAAAA"),
+            lease: .seconds(10),
+            lane: .unlimited
+        )
+        let lease = try #require(try await deliveries.claim(request).leases.first)
+        let change = DeliveryChange(
+            state: DeliveryState(cursor: 1, dead: [1]),
+            lastError: "answered 500"
+        )
+        _ = try await deliveries.commit([
+            Commit(ref: lease.ref, verdict: .setAside, change: change)
+        ])
+        let seen = try await ClusterTroubles(
+            ClusterSeams(
+                watches: store,
+                deliveries: deliveries,
+                lanes: store,
+                members: store,
+                laneLimit: .unlimited
+            ),
+            endpoints: MemoryEndpointStore(time: time),
+            keys: MemoryKeyStore(time: time),
+            memoryUsed: { nil }
+        ).look(at: time.now)
+        let trouble = try #require(seen[.deadLetters]?.troubles.first)
+        #expect(trouble.subject == "\(mark.endpoint)" && trouble.count == 1)
+        #expect(
+            trouble.message == "shop.example (\(mark.endpoint)): 1 delivery has given up events, "
+                + "the last one: answered 500"
+        )
+        #expect(seen[.storeFilling] == nil, "nobody may ask")
+    }
+}

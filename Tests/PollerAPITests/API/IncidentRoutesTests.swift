@@ -1,0 +1,139 @@
+import Foundation
+import NIOHTTP1
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerAPI
+
+/// What operators are told of, and that nobody else learns of it.
+@Suite("Incidents")
+struct IncidentRoutesTests {
+    private static let bound = "key-of-acme-0123456789"
+    private static let free = "key-of-everything-0123456789"
+    private static let keys = "\(bound) role=admin account=acme\n\(free) role=admin"
+
+    private static func headers(_ key: String) -> [String: String] {
+        ["Authorization": "Bearer \(key)", "Content-Type": "application/json"]
+    }
+
+    @Test("lists what is open, then what was resolved last")
+    func list() async throws {
+        try await LiveAPI.run(keys: KeyFile(text: Self.keys)) { api in
+            let headers = Self.headers(Self.free)
+            #expect(try await api.get("/v1/incidents", headers: headers).list("data").isEmpty)
+            try await api.see([.noWorker])
+            try await api.see([.quarantine])
+            let answer = try await api.get("/v1/incidents", headers: headers)
+            let told = answer.list("data").map { "\($0["kind"] ?? "") \($0["status"] ?? "")" }
+            #expect(told == ["quarantine open", "no_worker resolved"], "\(answer.text)")
+            #expect(answer.list("data").first?["action"] as? String == "mend it")
+            let open = try await api.get("/v1/incidents?status=open", headers: headers)
+            #expect(open.list("data").map { $0["kind"] as? String } == ["quarantine"])
+            let wrong = try await api.get("/v1/incidents?status=bad", headers: headers)
+            #expect(wrong.status == 400)
+            let refused = try await api.get("/v1/incidents", headers: Self.headers(Self.bound))
+            #expect(refused.status == 403 && refused.code == "not_allowed", "\(refused.text)")
+        }
+    }
+
+    @Test("their events are told to whom has asked for them by type, and to no bound key")
+    func events() async throws {
+        try await LiveAPI.run(keys: KeyFile(text: Self.keys)) { api in
+            try await api.see([.noWorker])
+            func types(_ path: String, _ key: String = Self.free) async throws -> [String] {
+                let answer = try await api.get(path, headers: Self.headers(key))
+                #expect(answer.status == 200, "\(answer.text)")
+                return answer.list("data").compactMap { $0["type"] as? String }
+            }
+            #expect(try await types("/v1/events") == [])
+            #expect(try await types("/v1/events?types=source.*") == [])
+            #expect(try await types("/v1/events?types=operator.backlog") == [])
+            for asked in ["operator.*", "operator.no_worker", "source.*,operator.no_worker"] {
+                #expect(
+                    try await types("/v1/events?types=\(asked)") == ["operator.no_worker"],
+                    "\(asked)"
+                )
+            }
+            #expect(try await types("/v1/events", Self.bound) == [])
+            let refused = try await api.get(
+                "/v1/events?types=operator.*",
+                headers: Self.headers(Self.bound)
+            )
+            #expect(refused.status == 403 && refused.code == "not_allowed", "\(refused.text)")
+            for path in ["/v1/watches", "/v1/watches?state=closed", "/v1/orders"] {
+                let answer = try await api.get(path, headers: Self.headers(Self.free))
+                #expect(answer.status == 200 && answer.list("data").isEmpty, "\(answer.text)")
+            }
+        }
+    }
+
+    @Test("an endpoint for them is nobody's account's, and asks for nothing else")
+    func endpoints() async throws {
+        try await LiveAPI.run(keys: KeyFile(text: Self.keys)) { api in
+            func ask(
+                _ method: HTTPMethod,
+                _ path: String,
+                _ body: String? = nil,
+                _ key: String = Self.free
+            ) async throws -> Answer {
+                let headers = Self.headers(key)
+                return try await api.request(method, path, body: body, headers: headers)
+            }
+            let wish = #"{"url":"mailto:ops@example.com","types":["operator.*"]}"#
+            let made = try await ask(.POST, "/v1/endpoints", wish)
+            #expect(made.status == 201 && made["account"] == "@operator", "\(made.text)")
+            let path = "/v1/endpoints/\(try #require(made["id"]))"
+
+            // What is bound to accounts may neither make, see nor change one.
+            for account in ["", #","account":"acme""#, #","account":"other""#] {
+                let body =
+                    #"{"url":"mailto:a@b.example","types":["operator.no_worker"]\#(account)}"#
+                let refused = try await ask(.POST, "/v1/endpoints", body, Self.bound)
+                #expect(refused.status == 403 && refused.code == "not_allowed", "\(refused.text)")
+            }
+            #expect(try await ask(.GET, path, nil, Self.bound).status == 404)
+            #expect(try await ask(.PATCH, path, #"{"coalesce":true}"#, Self.bound).status == 404)
+            #expect(try await ask(.DELETE, path, nil, Self.bound).status == 404)
+            let listed = try await ask(.GET, "/v1/endpoints", nil, Self.bound)
+            #expect(listed.list("data").isEmpty, "\(listed.text)")
+
+            // Nor is one of payments told of the cluster beside them.
+            for body in [
+                #"{"url":"mailto:a@b.example","types":["operator.*","source.*"]}"#,
+                #"{"url":"mailto:a@b.example","types":["operator.*"],"account":"acme"}"#,
+                #"{"url":"mailto:a@b.example","account":"@operator"}"#,
+            ] {
+                let refused = try await ask(.POST, "/v1/endpoints", body)
+                #expect(refused.status == 422, "\(body): \(refused.text)")
+            }
+            for types in ["null", "[]", #"["source.*"]"#] {
+                let refused = try await ask(.PATCH, path, #"{"types":\#(types)}"#)
+                #expect(refused.status == 422, "\(types): \(refused.text)")
+            }
+            let other = try await ask(.POST, "/v1/endpoints", #"{"url":"mailto:a@b.example"}"#)
+            let refused = try await ask(
+                .PATCH,
+                "/v1/endpoints/\(try #require(other["id"]))",
+                #"{"types":["operator.*"]}"#
+            )
+            #expect(refused.status == 422, "\(refused.text)")
+        }
+    }
+
+    @Test("what signs the webhooks of operators' URLs is shown to whom may see all accounts")
+    func secret() async throws {
+        try await LiveAPI.run(keys: KeyFile(text: Self.keys)) { api in
+            let path = "/v1/endpoints/inline/secret?account=@operator"
+            let shown = try await api.get(path, headers: Self.headers(Self.free))
+            #expect(shown.status == 200 && shown["account"] == "@operator", "\(shown.text)")
+            let main = try await api.get(
+                "/v1/endpoints/inline/secret",
+                headers: Self.headers(Self.free)
+            )
+            #expect(main["secret"] != shown["secret"], "one of their own")
+            let refused = try await api.get(path, headers: Self.headers(Self.bound))
+            #expect(refused.status == 404, "\(refused.text)")
+        }
+    }
+}

@@ -1,0 +1,19 @@
+import Poller
+import PollerTesting
+import Testing
+
+extension LiveAPI {
+    /// Lets a look at the cluster see these troubles; what was open and is not among them is over.
+    func see(_ kinds: [IncidentKind]) async throws {
+        let owner = OwnerID(unchecked: "AAAAAAAAAAA")
+        let look = try #require(try await store.takeLook(owner, for: .seconds(10)))
+        let seen = IncidentKind.allCases.map { kind in
+            let trouble = Sighting.Trouble(nil, "\(kind.rawValue) is seen")
+            return (kind, Sighting(kinds.contains(kind) ? [trouble] : [], action: "mend it"))
+        }
+        var board = look.board
+        let news = board.note(Dictionary(uniqueKeysWithValues: seen), at: look.now, hold: .zero)
+        let isStored = try await store.endLook(look, board: board, telling: news, pause: .zero)
+        #expect(isStored)
+    }
+}

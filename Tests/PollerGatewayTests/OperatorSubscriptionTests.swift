@@ -1,0 +1,51 @@
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerGateway
+
+/// Who hears of the cluster itself over WebSockets and event streams.
+@Suite("Subscriptions to what tells of the cluster")
+struct OperatorSubscriptionTests {
+    private func subscription(
+        _ types: [String]?,
+        accounts: AccountSet = .all
+    ) throws -> Subscription {
+        try Subscription(
+            id: "s1",
+            account: nil,
+            sources: nil,
+            types: types,
+            from: .now,
+            principal: Principal(name: "a", accounts: accounts),
+            limits: GatewayLimits()
+        )
+    }
+
+    private func event() throws -> Event {
+        var board = IncidentBoard()
+        let seen = [IncidentKind.noWorker: Sighting([Sighting.Trouble(nil, "no worker")])]
+        return try #require(board.note(seen, at: Samples.start, hold: .zero).first).event
+    }
+
+    @Test("who has named its types hears it, and who hears everything does not")
+    func asked() throws {
+        let event = try event()
+        for types in [["operator.*"], ["source.*", "operator.no_worker"]] {
+            let subscription = try subscription(types)
+            #expect(subscription.concerns(event) && subscription.wants(event), "\(types)")
+        }
+        for types in [nil, ["*"], ["source.*"], ["operator.backlog"]] {
+            #expect(!(try subscription(types).concerns(event)), "\(types ?? [])")
+        }
+        #expect(try subscription(nil).concerns(Samples.event()))
+    }
+
+    @Test("credentials that are bound to accounts cannot ask for it")
+    func bound() {
+        #expect(throws: InvalidInput.self) {
+            try subscription(["operator.*"], accounts: .some([.main]))
+        }
+        #expect(throws: Never.self) { try subscription(["source.*"], accounts: .some([.main])) }
+    }
+}
