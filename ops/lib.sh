@@ -64,7 +64,8 @@ as_root() {
     fi
 }
 
-# require_packages PURPOSE…: installs what is missing. Purposes: build, serve, tools, python, package, check.
+# require_packages PURPOSE…: installs what is missing. Purposes: build, serve, tools, python, package,
+# check, typescript.
 require_packages() {
     local wanted='' missing='' package purpose
     if have apt-get && have dpkg-query; then
@@ -75,6 +76,7 @@ require_packages() {
             tools) have curl || wanted="$wanted curl" ;;
             python) python_ready || wanted="$wanted python3 python3-venv" ;;
             package) wanted="$wanted binutils dpkg-dev patchelf python3" ;;
+            typescript) have tsc || wanted="$wanted node-typescript" ;;
             check)
                 have shellcheck || wanted="$wanted shellcheck"
                 [ -n "$(luac_command)" ] || wanted="$wanted lua5.1"
@@ -94,6 +96,7 @@ require_packages() {
             build) wanted="$wanted hiredis" ;;
             serve) have redis-server || wanted="$wanted redis" ;;
             python) python_ready || wanted="$wanted python@3.13" ;;
+            typescript) have tsc || wanted="$wanted typescript" ;;
             check)
                 have shellcheck || wanted="$wanted shellcheck"
                 [ -n "$(luac_command)" ] || wanted="$wanted lua"
@@ -112,6 +115,7 @@ require_packages() {
             case $purpose in
             serve) have redis-server || missing="$missing redis-server" ;;
             python) python_ready || missing="$missing python3(>=$PYTHON_MIN,with-venv)" ;;
+            typescript) have tsc || missing="$missing typescript(with-node)" ;;
             check)
                 have shellcheck || missing="$missing shellcheck"
                 [ -n "$(luac_command)" ] || missing="$missing luac"

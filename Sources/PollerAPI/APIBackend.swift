@@ -27,6 +27,8 @@ package struct APIBackend: Sendable {
     package let activity: (any ActivityStore)?
     /// What operators are told of; nil where nobody keeps it.
     package let incidents: (any IncidentStore)?
+    /// The requests that clients have named, and what seals their answers; nil where nobody keeps them.
+    package let requests: (store: any NamedRequests, seals: RequestSeals)?
     /// Takes Stripe's webhooks; nil when none are expected.
     package let webhooks: (any WebhookIntake)?
     /// Makes tokens for the live gateway; nil when there is none.
@@ -63,6 +65,8 @@ package struct APIBackend: Sendable {
     ///   - trail: what was changed by whom; nil where nobody keeps it.
     ///   - activity: what the cluster did; nil where nobody keeps it.
     ///   - incidents: what operators are told of; nil where nobody keeps it.
+    ///   - requests: the requests that clients have named, and what seals their answers; nil where nobody
+    ///     keeps them.
     ///   - webhooks: takes Stripe's webhooks; nil when none are expected.
     ///   - streamTokens: makes tokens for the live gateway; nil when there is none.
     ///   - mail: the suppression list of mail; nil when nobody keeps a list.
@@ -88,6 +92,7 @@ package struct APIBackend: Sendable {
         trail: (any AuditTrail)? = nil,
         activity: (any ActivityStore)? = nil,
         incidents: (any IncidentStore)? = nil,
+        requests: (store: any NamedRequests, seals: RequestSeals)? = nil,
         webhooks: (any WebhookIntake)? = nil,
         streamTokens: (any StreamTokenIssuer)? = nil,
         mail: MailPreferences? = nil,
@@ -113,6 +118,7 @@ package struct APIBackend: Sendable {
         self.trail = trail
         self.activity = activity
         self.incidents = incidents
+        self.requests = requests
         self.webhooks = webhooks
         self.streamTokens = streamTokens
         self.mail = mail

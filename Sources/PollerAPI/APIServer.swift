@@ -182,6 +182,17 @@ package struct APIServer: Service {
                 table: table
             )
         )
+        // Behind the check of keys: who repeats a request is let in as who sends one.
+        if let (store, seals) = backend.requests {
+            router.add(
+                middleware: RepeatMiddleware(
+                    requests: store,
+                    seals: seals,
+                    reader: BodyReader(clock: clock),
+                    table: table
+                )
+            )
+        }
         for route in routes {
             for path in route.description.paths {
                 router.on(RouterPath(path), method: route.description.method, use: route.answer)

@@ -54,21 +54,27 @@ extension PollerClient {
     /// - `since`: only events recorded since.
     /// - `rate`: deliveries a second, 1–10,000; nil for the server's own.
     /// - `isDryRun`: only count.
+    /// - `idempotencyKey`: of any number of calls with the same one, one begins a replay.
     @discardableResult
     public func replay(
         endpoint id: String,
         _ choice: Replay.Choice = .dead,
         since: Date? = nil,
         rate: Int? = nil,
-        isDryRun: Bool = false
+        isDryRun: Bool = false,
+        idempotencyKey: String? = nil
     ) async throws -> Received<Replay> {
         var request = ReplayRequest()
         request.status = Open(choice)
         request.since = since.map(Time.init)
         request.rate = rate
         request.isDryRun = isDryRun
-        return try await send(.POST, Self.path(ofReplay: id), body: request.json)
-            .received("a replay")
+        return try await send(
+            .POST,
+            Self.path(ofReplay: id),
+            body: request.json,
+            idempotencyKey: idempotencyKey
+        ).received("a replay")
     }
 
     /// How the last replay of an endpoint stands.

@@ -1,6 +1,12 @@
 import NIOHTTP1
 public import PollerWire
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 extension WatchRequest {
     /// Describes what to watch.
     ///
@@ -92,6 +98,8 @@ extension PollerClient {
         _ retrying: @Sendable (PollerError) -> Void
     ) async throws -> BatchResult {
         var backoff = Backoff()
+        // One name for all tries: a payment that has ended between two is not watched anew.
+        let name = UUID().uuidString
         while true {
             do {
                 let answer = try await send(
@@ -99,6 +107,7 @@ extension PollerClient {
                     "/v1/watches/batch",
                     body: body,
                     type: "application/x-ndjson",
+                    idempotencyKey: name,
                     // A part may take longer than a usual answer when the store is busy.
                     wait: .seconds(45)
                 )

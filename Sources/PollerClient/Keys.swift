@@ -7,9 +7,15 @@ extension PollerClient {
         try Page(try await send(.GET, "/v1/keys"))
     }
 
-    /// Has a key made; ``AccessKey/reveal`` is told here and never again.
-    public func createKey(_ key: NewAccessKey) async throws -> Received<AccessKey> {
-        try await send(.POST, "/v1/keys", body: key.json).received("a key")
+    /// Has a key made; ``AccessKey/reveal`` is told here, and to a repeat under the same name.
+    ///
+    /// - `idempotencyKey`: of any number of calls with the same one, one makes a key.
+    public func createKey(
+        _ key: NewAccessKey,
+        idempotencyKey: String? = nil
+    ) async throws -> Received<AccessKey> {
+        try await send(.POST, "/v1/keys", body: key.json, idempotencyKey: idempotencyKey)
+            .received("a key")
     }
 
     /// Revokes a key, which opens nothing any more within a second.

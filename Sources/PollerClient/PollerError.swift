@@ -16,7 +16,10 @@ public enum PollerError: Error, Hashable, Sendable, CustomStringConvertible {
     public var isTransient: Bool {
         switch self {
         case .unreachable: true
-        case .problem(let problem): [408, 429, 502, 503, 504].contains(problem.status)
+        case .problem(let problem):
+            [408, 429, 502, 503, 504].contains(problem.status)
+                // The server is still at the same request, or was when it ended.
+                || problem.code == "idempotency_key_in_use"
         case .invalidConfiguration, .unintelligible: false
         }
     }

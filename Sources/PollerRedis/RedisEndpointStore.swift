@@ -138,13 +138,22 @@ package struct RedisEndpointStore: EndpointStore {
         return replaced
     }
 
-    package func remove(_ id: EndpointID) async throws(StoreError) -> Bool {
+    package func remove(
+        _ id: EndpointID,
+        version: Int64?
+    ) async throws(StoreError) -> EndpointRemoval {
         let reply = try await run(
             redis.scripts[.endpointWrite],
-            ["remove", .string(id.description), RedisArgument(Self.removedMax)],
+            [
+                "remove", .string(id.description), RedisArgument(Self.removedMax),
+                .string(version.map { "\($0)" } ?? ""),
+            ],
             isDurable: true
         )
-        return reply.first?.string == "removed"
+        guard let removal = reply.first?.string.flatMap(EndpointRemoval.init(rawValue:)) else {
+            throw .corrupt("endpoint_write answered nonsense")
+        }
+        return removal
     }
 
     package func list(

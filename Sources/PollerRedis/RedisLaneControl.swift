@@ -62,27 +62,35 @@ extension RedisQueue {
         try await control(lane, "resume")
     }
 
+    @discardableResult
     private func control(
         _ lane: LaneID,
         _ verb: String,
         _ values: [RedisArgument] = []
-    ) async throws(StoreError) {
-        _ = try await redis.run(
+    ) async throws(StoreError) -> Bool {
+        let reply = try await redis.run(
             redis.scripts[.control],
             partition: redis.keys.partition(of: lane.description),
             [.string(lane.description), .string(verb)] + values
         )
+        return reply.int == 1
     }
 
-    package func limit(_ lane: LaneID, to limit: LaneLimit?) async throws(StoreError) {
-        guard let limit else { return try await control(lane, "default") }
-        try await control(
-            lane,
-            "limit",
+    package func limit(
+        _ lane: LaneID,
+        to limit: LaneLimit?,
+        instead known: LaneLimitVersion?
+    ) async throws(StoreError) -> Bool {
+        let values = limit.map { limit -> [RedisArgument] in
             [
                 RedisArgument(limit.intervalUs), RedisArgument(limit.burst),
                 RedisArgument(limit.inFlightMax),
             ]
+        }
+        return try await control(
+            lane,
+            limit == nil ? "default" : "limit",
+            (values ?? ["", "", ""]) + (known.map { [.string($0.description)] } ?? [])
         )
     }
 

@@ -9,6 +9,7 @@ enum ScriptName: String, CaseIterable {
     case sweepTake, sweepFinish, reads, remember, suppress, reseal
     case endpointCreate, endpointWrite, endpointChanges, endpointRead, endpointList
     case keyWrite, keyList, keyUsed, trailNote, activityAdd, activityRead
+    case requestClaim, requestAct
 
     /// What stands before it, in this order.
     fileprivate enum Preface: CaseIterable {
@@ -71,6 +72,7 @@ enum ScriptName: String, CaseIterable {
         case .trailNote: PackageResources.trail_note_lua
         case .activityAdd: PackageResources.activity_add_lua
         case .activityRead: PackageResources.activity_read_lua
+        case .requestClaim, .requestAct: PackageResources.named_request_lua
         }
     }
 
@@ -151,8 +153,9 @@ struct ScriptTexts {
         let text = Self.rendered(name.file)
         let lineEnd = text.firstIndex(of: "\n") ?? text.endIndex
         let flags = text[..<lineEnd].split(separator: "flags=").dropFirst().first.map(String.init)
-        // What is registered may change and go also in a store that is full.
-        let isAllowed = name == .endpointWrite || name == .keyWrite
+        // What is registered may change and go also in a store that is full, and what an operator does
+        // about that is told apart from its repeat.
+        let isAllowed = name == .endpointWrite || name == .keyWrite || name == .requestAct
         return (isAllowed ? "allow-oom" : flags, String(text[lineEnd...]))
     }
 

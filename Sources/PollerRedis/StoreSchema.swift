@@ -92,6 +92,9 @@ enum KeyKind: String, CaseIterable {
     /// Hash, in partition 0 of the watches only: a ring of the history, a field for each step of time
     /// (``RedisActivityStore``). Name: the step, s.
     case activity = "H"
+    /// String: a request that its client has named, claimed or answered (``RedisNamedRequests``), for a day.
+    /// Name: a digest of whose it is, what for, and its name.
+    case namedRequest = "R"
 }
 
 /// The fields of an item: one byte each.

@@ -177,6 +177,9 @@ struct DeliveryReplay: AsyncParsableCommand {
     @Flag(help: "Only count what would be sent.")
     var dryRun = false
 
+    @Option(help: "Names the request: sent again with the same key it begins no second replay.")
+    var idempotencyKey: String?
+
     @Flag(help: "Show how the last replay of the endpoint stands.")
     var show = false
 
@@ -205,7 +208,8 @@ struct DeliveryReplay: AsyncParsableCommand {
                 Replay.Choice(rawValue: status) ?? .dead,
                 since: since.flatMap(start),
                 rate: rate,
-                isDryRun: dryRun
+                isDryRun: dryRun,
+                idempotencyKey: idempotencyKey
             )
             while !replay.isOver {
                 try await Task.sleep(for: Self.pause)

@@ -61,6 +61,7 @@ extension PollerProblem {
         ("GET its progress", "see its progress with --show"),
         ("an Idempotency-Key", "an --idempotency-key"),
         ("This Idempotency-Key", "This --idempotency-key"),
+        ("this Idempotency-Key", "this --idempotency-key"),
     ]
     /// Members of requests that are arguments here; the others are options.
     private static let arguments = [

@@ -41,6 +41,9 @@ struct KeyCreate: AsyncParsableCommand {
     @Option(help: "What people call it.")
     var name: String?
 
+    @Option(help: "Names the request: sent again with the same key it makes no second key.")
+    var idempotencyKey: String?
+
     @OptionGroup var server: ServerOptions
 
     func run() async throws {
@@ -51,7 +54,7 @@ struct KeyCreate: AsyncParsableCommand {
         key.expiresIn = expires
         key.name = name
         try await server.perform { client in
-            let made = try await client.createKey(key)
+            let made = try await client.createKey(key, idempotencyKey: idempotencyKey)
             made.show(json: server.json)
             guard !server.json, Terminal.isErrorInteractive else { return }
             Terminal.printError("keep the key now; it is not shown again")

@@ -120,6 +120,10 @@ def payment(chaos, tmp_path: Path, master: str | None) -> tuple[dict[str, str], 
     body = {"url": sink.url, "headers": {"authorization": HEADER}}
     endpoint = api.request("POST", "/v1/endpoints", json=body, headers={"Idempotency-Key": "k"}).json()
     rotated = api.request("POST", f"/v1/endpoints/{endpoint['id']}/rotate", json={}).json()
+    # Told again to who asks again under the same name, and kept for that.
+    wish, name = {"role": "viewer"}, {"Idempotency-Key": "canary-name-of-a-request"}
+    made = [api.request("POST", "/v1/keys", json=wish, headers=name) for _ in range(2)]
+    assert made[0].content == made[1].content and made[1].headers["Idempotent-Replayed"] == "true"
     own = WebhookSink(rotated["secret"])
     assert api.request("PATCH", f"/v1/endpoints/{endpoint['id']}", json={"url": own.url}).ok
     token = api.request("POST", "/v1/stream_tokens", json={}).json()["token"]
@@ -165,6 +169,7 @@ def payment(chaos, tmp_path: Path, master: str | None) -> tuple[dict[str, str], 
         "secret of inline webhooks": inline["default"], "that of another account": inline["acme"],
         "client secret handed in": HANDED_IN, "client secret learned": learned, "API key": admin,
         "Stripe key": STRIPE_KEY, "Stripe webhook": STRIPE_WEBHOOK, "SMTP": SMTP, "stream token": token,
+        "API key that was made": made[0].json()["key"], "name of a request": name["Idempotency-Key"],
     }
     if master:
         planted["master key"] = master
@@ -182,7 +187,7 @@ def found(planted: dict[str, str], places: dict[str, bytes]) -> set[tuple[str, s
 
 def test_no_secret_is_found_anywhere_once_there_is_a_master_key(chaos, tmp_path):
     planted, places = payment(chaos, tmp_path, MASTER)
-    assert len(planted) == 13 and found(planted, places) == set()
+    assert len(planted) == 15 and found(planted, places) == set()
 
 
 def test_without_one_the_same_search_finds_what_is_kept_in_the_clear(chaos, tmp_path):

@@ -42,6 +42,33 @@ struct DurableStoreTests {
         }
     }
 
+    @Test(
+        "a full store takes names of what operators do about it, and none of what would be refused"
+    )
+    func fullNames() async throws {
+        try await withPair { store, client, _ in
+            let requests = RedisNamedRequests(
+                client: client,
+                layout: try await StoreLayout.agreed(on: client, namespace: "t", partitions: 8),
+                logger: Logger(label: "t")
+            )
+            func named(_ name: String, taken: Bool) -> NamedRequest {
+                NamedRequest(name: name, fingerprint: "f", isTakenWhenFull: taken)
+            }
+            _ = try await requests.claim(named("before", taken: false), owner: "a")
+            _ = try await client.send(RedisCommand("CONFIG", ["SET", "maxmemory", "1"]))
+            await #expect(throws: StoreError.full) {
+                try await requests.claim(named("enqueue", taken: false), owner: "a")
+            }
+            let claim = try await requests.claim(named("rotate", taken: true), owner: "a")
+            #expect(claim == .granted(seed: "a"))
+            for name in ["before", "rotate"] {
+                #expect(try await requests.keep([1, 2], of: name, owner: "a"))
+            }
+            #expect(try await store.stats().pending == 0)
+        }
+    }
+
     @Test("a full store goes on: what is open is polled, told, acknowledged and forgotten")
     func full() async throws {
         try await withPair { store, client, _ in

@@ -33,6 +33,7 @@ final class RedisHarness: StoreHarness {
     var activity: any ActivityStore {
         RedisActivityStore(client: client, layout: layout, scripts: .virtual)
     }
+    let requests: any NamedRequests
     var spentTokens: any SpentTokens { RedisSpentTokens(client: client, layout: layout) }
     var lanes: any LaneControl { store }
     var members: any Membership { membership }
@@ -75,6 +76,12 @@ final class RedisHarness: StoreHarness {
             layout: layout,
             scripts: scripts,
             countMax: Self.keysMax,
+            logger: logger
+        )
+        requests = RedisNamedRequests(
+            client: client,
+            layout: layout,
+            scripts: scripts,
             logger: logger
         )
         auditTrail = RedisAuditTrail(

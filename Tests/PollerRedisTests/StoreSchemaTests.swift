@@ -14,7 +14,8 @@ import Testing
                 occupiedLanes=s leaseEnds=r leases=f lane=c lanesWithSettings=k closed=h \
                 quarantine=x orders=d outbox=e members=p meta=m endpoints=g endpointOrder=j \
                 endpointVersions=v endpointsRemoved=t registry=q endpointRequest=i \
-                accessKeys=A accessKeysUsed=B searchBucket=S auditTrail=C incidents=I incidentsPast=J activity=H
+                accessKeys=A accessKeysUsed=B searchBucket=S auditTrail=C incidents=I incidentsPast=J \
+                activity=H namedRequest=R
                 """
         )
         let keys = Keys(namespace: "poller:", partitions: 16)

@@ -163,11 +163,21 @@ package struct KeyText: Sendable, CustomStringConvertible {
     package let reveal: String
     package let id: KeyID
 
-    /// A new key.
-    package init(using chance: inout some RandomNumberGenerator) {
+    /// A new key, with an id that is made of `seed` where there is one.
+    package init(using chance: inout some RandomNumberGenerator, seed: String? = nil) {
         // Letters and digits alone, so that a double click takes an id whole.
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
-        let name = String((0..<12).compactMap { _ in alphabet.randomElement(using: &chance) })
+        let name =
+            if let seed {
+                // That some letters come a little more often does not matter to a name.
+                String(
+                    SHA256.hash(data: Array("poller key id\0\(seed)".utf8)).prefix(12).map {
+                        alphabet[Int($0) % alphabet.count]
+                    }
+                )
+            } else {
+                String((0..<12).compactMap { _ in alphabet.randomElement(using: &chance) })
+            }
         let secret = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &chance) }
         id = KeyID(unchecked: "key_\(name)")
         reveal = "plr_\(name)_\(Base64URL.encode(secret))"

@@ -6,7 +6,7 @@ package protocol KeyStore: Sendable {
     /// Every key there is, the oldest first; ended ones too.
     func register() async throws(StoreError) -> KeyRegister
 
-    /// Adds a key that has a new id.
+    /// Adds a key; in the place of one of this id, which the same request has made without telling anybody.
     func create(_ key: AccessKey, digest: KeyDigest) async throws(StoreError) -> KeyCreation
 
     /// Takes a key away, for good.

@@ -33,8 +33,11 @@ package protocol EndpointStore: Sendable {
         version: Int64
     ) async throws(StoreError) -> Endpoint?
 
-    /// Forgets an endpoint; false when there was none.
-    func remove(_ id: EndpointID) async throws(StoreError) -> Bool
+    /// Forgets an endpoint, unless somebody has changed it since `version`; nil for any version.
+    func remove(
+        _ id: EndpointID,
+        version: Int64?
+    ) async throws(StoreError) -> EndpointRemoval
 
     /// A page of the endpoints of some accounts, or of all, the oldest first.
     func list(
@@ -53,17 +56,38 @@ extension EndpointStore {
         _ id: EndpointID,
         _ change: (inout Endpoint, Timestamp) -> Void
     ) async throws(StoreError) -> Endpoint? {
+        guard case .edited(let endpoint) = try await edit(id, while: { _ in true }, change) else {
+            return nil
+        }
+        return endpoint
+    }
+
+    /// Changes an endpoint as ``update(_:_:)`` does, as long as `holds` says so of what is stored.
+    ///
+    /// What it was asked of is what is replaced: who changes it in between makes it be asked again.
+    package func edit(
+        _ id: EndpointID,
+        while holds: (StoredEndpoint) -> Bool,
+        _ change: (inout Endpoint, Timestamp) -> Void
+    ) async throws(StoreError) -> EndpointEdit {
         // Each round somebody else has succeeded; so many in a row are no coincidence.
         for _ in 0..<32 {
-            guard let stored = try await read(id) else { return nil }
+            guard let stored = try await read(id) else { return .missing }
+            guard holds(stored) else { return .refused }
             var endpoint = stored.endpoint
             change(&endpoint, stored.now)
-            if endpoint == stored.endpoint { return endpoint }
+            if endpoint == stored.endpoint { return .edited(endpoint) }
             if let replaced = try await replace(endpoint, version: stored.version) {
-                return replaced
+                return .edited(replaced)
             }
         }
         throw .unavailable("the endpoint \(id) is being changed by many at once")
+    }
+
+    /// Forgets an endpoint; false when there was none.
+    @discardableResult
+    package func remove(_ id: EndpointID) async throws(StoreError) -> Bool {
+        try await remove(id, version: nil) == .removed
     }
 
     /// Stops telling an endpoint anything; nil when there is none.
@@ -84,6 +108,23 @@ extension EndpointStore {
     package func enable(_ id: EndpointID) async throws(StoreError) -> Endpoint? {
         try await update(id) { endpoint, _ in endpoint.state = .enabled }
     }
+}
+
+/// What became of a change of an endpoint that holds for a certain one alone.
+package enum EndpointEdit: Hashable, Sendable {
+    case edited(Endpoint)
+    case missing
+    /// What is stored is another one.
+    case refused
+}
+
+/// What became of an endpoint that was to go.
+package enum EndpointRemoval: String, Hashable, Sendable {
+    case removed
+    /// There is none.
+    case gone
+    /// Somebody has changed it meanwhile.
+    case changed
 }
 
 /// An endpoint as the store has it.

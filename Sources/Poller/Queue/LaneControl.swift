@@ -18,7 +18,36 @@ package protocol LaneControl: Sendable {
     func resume(_ lane: LaneID) async throws(StoreError)
 
     /// Gives a lane a limit of its own, or (nil) the default again, from the next claim on.
-    func limit(_ lane: LaneID, to limit: LaneLimit?) async throws(StoreError)
+    ///
+    /// `known`: only instead of this one, nil for any; false when it is another one.
+    func limit(
+        _ lane: LaneID,
+        to limit: LaneLimit?,
+        instead known: LaneLimitVersion?
+    ) async throws(StoreError) -> Bool
+}
+
+extension LaneControl {
+    /// Gives a lane a limit of its own, or (nil) the default again, whatever it has.
+    package func limit(_ lane: LaneID, to limit: LaneLimit?) async throws(StoreError) {
+        _ = try await self.limit(lane, to: limit, instead: nil)
+    }
+}
+
+/// Which limit of its own a lane has, as reports tell it: two that are equal are the same.
+///
+/// *Shape*: the rate in thousandths, the burst and the most in flight, with spaces between; empty for none.
+package struct LaneLimitVersion: Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+
+    /// The version of a lane's own limit; nil for none.
+    package init(_ limit: LaneLimit?) {
+        description =
+            limit.map { limit in
+                let rate = Int((limit.ratePerSecond * 1000).rounded())
+                return "\(rate) \(limit.burst) \(limit.inFlightMax)"
+            } ?? ""
+    }
 }
 
 /// How a lane stands right now.

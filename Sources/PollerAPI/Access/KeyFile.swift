@@ -46,6 +46,7 @@ package struct KeyFile: Sendable, CustomStringConvertible {
     /// an empty one would open it.
     package init(text: String) throws(InvalidInput) {
         var callers: [KeyDigest: Caller] = [:]
+        var names: Set<String> = []
         let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         for (index, line) in lines.enumerated() {
             let words = line.split { $0 == " " || $0 == "\t" }
@@ -57,10 +58,10 @@ package struct KeyFile: Sendable, CustomStringConvertible {
                     "line \(index + 1): a key is 20 to 200 printable ASCII characters without spaces"
                 )
             }
-            let number = callers.count + 1
             callers[KeyDigest(of: key)] = try Self.caller(
                 words.dropFirst(),
-                standardName: "key \(number)",
+                number: callers.count + 1,
+                names: &names,
                 line: index + 1
             )
         }
@@ -78,10 +79,11 @@ package struct KeyFile: Sendable, CustomStringConvertible {
     /// Who shows a key, by the words that follow it.
     private static func caller(
         _ words: ArraySlice<Substring>,
-        standardName: String,
+        number: Int,
+        names: inout Set<String>,
         line: Int
     ) throws(InvalidInput) -> Caller {
-        var (name, role, accounts) = (standardName, KeyRole.admin, AccountSet.all)
+        var (name, role, accounts) = ("key \(number)", KeyRole.admin, AccountSet.all)
         var allowed: Set<Scope> = []
         for word in words {
             let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
@@ -116,6 +118,8 @@ package struct KeyFile: Sendable, CustomStringConvertible {
                 )
             }
         }
+        // What is counted and kept by a name is one key's alone: a second of that name is told apart.
+        if !names.insert(name).inserted { name += " (\(number))" }
         return Caller(
             name: name,
             scopes: role.scopes.union(allowed),

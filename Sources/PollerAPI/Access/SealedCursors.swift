@@ -11,7 +11,8 @@ import Foundation
 ///
 /// A list with a filter goes on behind the last thing it has looked at, and that may be somebody
 /// else's: its id stands in the cursor. Who is bound to accounts gets it sealed (AES-GCM), good for the
-/// same accounts only; who sees everything gets it as it is.
+/// same accounts only; who sees everything gets it as it is. The same cursor is sealed the same each time
+/// (its nonce is an HMAC of it), so that a page that has not changed has the same `ETag`.
 package struct SealedCursors: Sendable {
     /// How long a cursor counts after the root it was made from was replaced: nobody reads a page longer.
     private static let span = Duration.seconds(3600)
@@ -33,10 +34,16 @@ package struct SealedCursors: Sendable {
     /// A cursor as somebody is told it.
     func seal(_ text: String, for caller: Caller) -> String {
         guard let names = caller.accounts.names else { return text }
+        let (key, scope) = (keys.making, names.joined(separator: ","))
+        let code = HMAC<SHA256>.authenticationCode(
+            for: Array("nonce\0\(scope)\0\(text)".utf8),
+            using: key
+        )
         let box = try? AES.GCM.seal(
             Array(text.utf8),
-            using: keys.making,
-            authenticating: Array(names.joined(separator: ",").utf8)
+            using: key,
+            nonce: AES.GCM.Nonce(data: Array(code.prefix(12))),
+            authenticating: Array(scope.utf8)
         )
         // Neither the key nor the nonce can be of a wrong size.
         return Base64URL.encode(Array(box?.combined ?? Data()))

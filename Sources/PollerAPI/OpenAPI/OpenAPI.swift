@@ -75,7 +75,14 @@ struct OpenAPI {
                 "RequestID": [
                     "description": "Names this request in the server's log.",
                     "schema": ["type": "string"],
-                ]
+                ],
+                "ETag": [
+                    "description": """
+                    Made of the answer: send it as If-None-Match to be told 304 while nothing has \
+                    changed, or as If-Match with a change that is to replace this and nothing else.
+                    """,
+                    "schema": ["type": "string"],
+                ],
             ],
             "responses": [
                 "Problem": [
@@ -83,7 +90,8 @@ struct OpenAPI {
                     "headers": [
                         "X-Request-Id": .reference("headers/RequestID"),
                         "Retry-After": [
-                            "description": "Seconds after which a repeat may work; with 503.",
+                            "description":
+                                "Seconds after which a repeat may work; with 429, 503 and idempotency_key_in_use.",
                             "schema": ["type": "integer"],
                         ],
                     ],

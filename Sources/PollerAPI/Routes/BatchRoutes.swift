@@ -6,7 +6,8 @@ import PollerWire
 ///
 /// All are checked before any is enqueued, since half a batch would leave the client to find out which
 /// half. The store takes them in groups, without a transaction over all: that would stop every other
-/// request for as long, and a batch that is sent again joins what the first try has enqueued.
+/// request for as long, and a batch that is sent again joins what the first try has enqueued. The answer to
+/// a large one is not kept (``RepeatMiddleware``): its repeat joins likewise.
 struct BatchRoutes {
     /// Watches handed to the store at a time, so that other requests get their turn between.
     private static let chunk = 1000
@@ -17,8 +18,12 @@ struct BatchRoutes {
         "/v1/watches/batch",
         "enqueueBatch",
         "Watch up to 10,000 sources; all items are checked before any is enqueued",
+        """
+        An answer of more than 128 KiB, of more than a thousand sources or so, is not kept for a repeat with \
+        the same Idempotency-Key: that is carried out again, and joins what is watched.
+        """,
         access: .key(.writeWatches),
-        repeats: .byNature,
+        repeats: .kept(whenFull: false),
         body: RouteBody(
             content: [
                 (
@@ -34,7 +39,8 @@ struct BatchRoutes {
                 ),
             ],
             description: "At most 8 MiB.",
-            aliases: ["application/jsonl"]
+            aliases: ["application/jsonl"],
+            bytesMax: BodyReader.batchBytesMax
         ),
         answers: [.ok("Everything is watched; equal items count once.", "BatchResult")],
         problems: [409],

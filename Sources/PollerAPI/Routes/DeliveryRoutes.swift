@@ -72,7 +72,7 @@ struct DeliveryRoutes {
         """,
         access: .key(.retryDeliveries),
         input: .delivery,
-        repeats: .byNature,
+        repeats: .byNature("what is due already stays so, and each event keeps its id"),
         answers: [.ok("It is due now.", "Delivery")],
         problems: [404, 409]
     )

@@ -21,7 +21,7 @@ extension EndpointRoutes {
         """,
         access: .key(.writeEndpoints),
         input: .name,
-        repeats: .byNature,
+        repeats: .byNature("another test is another event, and changes nothing"),
         answers: [.ok("What the receiver did.", "EndpointTest")],
         problems: [404, 409]
     )
@@ -49,7 +49,7 @@ extension EndpointRoutes {
         "What waited for it comes first.",
         access: .key(.writeEndpoints),
         input: .name,
-        repeats: .byNature,
+        repeats: .byNature("what is enabled stays so"),
         answers: [.ok("The endpoint now.", "Endpoint")],
         problems: [404]
     )
@@ -64,7 +64,7 @@ extension EndpointRoutes {
         """,
         access: .key(.writeEndpoints),
         input: .name,
-        repeats: .byNature,
+        repeats: .byNature("what is disabled keeps its first reason"),
         body: .json(.shape("EndpointDisabling"), optional: true),
         answers: [.ok("The endpoint now.", "Endpoint")],
         problems: [404]

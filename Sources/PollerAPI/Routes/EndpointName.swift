@@ -17,6 +17,11 @@ extension RouteInput where Value == EndpointName {
     }
 }
 
+extension StoredEndpoint {
+    /// What its `ETag` begins with: the version that a change of it replaces.
+    var revision: String { String(version, radix: 36) }
+}
+
 extension Problem {
     /// "There is no such endpoint", with what to do.
     static func endpointNotFound(_ id: EndpointID) -> Problem {

@@ -9,11 +9,14 @@ import PollerWire
 /// who may list endpoints need not be able to sign as we do.
 ///
 /// *Repeats.* To create is the one thing here that is not repeatable by nature: an endpoint has no name
-/// of the client's. So its `Idempotency-Key` is kept, and so is that of a rotation.
+/// of the client's. So its `Idempotency-Key` is kept, and so is that of a rotation. Beneath
+/// (``RepeatMiddleware``) the registry notes which request has made an endpoint, in the step that makes it:
+/// a repeat after a crash, or at a server of a release that knew nothing else, finds it.
 ///
 /// *Changes* are functions that the store applies to what it holds, again when somebody else was
-/// faster: two requests that change different fields both win. A change is tried on the endpoint as it
-/// was read first, so that what is wrong with it costs no write.
+/// faster: two requests that change different fields both win. One with `If-Match` is made of what its
+/// client has seen, or not at all. A change is tried on the endpoint as it was read first, so that what is
+/// wrong with it costs no write.
 ///
 /// *Endpoints of the configuration file* belong to that file: changed here they would be changed back
 /// at the next start.
@@ -63,7 +66,10 @@ struct EndpointRoutes {
         "Change an endpoint",
         "What is absent stays as it is; null is the standard again.",
         access: .key(.writeEndpoints),
-        input: .name,
+        input: .all(.name, .ifMatch) { (name: $0, condition: $1) },
+        repeats: .byNature(
+            "the same again is the same; If-Match spares what others have changed since"
+        ),
         body: .json(.shape("EndpointChange")),
         answers: [.ok("The endpoint now.", "Endpoint")],
         problems: [404, 409]
@@ -75,7 +81,8 @@ struct EndpointRoutes {
         "Remove an endpoint",
         "What waits for it is not delivered any more.",
         access: .key(.writeEndpoints),
-        input: .name,
+        input: .all(.name, .ifMatch) { (name: $0, condition: $1) },
+        repeats: .byNature("what is gone stays so, and is told as what is not there"),
         answers: [.ok("The endpoint as it was.", "Endpoint")],
         problems: [404, 409]
     )
@@ -113,9 +120,12 @@ struct EndpointRoutes {
             return Self.shown(created, status: .created)
         case .repeated(let made, let isUntouched):
             context.changes.nothing()
-            return isUntouched
+            var response =
+                isUntouched
                 ? Self.shown(made, status: .created)
                 : Response(PollerWire.Endpoint(made), status: .created)
+            response.headers[.idempotentReplayed] = "true"
+            return response
         case .conflict:
             throw Problem(
                 .idempotencyKeyReused,
@@ -226,18 +236,19 @@ struct EndpointRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let endpoint = try await stored(name).endpoint
-        let health = try await lanes.lane(endpoint.lane)
-        return Response(PollerWire.Endpoint(endpoint, health: health))
+        let stored = try await stored(name)
+        let health = try await lanes.lane(stored.endpoint.lane)
+        return Response(PollerWire.Endpoint(stored.endpoint, health: health))
+            .revised(stored.revision)
     }
 
     @Sendable
     private func change(
-        _ name: EndpointName,
+        _ asked: (name: EndpointName, condition: Precondition),
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let old = try await stored(name).endpoint
+        let old = try await stored(asked.name, as: asked.condition).endpoint
         try Self.checkNotOfFile(old)
         let change = try await reader.object(EndpointChange.self, of: request) { body in
             guard body.member("account") == nil else {
@@ -260,7 +271,9 @@ struct EndpointRoutes {
             )
         }
         try await checkFallback(wish)
-        return try await changed(old.id, context) { endpoint, _ throws(Problem) in
+        return try await changed(old.id, as: asked.condition, context) {
+            endpoint,
+            _ throws(Problem) in
             try endpoint.apply(change, standardLimit: standardLimit)
         }
     }
@@ -268,74 +281,20 @@ struct EndpointRoutes {
     /// Removing what is gone is told as such: there is no telling whether it ever was there.
     @Sendable
     private func remove(
-        _ name: EndpointName,
+        _ asked: (name: EndpointName, condition: Precondition),
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let endpoint = try await stored(name).endpoint
+        let stored = try await stored(asked.name, as: asked.condition)
+        let endpoint = stored.endpoint
         if !FileEndpoints.hasLeft(endpoint) { try Self.checkNotOfFile(endpoint) }
-        guard try await backend.store.remove(endpoint.id) else {
-            throw Problem.endpointNotFound(endpoint.id)
+        let version = asked.condition == .none ? nil : stored.version
+        switch try await backend.store.remove(endpoint.id, version: version) {
+        case .removed: break
+        case .changed: throw Precondition.failed
+        case .gone: throw Problem.endpointNotFound(endpoint.id)
         }
         context.changes.changed(from: endpoint, to: nil)
         return Response(PollerWire.Endpoint(endpoint))
-    }
-}
-
-extension EndpointRoutes {
-    /// The endpoint of a name.
-    func stored(_ name: EndpointName) async throws -> StoredEndpoint {
-        guard let stored = try await backend.store.read(name.id),
-            name.accounts.contains(stored.endpoint.account)
-        else { throw Problem.endpointNotFound(name.id) }
-        return stored
-    }
-
-    /// Changes an endpoint and answers with it.
-    func changed(
-        _ id: EndpointID,
-        _ context: APIContext,
-        _ change: (inout Poller.Endpoint, Timestamp) throws(Problem) -> Void
-    ) async throws -> Response {
-        var problem: Problem?
-        var old: Poller.Endpoint?
-        let endpoint = try await backend.store.update(id) { endpoint, now in
-            old = endpoint
-            do throws(Problem) {
-                var changed = endpoint
-                try change(&changed, now)
-                endpoint = changed
-                problem = nil
-            } catch {
-                problem = error
-            }
-        }
-        if let problem { throw problem }
-        guard let endpoint else { throw Problem.endpointNotFound(id) }
-        context.changes.changed(from: old, to: endpoint)
-        return Response(PollerWire.Endpoint(endpoint))
-    }
-
-    /// The fallback must be there, under the same account: a typing mistake would be noticed only
-    /// when it is needed.
-    private func checkFallback(_ endpoint: Poller.Endpoint) async throws {
-        guard let fallback = endpoint.notifyBy?.fallback else { return }
-        guard try await backend.store.read(fallback)?.endpoint.account == endpoint.account else {
-            throw Problem(
-                .invalidValue,
-                "notify_by.endpoint names no endpoint of the account \(endpoint.account).",
-                field: "notify_by.endpoint"
-            )
-        }
-    }
-
-    static func checkNotOfFile(_ endpoint: Poller.Endpoint) throws(Problem) {
-        guard let name = endpoint.name else { return }
-        throw Problem(
-            .endpointOfFile,
-            "The endpoint is \(name) of the configuration file: change it there and start the "
-                + "notifiers again. Here it can be tested, enabled and disabled, and removed once "
-                + "the file does not name it any more."
-        )
     }
 }

@@ -9,8 +9,12 @@ package import PollerWire
 /// give away what is theirs and no more: neither a scope nor an account beyond their own. A new key
 /// holds at once where it was made, and within a second everywhere.
 ///
-/// To make a key is not repeatable by nature, and what was told cannot be told again: who has lost the
-/// answer revokes the key that the list then shows, and makes another.
+/// To make a key is not repeatable by nature, so its `Idempotency-Key` is kept: a repeat is told the same
+/// key. Of that the store has nothing that opens anything: the answer is sealed with what its maker's key
+/// is, and in no store (``RequestSeals``). Whoever carries a request out that another process has begun, and
+/// of which nobody knows how far it has come, makes a key of the same id (``APIContext/seed``): it takes
+/// the place of one that nobody was told. Who has lost an answer and has sent no such header revokes
+/// the key that the list then shows, and makes another.
 struct KeyRoutes {
     private static let list = Route(
         .get,
@@ -32,6 +36,7 @@ struct KeyRoutes {
         closes the server to everybody else.
         """,
         access: .key(.manageKeys),
+        repeats: .kept,
         body: .json(.shape("NewAccessKey")),
         answers: [.json(201, "The key.", "AccessKey")],
         problems: [404, 409]
@@ -47,6 +52,7 @@ struct KeyRoutes {
         """,
         access: .key(.manageKeys),
         input: .accessKey,
+        repeats: .byNature("a key that is revoked stays so, and is told as one that is not there"),
         answers: [.ok("The key as it was.", "AccessKey")],
         problems: [404, 409]
     )
@@ -84,7 +90,7 @@ struct KeyRoutes {
     ) async throws -> Response {
         let wanted = try await reader.object(NewAccessKey.self, of: request)
         var chance = SystemRandomNumberGenerator()
-        let text = KeyText(using: &chance)
+        let text = KeyText(using: &chance, seed: context.seed)
         let key = try key(wanted, id: text.id, for: context.caller)
         guard ring.isOpen != true || key.isLasting else {
             throw Problem(

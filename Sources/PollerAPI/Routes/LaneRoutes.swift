@@ -1,5 +1,5 @@
 import Hummingbird
-package import Poller
+import Poller
 import PollerWire
 
 /// The lanes: what they hold, and stopping, resuming and limiting them while they run.
@@ -48,7 +48,7 @@ struct LaneRoutes {
         """,
         access: .key(.writeLanes),
         input: .lane,
-        repeats: .byNature,
+        repeats: .byNature("a lane that is paused stays paused"),
         answers: [.ok("The lane now.", "Lane")],
         problems: [404]
     )
@@ -59,7 +59,7 @@ struct LaneRoutes {
         "Let a paused lane go on; also ends a hold and closes its circuit",
         access: .key(.writeLanes),
         input: .lane,
-        repeats: .byNature,
+        repeats: .byNature("a lane that goes on goes on"),
         answers: [.ok("The lane now.", "Lane")],
         problems: [404]
     )
@@ -69,12 +69,17 @@ struct LaneRoutes {
         "limitLane",
         "Give a lane a limit of its own, or the default again",
         access: .key(.writeLanes),
-        input: .lane,
-        repeats: .byNature,
+        input: .all(.lane, .ifMatch) { (lane: $0, condition: $1) },
+        repeats: .byNature(
+            "the same limit is the same; If-Match spares what others have set since"
+        ),
         body: .json(.shape("NewLaneLimit")),
         answers: [.ok("The lane now.", "Lane")],
         problems: [404]
     )
+
+    /// Rounds of reading and setting a limit that others set meanwhile.
+    private static let roundsMax = 8
 
     let backend: APIBackend
     let reader: BodyReader
@@ -158,7 +163,7 @@ struct LaneRoutes {
         _ context: APIContext
     ) async throws -> Response {
         guard let report = try await backend.lanes.lane(lane) else { throw Self.notFound(lane) }
-        return Response(Lane(report, standard: backend.laneLimit))
+        return Response(Lane(report, standard: backend.laneLimit)).revised(report.revision)
     }
 
     /// Pausing what is paused succeeds: the answer to the first try got lost.
@@ -184,17 +189,27 @@ struct LaneRoutes {
         return try await changed(lane, from: before, context)
     }
 
+    /// What is absent stays as it is, so the new limit is made of the one that it replaces: when somebody
+    /// else has set another in between, it is made of that again.
     @Sendable
     private func limit(
-        _ lane: LaneID,
+        _ asked: (lane: LaneID, condition: Precondition),
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         let change = try await reader.object(LaneLimitChange.self, of: request)
-        let before = try await shown(lane)
-        let current = try await backend.lanes.lane(lane)?.limit ?? backend.laneLimit
-        try await backend.lanes.limit(lane, to: change.limit(from: current))
-        return try await changed(lane, from: before, context)
+        let lane = asked.lane
+        for _ in 0..<Self.roundsMax {
+            let report = try await backend.lanes.lane(lane)
+            guard asked.condition.holds(for: report?.revision) else { throw Precondition.failed }
+            let wanted = try change.limit(from: report?.limit ?? backend.laneLimit)
+            let known = LaneLimitVersion(report?.limit)
+            if try await backend.lanes.limit(lane, to: wanted, instead: known) {
+                let before = shown(report, of: lane)
+                return try await changed(lane, from: before, context)
+            }
+        }
+        throw StoreError.unavailable("the lane \(lane) is being changed by many at once")
     }
 
     /// How the lane stands after a change.
@@ -217,10 +232,12 @@ struct LaneRoutes {
 
     /// One that holds nothing and has lost its last setting is forgotten by the store.
     private func shown(_ lane: LaneID) async throws -> Lane {
-        guard let report = try await backend.lanes.lane(lane) else {
-            return Lane(forgotten: lane, standard: backend.laneLimit)
-        }
-        return Lane(report, standard: backend.laneLimit)
+        shown(try await backend.lanes.lane(lane), of: lane)
+    }
+
+    private func shown(_ report: LaneReport?, of lane: LaneID) -> Lane {
+        report.map { Lane($0, standard: backend.laneLimit) }
+            ?? Lane(forgotten: lane, standard: backend.laneLimit)
     }
 }
 
@@ -260,77 +277,5 @@ extension RouteInput where Value == LaneID {
             guard values.caller.accounts.contains(known) else { throw LaneRoutes.notFound(own) }
             return own
         }
-    }
-}
-
-/// A lane's place in the list of lanes: what holds things up comes first.
-///
-/// First the lanes that have overdue items and may not go on, then those that have overdue
-/// items, then those that are stopped or slowed with nothing overdue, then the rest; within each
-/// the longest overdue first.
-struct LaneRank: Hashable, Comparable {
-    /// 0–3, as above.
-    let group: Int
-    /// When the oldest overdue item became due, in ms; the greatest number when none is.
-    let overdueSince: Int64
-    let lane: String
-
-    init(group: Int, overdueSince: Int64, lane: String) {
-        self.group = group
-        self.overdueSince = overdueSince
-        self.lane = lane
-    }
-
-    init(_ report: LaneReport) {
-        let isOverdue = report.overdueFor > .zero
-        let isFree =
-            switch report.state {
-            case .flowing: true
-            case .slowed: isOverdue
-            case .paused, .open, .probing, .held: false
-            }
-        group = isOverdue ? (isFree ? 1 : 0) : (isFree ? 3 : 2)
-        overdueSince = isOverdue ? report.oldestDue?.ms ?? .max : .max
-        lane = report.lane.description
-    }
-
-    static func < (lhs: LaneRank, rhs: LaneRank) -> Bool {
-        (lhs.group, lhs.overdueSince, lhs.lane) < (rhs.group, rhs.overdueSince, rhs.lane)
-    }
-}
-
-/// How a lane stands, in one word; what holds it up most comes first.
-package enum LaneState: String, Hashable, Sendable, CaseIterable {
-    /// Stopped by a person until a person resumes it.
-    case paused
-    /// Its circuit is open: too many attempts in a row got no answer.
-    case open
-    /// One attempt at a time, to see whether the other side is back.
-    case probing
-    /// Nothing goes out before an instant the upstream named.
-    case held
-    /// It goes at a part of its limit after a 429.
-    case slowed
-    /// As it should be.
-    case flowing
-}
-
-extension LaneReport {
-    /// The lane's state when the store looked.
-    package var state: LaneState {
-        if isPaused { return .paused }
-        switch circuit {
-        case .open: return .open
-        case .probing: return .probing
-        case .closed: break
-        }
-        if let heldUntil, heldUntil > now { return .held }
-        return factor < 1 ? .slowed : .flowing
-    }
-
-    /// How long the lane's longest overdue item has been due; zero when none is.
-    package var overdueFor: Duration {
-        guard overdue > 0, let oldestDue, oldestDue < now else { return .zero }
-        return now - oldestDue
     }
 }

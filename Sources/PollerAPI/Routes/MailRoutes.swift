@@ -19,7 +19,7 @@ struct MailRoutes {
         once, for every account; a soft bounce is only counted.
         """,
         access: .key(.writeMail),
-        repeats: .byNature,
+        repeats: .byNature("reported twice is as good as once"),
         body: .json(.shape("Bounce")),
         answers: [.ok("What became of it.", "Suppression")],
         audit: .traffic("a relay reports what came back, by the thousand; suppressions say why")
@@ -40,6 +40,7 @@ struct MailRoutes {
         "Send mails to a recipient again",
         access: .key(.writeMail),
         input: .recipient,
+        repeats: .byNature("who is suppressed no longer stays so"),
         answers: [.ok("No longer suppressed.", "Suppression")]
     )
 

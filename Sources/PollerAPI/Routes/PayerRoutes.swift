@@ -16,7 +16,9 @@ struct PayerRoutes {
         "The watch is due at once, so the payment's own change is told as any other is.",
         access: .key(.helpPayers),
         input: .watch,
-        repeats: .byNature,
+        repeats: .byNature(
+            "the same values are one try at the upstream, and nothing of what payers say is kept here"
+        ),
         body: .json(.shape("Verification")),
         answers: [
             .ok("What the upstream says to it; a wrong code is an answer.", "VerificationResult")
@@ -32,7 +34,9 @@ struct PayerRoutes {
         "Asked for by the next step give_refund_account; may be said before. Nothing of it is kept here.",
         access: .key(.helpPayers),
         input: .watch,
-        repeats: .byNature,
+        repeats: .byNature(
+            "the same values are one try at the upstream, and nothing of what payers say is kept here"
+        ),
         body: .json(.shape("RefundAccount")),
         answers: [.json(202, "It is taken, and the watch is looked at.", "Watch")],
         problems: [404, 409, 429]

@@ -33,7 +33,7 @@ struct QuarantineRoutes {
         "Watch a quarantined source again, with the span it had at first",
         access: .key(.writeWatches),
         input: .watch,
-        repeats: .byNature,
+        repeats: .byNature("what is open already stays open"),
         answers: [
             .ok(
                 "The watch is open; it also was when it is not in quarantine any more.",

@@ -10,7 +10,8 @@ import Synchronization
 /// process that was asked and keeps its progress in the store: any process can tell it, and when the one
 /// that ran it has vanished, the store soon forgets the job. It only marks deliveries as due; the
 /// sending is the notifiers', in order and within limits, so a job that ends halfway has lost nothing:
-/// begun again it marks the rest. One for each endpoint at a time, since two would undo each other's
+/// begun again it marks the rest. One that has ended would be begun once more by a repeat, which is why
+/// its `Idempotency-Key` is kept. One for each endpoint at a time, since two would undo each other's
 /// rate.
 struct ReplayRoutes {
     private static let start = Route(
@@ -24,7 +25,7 @@ struct ReplayRoutes {
         """,
         access: .key(.replay),
         input: .endpoint,
-        repeats: .byNature,
+        repeats: .kept,
         body: .json(.shape("NewReplay"), optional: true),
         answers: [.json(202, "It is running.", "Replay")],
         problems: [404, 409]

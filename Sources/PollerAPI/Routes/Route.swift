@@ -29,7 +29,7 @@ struct Route<Input: Sendable>: Sendable {
     ///   - details: what a client must know beyond that.
     ///   - access: whom it is for.
     ///   - input: what is read of path, query and headers.
-    ///   - repeats: what an `Idempotency-Key` does here.
+    ///   - repeats: what an `Idempotency-Key` does here, and why.
     ///   - body: what it takes; nil when it reads none.
     ///   - answers: how it succeeds, and pages that say something else.
     ///   - problems: statuses of problems that follow neither from `access` nor from `body`.
@@ -52,7 +52,7 @@ struct Route<Input: Sendable>: Sendable {
     ) {
         self.input = input
         let ofStore = usesStore && access.scope != nil ? [503] : []
-        description = RouteDescription(
+        var description = RouteDescription(
             method: method,
             path: path,
             operation: operation,
@@ -61,12 +61,17 @@ struct Route<Input: Sendable>: Sendable {
             access: access,
             parameters: input.parameters + repeats.parameters,
             body: body,
-            answers: answers,
-            problems: Set(access.problems + (body?.problems ?? []) + problems + ofStore)
-                .subtracting(answers.map(\.status)).sorted(),
+            answers: answers.map { $0.with(repeats.headers) },
+            problems: Set(
+                access.problems + (body?.problems ?? []) + problems + ofStore + repeats.problems
+                    + input.problems
+            )
+            .subtracting(answers.map(\.status)).sorted(),
             repeats: repeats,
             audit: audit ?? (method == .get ? .look : .change)
         )
+        description.tellTags()
+        self.description = description
     }
 
     /// The route with what answers it.
@@ -86,7 +91,7 @@ struct Route<Input: Sendable>: Sendable {
                 }
                 let response = try await handler(values, request, context)
                 await context.audit?.record(description, context)
-                return response
+                return try await description.tagged(response, for: request)
             } catch {
                 await context.audit?.record(failed: error, description, context)
                 throw error
@@ -144,9 +149,9 @@ struct RouteDescription: Sendable {
     let summary: String
     let details: String?
     let access: RouteAccess
-    let parameters: [RouteParameter]
+    private(set) var parameters: [RouteParameter]
     let body: RouteBody?
-    let answers: [RouteAnswer]
+    private(set) var answers: [RouteAnswer]
     /// Statuses of RFC 9457 problems, in their order.
     let problems: [Int]
     let repeats: RouteRepeats
@@ -156,6 +161,14 @@ struct RouteDescription: Sendable {
     var line: String { "\(methodName) \(path)" }
 
     var methodName: String { method.rawValue }
+
+    /// Describes the `ETag` of its answers and what a client does with it (EntityTag.swift).
+    fileprivate mutating func tellTags() {
+        guard hasTags else { return }
+        parameters.append(Self.ifNoneMatch)
+        answers = answers.map { $0.status == 200 ? $0.with(Self.tagHeader) : $0 }
+        if !answers.contains(where: { $0.status == 304 }) { answers.append(Self.unchanged) }
+    }
 
     /// All paths it answers at: a lane's slash may stand as it is or as `%2F`.
     var paths: [String] {
@@ -194,39 +207,6 @@ enum RouteAccess: Hashable, Sendable {
     }
 }
 
-/// What a client's `Idempotency-Key` does.
-enum RouteRepeats: Sendable {
-    /// Nothing: the header is not looked at.
-    case unknown
-    /// It is checked and not kept: the operation may be repeated by nature.
-    case byNature
-    /// A repeat with the same key answers what the first request made.
-    case kept
-
-    fileprivate var parameters: [RouteParameter] {
-        let description: String
-        switch self {
-        case .unknown: return []
-        case .byNature:
-            description = "Accepted and checked, not kept: the operation may be repeated by nature."
-        case .kept:
-            description =
-                "Kept for a day: a repeat with the same key answers what the first request made."
-        }
-        return [
-            RouteParameter(
-                name: "Idempotency-Key",
-                place: .header,
-                description: description,
-                schema: [
-                    "type": "string", "minLength": 1, "maxLength": 255,
-                    "pattern": "^[!-~]([ -~]*[!-~])?$",
-                ]
-            )
-        ]
-    }
-}
-
 /// What a route reads as its body.
 struct RouteBody: Sendable {
     /// Media types with what each holds, in the order a refusal names them.
@@ -237,6 +217,8 @@ struct RouteBody: Sendable {
     var aliases: [String] = []
     /// Whether it is read as JSON of this API, and refused when it is announced as anything else.
     var isJSON = true
+    /// How long it may be.
+    var bytesMax = BodyReader.singleBytesMax
 
     /// One JSON value; `optional` when an empty body is as good.
     static func json(_ schema: SchemaNode, optional: Bool = false) -> Self {
@@ -287,6 +269,14 @@ struct RouteAnswer: Sendable {
             description: description,
             content: ("text/html", ["type": "string"])
         )
+    }
+
+    /// The same with further headers, where it has a body.
+    fileprivate func with(_ more: [String: SchemaNode]) -> Self {
+        guard content != nil else { return self }
+        var answer = self
+        answer.headers.merge(more) { own, _ in own }
+        return answer
     }
 
     /// 304.

@@ -48,6 +48,11 @@ struct RouteInput<Value: Sendable>: Sendable {
     }
 }
 
+extension RouteInput {
+    /// The statuses of the problems that its parameters may have beside 400.
+    var problems: [Int] { parameters.contains { $0.name == "If-Match" } ? [412] : [] }
+}
+
 /// A parameter as it is described.
 struct RouteParameter: Sendable {
     /// Where it stands.
@@ -117,8 +122,7 @@ struct RequestValues {
         _ prefixes: [String]
     ) throws(Problem) -> [String: String] {
         var values: [String: String] = [:]
-        for (name, value) in request.uri.queryParameters where !name.isEmpty || !value.isEmpty {
-            let name = String(name)
+        for (name, value) in Self.pairs(request) where !name.isEmpty || !value.isEmpty {
             let isAllowed =
                 allowed.contains(name)
                 || prefixes.contains { name.hasPrefix($0) && name.count > $0.count }
@@ -138,7 +142,7 @@ struct RequestValues {
                     field: name
                 )
             }
-            guard values.updateValue(String(value), forKey: name) == nil else {
+            guard values.updateValue(value, forKey: name) == nil else {
                 throw Problem(.invalidParameter, "\(name) is given twice.", field: name)
             }
         }
@@ -148,9 +152,42 @@ struct RequestValues {
     /// The parameters that mean something, the first of each name.
     private static func known(_ request: Request, _ allowed: [String]) -> [String: String] {
         var values: [String: String] = [:]
-        for (name, value) in request.uri.queryParameters where allowed.contains(String(name)) {
-            values[String(name)] = values[String(name)] ?? String(value)
+        for (name, value) in pairs(request) where allowed.contains(name) {
+            values[name] = values[name] ?? value
         }
         return values
+    }
+
+    /// The names and values of a query, as forms write them: `+` is a space, and so is `%20`.
+    ///
+    /// Nearly every library writes a space as `+` (<https://url.spec.whatwg.org/#urlencoded-parsing>), and a
+    /// plus as `%2B`; whoever types one into a URL means a space. No cursor, token or signature of
+    /// ours has a plus. What is no escape stays as it is.
+    private static func pairs(_ request: Request) -> [(name: String, value: String)] {
+        (request.uri.query ?? "").split(separator: "&").map { pair in
+            let parts = pair.split(
+                separator: "=",
+                maxSplits: 1,
+                omittingEmptySubsequences: false
+            )
+            return (decoded(parts[0]), parts.count == 2 ? decoded(parts[1]) : "")
+        }
+    }
+
+    private static func decoded(_ text: Substring) -> String {
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(2)
+            if byte == UInt8(ascii: "%"), digits.count == 2, let digits = String(digits),
+                let escaped = UInt8(digits, radix: 16), !digits.hasPrefix("+")
+            {
+                bytes.append(escaped)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

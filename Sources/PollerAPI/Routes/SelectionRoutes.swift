@@ -4,8 +4,9 @@ import PollerWire
 
 /// Something done with all watches that a search finds: look now, cancel, redrive.
 ///
-/// A part at a time, as lists are read: what a request does is bounded, and a client that lost an answer
-/// sends the same part again, which finds what is left of it. Whoever wants to know before counts first, with
+/// A part at a time, as lists are read: what a request does is bounded. The first part sent again would find
+/// what the first time has left, which is the second: so the `Idempotency-Key` of what ends or begins
+/// watches is kept. Whoever wants to know before counts first, with
 /// `dry_run`. What happens to each is what its own route does, so a watch that changes between the
 /// search and the deed is left alone.
 struct SelectionRoutes {
@@ -20,6 +21,7 @@ struct SelectionRoutes {
         "pollWatches",
         "Look at all open watches that a search finds, now",
         .poll,
+        .byNature("a second look changes nothing"),
         .traffic("a hint, and nothing is changed by it")
     )
     private static let cancel = route(
@@ -61,6 +63,7 @@ struct SelectionRoutes {
         _ operation: String,
         _ summary: String,
         _ scope: Scope,
+        _ repeats: RouteRepeats = .kept,
         _ audit: RouteAudit = .change
     ) -> Route<Void> {
         Route(
@@ -73,7 +76,7 @@ struct SelectionRoutes {
             counted, and nothing is done.
             """,
             access: .key(scope),
-            repeats: .byNature,
+            repeats: repeats,
             body: .json(.shape("WatchSelection")),
             answers: [.ok("What became of this part.", "SelectionResult")],
             audit: audit

@@ -21,7 +21,7 @@ struct StreamTokenRoutes {
         may come back with what it was told until the token ends.
         """,
         access: .key(.issueTokens),
-        repeats: .byNature,
+        repeats: .byNature("another token does no harm, and none is kept"),
         body: .json(.shape("NewStreamToken")),
         answers: [.json(201, "The token; shown only here.", "StreamToken")],
         problems: [404],

@@ -5,8 +5,9 @@ import PollerWire
 /// One watch at a time: create or join, list, read, wait, explain, poll now, cancel.
 ///
 /// *Names.* A watch is named by account, source and kind, which the client knows before we do: one
-/// that has lost our answer sends the same request again and joins the watch the first one made. So
-/// nothing here keeps an `Idempotency-Key`.
+/// that has lost our answer sends the same request again and joins the watch the first one made. Only
+/// when that has ended meanwhile would it begin anew, and its news be told once more: so the
+/// `Idempotency-Key` of an enqueuing is kept.
 ///
 /// *Waiting.* `after_seq` asks for what the client has not seen: a watch beyond it answers at once,
 /// and without `wait` nothing new is a 304. A seq rather than an `ETag`, because it also tells how much
@@ -22,7 +23,7 @@ struct WatchRoutes {
         "enqueue",
         "Watch a source, or join its open watch",
         access: .key(.writeWatches),
-        repeats: .byNature,
+        repeats: .kept(whenFull: false),
         body: .json(.shape("NewWatch")),
         answers: [
             .ok("Somebody watches it already; the request was merged.", "Watch"),
@@ -82,7 +83,7 @@ struct WatchRoutes {
         "Look now instead of when it is due; a watch that ended as expired or gone is opened again",
         access: .key(.poll),
         input: .watch,
-        repeats: .byNature,
+        repeats: .byNature("a second look changes nothing"),
         answers: [.json(202, "The watch is due now.", "Watch")],
         problems: [404, 409],
         audit: .traffic("a hint for each page that a customer opens; nothing is changed by it")
@@ -94,6 +95,7 @@ struct WatchRoutes {
         "Stop watching",
         access: .key(.writeWatches),
         input: .watch,
+        repeats: .byNature("cancelling what is cancelled succeeds"),
         answers: [.ok("The watch, closed.", "Watch")],
         problems: [404, 409]
     )

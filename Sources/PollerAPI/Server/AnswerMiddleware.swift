@@ -89,6 +89,8 @@ extension HTTPField.Name {
     static let requestID = Self.known("X-Request-Id")
     /// The client's own id of a request it may repeat.
     static let idempotencyKey = Self.known("Idempotency-Key")
+    /// Says that an answer is that of an earlier request.
+    static let idempotentReplayed = Self.known("Idempotent-Replayed")
     /// What proves that a body is Stripe's.
     static let stripeSignature = Self.known("Stripe-Signature")
 

@@ -98,11 +98,8 @@ struct BodyReader {
         }
     }
 
-    /// Checks the key of a repeatable request.
-    ///
-    /// Kept only where an endpoint is created or its secret rotated: every other POST here may be
-    /// repeated by nature. A repeated enqueue joins the watch the first one made; pausing,
-    /// limiting and redriving twice is as good as once.
+    /// Checks the name that a client has given its request; what becomes of it, its route says
+    /// (``RouteRepeats``).
     static func checkIdempotencyKey(_ request: Request) throws(Problem) {
         guard let key = request.headers[.idempotencyKey] else { return }
         guard (1...255).contains(key.utf8.count),

@@ -108,6 +108,9 @@ struct APIContext: RequestContext {
     var cursors = SealedCursors.ephemeral
     /// Where changes are noted; nil where nobody keeps a trail.
     var audit: RequestAudit?
+    /// The same for each time that a named request is carried out, also after a crash
+    /// (``RepeatMiddleware``); nil for one without a name, or whose name is not kept.
+    var seed: String?
     /// What the request changes.
     let changes = ChangeNotes()
     private let channel: any Channel

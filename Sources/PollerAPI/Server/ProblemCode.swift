@@ -36,6 +36,8 @@ enum ProblemCode: String, CaseIterable {
     case orderMismatch = "order_mismatch"
     case watchNotQuarantined = "watch_not_quarantined"
     case idempotencyKeyReused = "idempotency_key_reused"
+    case idempotencyKeyInUse = "idempotency_key_in_use"
+    case preconditionFailed = "precondition_failed"
     case tooManyEndpoints = "too_many_endpoints"
     case tooManyKeys = "too_many_keys"
     case lastKey = "last_key"
@@ -77,11 +79,13 @@ enum ProblemCode: String, CaseIterable {
         case .methodNotAllowed: .methodNotAllowed
         case .bodyTooSlow: .requestTimeout
         case .watchClosed, .orderMismatch, .watchNotQuarantined, .idempotencyKeyReused,
+            .idempotencyKeyInUse,
             .tooManyEndpoints, .tooManyKeys, .lastKey, .endpointOfFile, .endpointDisabled,
             .tooManySecrets,
             .secretNotShown, .channelMissing, .deliveryBusy, .nothingToRetry, .replayRunning,
             .nothingAsked:
             .conflict
+        case .preconditionFailed: .preconditionFailed
         case .bodyTooLarge: .contentTooLarge
         case .unsupportedMediaType: .unsupportedMediaType
         case .tooManyTries, .tooManyRequests: .tooManyRequests
@@ -120,6 +124,8 @@ enum ProblemCode: String, CaseIterable {
         case .orderMismatch: "The source is watched for another order."
         case .watchNotQuarantined: "The watch is not in quarantine."
         case .idempotencyKeyReused: "The Idempotency-Key was used for something else."
+        case .idempotencyKeyInUse: "The request of this Idempotency-Key is being carried out."
+        case .preconditionFailed: "Somebody else has changed it."
         case .tooManyEndpoints: "There are too many endpoints."
         case .tooManyKeys: "There are too many keys."
         case .lastKey: "Without this key nobody could make keys."

@@ -2,13 +2,24 @@
 -- Changes how a lane is served, from the next claim on.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     lane, then pause; or resume; or limit, interval µs, burst, most in flight; or default
--- RETURNS  1
+-- ARGV     lane, then pause; or resume; or limit, interval µs, burst, most in flight; or default and three
+--          of no meaning; behind these five what is to be replaced: 'rate in 1/1000 burst most', '' for no
+--          limit of its own; absent for any
+-- RETURNS  1; 0 when the limit was another one, and nothing has changed
 -- COST     about 8 commands
 local now = clocks()
 local before = head_of_partition()
 local name, verb = ARGV[1], ARGV[2]
 local lane = lane_of(name)
+if ARGV[6] then
+  -- The rate as reports tell it (RedisLaneControl.swift).
+  local us, own = lane.intervalUs, ''
+  if us then
+    local rate = us > 0 and math.floor(1e9 / us + 0.5) or 0
+    own = string.format('%.0f %.0f %.0f', rate, lane.burst or 0, lane.inFlightMax or 0)
+  end
+  if own ~= ARGV[6] then return 0 end
+end
 if verb == 'pause' then
   set(lane, LANE.paused, 1)
 elseif verb == 'resume' then

@@ -6,9 +6,9 @@
 --            create: account, record (JSON), most endpoints there may be, request's key or '',
 --                    its fingerprint, span for which the request is known in ms
 --            replace: record (JSON), version of the last change known
---            remove: how many removed ones are remembered
+--            remove: how many removed ones are remembered, version of the last change known or '' for any
 -- RETURNS  {word, …}: {created, now ms}, {repeated, id, value, 1 when nothing has changed since},
---          {conflict}, {exists}, {full}; {replaced, value}, {changed}; {removed}, {gone}
+--          {conflict}, {exists}, {full}; {replaced, value}, {changed}; {removed}, {changed}, {gone}
 -- COST     at most seven writes
 local op, id, now = ARGV[1], ARGV[2], clock()
 -- A repetition writes nothing else: here is something that replicas can be waited for with.
@@ -62,6 +62,9 @@ if op == 'replace' then
   return { 'replaced', new }
 end
 
+if ARGV[4] ~= '' and tonumber(call('ZSCORE', key(KEY.endpointVersions), id)) ~= tonumber(ARGV[4]) then
+  return { 'changed' }
+end
 note_change()
 call('HDEL', key(KEY.endpoints), id)
 call('ZREM', key(KEY.endpointOrder), string.format('%015.0f ', tonumber(created)) .. id)

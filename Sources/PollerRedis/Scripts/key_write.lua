@@ -36,9 +36,12 @@ local function forget_ended()
 end
 
 if op == 'create' then
-  local most = tonumber(ARGV[4])
-  if call('HLEN', key(KEY.accessKeys)) >= most then forget_ended() end
-  if call('HLEN', key(KEY.accessKeys)) >= most then return { 'full' } end
+  -- One of this id was made by the same request, and nobody was told what opens with it.
+  if call('HEXISTS', key(KEY.accessKeys), id) == 0 then
+    local most = tonumber(ARGV[4])
+    if call('HLEN', key(KEY.accessKeys)) >= most then forget_ended() end
+    if call('HLEN', key(KEY.accessKeys)) >= most then return { 'full' } end
+  end
   note_change()
   call('HSET', key(KEY.accessKeys), id, int(now) .. ' ' .. ARGV[3])
   return { 'created', int(now) }

@@ -16,6 +16,7 @@ struct Cluster: Sendable {
     let members: RedisMembership
     let endpoints: RedisEndpointStore
     let keys: RedisKeyStore
+    let requests: RedisNamedRequests
     let trail: RedisAuditTrail
     let activity: RedisActivityStore
     /// What all processes share.
@@ -88,6 +89,12 @@ struct Cluster: Sendable {
                         logger: logger
                     ),
                     keys: RedisKeyStore(
+                        client: client,
+                        layout: layout,
+                        durability: durability,
+                        logger: logger
+                    ),
+                    requests: RedisNamedRequests(
                         client: client,
                         layout: layout,
                         durability: durability,

@@ -250,6 +250,8 @@ struct Node: Sendable {
             trail: cluster.trail,
             activity: cluster.activity,
             incidents: cluster.watches,
+            // The root that never changes: a repeat is known for a day, whatever is rotated meanwhile.
+            requests: (cluster.requests, RequestSeals(root: try await cluster.secrets.mailRoot())),
             webhooks: webhooks(),
             streamTokens: StreamTokens(roots: ring, wallClock: WallClock.now),
             mail: try await mailPreferences(),

@@ -95,6 +95,28 @@ extension QueueConformance {
             counts.append(try await bench.claim(in: home, limit: 20).leases.count)
             try bench.equal(counts, [2, 5, 0, 20], "leases of each claim")
         },
+        ConformanceCase("a limit that is to replace a certain one replaces no other") { bench in
+            let lanes = bench.harness.lanes
+            let lane = bench.key("1").lane
+            let none = LaneLimitVersion(nil)
+            // Of the kind that comes back rounded, and of the kind that does not.
+            for rate in [3, 0.0001, 0.333, 70_000, 0] {
+                let first = LaneLimit(ratePerSecond: rate, burst: 2, inFlightMax: 9)
+                let second = LaneLimit(ratePerSecond: 2 * rate + 5, burst: 2, inFlightMax: 9)
+                let made = try await lanes.limit(lane, to: first, instead: none)
+                try bench.equal(made, true, "the first of \(rate)")
+                let again = try await lanes.limit(lane, to: second, instead: none)
+                try bench.equal(again, false, "one more instead of none")
+                let stored = try await lanes.lane(lane)?.limit
+                let own = LaneLimitVersion(stored)
+                let replaced = try await lanes.limit(lane, to: second, instead: own)
+                try bench.equal(replaced, true, "one instead of \(own)")
+                let late = try await lanes.limit(lane, to: nil, instead: own)
+                try bench.equal(late, false, "none instead of one that has gone")
+                try await lanes.limit(lane, to: nil)
+            }
+            try bench.equal(try await lanes.lane(lane), nil, "the lane in the end")
+        },
         ConformanceCase("a lane's own rate holds from the next claim on") { bench in
             let keys = bench.keys(0..<30)
             try await bench.enqueue(keys)

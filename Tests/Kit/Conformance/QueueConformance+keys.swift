@@ -86,6 +86,27 @@ extension QueueConformance {
             }
             try bench.equal(last.lastUsedAt, at, "when it was used, told at the end")
         },
+        ConformanceCase("a key that is made again under its id takes the place of the first") {
+            bench in
+            let store = bench.harness.keys
+            for number in 0..<type(of: bench.harness).keysMax {
+                _ = try await store.create(
+                    bench.key("n\(number)"),
+                    digest: KeyDigest(of: "n\(number)")
+                )
+            }
+            let version = try await store.version()
+            let again = try await store.create(bench.key("n0"), digest: KeyDigest(of: "again"))
+            guard case .created = again else {
+                throw ConformanceFailure(message: "the same key needed room of its own")
+            }
+            let register = try await store.register()
+            try bench.equal(register.keys.count, type(of: bench.harness).keysMax, "keys")
+            let digests = register.keys.map(\.digest)
+            try bench.equal(digests.contains(KeyDigest(of: "again")), true, "the new one opens")
+            try bench.equal(digests.contains(KeyDigest(of: "n0")), false, "the first one opens")
+            try bench.equal(register.version > version, true, "it is a change")
+        },
         ConformanceCase("there are no more keys than there may be") { bench in
             let store = bench.harness.keys
             for number in 0..<type(of: bench.harness).keysMax {

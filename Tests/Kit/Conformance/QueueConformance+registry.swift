@@ -129,7 +129,13 @@ extension QueueConformance {
             try bench.equal(replaced?.createdAt, endpoint.createdAt, "created at")
             let refused = try await store.replace(theirs, version: stored.version)
             try bench.equal(refused, nil, "the second change")
-            _ = try await store.remove(endpoint.id)
+            let stale = try await store.remove(endpoint.id, version: stored.version)
+            try bench.equal(stale, .changed, "a removal of what has changed")
+            let newest = try await bench.stored(endpoint.id).version
+            let removal = try await store.remove(endpoint.id, version: newest)
+            try bench.equal(removal, .removed, "a removal of what is there")
+            let again = try await store.remove(endpoint.id, version: newest)
+            try bench.equal(again, .gone, "one more")
             let late = try await store.replace(mine, version: stored.version)
             try bench.equal(late, nil, "a change of what is gone")
         },

@@ -14,6 +14,8 @@ package protocol StoreHarness: Sendable {
     var trail: any AuditTrail { get }
     /// What the cluster did.
     var activity: any ActivityStore { get }
+    /// The requests that clients have named.
+    var requests: any NamedRequests { get }
     /// Stream tokens that have stood in a URL.
     var spentTokens: any SpentTokens { get }
     /// The lanes of the watches.
@@ -73,6 +75,7 @@ package struct MemoryHarness: StoreHarness {
     private let keyStore: MemoryKeyStore
     private let auditTrail: MemoryAuditTrail
     private let spent = MemorySpentTokens()
+    private let named: MemoryNamedRequests
     private let history: MemoryActivityStore
 
     /// Empty stores; `flaws` are mistakes they are to make.
@@ -87,6 +90,7 @@ package struct MemoryHarness: StoreHarness {
         )
         keyStore = MemoryKeyStore(time: time, countMax: Self.keysMax)
         history = MemoryActivityStore(time: time)
+        named = MemoryNamedRequests(time: time)
         auditTrail = MemoryAuditTrail(time: time, bounds: Self.auditBounds)
     }
 
@@ -101,6 +105,8 @@ package struct MemoryHarness: StoreHarness {
     package var trail: any AuditTrail { auditTrail }
 
     package var activity: any ActivityStore { history }
+
+    package var requests: any NamedRequests { named }
 
     package var spentTokens: any SpentTokens { spent }
 

@@ -272,8 +272,17 @@ extension MemoryDeliveryQueue: LaneControl, Auditing {
         changing { queue, _ in queue.change(lane) { $0.resume() } }
     }
 
-    package func limit(_ lane: LaneID, to limit: LaneLimit?) async throws(StoreError) {
-        changing { queue, _ in queue.change(lane) { $0.ownLimit = limit } }
+    package func limit(
+        _ lane: LaneID,
+        to limit: LaneLimit?,
+        instead known: LaneLimitVersion?
+    ) async throws(StoreError) -> Bool {
+        changing { queue, now in
+            let own = LaneLimitVersion(queue.report(lane, now: now)?.limit)
+            guard known.map({ $0 == own }) ?? true else { return false }
+            queue.change(lane) { $0.ownLimit = limit }
+            return true
+        }
     }
 
     package func audit(

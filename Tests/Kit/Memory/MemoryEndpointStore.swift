@@ -141,12 +141,17 @@ package final class MemoryEndpointStore: EndpointStore {
         }
     }
 
-    package func remove(_ id: EndpointID) async throws(StoreError) -> Bool {
+    package func remove(
+        _ id: EndpointID,
+        version: Int64?
+    ) async throws(StoreError) -> EndpointRemoval {
         let now = time.now
         return state.withLock { state in
-            guard state.records.removeValue(forKey: id) != nil else { return false }
+            guard let record = state.records[id] else { return .gone }
+            guard version.map({ $0 == record.version }) ?? true else { return .changed }
+            state.records[id] = nil
             state.removed[id] = state.next(now)
-            return true
+            return .removed
         }
     }
 

@@ -47,12 +47,13 @@ package final class MemoryKeyStore: KeyStore {
         digest: KeyDigest
     ) async throws(StoreError) -> KeyCreation {
         state.withLock { state in
-            if state.keys.count >= countMax {
+            let isNew = state.keys[key.id] == nil
+            if isNew, state.keys.count >= countMax {
                 for (id, stored) in state.keys where stored.key.hasEnded(by: time.now) {
                     (state.keys[id], state.used[id]) = (nil, nil)
                 }
             }
-            guard state.keys.count < countMax else { return .tooMany }
+            guard !isNew || state.keys.count < countMax else { return .tooMany }
             let stored = key.stored(at: time.now)
             state.noteChange(time.now)
             state.keys[key.id] = (stored, digest)

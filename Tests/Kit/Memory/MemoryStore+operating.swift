@@ -23,8 +23,17 @@ extension MemoryStore: LaneControl, Auditing, Membership {
         changing { state, _ in state.queue.change(lane) { $0.resume() } }
     }
 
-    package func limit(_ lane: LaneID, to limit: LaneLimit?) async throws(StoreError) {
-        changing { state, _ in state.queue.change(lane) { $0.ownLimit = limit } }
+    package func limit(
+        _ lane: LaneID,
+        to limit: LaneLimit?,
+        instead known: LaneLimitVersion?
+    ) async throws(StoreError) -> Bool {
+        changing { state, now in
+            let own = LaneLimitVersion(state.queue.report(lane, now: now)?.limit)
+            guard known.map({ $0 == own }) ?? true else { return false }
+            state.queue.change(lane) { $0.ownLimit = limit }
+            return true
+        }
     }
 
     package func audit(

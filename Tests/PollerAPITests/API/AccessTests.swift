@@ -33,6 +33,13 @@ struct KeyTests {
         }
     }
 
+    @Test("two keys of the file that are called the same are told apart")
+    func sameNames() throws {
+        let text = "key-of-a-shop-0123456789 name=shop\nkey-of-another-0123456789 name=shop"
+        let names = try KeyFile(text: text).callers.values.map(\.name).sorted()
+        #expect(names == ["shop", "shop (2)"])
+    }
+
     @Test(
         "without keys a foreign name or origin is refused, whatever it looks like",
         arguments: [

@@ -55,7 +55,11 @@ struct ClusterStatusTests {
         func lane(_ lane: LaneID) async throws(StoreError) -> LaneReport? { nil }
         func pause(_ lane: LaneID) async throws(StoreError) {}
         func resume(_ lane: LaneID) async throws(StoreError) {}
-        func limit(_ lane: LaneID, to limit: LaneLimit?) async throws(StoreError) {}
+        func limit(
+            _ lane: LaneID,
+            to limit: LaneLimit?,
+            instead known: LaneLimitVersion?
+        ) async throws(StoreError) -> Bool { true }
     }
 
     private static func rig(

@@ -19,6 +19,7 @@ struct LiveAPI: HTTPServer {
     let plan: FaultPlan
     let feed: ObservedFeed
     let ring: KeyRing
+    let requests: MemoryNamedRequests
     let port: Int
 
     /// Starts everything, runs `body` and stops everything.
@@ -33,6 +34,7 @@ struct LiveAPI: HTTPServer {
         mail: MailPreferences? = nil,
         channels: [any DeliveryChannel] = [],
         partitions: Int = 4,
+        keyStoreInFront: (any KeyStore) -> any KeyStore = { $0 },
         _ body: (LiveAPI) async throws -> Void
     ) async throws {
         let time = ClockTime(ContinuousClock())
@@ -42,6 +44,7 @@ struct LiveAPI: HTTPServer {
         let feed = LiveFeed(outbox: faulty, clock: ContinuousClock(), logger: quiet)
         let observed = ObservedFeed(feed)
         let keyStore = MemoryKeyStore(time: time)
+        let requests = MemoryNamedRequests(time: time)
         let ring = KeyRing(
             file: keys.callers,
             store: keyStore,
@@ -62,10 +65,11 @@ struct LiveAPI: HTTPServer {
             feed: observed,
             endpoints: .inMemory(time: time, channels: channels),
             checks: checks,
-            keys: keyStore,
+            keys: keyStoreInFront(keyStore),
             trail: MemoryAuditTrail(time: time),
             activity: MemoryActivityStore(time: time),
             incidents: store,
+            requests: (requests, .ephemeral),
             webhooks: webhooks,
             streamTokens: streamTokens,
             mail: mail,
@@ -92,6 +96,7 @@ struct LiveAPI: HTTPServer {
                 plan: plan,
                 feed: observed,
                 ring: ring,
+                requests: requests,
                 port: port
             )
             try await body(api)

@@ -216,8 +216,11 @@ private struct SwappedStore: EndpointStore {
         try await current.value.replace(endpoint, version: version)
     }
 
-    func remove(_ id: EndpointID) async throws(StoreError) -> Bool {
-        try await current.value.remove(id)
+    func remove(
+        _ id: EndpointID,
+        version: Int64?
+    ) async throws(StoreError) -> EndpointRemoval {
+        try await current.value.remove(id, version: version)
     }
 
     func list(

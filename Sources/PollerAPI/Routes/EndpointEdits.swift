@@ -1,0 +1,80 @@
+import Hummingbird
+import Poller
+import PollerWire
+
+/// How the routes of endpoints find what they are asked about, and how they change it: in one step of the
+/// store for each, made of what is stored then.
+extension EndpointRoutes {
+    /// The endpoint of a name.
+    func stored(_ name: EndpointName) async throws -> StoredEndpoint {
+        guard let stored = try await backend.store.read(name.id),
+            name.accounts.contains(stored.endpoint.account)
+        else { throw Problem.endpointNotFound(name.id) }
+        return stored
+    }
+
+    /// The endpoint of a name, for a change that holds for a certain one.
+    func stored(
+        _ name: EndpointName,
+        as condition: Precondition
+    ) async throws -> StoredEndpoint {
+        let stored = try await stored(name)
+        guard condition.holds(for: stored.revision) else { throw Precondition.failed }
+        return stored
+    }
+
+    /// Changes an endpoint and answers with it.
+    func changed(
+        _ id: EndpointID,
+        as condition: Precondition = .none,
+        _ context: APIContext,
+        _ change: (inout Poller.Endpoint, Timestamp) throws(Problem) -> Void
+    ) async throws -> Response {
+        var problem: Problem?
+        var old: Poller.Endpoint?
+        let holds = { (stored: StoredEndpoint) in condition.holds(for: stored.revision) }
+        let edit = try await backend.store.edit(id, while: holds) { endpoint, now in
+            old = endpoint
+            do throws(Problem) {
+                var changed = endpoint
+                try change(&changed, now)
+                endpoint = changed
+                problem = nil
+            } catch {
+                problem = error
+            }
+        }
+        if let problem { throw problem }
+        let endpoint: Poller.Endpoint
+        switch edit {
+        case .edited(let edited): endpoint = edited
+        case .missing: throw Problem.endpointNotFound(id)
+        case .refused: throw Precondition.failed
+        }
+        context.changes.changed(from: old, to: endpoint)
+        return Response(PollerWire.Endpoint(endpoint))
+    }
+
+    /// The fallback must be there, under the same account: a typing mistake would be noticed only
+    /// when it is needed.
+    func checkFallback(_ endpoint: Poller.Endpoint) async throws {
+        guard let fallback = endpoint.notifyBy?.fallback else { return }
+        guard try await backend.store.read(fallback)?.endpoint.account == endpoint.account else {
+            throw Problem(
+                .invalidValue,
+                "notify_by.endpoint names no endpoint of the account \(endpoint.account).",
+                field: "notify_by.endpoint"
+            )
+        }
+    }
+
+    static func checkNotOfFile(_ endpoint: Poller.Endpoint) throws(Problem) {
+        guard let name = endpoint.name else { return }
+        throw Problem(
+            .endpointOfFile,
+            "The endpoint is \(name) of the configuration file: change it there and start the "
+                + "notifiers again. Here it can be tested, enabled and disabled, and removed once "
+                + "the file does not name it any more."
+        )
+    }
+}

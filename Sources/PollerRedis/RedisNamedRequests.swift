@@ -1,0 +1,104 @@
+package import Logging
+package import Poller
+package import RedisClient
+
+/// The named requests in Redis: a string each, in the partition of its name, for a day.
+///
+/// *Shape*: `c <fingerprint> <seed> <claims> <end ms> <owner>` while it is claimed, at most 150 bytes;
+/// `k <fingerprint> <answer>` once it was answered. What is answered is sealed by whoever keeps it
+/// (`RequestSeals`), under keys of which the store has no part: so there is nothing here to seal
+/// anew.
+package struct RedisNamedRequests: NamedRequests {
+    private let redis: RedisPartitions
+
+    /// The requests of a cluster.
+    ///
+    /// - Parameters:
+    ///   - client: the connection; it must be running.
+    ///   - layout: namespace and partitions, as verified at start.
+    ///   - scripts: the live ones, or those of a test's clock.
+    ///   - durability: how many replicas must have a claim before it is acted on, and an answer before it is
+    ///     given; nil asks none.
+    ///   - logger: told about what goes wrong.
+    package init(
+        client: RedisClient,
+        layout: StoreLayout,
+        scripts: Scripts = .live,
+        durability: RedisDurability? = nil,
+        logger: Logger
+    ) {
+        redis = RedisPartitions(
+            client: client,
+            keys: layout.watchKeys,
+            scripts: scripts,
+            logger: logger,
+            durability: durability
+        )
+    }
+
+    package func claim(
+        _ request: NamedRequest,
+        owner: String
+    ) async throws(StoreError) -> RequestClaim {
+        let reply = try await run(
+            request.isTakenWhenFull ? .requestAct : .requestClaim,
+            request.name,
+            [
+                "claim", .string(request.name), .string(owner), .string(request.fingerprint),
+                RedisArgument(NamedRequest.lease.ms), RedisArgument(NamedRequest.span.ms),
+            ]
+        )
+        switch (reply.first?.string, reply.count) {
+        case ("granted", 2): return .granted(seed: reply[1].string ?? "")
+        case ("inUse", 2): return .inUse(for: .milliseconds(reply[1].int ?? 0))
+        case ("reused", 1): return .reused
+        case ("kept", 2): return .kept(reply[1].bytes ?? [])
+        default: throw .corrupt("named_request answered nonsense")
+        }
+    }
+
+    package func keep(
+        _ answer: [UInt8],
+        of name: String,
+        owner: String
+    ) async throws(StoreError) -> Bool {
+        let reply = try await run(
+            .requestAct,
+            name,
+            [
+                "keep", .string(name), .string(owner), .bytes(answer),
+                RedisArgument(NamedRequest.span.ms),
+            ]
+        )
+        return reply.first?.string == "kept"
+    }
+
+    package func release(
+        _ name: String,
+        owner: String,
+        forgets: Bool
+    ) async throws(StoreError) {
+        _ = try await run(
+            .requestAct,
+            name,
+            ["release", .string(name), .string(owner), forgets ? "1" : "0"]
+        )
+    }
+
+    private func run(
+        _ script: ScriptName,
+        _ name: String,
+        _ arguments: [RedisArgument]
+    ) async throws(StoreError) -> [RedisValue] {
+        let reply = try await redis.run(
+            redis.scripts[script],
+            partition: redis.keys.partition(of: name),
+            arguments,
+            isDurable: true
+        )
+        guard let parts = reply.array else {
+            throw .corrupt("named_request answered nonsense")
+        }
+        return parts
+    }
+}

@@ -1,0 +1,42 @@
+#!lua
+-- Claims a request that its client has named, keeps what was answered, or ends the claim without that.
+--
+-- KEYS[1]  meta key of the partition
+-- ARGV     what to do, the request's name, the owner, then
+--            claim: fingerprint, lease in ms, span for which the request is known in ms
+--            keep: answer, that span
+--            release: 1 when it is forgotten, unless it was claimed before this owner did
+-- RETURNS  {word, …}: {granted, seed}, {inUse, ms left of its lease}, {reused}, {kept, answer};
+--          {kept}, {lost}; {released}, {lost}
+-- COST     two writes
+local op, name, owner = ARGV[1], key(KEY.namedRequest, ARGV[2]), ARGV[3]
+local now = clocks()
+-- A repetition writes nothing else: here is something that replicas can be waited for with.
+call('HINCRBY', KEYS[1], META.confirmed, 1)
+local value = call('GET', name) or ''
+local print, seed, claims, ends, holder = string.match(value, '^c (%S+) (%S+) (%d+) (%d+) (%S+)$')
+
+if op == 'claim' then
+  local answered = string.match(value, '^k (%S+) ')
+  if print or answered then
+    if (print or answered) ~= ARGV[4] then return { 'reused' } end
+    if answered then return { 'kept', string.sub(value, #answered + 4) } end
+    if tonumber(ends) > now then return { 'inUse', tonumber(ends) - now } end
+  end
+  seed, claims = seed or owner, tonumber(claims or 0) + 1
+  local claim = { 'c', ARGV[4], seed, claims, int(now + tonumber(ARGV[5])), owner }
+  call('SET', name, table.concat(claim, ' '), 'PX', ARGV[6])
+  return { 'granted', seed }
+end
+
+if holder ~= owner then return { 'lost' } end
+if op == 'keep' then
+  call('SET', name, 'k ' .. print .. ' ' .. ARGV[4], 'PX', ARGV[5])
+  return { 'kept' }
+end
+if ARGV[4] == '1' and claims == '1' then
+  call('DEL', name)
+else
+  call('SET', name, table.concat({ 'c', print, seed, claims, 0, owner }, ' '), 'KEEPTTL')
+end
+return { 'released' }

@@ -1,0 +1,145 @@
+"""Requests that are repeated under their name: while servers are killed in the middle of them, and by another server."""
+
+import threading
+import time
+
+import redis
+import requests
+from harness.cluster import Cluster
+from harness.poller_api import PollerAPI
+from harness.waiting import wait_until
+from test_access_keys import becomes, first_key
+
+# What a client names: how it is asked for, and how many of it there must be in the end.
+WISHES = {
+    "key": ("/v1/keys", {"role": "viewer"}),
+    "endpoint": ("/v1/endpoints", {"url": "https://shop.example.com/hook"}),
+}
+
+
+def post(url: str, key: str, kind: str, number: int) -> requests.Response:
+    path, wish = WISHES[kind]
+    headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": f"{kind}-{number}"}
+    return requests.post(url + path, json=wish, headers=headers, timeout=30)
+
+
+def store(cluster: Cluster) -> redis.Redis:
+    # What is kept is no text.
+    return redis.Redis.from_url(cluster.redis.url, socket_timeout=5)
+
+
+def records(cluster: Cluster) -> dict[str, bytes]:
+    """Every named request in Redis: `c …` while somebody carries it out, `k …` once it was answered."""
+    with store(cluster) as client:
+        keys = list(client.scan_iter(b"poller:R{*", count=1000))
+        return {key: client.get(key) or b"" for key in keys}
+
+
+def end_leases(cluster: Cluster) -> int:
+    """Lets the claims of who is gone end now, as fifteen seconds do; how many there were."""
+    ended = 0
+    with store(cluster) as client:
+        for key, value in records(cluster).items():
+            if value.startswith(b"c "):
+                parts = value.split(b" ")
+                client.set(key, b" ".join([*parts[:4], b"0", parts[5]]), keepttl=True)
+                ended += 1
+    return ended
+
+
+def test_a_server_killed_in_the_middle_leaves_nothing_twice_and_every_answer_to_be_had(chaos):
+    cluster: Cluster = chaos(workers=0, notifiers=0, apis=2, listen=False)
+    admin = first_key(cluster)
+    dying, living = (process.address("api") for process in cluster.apis)
+    for url in (dying, living):
+        becomes(url, admin, 200)
+    told: dict[tuple[str, int], requests.Response] = {}
+    names, interrupted = [], 0
+    # Killed while forty requests are under way; again when all of them happened to be answered, or none begun.
+    for _ in range(6):
+        fresh = [(kind, len(names) + number) for number in range(20) for kind in WISHES]
+        names += fresh
+
+        def send(name: tuple[str, int]) -> None:
+            try:
+                told[name] = post(dying, admin, *name)
+            except requests.ConnectionError:
+                pass
+
+        threads = [threading.Thread(target=send, args=(name,)) for name in fresh]
+        before = len(records(cluster))
+        for thread in threads:
+            thread.start()
+        wait_until(lambda before=before: len(records(cluster)) >= before + 10, 20, "some are under way")
+        cluster.apis[0].kill9()
+        for thread in threads:
+            thread.join(30)
+        interrupted = sum(value.startswith(b"c ") for value in records(cluster).values())
+        if interrupted:
+            break
+        cluster.apis[0].start().wait_ready()
+        dying = cluster.apis[0].address("api")
+    assert interrupted, "no request was in the middle"
+
+    # At the other server: what was interrupted is blocked for a while, and no longer.
+    first = {name: post(living, admin, *name) for name in names}
+    blocked = {name for name, answer in first.items() if answer.status_code == 409}
+    assert len(blocked) == interrupted
+    for name in blocked:
+        assert first[name].json()["code"] == "idempotency_key_in_use"
+        assert 1 <= int(first[name].headers["Retry-After"]) <= 15
+    assert end_leases(cluster) == interrupted
+    second = {name: post(living, admin, *name) for name in names}
+    third = {name: post(living, admin, *name) for name in names}
+    for name in names:
+        assert second[name].status_code == 201, second[name].text
+        assert third[name].content == second[name].content and third[name].headers["Idempotent-Replayed"] == "true"
+        for earlier in (told.get(name), first[name] if first[name].ok else None):
+            assert earlier is None or earlier.content == second[name].content
+
+    # One of each, and what was told is what there is.
+    api = PollerAPI(living, admin)
+    made = {kind: {second[name].json()["id"] for name in names if name[0] == kind} for kind in WISHES}
+    assert len(made["key"]) == len(made["endpoint"]) == len(names) // 2
+    assert {key["id"] for key in api.get("/v1/keys")["data"]} == made["key"] | {"key_" + admin.split("_")[1]}
+    assert {each["id"] for each in api.get("/v1/endpoints?limit=500")["data"]} == made["endpoint"]
+    for name in names:
+        if name[0] == "key":
+            becomes(living, second[name].json()["key"], 200)
+        else:
+            assert second[name].json()["secret"].startswith("whsec_")
+
+
+def test_a_payment_that_has_ended_meanwhile_is_not_watched_anew(calm: Cluster):
+    source = calm.sandbox.create_source()
+    wish, name = {"source": source, "policy": "interactive"}, {"Idempotency-Key": f"watch-{source}"}
+    first = calm.api.request("POST", "/v1/watches", json=wish, headers=name)
+    assert first.status_code == 201 and "Idempotent-Replayed" not in first.headers
+    calm.api.request("DELETE", f"/v1/watches/{source}")
+    again = calm.api.request("POST", "/v1/watches", json=wish, headers=name)
+    assert again.status_code == 201 and again.content == first.content and again.headers["Idempotent-Replayed"] == "true"
+    assert calm.api.watch(source)["state"] == "closed" and calm.api.watch(source)["run"] == 1
+    other = calm.api.request("POST", "/v1/watches", json=wish | {"policy": "patient"}, headers=name)
+    assert other.status_code == 409 and other.json()["code"] == "idempotency_key_reused"
+    assert calm.api.request("POST", "/v1/watches", json=wish).status_code == 201
+    assert calm.api.watch(source)["run"] == 2
+
+
+def test_what_is_kept_of_a_watch_is_little_and_ends_with_the_day(calm: Cluster):
+    source = calm.sandbox.create_source()
+    before = set(records(calm))
+    calm.api.request("POST", "/v1/watches", json={"source": source}, headers={"Idempotency-Key": f"size-{source}"})
+    [key] = set(records(calm)) - before
+    with store(calm) as client:
+        assert client.memory_usage(key) < 2000
+        assert 86_000_000 < client.pttl(key) <= 86_400_000
+        assert source.encode() not in client.get(key)
+
+
+def test_forms_write_a_space_as_a_plus(calm: Cluster):
+    source, order = calm.sandbox.create_source(), f"a b+{time.time_ns()}"
+    assert calm.api.enqueue(source, metadata={"order": order}).status_code == 201
+    for parameters in ({"metadata.order": order}, {"q": f'metadata.order="{order}" state=open'}):
+        found = calm.api.request("GET", "/v1/watches", params=parameters)
+        assert [watch["source"] for watch in found.json()["data"]] == [source], found.url
+    calm.api.request("DELETE", f"/v1/watches/{source}")

@@ -1,0 +1,105 @@
+import HTTPTypes
+import Hummingbird
+import Poller
+import Testing
+
+@testable import PollerAPI
+
+@Suite("Names and seals of requests") struct RequestSealTests {
+    private let seals = RequestSeals(root: Array(0..<32))
+    private let route = RouteDescription.sample("createKey")
+
+    private func request(_ name: String, key: String, path: String = "/v1/keys") -> Request {
+        Request(
+            head: HTTPRequest(
+                method: .post,
+                scheme: "http",
+                authority: "a",
+                path: path,
+                headerFields: [.idempotencyKey: name, .authorization: "Bearer \(key)"]
+            ),
+            body: RequestBody(buffer: .init())
+        )
+    }
+
+    private func caller(_ accounts: AccountSet = .all) -> Caller {
+        Caller(
+            name: "shop",
+            scopes: [],
+            accounts: accounts,
+            actor: AuditActor(name: "shop", role: .admin, accounts: accounts)
+        )
+    }
+
+    private func named(
+        _ request: Request,
+        _ caller: Caller,
+        route: String = "createKey",
+        body: String = "{}"
+    ) -> (request: NamedRequest, seal: RequestSeal) {
+        seals.named(
+            request,
+            body: Array(body.utf8),
+            for: .sample(route),
+            isTakenWhenFull: true,
+            by: caller
+        )
+    }
+
+    @Test("a name is of one key, one operation and one Idempotency-Key")
+    func names() {
+        let one = named(request("n", key: "k"), caller()).request
+        #expect(named(request("n", key: "k"), caller()).request == one)
+        for other in [
+            named(request("m", key: "k"), caller()), named(request("n", key: "l"), caller()),
+            named(request("n", key: "k"), caller(), route: "enqueue"),
+            named(request("n", key: "k"), .local),
+        ] {
+            #expect(other.request.name != one.name)
+        }
+    }
+
+    @Test("what is asked for is path, query, body and the accounts that the key sees")
+    func fingerprints() {
+        let one = named(request("n", key: "k"), caller()).request
+        for other in [
+            named(request("n", key: "k", path: "/v1/keys/"), caller()),
+            named(request("n", key: "k", path: "/v1/keys?a=1"), caller()),
+            named(request("n", key: "k"), caller(), body: "{ }"),
+            named(request("n", key: "k"), caller(.some([.main]))),
+        ] {
+            #expect(other.request.name == one.name)
+            #expect(other.request.fingerprint != one.fingerprint)
+        }
+    }
+
+    @Test("an answer opens for the same request alone")
+    func seal() throws {
+        let seal = named(request("n", key: "k"), caller()).seal
+        let kept = seal.seal(201, "application/json", Array(#"{"a":"\#n"}"#.utf8))
+        let told = try #require(named(request("n", key: "k"), caller(), body: "x").seal.open(kept))
+        #expect(told.status == 201 && told.type == "application/json")
+        #expect(String(decoding: told.body, as: UTF8.self) == #"{"a":"\#n"}"#)
+        #expect(seal.seal(201, "application/json", []) != seal.seal(201, "application/json", []))
+        let others = [
+            named(request("m", key: "k"), caller()).seal,
+            named(request("n", key: "l"), caller()).seal,
+            RequestSeals(root: Array(1..<33)).named(
+                request("n", key: "k"),
+                body: [],
+                for: route,
+                isTakenWhenFull: true,
+                by: caller()
+            ).seal,
+        ]
+        for other in others { #expect(other.open(kept) == nil) }
+        #expect(seal.open([]) == nil && seal.open(Array(kept.dropLast())) == nil)
+    }
+}
+
+extension RouteDescription {
+    /// A route of which only its operation matters.
+    fileprivate static func sample(_ operation: String) -> RouteDescription {
+        Route(.post, "/x", operation, "", access: .key(.manageKeys), answers: []).description
+    }
+}

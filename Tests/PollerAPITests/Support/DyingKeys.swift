@@ -1,0 +1,44 @@
+import Poller
+import Synchronization
+
+/// Keys of a process that dies once, after it has made one.
+///
+/// A class, because the server and the test share it.
+final class DyingKeys: Sendable {
+    private let count = Mutex(0)
+
+    /// How many keys were made.
+    var made: Int { count.withLock { $0 } }
+
+    func before(_ store: any KeyStore) -> any KeyStore { Store(base: store, keys: self) }
+
+    private struct Store: KeyStore {
+        let base: any KeyStore
+        let keys: DyingKeys
+
+        func version() async throws(StoreError) -> Int64 { try await base.version() }
+
+        func register() async throws(StoreError) -> KeyRegister { try await base.register() }
+
+        func create(
+            _ key: AccessKey,
+            digest: KeyDigest
+        ) async throws(StoreError) -> KeyCreation {
+            let made = try await base.create(key, digest: digest)
+            let number = keys.count.withLock { count in
+                count += 1
+                return count
+            }
+            if number == 1 { throw .unavailable("it has died") }
+            return made
+        }
+
+        func revoke(_ id: KeyID, mayBeLast: Bool) async throws(StoreError) -> KeyRevocation {
+            try await base.revoke(id, mayBeLast: mayBeLast)
+        }
+
+        func note(used: [KeyID: Timestamp]) async throws(StoreError) {
+            try await base.note(used: used)
+        }
+    }
+}
