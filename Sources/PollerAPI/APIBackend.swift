@@ -4,6 +4,8 @@ package import PollerWords
 /// What the routes work on: the seams of `Poller`, whatever stands behind them.
 package struct APIBackend: Sendable {
     package let watches: any WatchStore
+    /// What accounts have and may have.
+    package let accounts: AccountBackend
     package let orders: any OrderStore
     package let deliveries: any DeliveryQueue & DeliveryBook & LaneControl
     package let outbox: any Outbox
@@ -50,6 +52,7 @@ package struct APIBackend: Sendable {
     ///
     /// - Parameters:
     ///   - watches: the queue of watches.
+    ///   - accounts: what accounts have and may have.
     ///   - orders: what is known of orders; in the queue of watches too.
     ///   - deliveries: the queue of deliveries.
     ///   - outbox: the recorded events.
@@ -77,6 +80,7 @@ package struct APIBackend: Sendable {
     ///   - words: what the return page says.
     package init(
         watches: any WatchStore,
+        accounts: AccountBackend,
         orders: any OrderStore,
         deliveries: any DeliveryQueue & DeliveryBook & LaneControl,
         outbox: any Outbox,
@@ -103,6 +107,7 @@ package struct APIBackend: Sendable {
         words: PayerLexicon = .standard
     ) {
         self.watches = watches
+        self.accounts = accounts
         self.orders = orders
         self.deliveries = deliveries
         self.outbox = outbox
@@ -140,6 +145,21 @@ package protocol EventFeed: Sendable {
 }
 
 extension LiveFeed: EventFeed {}
+
+/// What the routes know of accounts.
+package struct AccountBackend: Sendable {
+    package let book: any AccountBook
+    package let limits: AccountLimits
+    /// What enqueues are held to, whoever makes them.
+    package let openWatches: OpenWatchLimit
+
+    /// Puts it together; one limit for all who enqueue in a process, so that they know of each other.
+    package init(book: any AccountBook, limits: AccountLimits, openWatches: OpenWatchLimit) {
+        self.book = book
+        self.limits = limits
+        self.openWatches = openWatches
+    }
+}
 
 /// What the routes of endpoints work on.
 package struct EndpointBackend: Sendable {

@@ -90,7 +90,13 @@ package struct APIServer: Service {
     /// Every route with its handler, the description of all of them included.
     func routes(replays: ReplayRunner) -> [AnsweredRoute] {
         let reader = BodyReader(clock: clock)
-        let polls = LongPolls(feed: backend.feed, addresses: addresses, clock: clock)
+        let polls = LongPolls(
+            feed: backend.feed,
+            addresses: addresses,
+            perKey: rates.waitsPerKey,
+            clock: clock
+        )
+        let openWatches = backend.accounts.openWatches
         let enqueuer = Enqueuer(
             watches: backend.watches,
             deliveries: backend.deliveries,
@@ -109,6 +115,7 @@ package struct APIServer: Service {
                 members: backend.members,
                 laneLimit: backend.laneLimit,
                 enqueuer: enqueuer,
+                openWatches: openWatches,
                 deadlines: backend.deadlines,
                 locator: backend.locator,
                 reader: reader,
@@ -118,6 +125,7 @@ package struct APIServer: Service {
             BatchRoutes(
                 watches: backend.watches,
                 enqueuer: enqueuer,
+                openWatches: openWatches,
                 locator: backend.locator,
                 reader: reader
             ).routes,
@@ -133,12 +141,14 @@ package struct APIServer: Service {
             TimelineRoutes(backend: backend).routes,
             EndpointRoutes(
                 backend: backend.endpoints,
+                limits: backend.accounts.limits,
                 lanes: backend.deliveries,
                 reader: reader
             ).routes,
             DeliveryRoutes(backend: backend).routes,
             ReplayRoutes(backend: backend, runner: replays, reader: reader).routes,
             LaneRoutes(backend: backend, reader: reader, statusCache: statusCache).routes,
+            AccountRoutes(backend: backend).routes,
             QuarantineRoutes(backend: backend, statusCache: statusCache).routes,
             OperatorRoutes(backend: backend, statusCache: statusCache, clock: clock).routes,
             IncidentRoutes(incidents: backend.incidents).routes,

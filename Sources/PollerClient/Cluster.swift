@@ -19,6 +19,15 @@ extension PollerClient {
         try await send(.GET, "/v1/doctor").value()
     }
 
+    /// A page of the accounts that have had a watch, with what they have and may have.
+    ///
+    /// - `limit`: 1–500.
+    /// - `cursor`: ``Page/next`` of the page before.
+    public func accounts(limit: Int = 100, cursor: String? = nil) async throws -> Page<Account> {
+        let query: [(String, String?)] = [("limit", String(limit)), ("cursor", cursor)]
+        return try Page(try await send(.GET, "/v1/accounts", query: query))
+    }
+
     /// The processes that work on the cluster, all in one page.
     public func workers() async throws -> Page<Worker> {
         try Page(try await send(.GET, "/v1/workers"))

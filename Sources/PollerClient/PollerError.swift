@@ -17,7 +17,9 @@ public enum PollerError: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .unreachable: true
         case .problem(let problem):
-            [408, 429, 502, 503, 504].contains(problem.status)
+            // An account's watches end within minutes, not in a moment.
+            problem.code != "too_many_watches"
+                && [408, 429, 502, 503, 504].contains(problem.status)
                 // The server is still at the same request, or was when it ended.
                 || problem.code == "idempotency_key_in_use"
         case .invalidConfiguration, .unintelligible: false

@@ -240,7 +240,7 @@ package struct GatewayLimits: Hashable, Sendable {
     /// What an event stream that cannot be served now is told to wait.
     package var overloadRetry = Duration.seconds(15)
     /// Live connections with one API key: half of a process, so that one service cannot lock out
-    /// the others.
+    /// the others; 0 for no limit.
     package var connectionsPerKeyMax = 25_000
     /// Live connections with one stream token: a browser with some tabs.
     package var connectionsPerTokenMax = 10
@@ -254,9 +254,13 @@ extension GatewayLimits {
     /// Those of the protocol.
     package static let standard = GatewayLimits()
 
-    /// Those of the protocol, but for what one address may hold.
-    package init(addresses: PerAddressLimit) {
+    /// Those of the protocol, but for what one address and one key may hold.
+    package init(
+        addresses: PerAddressLimit,
+        perKey: Int = GatewayLimits.standard.connectionsPerKeyMax
+    ) {
         self = .standard
         self.addresses = addresses
+        connectionsPerKeyMax = perKey
     }
 }

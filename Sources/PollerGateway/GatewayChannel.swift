@@ -186,6 +186,8 @@ struct Refusal: Error, Hashable, Sendable {
     /// Stable name to decide on, as the API's problems have.
     let code: String
     let detail: String
+    /// After which it may be served.
+    var retryAfter: Duration?
 
     /// RFC 9457.
     var problem: String {

@@ -73,6 +73,9 @@ package struct Keys: Hashable, Sendable {
     /// What was changed by whom; of the watches alone.
     package var auditTrail: String { key(.auditTrail, 0) }
 
+    /// How many endpoints each account has registered; of the deliveries alone.
+    var endpointCounts: String { key(.endpointCounts, 0) }
+
     /// The registered endpoints; of the deliveries alone.
     var endpoints: String { key(.endpoints, 0) }
 

@@ -7,14 +7,16 @@ extension RedisQueue {
     /// Keys one step looks through for items, and about the most items it checks.
     private static var auditItems: Int { 500 }
 
-    /// One step of an audit: first the lanes and leases of each partition, then every item.
+    /// One step of an audit: first the counts of registered endpoints, which deliveries alone have, then
+    /// the lanes and leases of each partition, then every item.
     ///
     /// Only here the keyspace itself is walked: an item that is in no list is found no other way.
     /// One server is walked once; of a Redis Cluster the node of each partition, for its items.
-    /// Cursors are `lanes.<partition>.<rank>` and `items.<partition>.<SCAN's cursor>`.
+    /// Cursors are none, `lanes.<partition>.<rank>` and `items.<partition>.<SCAN's cursor>`.
     package func audit(after cursor: String?, repairing: Bool) async throws(StoreError) -> AuditPage
     {
-        let parts = (cursor ?? "lanes.0.0").split(separator: ".").map(String.init)
+        guard let cursor else { return try await auditCounts(repairing) }
+        let parts = cursor.split(separator: ".").map(String.init)
         switch (parts.first, parts.count) {
         case ("lanes", 3):
             guard let partition = Int(parts[1]), (0..<redis.keys.partitions).contains(partition),
@@ -29,6 +31,11 @@ extension RedisQueue {
             return try await auditItems(partition, parts[2], repairing)
         default: throw .unknownCursor
         }
+    }
+
+    private func auditCounts(_ repairing: Bool) async throws(StoreError) -> AuditPage {
+        let (_, _, faults) = try await audit(0, repairing, ["counts"])
+        return AuditPage(checked: 0, faults: faults, next: "lanes.0.0")
     }
 
     private func auditLanes(

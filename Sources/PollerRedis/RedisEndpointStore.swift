@@ -79,7 +79,8 @@ package struct RedisEndpointStore: EndpointStore {
 
     package func create(
         _ endpoint: Endpoint,
-        request: EndpointRequest?
+        request: EndpointRequest?,
+        accountMax: Int
     ) async throws(StoreError) -> EndpointCreation {
         let reply = try await run(
             redis.scripts[.endpointCreate],
@@ -88,7 +89,7 @@ package struct RedisEndpointStore: EndpointStore {
                 .string(endpoint.account.description),
                 .string(try json(endpoint)), RedisArgument(countMax),
                 .string(request?.key ?? ""), .string(request?.fingerprint ?? ""),
-                RedisArgument(EndpointRequest.span.ms),
+                RedisArgument(EndpointRequest.span.ms), RedisArgument(accountMax),
             ],
             isDurable: true
         )
@@ -104,6 +105,7 @@ package struct RedisEndpointStore: EndpointStore {
         case "conflict": return .conflict
         case "exists": return .exists
         case "full": return .tooMany
+        case "crowded": return .tooManyOfAccount
         default: break
         }
         throw .corrupt("endpoint_write answered nonsense")
@@ -179,6 +181,16 @@ package struct RedisEndpointStore: EndpointStore {
             items: items,
             next: place.isEmpty ? nil : Base64URL.encode(place.utf8)
         )
+    }
+
+    package func counts(of accounts: [AccountID]) async throws(StoreError) -> [Int] {
+        guard !accounts.isEmpty else { return [] }
+        let names = accounts.map { RedisArgument.string($0.description) }
+        let counts = try await run(redis.scripts[.endpointCount], names).map { $0.int ?? 0 }
+        guard counts.count == accounts.count else {
+            throw .corrupt("endpoint_count answered nonsense")
+        }
+        return counts
     }
 
     private static func place(_ cursor: String) throws(StoreError) -> String {

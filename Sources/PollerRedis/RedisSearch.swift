@@ -3,10 +3,11 @@ import RedisClient
 
 /// Lists of watches, and what is found among them.
 ///
-/// Three ways, by what is asked for. What is in the index (``SearchTerm``) is looked up in all partitions
-/// at once, and only what is found is read. Else records are read, so many for a page and no further: of
-/// the open ones, partition by partition and lane by lane; of the closed ones those that were closed last
-/// first, whatever partition they are in.
+/// Three ways, by what is asked for. What is in the index (``SearchTerm``), and a source, which names its
+/// watches itself (RedisSourceSearch.swift), is looked up in all partitions at once, and only what is found
+/// is read. Else records are read, so many for a page and no further: of the open ones, partition by
+/// partition and lane by lane; of the closed ones those that were closed last first, whatever partition
+/// they are in.
 extension RedisWatchStore {
     /// Records read in one go where few of them are expected to pass.
     private static var batch: Int { 100 }
@@ -16,7 +17,7 @@ extension RedisWatchStore {
     package func list(
         _ query: ListQuery
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
-        if let terms = query.search?.terms { return try await found(query, terms) }
+        if let lookup = query.search?.lookup { return try await found(query, lookup) }
         let place: WatchPlace
         if let cursor = query.cursor {
             guard let known = WatchPlace(cursor: cursor) else { throw .unknownCursor }
@@ -27,7 +28,7 @@ extension RedisWatchStore {
         switch place {
         case .closed(let score, let id):
             return try await closed(query, query.limit, score, id)
-        case .found:
+        case .found, .named:
             throw .unknownCursor
         case .listed(let position):
             let span = ListSpan(home: 0, end: partitions, afterOpen: nil)
@@ -57,7 +58,8 @@ extension RedisWatchStore {
         }
     }
 
-    /// Puts watches into the index that are not in it, or not by all that is searched now.
+    /// Puts watches into the index that are not in it, or not by all that is searched now, and takes the
+    /// entries of their sources out of it that releases before this one have made.
     ///
     /// - Returns: how many there were, and where the rest begins; nil when there is none.
     package func index(
@@ -72,10 +74,15 @@ extension RedisWatchStore {
                     redis.scripts[.index],
                     partition: partition,
                     snapshots[start..<end].flatMap { snapshot -> [RedisArgument] in
+                        let key = snapshot.watch.key
                         let terms = SearchTerm.terms(of: snapshot, keys: searchKeys)
+                        let former = SearchTerm.former(of: key).flatMap { term in
+                            terms.contains(term) ? nil : term.description
+                        }
                         return [
-                            .string(snapshot.watch.key.id.description),
+                            .string(key.id.description),
                             .string(terms.map(\.description).joined()),
+                            .string(former ?? ""),
                         ]
                     }
                 )
@@ -157,23 +164,55 @@ extension RedisWatchStore {
         return Array(places.prefix(count))
     }
 
-    /// What is under entries of the index.
+    /// What is under entries of the index, and then what is found by its own name.
     private func found(
         _ query: ListQuery,
-        _ terms: [SearchTerm]
+        _ lookup: SearchLookup
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
-        let lookups = (0..<partitions).flatMap { partition in terms.map { (partition, $0) } }
-        var place = (at: 0, scan: "0", skipped: 0)
-        if let cursor = query.cursor {
-            guard case .found(let at, let scan, let skipped)? = WatchPlace(cursor: cursor),
-                at < lookups.count
-            else { throw .unknownCursor }
-            place = (at, scan, skipped)
+        let lookups = (0..<partitions).flatMap { partition in
+            lookup.terms.map { (partition, $0) }
         }
+        var page = ListPage<WatchSnapshot>(items: [], next: nil)
+        var names = NamePlace.start
+        switch query.cursor.map(WatchPlace.init(cursor:)) {
+        case nil:
+            page = try await entered(query, lookups, from: EntryPlace())
+        case .found(let place)? where place.at < lookups.count:
+            page = try await entered(query, lookups, from: place)
+        case .named(let place)?: names = place
+        default: throw .unknownCursor
+        }
+        if page.next == nil, !lookup.sources.isEmpty {
+            let left = query.limit - page.items.count
+            guard left > 0, page.looked < Self.looksMax else {
+                let next = WatchPlace.named(names).cursor
+                return ListPage(items: newest(page.items), next: next, looked: page.looked)
+            }
+            let rest = try await named(query, lookup.sources, left, from: names)
+            page = ListPage(
+                items: page.items + rest.items,
+                next: rest.next,
+                looked: page.looked + rest.looked
+            )
+        }
+        return ListPage(items: newest(page.items), next: page.next, looked: page.looked)
+    }
+
+    private func newest(_ items: [WatchSnapshot]) -> [WatchSnapshot] {
+        items.sorted { $0.watch.createdAt > $1.watch.createdAt }
+    }
+
+    /// What is under entries of the index.
+    private func entered(
+        _ query: ListQuery,
+        _ lookups: [(partition: Int, term: SearchTerm)],
+        from start: EntryPlace
+    ) async throws(StoreError) -> ListPage<WatchSnapshot> {
+        var place = start
         // What one of them begins with, all at once: of most there is nothing else.
         let first = place.at
-        let heads = try await each(Array(lookups[first...])) { partition, term in
-            (partition, redis.scripts[.search], arguments(term, "0"))
+        let heads = try await each(Array(lookups[first...])) { lookup in
+            (lookup.partition, redis.scripts[.search], arguments(lookup.term, "0"))
         }
         var items: [WatchSnapshot] = []
         var seen: Set<WatchKey> = []
@@ -209,12 +248,15 @@ extension RedisWatchStore {
                 if items.count >= query.limit || looked >= Self.looksMax { break }
             }
             guard isWhole, place.skipped >= values.count - 1 else { break }
-            place = next == "0" ? (place.at + 1, "0", 0) : (place.at, next, 0)
+            place =
+                next == "0" ? EntryPlace(at: place.at + 1) : EntryPlace(at: place.at, scan: next)
         }
         let isEnd = place.at >= lookups.count
-        let next = WatchPlace.found(at: place.at, scan: place.scan, skipped: place.skipped)
-        items.sort { $0.watch.createdAt > $1.watch.createdAt }
-        return ListPage(items: items, next: isEnd ? nil : next.cursor, looked: looked)
+        return ListPage(
+            items: items,
+            next: isEnd ? nil : WatchPlace.found(place).cursor,
+            looked: looked
+        )
     }
 
     private func arguments(_ term: SearchTerm, _ scan: String) -> [RedisArgument] {
@@ -222,7 +264,7 @@ extension RedisWatchStore {
     }
 
     /// Reads items of several partitions, in their order.
-    private func read(
+    func read(
         _ items: [(partition: Int, id: ItemID)],
         _ query: ListQuery
     ) async throws(StoreError) -> [WatchSnapshot?] {
@@ -236,7 +278,7 @@ extension RedisWatchStore {
     }
 
     /// Runs a script for each of some things, all at once; the answers are in their order.
-    private func each<Thing: Sendable>(
+    func each<Thing: Sendable>(
         _ things: [Thing],
         _ call: @Sendable (Thing) -> (Int, RedisScript, [RedisArgument])
     ) async throws(StoreError) -> [RedisValue] {
@@ -259,48 +301,5 @@ extension RedisWatchStore {
         var values: [RedisValue] = []
         for reply in replies { values.append(try reply.get()) }
         return values
-    }
-}
-
-/// Where a list of watches stands.
-///
-/// *Shape* as cursor: that of ``ListPosition``, or base64url of `c|score|id` among the closed ones, of
-/// `s|lookup|place|skipped` among those that were found in the index.
-private enum WatchPlace {
-    case listed(ListPosition)
-    case closed(score: String, id: String)
-    case found(at: Int, scan: String, skipped: Int)
-
-    /// The place a cursor names; nil for one that is none of ours.
-    init?(cursor: String) {
-        let bytes = Base64URL.decode(cursor) ?? []
-        let parts = Packed.split(String(decoding: bytes, as: UTF8.self))
-        switch (parts.first, parts.count) {
-        case ("c", 3):
-            guard parts[1].isEmpty || Double(parts[1]) != nil else { return nil }
-            self = .closed(score: parts[1], id: parts[2])
-        case ("s", 4):
-            guard let at = Int(parts[1]), at >= 0, UInt64(parts[2]) != nil,
-                let skipped = Int(parts[3]), skipped >= 0
-            else { return nil }
-            self = .found(at: at, scan: parts[2], skipped: skipped)
-        default:
-            guard let position = ListPosition(cursor: cursor, state: nil) else { return nil }
-            self = .listed(position)
-        }
-    }
-
-    /// Where a list begins.
-    static func start(of state: ListQuery.State?) -> Self {
-        .listed(ListPosition(of: state))
-    }
-
-    var cursor: String {
-        switch self {
-        case .listed(let position): position.cursor
-        case .closed(let score, let id): Base64URL.encode(Packed.join(["c", score, id]).utf8)
-        case .found(let at, let scan, let skipped):
-            Base64URL.encode(Packed.join(["s", String(at), scan, String(skipped)]).utf8)
-        }
     }
 }

@@ -13,6 +13,8 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
     let circuit = CircuitHold.upstream
     /// The metadata by which watches are found.
     package let searchKeys: SearchKeys
+    /// How much one page of a search by names takes.
+    var nameBounds = NameBounds.standard
 
     /// The watches of a cluster.
     ///

@@ -4,10 +4,10 @@ enum ScriptName: String, CaseIterable {
     case incidentTake, incidentStore, incidentList, deadLetters
     case enqueue, mark, revise, claim, commit, release, hint, cancel, announce, redrive, note
     case lane, control, explain, audit, beat, read, list, log, stats
-    case search, index, closed
+    case search, index, closed, named, laneNames, held
     case ledger, settled, outboxGroup, confirm, trim, purge
     case sweepTake, sweepFinish, reads, remember, suppress, reseal
-    case endpointCreate, endpointWrite, endpointChanges, endpointRead, endpointList
+    case endpointCreate, endpointWrite, endpointChanges, endpointRead, endpointList, endpointCount
     case keyWrite, keyList, keyUsed, trailNote, activityAdd, activityRead
     case requestClaim, requestAct
 
@@ -17,6 +17,7 @@ enum ScriptName: String, CaseIterable {
         case opening
         case searching
         case claiming
+        case counting
     }
 
     fileprivate var file: [UInt8] {
@@ -50,6 +51,9 @@ enum ScriptName: String, CaseIterable {
         case .search: PackageResources.search_lua
         case .index: PackageResources.index_lua
         case .closed: PackageResources.closed_lua
+        case .named: PackageResources.named_lua
+        case .laneNames: PackageResources.lane_names_lua
+        case .held: PackageResources.held_lua
         case .ledger: PackageResources.ledger_lua
         case .settled: PackageResources.settled_lua
         case .outboxGroup: PackageResources.outbox_group_lua
@@ -66,6 +70,7 @@ enum ScriptName: String, CaseIterable {
         case .endpointChanges: PackageResources.endpoint_changes_lua
         case .endpointRead: PackageResources.endpoint_read_lua
         case .endpointList: PackageResources.endpoint_list_lua
+        case .endpointCount: PackageResources.endpoint_count_lua
         case .keyWrite: PackageResources.key_write_lua
         case .keyList: PackageResources.key_list_lua
         case .keyUsed: PackageResources.key_used_lua
@@ -79,9 +84,10 @@ enum ScriptName: String, CaseIterable {
     fileprivate var prefaces: [Preface] {
         switch self {
         case .hint: [.prelude, .opening]
-        case .enqueue, .index, .purge: [.prelude, .searching]
+        case .enqueue, .index, .named, .purge: [.prelude, .searching]
         case .claim: [.prelude, .claiming]
         case .commit: [.prelude, .opening, .searching, .claiming]
+        case .endpointCreate, .endpointWrite, .endpointCount, .audit: [.prelude, .counting]
         // They concern accounts instead of partitions, and go by Redis' own clock.
         case .sweepTake, .sweepFinish, .reads, .remember, .suppress, .reseal: []
         default: [.prelude]
@@ -113,6 +119,7 @@ struct ScriptTexts {
             .opening: Self.rendered(PackageResources.opening_lua),
             .searching: Self.rendered(PackageResources.searching_lua),
             .claiming: Self.rendered(PackageResources.claiming_lua),
+            .counting: Self.rendered(PackageResources.counting_lua),
         ]
     }
 

@@ -82,6 +82,12 @@ enum KeyKind: String, CaseIterable {
     /// Hash: a bucket of the index by which watches are found, the rest of an entry and an item's id →
     /// nothing. Name: the first characters of the entries in it (`SearchTerm`).
     case searchBucket = "S"
+    /// Zset, all score 0: the lanes in which watches were ever enqueued, by name. They are what a source is
+    /// looked for in (`SearchedSource`); some 80 bytes for each account and kind, for ever. Of watches alone.
+    case knownLanes = "L"
+    /// Hash, in partition 0 of the deliveries only: account → how many endpoints it has registered; right as
+    /// long as the registry's `counted` is its `version`.
+    case endpointCounts = "G"
     /// Stream, in partition 0 of the watches only: what was changed by whom (``AuditField``).
     case auditTrail = "C"
     /// Hash, in the partition of incidents only: what operators are told of, and whose turn it is to look
@@ -251,6 +257,8 @@ enum RegistryField: String, CaseIterable {
     case version = "v"
     /// Readers of an older version begin anew.
     case floor = "f"
+    /// The version of which ``KeyKind/endpointCounts`` tells; another release changes the version alone.
+    case counted = "c"
 }
 
 /// The fields of what operators are told of.

@@ -170,6 +170,34 @@ public struct Stats: WireObject, Hashable {
     }
 }
 
+/// An account, with what it has and may have.
+public struct Account: WireObject, Hashable {
+    /// Its name.
+    public var id = ""
+    /// Watches that are open.
+    public var open = 0
+    /// The most that may be open; nil for no limit.
+    public var openMax: Int?
+    /// Registered endpoints.
+    public var endpoints = 0
+    /// The most it may register; nil for no limit.
+    public var endpointsMax: Int?
+
+    package init() {}
+
+    package static let shape = Shape<Account>("Account") {
+        Field("id", \.id)
+        Field("open", \.open, .count, note: "Watches that are open.")
+        Field(nullable: "open_max", \.openMax, note: "The most there may be; null for no limit.")
+        Field("endpoints", \.endpoints, .count, note: "Registered endpoints.")
+        Field(
+            nullable: "endpoints_max",
+            \.endpointsMax,
+            note: "The most it may register; null for no limit."
+        )
+    }
+}
+
 /// What the server's checks of itself and its surroundings have seen.
 public struct HealthReport: WireObject, Hashable {
     /// Whether nothing has failed.

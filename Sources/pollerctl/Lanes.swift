@@ -227,3 +227,65 @@ extension PollerWire.LaneLimit {
         return (rate == 0 ? "no rate" : "\(rateShown)/s + \(burst)") + ", \(concurrency) at once"
     }
 }
+
+/// `pollerctl account`: the accounts of the cluster.
+struct AccountCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "account",
+        abstract: "Look at what accounts have and may have.",
+        subcommands: [AccountList.self],
+        defaultSubcommand: AccountList.self
+    )
+}
+
+/// `pollerctl account list`: open watches and endpoints of each, with their limits.
+struct AccountList: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List accounts with their open watches, endpoints and limits.",
+        discussion: """
+            Those that have had a watch. Limits are the options watches_per_account and \
+            endpoints_per_account, and limits of an account in the configuration file. With --json one \
+            account a line.
+            """
+    )
+
+    @Option(help: "At most so many.")
+    var limit = 100
+
+    @OptionGroup var server: ServerOptions
+
+    func validate() throws {
+        guard limit >= 1 else { throw ValidationError("--limit must be at least 1") }
+    }
+
+    func run() async throws {
+        try await server.perform { client in
+            try await server.list(Account.table, limit: limit, \.row) { limit, cursor in
+                try await client.accounts(limit: limit, cursor: cursor)
+            }
+        }
+    }
+}
+
+extension Account {
+    /// The columns of ``row``.
+    static var table: Table {
+        Table("ACCOUNT", "OPEN WATCHES", "AT MOST", "ENDPOINTS", "AT MOST")
+    }
+
+    /// The account as a row of a list.
+    var row: [Table.Cell] {
+        [
+            .init(id, .strong), Self.cell(open, of: openMax), .init(Self.shown(openMax), .faint),
+            Self.cell(endpoints, of: endpointsMax), .init(Self.shown(endpointsMax), .faint),
+        ]
+    }
+
+    /// What is at its limit takes nothing new.
+    private static func cell(_ count: Int, of most: Int?) -> Table.Cell {
+        .init("\(count)", most.map { count >= $0 } ?? false ? .careful : nil)
+    }
+
+    private static func shown(_ most: Int?) -> String { most.map { "\($0)" } ?? "-" }
+}

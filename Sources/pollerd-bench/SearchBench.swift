@@ -35,12 +35,16 @@ struct SearchBench: Sendable {
             "bytes"
         )
         let keys = try store.keys(count)
+        let lanes = Set(keys.map(\.lane)).count
         let read = try await time { number in
             _ = try await store.watches.snapshot(of: keys[number % count])
             return 1
         }
         report.add("reading a watch by its name", "search_floor_ms", read)
         try await search("by order", "order", &report) { "order=A\($0 % count)" }
+        try await search("by source, among \(lanes) lanes", "source", &report) {
+            "\(keys[$0 % count].source)"
+        }
         try await search("by a word alone", "word", &report) { "a\($0 % count)" }
         try await search("by customer, \(Self.perCustomer) watches", "customer", &report) {
             "customer=c\($0 % max(count / Self.perCustomer, 1))"

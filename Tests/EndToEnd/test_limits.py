@@ -1,6 +1,7 @@
 """What one client may take of a server, so that others do not notice it."""
 
 import http.client
+import itertools
 import resource
 import socket
 import statistics
@@ -9,8 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
+import requests
 from harness.cluster import Cluster
 from harness.poller_api import PollerAPI
+from harness.waiting import wait_until
+from test_command_line import run
 
 # How long the quiet key waits is measured.
 pytestmark = pytest.mark.alone
@@ -125,3 +129,158 @@ def test_ten_thousand_connections_that_say_nothing_cost_no_answer(limited: Clust
     finally:
         for each in idle:
             each.close()
+
+
+NAMES = {FLOOD: "flood", QUIET: "quiet"}
+WATCHES, ENDPOINTS, WAITS, STREAMS = 200, 2, 3, 2
+SOURCES = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A server of two tenants, each with a key of its own; one of them may have as much as it likes."""
+    folder: Path = tmp_path_factory.mktemp("shared")
+    keys, file = folder / "keys", folder / "poller.yaml"
+    keys.write_text("".join(f"{key} name={name} account={name} role=operator\n" for key, name in NAMES.items()))
+    file.write_text(
+        "accounts:\n"
+        "  flood: {stripe_api_key: {env: TENANTS_KEY}}\n"
+        "  quiet: {stripe_api_key: {env: TENANTS_KEY}, limits: {watches: 0, endpoints: 3}}\n"
+    )
+    env = {
+        "POLLER_API_KEYS_FILE": str(keys), "POLLER_CONFIG_FILE": str(file), "TENANTS_KEY": "sk_test_1",
+        "POLLER_WATCHES_PER_ACCOUNT": str(WATCHES), "POLLER_ENDPOINTS_PER_ACCOUNT": str(ENDPOINTS),
+        "POLLER_WAITS_PER_KEY": str(WAITS), "POLLER_STREAMS_PER_KEY": str(STREAMS),
+    }
+    with Cluster(workers=0, notifiers=1, listen=False, env=env) as cluster:
+        cluster.flood, cluster.quiet = (PollerAPI(cluster.api.url, key) for key in (FLOOD, QUIET))
+        cluster.api = cluster.quiet
+        yield cluster
+
+
+def begins(api: PollerAPI, seconds: float, pause: float, answers: list) -> None:
+    """Enqueues one new source after the other; notes what came of each, and how long it took."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        began = time.monotonic()
+        answer = api.enqueue(f"src_{next(SOURCES)}")
+        answers.append((answer, time.monotonic() - began))
+        time.sleep(pause)
+
+
+def has(api: PollerAPI) -> dict:
+    [account] = api.get("/v1/accounts")["data"]
+    return account
+
+
+def test_an_account_that_enqueues_without_end_is_held_and_another_does_not_notice(shared: Cluster):
+    alone: list = []
+    begins(shared.quiet, 2, 0.03, alone)
+    flooded: list[list] = [[] for _ in range(4)]
+    threads = [
+        threading.Thread(target=begins, args=(PollerAPI(shared.api.url, FLOOD), 5, 0, mine)) for mine in flooded
+    ]
+    for thread in threads:
+        thread.start()
+    beside: list = []
+    begins(shared.quiet, 4, 0.03, beside)
+    for thread in threads:
+        thread.join()
+    answers = [answer for mine in flooded for answer, _ in mine]
+    taken = sum(answer.status_code == 201 for answer in answers)
+    refused = [answer for answer in answers if answer.status_code == 429]
+    assert taken + len(refused) == len(answers) and len(refused) > taken
+    # What four threads have on its way at the same moment may be accepted beyond it.
+    assert WATCHES <= taken <= WATCHES + 4, taken
+    problem = refused[-1].json()
+    assert problem["code"] == "too_many_watches" and refused[-1].headers["Retry-After"] == "60"
+    assert f"may have {WATCHES}" in problem["detail"] and "POLLER_WATCHES_PER_ACCOUNT" in problem["detail"]
+    assert {answer.status_code for answer, _ in beside} == {201}
+    before, after = p99([span for _, span in alone]), p99([span for _, span in beside])
+    print(f"p99 alone {before * 1000:.1f} ms, beside {len(answers) / 5:.0f} refused/s {after * 1000:.1f} ms")
+    assert after < max(10 * before, 0.5)
+
+    assert has(shared.flood) == {
+        "id": "flood", "open": taken, "open_max": WATCHES, "endpoints": 0, "endpoints_max": ENDPOINTS,
+    }
+    many = [{"source": f"src_{next(SOURCES)}"} for _ in range(2 * WATCHES)]
+    assert shared.quiet.request("POST", "/v1/watches/batch", json=many).status_code == 200, "its own limit is none"
+    quiet = has(shared.quiet)
+    assert quiet["open"] == len(alone) + len(beside) + len(many) and quiet["open_max"] is None
+    # What is open may be enqueued again, and what ends makes room.
+    open_ones = [answer.json()["source"] for answer in answers if answer.status_code == 201]
+    assert shared.flood.enqueue(open_ones[0]).status_code == 200
+    for source in open_ones[: taken - WATCHES + 1]:
+        assert shared.flood.request("DELETE", f"/v1/watches/{source}").status_code == 200
+    assert shared.flood.enqueue(f"src_{next(SOURCES)}").status_code == 201
+    assert shared.flood.enqueue(f"src_{next(SOURCES)}").status_code == 429
+    shown = run("pollerctl", "account", "list", env={"POLLER_URL": shared.api.url, "POLLER_API_KEY": FLOOD})
+    assert [line.split() for line in shown.stdout.splitlines()] == [["flood", "200", "200", "0", "2"]], shown.stderr
+    told = run("pollerctl", "enqueue", "src_more", env={"POLLER_URL": shared.api.url, "POLLER_API_KEY": FLOOD})
+    assert told.returncode == 1 and f"may have {WATCHES}" in told.stderr, "at once, without trying for minutes"
+
+
+def test_an_account_registers_as_many_endpoints_as_it_may(shared: Cluster):
+    for api, most in ((shared.flood, ENDPOINTS), (shared.quiet, 3)):
+        statuses = [
+            api.request("POST", "/v1/endpoints", json={"url": "https://shop.example/hook"}).status_code
+            for _ in range(most + 1)
+        ]
+        assert statuses == [201] * most + [409]
+        assert has(api)["endpoints"] == most
+    refused = shared.flood.request("POST", "/v1/endpoints", json={"url": "https://shop.example/hook"})
+    assert refused.json()["code"] == "too_many_endpoints" and "Retry-After" not in refused.headers
+
+
+def test_a_key_that_waits_for_too_much_is_told_so_and_another_waits(shared: Cluster):
+    """Each wait holds a place until it is answered; a place that is free is there at once."""
+    shared.quiet.enqueue("src_waited").raise_for_status()
+    path = "/v1/events?from=now&wait={}"
+    threads = [
+        threading.Thread(target=PollerAPI(shared.api.url, FLOOD).request, args=("GET", path.format("6s")))
+        for _ in range(WAITS)
+    ]
+    for thread in threads:
+        thread.start()
+    refused: list = []
+
+    def is_refused() -> bool:
+        answer = shared.flood.request("GET", path.format("50ms"))
+        refused.append(answer)
+        return answer.status_code == 429
+
+    wait_until(is_refused, 5, "all places of the key are taken")
+    problem = refused[-1].json()
+    assert problem["code"] == "too_many_requests" and "POLLER_WAITS_PER_KEY" in problem["detail"]
+    assert refused[-1].headers["Retry-After"] == "1"
+    assert shared.flood.request("GET", "/v1/watches?limit=1").status_code == 200, "what does not wait is served"
+    began = time.monotonic()
+    assert shared.quiet.request("GET", path.format("500ms")).status_code == 200
+    assert time.monotonic() - began < 4
+    for thread in threads:
+        thread.join()
+    assert shared.flood.request("GET", path.format("50ms")).status_code == 200
+
+
+def test_a_key_with_all_its_streams_is_told_so_and_another_listens(shared: Cluster):
+    url = shared.gateway() + "/v1/events/stream"
+
+    def listen(key: str) -> requests.Response:
+        session = requests.Session()
+        session.trust_env = False
+        return session.get(url, headers={"Authorization": f"Bearer {key}"}, stream=True, timeout=10)
+
+    streams = [listen(FLOOD) for _ in range(STREAMS)]
+    try:
+        assert [stream.status_code for stream in streams] == [200] * STREAMS
+        refused = listen(FLOOD)
+        assert refused.status_code == 429 and int(refused.headers["Retry-After"]) >= 1, refused.text
+        problem = refused.json()
+        assert problem["code"] == "too_many_requests" and "POLLER_STREAMS_PER_KEY" in problem["detail"]
+        streams.append(listen(QUIET))
+        assert streams[-1].status_code == 200
+        streams.pop(0).close()
+        wait_until(lambda: streams.append(listen(FLOOD)) or streams[-1].status_code == 200, 5, "a place is free")
+    finally:
+        for stream in streams:
+            stream.close()

@@ -39,6 +39,9 @@ struct ConnectionSlotsTests {
         #expect(place != nil)
         #expect(slots.place(of: Principal(name: "key 1", accounts: .all)) == nil)
         #expect(slots.place(of: Principal(name: "key 2", accounts: .all)) != nil)
+        let unlimited = ConnectionSlots(GatewayLimits(connectionsPerKeyMax: 0))
+        let places = (0..<3).map { _ in unlimited.place(of: Principal(name: "a", accounts: .all)) }
+        #expect(!places.contains { $0 == nil }, "zero is no limit")
     }
 
     /// Everything that a connection is told until it ends; nothing when it is cut.

@@ -1,4 +1,5 @@
 import Poller
+import PollerNet
 import PollerTesting
 import Testing
 
@@ -36,11 +37,13 @@ struct EventStreamEndsTests {
     /// Regression 20 (measured): Chromium never comes back after 204, 429 or 503.
     @Test("regression 20: what cannot be served now is a 200 that says when to come back")
     func overload() async throws {
-        let limits = GatewayLimits(connectionsPerKeyMax: 1)
+        let limits = GatewayLimits(connectionsPerSecretMax: 1)
         try await LiveBench.run(limits: limits) { bench in
-            var first: PythonPeer? = try await bench.stream("/v1/events/stream")
+            try await bench.enqueue("src_1", secret: "s")
+            let (path, shown) = ("/v1/sources/src_1/events", ["--token", "s"])
+            var first: PythonPeer? = try await bench.stream(path, shown)
             try await first?.streamed("ready")
-            let second = try await bench.stream("/v1/events/stream")
+            let second = try await bench.stream(path, shown)
             #expect(second.status == 200)
             let retry = try await second.line("a retry") { $0["retry"] != nil }
             #expect(retry["retry"]?.int == 15_000)
@@ -48,12 +51,28 @@ struct EventStreamEndsTests {
             #expect(second.messages.isEmpty)
             first = nil
             try await eventually("the place is free") {
-                let third = try await bench.stream("/v1/events/stream")
+                let third = try await bench.stream(path, shown)
                 let line = try await third.line("served or not") {
                     $0["message"] != nil || $0["ended"] != nil
                 }
                 return line["message"] != nil
             }
+        }
+    }
+
+    @Test("a key that has all its connections is told so, and another key is served")
+    func tooMany() async throws {
+        let limits = GatewayLimits(addresses: .half, perKey: 1)
+        try await LiveBench.run(limits: limits) { bench in
+            let first = try await bench.stream("/v1/events/stream")
+            try await first.streamed("ready")
+            let second = try await bench.stream("/v1/events/stream")
+            #expect(second.status == 429)
+            #expect(second.header("retry-after") == "15")
+            let socket = try await bench.client()
+            #expect(try await socket.closeCode() == 4010)
+            let other = try await bench.stream("/v1/events/stream", ["--token", "key-main"])
+            try await other.streamed("ready")
         }
     }
 

@@ -55,6 +55,10 @@ struct ListCostTests {
             costs["watches"] = try await cost(client) {
                 _ = try await harness.store.list(ListQuery(limit: 10))
             }
+            costs["accounts"] = try await cost(client) {
+                let page = try await harness.store.accounts(limit: 10, cursor: nil)
+                _ = try await harness.store.openWatches(of: page.items)
+            }
             costs["lanes"] = try await cost(client) {
                 _ = try await harness.store.lanes(limit: 10, cursor: nil)
             }

@@ -25,7 +25,7 @@ final class RedisHarness: StoreHarness {
     private let auditTrail: RedisAuditTrail
     private let saved = Mutex<[(key: String, dump: RedisValue)]>([])
 
-    var watches: any WatchStore & Outbox & OrderStore & IncidentStore { store }
+    var watches: any WatchStore & Outbox & OrderStore & IncidentStore & AccountBook { store }
     var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { queue }
     var endpoints: any EndpointStore { registry }
     var keys: any KeyStore { keyStore }

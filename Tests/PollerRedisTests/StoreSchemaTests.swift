@@ -14,8 +14,8 @@ import Testing
                 occupiedLanes=s leaseEnds=r leases=f lane=c lanesWithSettings=k closed=h \
                 quarantine=x orders=d outbox=e members=p meta=m endpoints=g endpointOrder=j \
                 endpointVersions=v endpointsRemoved=t registry=q endpointRequest=i \
-                accessKeys=A accessKeysUsed=B searchBucket=S auditTrail=C incidents=I incidentsPast=J \
-                activity=H namedRequest=R
+                accessKeys=A accessKeysUsed=B searchBucket=S knownLanes=L endpointCounts=G auditTrail=C \
+                incidents=I incidentsPast=J activity=H namedRequest=R
                 """
         )
         let keys = Keys(namespace: "poller:", partitions: 16)
@@ -60,7 +60,7 @@ import Testing
         )
         #expect(pinned(OutboxField.self) == "item=i event=e notify=n")
         #expect(pinned(AuditField.self) == "change=c")
-        #expect(pinned(RegistryField.self) == "version=v floor=f")
+        #expect(pinned(RegistryField.self) == "version=v floor=f counted=c")
         #expect(pinned(IncidentField.self) == "board=b turn=t owner=o due=d")
         #expect(
             pinned(SweepField.self) == "owner=o heldUntil=u due=d cursor=c caughtUp=t pause=p"

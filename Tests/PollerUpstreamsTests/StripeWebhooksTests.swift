@@ -14,7 +14,8 @@ struct StripeWebhooksTests {
     private func intake(
         _ rig: AccountRig,
         isLive: Bool? = nil,
-        enqueues: Bool = false
+        enqueues: Bool = false,
+        limits: AccountLimits = .none
     ) -> StripeWebhooks {
         StripeWebhooks(
             accounts: [.main: .init(secrets: ["whsec_old", Self.secret], isLive: isLive)],
@@ -22,6 +23,12 @@ struct StripeWebhooksTests {
             watches: rig.watches,
             marks: rig.store,
             enqueuer: enqueues ? Enqueuer(watches: rig.watches, deliveries: rig.deliveries) : nil,
+            openWatches: OpenWatchLimit(
+                limits,
+                book: rig.watches,
+                elapsed: { .zero },
+                logger: AccountRig.quiet
+            ),
             wallClock: { Self.now },
             logger: AccountRig.quiet
         )
@@ -131,6 +138,26 @@ struct StripeWebhooksTests {
             let late = body("src_2", event: "evt_3", type: "source.canceled")
             #expect(try await receive(eager, late) == .accepted(hinted: 0, enqueued: 0))
             #expect(try await rig.watches.snapshot(of: rig.key("src_2"))?.watch.run == 1)
+        }
+    }
+
+    @Test("at an account's limit an unknown source is to be told again, and watched then")
+    func limited() async throws {
+        try await AccountRig.run { rig in
+            try await rig.watch("src_1")
+            let limits = AccountLimits(standard: AccountLimit(watches: 1, endpoints: 0))
+            let eager = intake(rig, enqueues: true, limits: limits)
+            #expect(
+                try await receive(eager, body("src_1")) == .accepted(hinted: 1, enqueued: 0),
+                "what is watched is hinted"
+            )
+            let news = body("src_2", event: "evt_2")
+            let refusal = TooManyWatches(account: .main, most: 1, open: 1, asked: 1)
+            for _ in 0..<2 {
+                #expect(try await receive(eager, news) == .tooManyWatches(refusal))
+            }
+            _ = try await rig.watches.cancel(rig.key("src_1"))
+            #expect(try await receive(eager, news) == .accepted(hinted: 0, enqueued: 1))
         }
     }
 

@@ -18,9 +18,11 @@ package protocol EndpointStore: Sendable {
     /// Registers an endpoint, with the store's time as that of its creation.
     ///
     /// Of any number of requests with the same key one creates; the others are told what it made.
+    /// `accountMax` is how many its account may have, 0 for no limit; it is never overshot.
     func create(
         _ endpoint: Endpoint,
-        request: EndpointRequest?
+        request: EndpointRequest?,
+        accountMax: Int
     ) async throws(StoreError) -> EndpointCreation
 
     /// Reads one endpoint; nil when there is none.
@@ -45,9 +47,20 @@ package protocol EndpointStore: Sendable {
         limit: Int,
         cursor: String?
     ) async throws(StoreError) -> ListPage<Endpoint>
+
+    /// How many endpoints some accounts have, in their order.
+    func counts(of accounts: [AccountID]) async throws(StoreError) -> [Int]
 }
 
 extension EndpointStore {
+    /// Registers an endpoint of an account without a limit.
+    package func create(
+        _ endpoint: Endpoint,
+        request: EndpointRequest?
+    ) async throws(StoreError) -> EndpointCreation {
+        try await create(endpoint, request: request, accountMax: 0)
+    }
+
     /// Changes an endpoint; nil when there is none.
     ///
     /// `change` is given the endpoint and the store's time, and may be called again with a newer
@@ -171,6 +184,8 @@ package enum EndpointCreation: Hashable, Sendable {
     case exists
     /// There are ``Endpoint/countMax`` already.
     case tooMany
+    /// Its account has as many as it may.
+    case tooManyOfAccount
 }
 
 /// What has changed in the registry.

@@ -75,8 +75,8 @@ package struct FileEndpoints: Sendable {
                     message: "has \(wish.name ?? "one") beyond the \(Endpoint.countMax) there "
                         + "may be; remove those nobody needs"
                 )
-            // Another notifier was faster with the same file.
-            case .exists, .repeated, .conflict: return nil
+            // Another notifier was faster with the same file, which no account's limit bounds.
+            case .exists, .repeated, .conflict, .tooManyOfAccount: return nil
             }
         }
         let new = try await store.update(wish.id) { endpoint, _ in

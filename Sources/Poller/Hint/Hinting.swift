@@ -143,6 +143,9 @@ package enum WebhookOutcome: Hashable, Sendable {
     case refused(String)
     /// No webhook secret is configured for the account.
     case unknownAccount
+    /// What it is about is to be watched, and its account has as many open watches as it may; the sender
+    /// must send it again.
+    case tooManyWatches(TooManyWatches)
 
     /// The name of the outcome, for metrics.
     package var name: String {
@@ -152,9 +155,12 @@ package enum WebhookOutcome: Hashable, Sendable {
         case .ignored: "ignored"
         case .refused: "refused"
         case .unknownAccount: "unknown_account"
+        case .tooManyWatches: "too_many_watches"
         }
     }
 
     /// Every ``name`` there is.
-    package static let names = ["accepted", "duplicate", "ignored", "refused", "unknown_account"]
+    package static let names = [
+        "accepted", "duplicate", "ignored", "refused", "unknown_account", "too_many_watches",
+    ]
 }

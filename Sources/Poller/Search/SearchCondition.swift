@@ -20,16 +20,20 @@ package struct SearchCondition: Hashable, Sendable {
     package let subject: Subject
     let comparison: SearchComparison
     let wanted: Wanted
+    /// The values as they were typed: in an upstream's ids case may count.
+    private let typed: [String]
 
     /// What the metadata say under a name.
     init(metadata name: String, _ value: String) {
         subject = .metadata(name)
         comparison = .equal
         wanted = .texts([SearchText.normal(value)])
+        typed = [value]
     }
 
     /// Reads a word of a query.
     init(_ word: SearchWord, keys: SearchKeys, now: Timestamp) throws(InvalidInput) {
+        typed = word.values
         // Who asks for more of an age asks for an earlier time.
         let isOfAge = word.values.contains { Duration(text: $0) != nil }
         let field = word.name.flatMap { SearchField(rawValue: $0.lowercased()) }
@@ -224,18 +228,21 @@ extension SearchCondition {
             && wanted == .texts([ListQuery.State.open.rawValue])
     }
 
-    /// The entries of the index of which every watch has one of which it holds; nil when there are none.
-    func terms(among keys: SearchKeys) -> [SearchTerm]? {
+    /// How every watch is found of which it holds; nil when only looking at records tells.
+    func lookup(among keys: SearchKeys) -> SearchLookup? {
         guard comparison == .equal else { return nil }
         switch (subject, wanted) {
         case (.field(.amount), .numbers(let numbers)):
-            return numbers.map { SearchTerm(amount: $0) }
+            return SearchLookup(terms: numbers.map { SearchTerm(amount: $0) })
         case (.anything, .texts(let texts)), (.field(.source), .texts(let texts)):
-            return texts.flatMap(SearchTerm.forms)
+            return SearchLookup(
+                terms: texts.flatMap(SearchTerm.forms),
+                sources: typed.compactMap(SearchedSource.init)
+            )
         case (.field(.order), .texts(let texts)):
-            return texts.flatMap(SearchTerm.forms)
+            return SearchLookup(terms: texts.flatMap(SearchTerm.forms))
         case (.metadata(let name), .texts(let texts)) where keys.names.contains(name):
-            return texts.flatMap(SearchTerm.forms)
+            return SearchLookup(terms: texts.flatMap(SearchTerm.forms))
         default:
             return nil
         }

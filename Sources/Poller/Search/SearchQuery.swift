@@ -63,10 +63,12 @@ package struct SearchQuery: Hashable, Sendable {
         conditions.allSatisfy { $0.matches(snapshot, keys) }
     }
 
-    /// The entries of the index of which every watch that is looked for has one; nil when nothing that
-    /// is asked for is in the index.
-    package var terms: [SearchTerm]? {
-        conditions.lazy.compactMap { $0.terms(among: keys) }.first
+    /// How every watch that is looked for is found; nil when only looking at records tells.
+    ///
+    /// Of several ways one that needs no names: an entry is found at once, a name is tried in each lane.
+    package var lookup: SearchLookup? {
+        let all = conditions.compactMap { $0.lookup(among: keys) }
+        return all.first { $0.sources.isEmpty } ?? all.first
     }
 
     /// Whether only closed watches can be what is looked for.

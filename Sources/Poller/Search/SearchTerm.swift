@@ -8,9 +8,11 @@ import Crypto
 /// too soon and cost thrice, more would be keys with hardly anything in them. Two words with one
 /// fingerprint are told apart by the record, which is read anyway.
 ///
-/// What is in the index: the source, the order, the charge, the sum, of each value of the metadata that are
-/// searched the three longest words, and who is told by mail. People's words are folded
-/// (``SearchText/folded(_:)``); releases before have not done so, and both forms are asked for. All else is found by looking at records, so far and no further
+/// What is in the index: the order, the charge, the sum, of each value of the metadata that are searched the
+/// three longest words, and who is told by mail. People's words are folded (``SearchText/folded(_:)``);
+/// releases before have not done so, and both forms are asked for. A source needs no entry, because a
+/// watch's own name is made of it (``SearchedSource``). All else is found by looking at records, so far and
+/// no further
 /// (``ListPage/looked``).
 package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
     /// Entries a watch may have: 64 bytes keep its hash in the small encoding.
@@ -72,7 +74,8 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
 
     /// The entries of a watch as it begins.
     package static func terms(of watch: NewWatch, keys: SearchKeys) -> [SearchTerm] {
-        let own = [watch.key.source.description, watch.order?.description].compactMap(\.self)
+        let source = entered(watch.key)?.description
+        let own = [source, watch.order?.description].compactMap(\.self)
         let metadata =
             watch.metadata.isEmpty ? [] : SearchText.values(keys.names, metadata: watch.metadata)
         let words = words(ofValues: metadata + SearchText.recipients(watch.notify))
@@ -96,26 +99,40 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
     /// All entries of a watch, to put one into the index that was not in it.
     package static func terms(of snapshot: WatchSnapshot, keys: SearchKeys) -> [SearchTerm] {
         let amount = (snapshot.payment?.amount).map { SearchTerm(amount: $0) }
-        let words =
-            own(snapshot).map(SearchText.normal) + words(ofValues: values(snapshot, keys))
+        let source = entered(snapshot.watch.key).map { SearchText.normal($0.description) }
+        let texts = [source].compactMap(\.self) + own(snapshot).map(SearchText.normal)
+        let words = texts + words(ofValues: values(snapshot, keys))
         return unique(
             [amount].compactMap(\.self) + words.map { SearchTerm(of: $0) },
             most: countMax
         )
     }
 
-    /// What a watch is found by when somebody names no field, normal.
-    static func texts(of snapshot: WatchSnapshot, _ keys: SearchKeys) -> [String] {
-        (own(snapshot) + values(snapshot, keys)).map(SearchText.normal)
+    /// The entry that releases before this one have made of a watch's source; nil where it is one of today.
+    package static func former(of key: WatchKey) -> SearchTerm? {
+        entered(key) == nil ? SearchTerm(of: SearchText.normal(key.source.description)) : nil
     }
 
-    /// The ids of a watch.
+    /// The source of a watch, where its name alone does not find it.
+    ///
+    /// That is an upstream's whose ids people type, when it has capitals and so may be typed without.
+    /// Stripe's ids are copied, and case counts in them.
+    private static func entered(_ key: WatchKey) -> SourceID? {
+        let text = key.source.description
+        return key.kind.isOfPayments || SearchText.normal(text) == text ? nil : key.source
+    }
+
+    /// What a watch is found by when somebody names no field, normal.
+    static func texts(of snapshot: WatchSnapshot, _ keys: SearchKeys) -> [String] {
+        let source = SearchText.normal(snapshot.watch.key.source.description)
+        return [source] + (own(snapshot) + values(snapshot, keys)).map(SearchText.normal)
+    }
+
+    /// The ids of a watch but for its source's.
     private static func own(_ snapshot: WatchSnapshot) -> [String] {
         let watch = snapshot.watch
-        return [
-            watch.key.source.description, watch.order?.description,
-            watch.state.charge.charge?.description,
-        ].compactMap(\.self)
+        return [watch.order?.description, watch.state.charge.charge?.description]
+            .compactMap(\.self)
     }
 
     /// What people have written, and who is told by mail.
@@ -126,5 +143,47 @@ package struct SearchTerm: Hashable, Sendable, CustomStringConvertible {
     private static func unique(_ terms: [SearchTerm], most: Int) -> [SearchTerm] {
         var seen: Set<SearchTerm> = []
         return Array(terms.filter { seen.insert($0).inserted }.prefix(most))
+    }
+}
+
+/// How watches are found without looking at records: by one of some entries of the index, or by their names.
+package struct SearchLookup: Hashable, Sendable {
+    /// Entries, of which what is looked for has one, unless it is the watch of one of the sources.
+    package let terms: [SearchTerm]
+    /// Sources, whose watches are found by their names.
+    package let sources: [SearchedSource]
+
+    init(terms: [SearchTerm], sources: [SearchedSource] = []) {
+        self.terms = terms
+        self.sources = sources
+    }
+}
+
+/// A source that somebody looks for, of which nobody knows account and kind.
+///
+/// A watch's name in the store is a digest of account, kind and source (``WatchKey/id``), and accounts and
+/// kinds are known: they are the lanes in which there have been watches. So its watches are asked for by
+/// name, one in each lane, and need no entry of the index, which would weigh as much as a third of them.
+package struct SearchedSource: Hashable, Sendable {
+    /// The entry under which it may be all the same, made by a release before this one or because people
+    /// type it (``SearchTerm``): then that is how it is found.
+    package let term: SearchTerm
+    private let typed: SourceID
+    private let normal: SourceID
+
+    /// A source as somebody has typed it; nil for what is none.
+    init?(_ text: String) {
+        // What breaks a rule of sources is looked for among other words alone.
+        guard let typed = try? SourceID(text) else { return nil }
+        self.typed = typed
+        normal = SourceID(unchecked: SearchText.normal(text))
+        term = SearchTerm(text: normal.description)
+    }
+
+    /// The watch of it that is in a lane, if any is; nil for a lane of something else.
+    package func key(in lane: LaneID) -> WatchKey? {
+        guard let (account, kind) = lane.accountAndKind else { return nil }
+        let source = kind.isOfPayments ? typed : normal
+        return WatchKey(account: account, source: source, kind: kind)
     }
 }

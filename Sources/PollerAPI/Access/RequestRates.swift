@@ -2,13 +2,14 @@ import Poller
 import PollerNet
 import Synchronization
 
-/// How many requests a second one key and one address may make at one process.
+/// How many requests a second one key and one address may make at one process, and how many of a key may
+/// wait there.
 ///
 /// Defaults that no honest service meets: a process answers some thousands a second, so one key may have
-/// a part of it and never all. A batch of 10,000 watches is one request.
+/// a part of it and never all, and half of the places to wait in. A batch of 10,000 watches is one request.
 package struct RequestLimits: Hashable, Sendable {
     /// What holds where nobody says otherwise.
-    package static let standard = RequestLimits(perKey: 1000, perAddress: nil)
+    package static let standard = RequestLimits(perKey: 1000, perAddress: nil, waitsPerKey: 2048)
     /// Of an address where nobody says otherwise; one on this machine, which is mostly a proxy that
     /// speaks for everybody, has none then.
     package static let perAddressStandard = 2000
@@ -17,11 +18,14 @@ package struct RequestLimits: Hashable, Sendable {
     package let perKey: Int
     /// 0 for no limit; nil for the standard of addresses elsewhere.
     package let perAddress: Int?
+    /// Long polls of a key at once; 0 for no limit but that of all.
+    package let waitsPerKey: Int
 
     /// Limits of a process.
-    package init(perKey: Int, perAddress: Int?) {
+    package init(perKey: Int, perAddress: Int?, waitsPerKey: Int) {
         self.perKey = perKey
         self.perAddress = perAddress
+        self.waitsPerKey = waitsPerKey
     }
 }
 

@@ -1,9 +1,9 @@
-// The lanes: what each holds, and stopping, resuming and limiting them.
+// The lanes: what each holds, and stopping, resuming and limiting them; and what their accounts have.
 
 import { api, at, may, maybe, post } from "./api.js";
 import { dialog, labelled } from "./dialogs.js";
 import { h } from "./dom.js";
-import { act, badge, head, id, pager, table } from "./parts.js";
+import { act, badge, card, head, id, pager, table } from "./parts.js";
 import { count, lane as words, limit, span, timeOfDay } from "./words.js";
 
 // The slash of a lane is one segment of the path.
@@ -36,11 +36,29 @@ function state(lane, workers) {
     lane.overdue > 0 && h("span", { class: "soft narrow" }, `${span(lane.overdue_ms)} behind`)];
 }
 
+// So many of as many as there may be; what is at its limit takes nothing new.
+function held(now, most) {
+  if (most === null) return count(now);
+  const text = `${count(now)} of ${count(most)}`;
+  return now >= most ? badge(text, "careful", "At its limit: nothing new is taken.") : text;
+}
+
+/** What the accounts have, the first hundred of them. */
+function accountsCard(accounts) {
+  return card({ title: "Accounts", note: accounts.has_more ? "the first 100" : null },
+    table("Accounts", [
+      { name: "Account", why: true, cell: (account) => id(account.id) },
+      { name: "Open watches", n: true, cell: (account) => held(account.open, account.open_max) },
+      { name: "Endpoints", n: true, cell: (account) => held(account.endpoints, account.endpoints_max) },
+    ], accounts.data, { nothing: "No account has had a watch." }));
+}
+
 /** The list of lanes. */
 export async function lanesPage({ query, refresh }) {
   const cursor = query.get("cursor");
-  const [page, stats] = await Promise.all([
+  const [page, stats, accounts] = await Promise.all([
     api(at("/v1/lanes", { limit: 100, cursor })), may("cluster:read") ? maybe("/v1/stats") : null,
+    cursor ? null : api(at("/v1/accounts", { limit: 100 })),
   ]);
   const isStopped = (lane) => !["flowing", "slowed"].includes(lane.state);
   return [
@@ -62,5 +80,6 @@ export async function lanesPage({ query, refresh }) {
       ] },
     ], page.data, { nothing: "No lane holds anything." }),
     pager({ ...page, next: page.has_more ? page.next : null, cursor, href: (next) => at("#/lanes", { cursor: next }) }),
+    accounts && accountsCard(accounts),
   ];
 }

@@ -49,6 +49,7 @@ struct BatchRoutes {
 
     let watches: any WatchStore
     let enqueuer: Enqueuer
+    let openWatches: OpenWatchLimit
     let locator: (any SourceLocator)?
     let reader: BodyReader
 
@@ -75,6 +76,10 @@ struct BatchRoutes {
         )
 
         try await refuseMismatches(in: batch)
+        // Half of a batch would leave the client to find out which half.
+        if let refusal = try await openWatches.refusal(of: batch.groups.flatMap(\.self)) {
+            throw Problem(refusal)
+        }
         var results: [EnqueueResult] = []
         for group in batch.groups {
             for start in stride(from: 0, to: group.count, by: Self.chunk) {

@@ -88,6 +88,7 @@ struct EndpointRoutes {
     )
 
     let backend: EndpointBackend
+    let limits: AccountLimits
     /// Those of the deliveries.
     let lanes: any LaneControl
     let reader: BodyReader
@@ -138,6 +139,14 @@ struct EndpointRoutes {
                 .tooManyEndpoints,
                 "There are \(Poller.Endpoint.countMax) endpoints already; remove those nobody needs."
             )
+        case .tooManyOfAccount:
+            let most = limits[endpoint.account].endpoints
+            throw Problem(
+                .tooManyEndpoints,
+                "The account \(endpoint.account) has the \(most) endpoints it may have; remove those "
+                    + "nobody needs, or have POLLER_ENDPOINTS_PER_ACCOUNT raised, or limits of the "
+                    + "account in the configuration file."
+            )
         case .exists: throw StoreError.corrupt("a random id was given twice")
         }
     }
@@ -148,7 +157,11 @@ struct EndpointRoutes {
         _ key: EndpointRequest?
     ) async throws -> EndpointCreation {
         do {
-            return try await backend.store.create(endpoint, request: key)
+            return try await backend.store.create(
+                endpoint,
+                request: key,
+                accountMax: limits[endpoint.account].endpoints
+            )
         } catch {
             guard key == nil, case .unavailable = error else { throw error }
             throw Problem(

@@ -6,7 +6,8 @@ import PollerWire
 /// Where Stripe posts its events: the signature is the key, and each is a hint.
 ///
 /// *Bounds*: 256 KiB, several times the largest event (an object of 64 KiB, metadata included).
-/// Answered as soon as the hints are stored; 503 when they cannot be, which Stripe repeats.
+/// Answered as soon as the hints are stored; 503 when they cannot be, and 429 when what is new is to be
+/// watched and its account has as many open watches as it may, which Stripe repeats both.
 ///
 /// An event is never believed: it only makes us look earlier. So one that is late, forged with a leaked
 /// secret or sent twice can do no more than have something looked at, and one that never comes costs
@@ -61,7 +62,7 @@ struct StripeWebhookRoutes {
                     "WebhookResult"
                 )
             ],
-            problems: [400, 404, 500, 503],
+            problems: [400, 404, 429, 500, 503],
             audit: .traffic("Stripe's own events, by the thousand")
         )
     }
@@ -90,6 +91,7 @@ struct StripeWebhookRoutes {
         case .refused(let reason):
             throw Problem(.invalidSignature, "\(reason).", field: "Stripe-Signature")
         case .unknownAccount: throw Self.notConfigured
+        case .tooManyWatches(let refusal): throw Problem(refusal)
         }
         return Response(answer)
     }

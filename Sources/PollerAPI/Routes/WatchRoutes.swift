@@ -116,6 +116,7 @@ struct WatchRoutes {
     /// What holds for lanes without a limit of their own.
     let laneLimit: Poller.LaneLimit
     let enqueuer: Enqueuer
+    let openWatches: OpenWatchLimit
     let deadlines: DeadlineForecast?
     let locator: (any SourceLocator)?
     let reader: BodyReader
@@ -140,6 +141,7 @@ struct WatchRoutes {
         let wanted = try await reader.object(WatchRequest.self, of: request)
         let new = try NewWatch(wanted, for: context.caller, locator: locator)
         try await watches.refuseMismatch(of: new)
+        if let refusal = try await openWatches.refusal(of: [new]) { throw Problem(refusal) }
         let results = try await enqueuer.enqueue([new])
         guard let result = results.first else {
             throw StoreError.corrupt("enqueue answered nothing")

@@ -12,8 +12,6 @@ final class LongPolls: Sendable {
     static let waitMax = Duration.seconds(60)
     /// Requests that may wait at once: each is matched against every event of the feed.
     static let waitersMax = 4096
-    /// Of one key: half, so that one service cannot lock out the others.
-    static let waitersPerKeyMax = waitersMax / 2
 
     /// Who waits.
     struct Waiter {
@@ -24,13 +22,21 @@ final class LongPolls: Sendable {
 
     private let feed: any EventFeed
     private let addresses: PerAddressLimit
+    private let perKey: Int
     private let clock: any Clock<Duration>
     private let places = Places()
 
     /// - `addresses`: how many of the places one address may take.
-    init(feed: any EventFeed, addresses: PerAddressLimit, clock: any Clock<Duration>) {
+    /// - `perKey`: how many one key may take, so that one service cannot lock out the others; 0: all.
+    init(
+        feed: any EventFeed,
+        addresses: PerAddressLimit,
+        perKey: Int = RequestLimits.standard.waitsPerKey,
+        clock: any Clock<Duration>
+    ) {
         self.feed = feed
         self.addresses = addresses
+        self.perKey = perKey
         self.clock = clock
     }
 
@@ -57,24 +63,31 @@ final class LongPolls: Sendable {
 
     private func enter(_ waiter: Waiter?) throws(Problem) -> [Places.Place] {
         guard let place = places.take("all", most: Self.waitersMax) else {
-            throw Self.tooMany("\(Self.waitersMax) requests")
+            throw Problem(
+                .tooManyWaiters,
+                "There are \(Self.waitersMax) requests that wait already; ask again without wait, or "
+                    + "later.",
+                retryAfterSeconds: 1
+            )
         }
         guard let waiter else { return [place] }
         let total = Self.waitersMax
         guard let ofAddress = addresses.place(in: places, of: total, for: waiter.address) else {
-            throw Self.tooMany("too many requests from this address")
+            throw Self.tooMany("too many", "from this address", "POLLER_CONNECTIONS_PER_ADDRESS")
         }
-        guard let key = waiter.key else { return [place, ofAddress] }
-        guard let ofKey = places.take(key, most: Self.waitersPerKeyMax) else {
-            throw Self.tooMany("\(Self.waitersPerKeyMax) requests with this key")
+        guard let key = waiter.key, perKey > 0 else { return [place, ofAddress] }
+        guard let ofKey = places.take(key, most: perKey) else {
+            throw Self.tooMany("\(perKey)", "with this key", "POLLER_WAITS_PER_KEY")
         }
         return [place, ofAddress, ofKey]
     }
 
-    private static func tooMany(_ what: String) -> Problem {
+    /// Of one client's own; that others wait is told apart by the code.
+    private static func tooMany(_ count: String, _ whose: String, _ option: String) -> Problem {
         Problem(
-            .tooManyWaiters,
-            "There are \(what) that wait already; ask again without wait, or later.",
+            .tooManyRequests,
+            "There are \(count) requests \(whose) that wait already; ask without wait, for several "
+                + "watches in one request, or later, or have \(option) raised.",
             retryAfterSeconds: 1
         )
     }

@@ -58,6 +58,7 @@ enum ProblemCode: String, CaseIterable {
     case upstreamUnavailable = "upstream_unavailable"
     case tooManyWaiters = "too_many_waiters"
     case tooManyRequests = "too_many_requests"
+    case tooManyWatches = "too_many_watches"
     case storeUnavailable = "store_unavailable"
     case storeFull = "store_full"
     case storeCorrupt = "store_corrupt"
@@ -88,7 +89,7 @@ enum ProblemCode: String, CaseIterable {
         case .preconditionFailed: .preconditionFailed
         case .bodyTooLarge: .contentTooLarge
         case .unsupportedMediaType: .unsupportedMediaType
-        case .tooManyTries, .tooManyRequests: .tooManyRequests
+        case .tooManyTries, .tooManyRequests, .tooManyWatches: .tooManyRequests
         case .tooManyWaiters, .storeUnavailable, .storeFull, .upstreamUnavailable:
             .serviceUnavailable
         case .storeCorrupt, .internalError: .internalServerError
@@ -145,6 +146,7 @@ enum ProblemCode: String, CaseIterable {
         case .tooManyTries: "The last try was a moment ago."
         case .upstreamUnavailable: "The upstream gave no answer."
         case .tooManyRequests: "Too many requests."
+        case .tooManyWatches: "The account has as many open watches as it may."
         case .tooManyWaiters: "Too many requests are waiting already."
         case .storeUnavailable: "The store cannot be reached."
         case .storeFull: "The store is full and takes no new work."

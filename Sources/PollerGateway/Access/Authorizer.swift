@@ -187,7 +187,7 @@ struct ConnectionSlots: Sendable {
     func place(of principal: Principal) -> Places.Place? {
         let most =
             switch principal.credential {
-            case .none, .key: limits.connectionsPerKeyMax
+            case .none, .key: limits.connectionsPerKeyMax > 0 ? limits.connectionsPerKeyMax : .max
             case .token: limits.connectionsPerTokenMax
             case .clientSecret: limits.connectionsPerSecretMax
             }

@@ -7,8 +7,9 @@ import PollerNet
 /// Decides what a request for an event stream is answered.
 ///
 /// A browser's EventSource never comes back after a 429 or a 503, and stops at a 204 (HTML standard
-/// §9.2). So what may work later is always a 200 that says when to come back, and a 204 says that
-/// the source is settled and the client has been told.
+/// §9.2). So what may work later is a 200 that says when to come back, and a 204 says that the source is
+/// settled and the client has been told. A key is no browser's, which could not send it: a service that has
+/// all the connections it may have is told so.
 ///
 /// | request | answer |
 /// |---|---|
@@ -17,7 +18,8 @@ import PollerNet
 /// | neither `GET` nor `HEAD` | 405 |
 /// | a query that is wrong | 400, 414 |
 /// | credentials that are missing or not good | 401 |
-/// | credentials that cannot be checked now, or have all their connections | 200, `retry` |
+/// | a key that has all its connections | 429, `Retry-After` |
+/// | other credentials that have all theirs, or cannot be checked now | 200, `retry` |
 /// | a source that is settled, and the client has its last event | 204 |
 /// | anything else | the stream |
 ///
@@ -71,7 +73,10 @@ struct EventStreamResponder: Sendable {
                 throw Refusal(status: .badRequest, code: "invalid_parameter", detail: "\(error)")
             }
             if request.source != nil, await isDone(subscription) { return .done }
-            guard let place = gateway.slots.place(of: principal) else { return .later }
+            guard let place = gateway.slots.place(of: principal) else {
+                guard principal.credential == .key else { return .later }
+                throw tooMany
+            }
             // Last, so that who has to come later can.
             if request.hasQueryToken, head.method == .GET {
                 guard try await spend(principal, request) else { return .later }
@@ -80,6 +85,17 @@ struct EventStreamResponder: Sendable {
         } catch {
             return .refused(error)
         }
+    }
+
+    private var tooMany: Refusal {
+        Refusal(
+            status: .tooManyRequests,
+            code: "too_many_requests",
+            detail:
+                "\(gateway.limits.connectionsPerKeyMax) connections with this key are open; close "
+                + "some, or have POLLER_STREAMS_PER_KEY raised",
+            retryAfter: gateway.limits.overloadRetry
+        )
     }
 
     /// Browsers send it when a page of another origin asks, and let any page ask anywhere.
@@ -255,6 +271,9 @@ struct EventStreamResponse: Sendable {
         case .methodNotAllowed: head.headers.add(name: "allow", value: "GET, HEAD, OPTIONS")
         case .unauthorized: head.headers.add(name: "www-authenticate", value: "Bearer")
         default: break
+        }
+        if let wait = refusal.retryAfter {
+            head.headers.add(name: "retry-after", value: String(wait.components.seconds))
         }
         return parts(head, body: refusal.problem)
     }

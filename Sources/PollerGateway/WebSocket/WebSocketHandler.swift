@@ -186,7 +186,11 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
         }
         place = gateway.slots.place(of: principal)
         guard place == nil else { return admission }
-        return .refused(.tooManyConnections, reason: "too many connections with these credentials")
+        let option = principal.credential == .key ? " (POLLER_STREAMS_PER_KEY)" : ""
+        return .refused(
+            .tooManyConnections,
+            reason: "too many connections with these credentials\(option)"
+        )
     }
 
     /// Has the channel read, or not.

@@ -1,10 +1,12 @@
 #!lua flags=allow-oom
--- Checks the invariants of some items, or of some lanes with all leases; mends them if asked to.
+-- Checks the invariants of some items, of some lanes with all leases, or of the counts of registered
+-- endpoints; mends them if asked to.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     repair 0|1, then items, id, id, …; or lanes, rank of the first, how many
+-- ARGV     repair 0|1, then items, id, id, …; or lanes, rank of the first, how many; or counts
 -- RETURNS  {checked, next rank or -1, fault, fault, …}
--- COST     about ten reads an item or lane
+-- USES     counting
+-- COST     about ten reads an item or lane; O(endpoints) for their counts
 local isRepairing = ARGV[1] == '1'
 local now, wall = clocks()
 local before = head_of_partition()
@@ -128,7 +130,32 @@ local function check_lane(name, leases)
   end
 end
 
-if ARGV[2] == 'items' then
+-- Counts that are of an older version are wrong by design, and nobody believes them.
+local function check_counts()
+  local version = call('HGET', key(KEY.registry), REGISTRY.version)
+  if not has_counted(version) then return 0 end
+  local counts, faults = count_endpoints(), #reply
+  local kept = call('HGETALL', key(KEY.endpointCounts))
+  for at = 1, #kept, 2 do
+    local account, count = kept[at], tonumber(kept[at + 1])
+    if count ~= (counts[account] or 0) then
+      fault('account ' .. account .. ' counts ' .. count .. ' endpoints and has ' .. (counts[account] or 0))
+    end
+    counts[account] = nil
+  end
+  for account, count in pairs(counts) do
+    fault('account ' .. account .. ' counts no endpoints and has ' .. count)
+  end
+  if isRepairing and #reply > faults then
+    call('HDEL', key(KEY.registry), REGISTRY.counted)
+    ensure_counts(version)
+  end
+  return #kept / 2
+end
+
+if ARGV[2] == 'counts' then
+  reply[1] = check_counts()
+elseif ARGV[2] == 'items' then
   for at = 3, #ARGV do check_item(ARGV[at]) end
   reply[1] = #ARGV - 2
 else

@@ -4,12 +4,14 @@
 -- KEYS[1]  meta key of partition 0
 -- ARGV     what to do, id, then
 --            create: account, record (JSON), most endpoints there may be, request's key or '',
---                    its fingerprint, span for which the request is known in ms
+--                    its fingerprint, span for which the request is known in ms, most endpoints the
+--                    account may have, 0 for no limit
 --            replace: record (JSON), version of the last change known
 --            remove: how many removed ones are remembered, version of the last change known or '' for any
 -- RETURNS  {word, …}: {created, now ms}, {repeated, id, value, 1 when nothing has changed since},
---          {conflict}, {exists}, {full}; {replaced, value}, {changed}; {removed}, {changed}, {gone}
--- COST     at most seven writes
+--          {conflict}, {exists}, {full}, {crowded}; {replaced, value}, {changed}; {removed}, {changed}, {gone}
+-- USES     counting
+-- COST     at most nine writes; O(endpoints) once after a release that does not count has changed the registry
 local op, id, now = ARGV[1], ARGV[2], clock()
 -- A repetition writes nothing else: here is something that replicas can be waited for with.
 call('HINCRBY', KEYS[1], META.confirmed, 1)
@@ -18,10 +20,20 @@ local value = call('HGET', key(KEY.endpoints), id)
 -- Above every version before and, because it is a time, above those a failover has lost.
 local known = call('HGET', key(KEY.registry), REGISTRY.version)
 local version = math.max(tonumber(known or 0) + 1, now * 1000)
-local function note_change()
+-- `account` has so many endpoints more, where it is known how many each has.
+local function note_change(account, more)
+  local isCounted = not known or has_counted(known)
   -- A new registry: a reader that has seen another one begins anew.
-  if not known then call('HSET', key(KEY.registry), REGISTRY.floor, int(version - 1)) end
+  if not known then
+    call('HSET', key(KEY.registry), REGISTRY.floor, int(version - 1))
+    call('DEL', key(KEY.endpointCounts))
+  end
   call('HSET', key(KEY.registry), REGISTRY.version, int(version))
+  if not isCounted then return end
+  call('HSET', key(KEY.registry), REGISTRY.counted, int(version))
+  if more ~= 0 and call('HINCRBY', key(KEY.endpointCounts), account, more) <= 0 then
+    call('HDEL', key(KEY.endpointCounts), account)
+  end
 end
 
 if op == 'create' then
@@ -37,7 +49,12 @@ if op == 'create' then
   end
   if value then return { 'exists' } end
   if call('HLEN', key(KEY.endpoints)) >= tonumber(ARGV[5]) then return { 'full' } end
-  note_change()
+  if ARGV[9] ~= '0' then
+    ensure_counts(known)
+    local has = known and call('HGET', key(KEY.endpointCounts), ARGV[3]) or 0
+    if tonumber(has) >= tonumber(ARGV[9]) then return { 'crowded' } end
+  end
+  note_change(ARGV[3], 1)
   call('HSET', key(KEY.endpoints), id, int(now) .. ' ' .. int(now) .. ' ' .. ARGV[3] .. ' ' .. ARGV[4])
   call('ZADD', key(KEY.endpointOrder), 0, string.format('%015.0f ', now) .. id)
   call('ZADD', key(KEY.endpointVersions), int(version), id)
@@ -55,7 +72,7 @@ if op == 'replace' then
   if tonumber(call('ZSCORE', key(KEY.endpointVersions), id)) ~= tonumber(ARGV[4]) then
     return { 'changed' }
   end
-  note_change()
+  note_change(account, 0)
   local new = created .. ' ' .. int(now) .. ' ' .. account .. ' ' .. ARGV[3]
   call('HSET', key(KEY.endpoints), id, new)
   call('ZADD', key(KEY.endpointVersions), int(version), id)
@@ -65,7 +82,7 @@ end
 if ARGV[4] ~= '' and tonumber(call('ZSCORE', key(KEY.endpointVersions), id)) ~= tonumber(ARGV[4]) then
   return { 'changed' }
 end
-note_change()
+note_change(account, -1)
 call('HDEL', key(KEY.endpoints), id)
 call('ZREM', key(KEY.endpointOrder), string.format('%015.0f ', tonumber(created)) .. id)
 call('ZREM', key(KEY.endpointVersions), id)

@@ -9,7 +9,7 @@
 -- RETURNS  for each watch {outcome: created|restarted|joined, run, seq}
 -- ERRORS   IDCLASH: another source has this id; nothing of the batch is written then
 -- USES     searching
--- COST     one read and one write for a new watch, two writes a lane, and one an entry in the index
+-- COST     one read and one write for a new watch, three writes a lane, and one an entry in the index
 local now, wall = clocks()
 local before = head_of_partition()
 local found = {}
@@ -134,7 +134,10 @@ for at = 1, #ARGV, 11 do
 end
 -- What was joined may have written nothing: here is something that replicas can be waited for with.
 if not next(places) then call('HSET', KEYS[1], META.joined, int(now)) end
-for lane, list in pairs(places) do add_to_wheel(lane, URGENT, list) end
+for lane, list in pairs(places) do
+  call('ZADD', key(KEY.knownLanes), '0', lane)
+  add_to_wheel(lane, URGENT, list)
+end
 save_lanes(now)
 if is_marked then tell_holders() end
 wake_if_earlier(before)

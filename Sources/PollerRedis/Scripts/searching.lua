@@ -5,6 +5,13 @@
 -- it can be taken out again by whoever forgets it, whatever is searched by then.
 local TERM, BUCKET, TERMS_MAX = SEARCH.term, SEARCH.bucket, SEARCH.termsMax
 
+-- Where an entry stands among an item's; nil where it does not.
+local function place_among(terms, term)
+  for at = 1, #terms, TERM do
+    if sub(terms, at, at + TERM - 1) == term then return at end
+  end
+end
+
 -- Puts an item under the entries that are given side by side; those it is under already cost nothing.
 local function add_to_index(id, terms)
   local item = key(KEY.item, id)
@@ -12,8 +19,7 @@ local function add_to_index(id, terms)
   local all = known
   for at = 1, #terms, TERM do
     local term = sub(terms, at, at + TERM - 1)
-    local place = find(all, term, 1, true)
-    if not (place and place % TERM == 1) and #all < TERM * TERMS_MAX then
+    if not place_among(all, term) and #all < TERM * TERMS_MAX then
       all = all .. term
       call('HSET', key(KEY.searchBucket, sub(term, 1, BUCKET)), sub(term, BUCKET + 1) .. id, '')
     end
@@ -26,5 +32,20 @@ local function take_from_index(id, terms)
   for at = 1, #terms, TERM do
     local term = sub(terms, at, at + TERM - 1)
     call('HDEL', key(KEY.searchBucket, sub(term, 1, BUCKET)), sub(term, BUCKET + 1) .. id)
+  end
+end
+
+-- Takes an item from under one entry, if it is there.
+local function drop_from_index(id, term)
+  local item = key(KEY.item, id)
+  local terms = call('HGET', item, ITEM.terms) or ''
+  local at = place_among(terms, term)
+  if not at then return end
+  take_from_index(id, term)
+  local rest = sub(terms, 1, at - 1) .. sub(terms, at + TERM)
+  if rest == '' then
+    call('HDEL', item, ITEM.terms)
+  else
+    call('HSET', item, ITEM.terms, rest)
   end
 end

@@ -11,6 +11,7 @@ import StripeAPI
 /// | no, wrong or old signature; signed but no event | `refused` |
 /// | test event at a live account, or the other way round | `ignored` |
 /// | an event, or a change, that is known already | `duplicate` |
+/// | about what is to be watched, under an account that has as many open watches as it may | `too_many_watches` |
 /// | anything else | `accepted`: its subjects' watches are due now, also those that ended without an answer |
 ///
 /// *Order*: none is assumed: a hint makes us look, and what we see is true. A debit that is announced can
@@ -39,6 +40,7 @@ package struct StripeWebhooks: WebhookIntake {
     private let hinting: Hinting
     private let watches: any WatchStore
     private let enqueuer: Enqueuer?
+    private let openWatches: OpenWatchLimit?
     private let wallClock: @Sendable () -> Timestamp
     private let logger: Logger
     private let counters: [String: Counter]
@@ -46,7 +48,7 @@ package struct StripeWebhooks: WebhookIntake {
     /// An intake for `accounts`.
     ///
     /// `tolerance` is how old a signature may be; `enqueuer` takes sources that nobody watches, nil
-    /// leaves them alone; `events` says what a charge belongs to; `wallClock` is compared with the sender's time.
+    /// leaves them alone, `openWatches` how many an account may have; `events` says what a charge belongs to; `wallClock` is compared with the sender's time.
     package init(
         accounts: [AccountID: Account],
         tolerance: Duration,
@@ -54,6 +56,7 @@ package struct StripeWebhooks: WebhookIntake {
         marks: any SweepStore,
         events: (any AccountEvents)? = nil,
         enqueuer: Enqueuer?,
+        openWatches: OpenWatchLimit? = nil,
         wallClock: @escaping @Sendable () -> Timestamp,
         logger: Logger
     ) {
@@ -62,6 +65,7 @@ package struct StripeWebhooks: WebhookIntake {
         hinting = Hinting(watches: watches, marks: marks, events: events)
         self.watches = watches
         self.enqueuer = enqueuer
+        self.openWatches = openWatches
         self.wallClock = wallClock
         self.logger = logger
         counters = Dictionary(
@@ -128,24 +132,35 @@ package struct StripeWebhooks: WebhookIntake {
             return .ignored("\(event.type) is about nothing that is watched")
         }
         var enqueued = 0
-        let hinted = try await hinting.hint(hint, of: owner, isWebhook: true) {
-            (keys) throws(StoreError) in
-            enqueued = try await enqueue(keys, event)
+        var refusal: TooManyWatches?
+        do throws(StoreError) {
+            let hinted = try await hinting.hint(hint, of: owner, isWebhook: true) {
+                (keys) throws(StoreError) in
+                guard let new = try await unwatched(keys, event) else { return }
+                refusal = try await openWatches?.refusal(of: [new])
+                // Not to be remembered: it is to come again.
+                if refusal != nil { throw .unavailable("the account has too many open watches") }
+                enqueued = try await enqueuer?.enqueue([new]).count ?? 0
+            }
+            guard let hinted else { return .duplicate }
+            return .accepted(hinted: hinted, enqueued: enqueued)
+        } catch {
+            if let refusal { return .tooManyWatches(refusal) }
+            throw error
         }
-        guard let hinted else { return .duplicate }
-        return .accepted(hinted: hinted, enqueued: enqueued)
     }
 
-    /// Watches an event's own object, when nobody ever has: a watch that ended with an answer, or
-    /// by somebody's wish, stays closed.
-    private func enqueue(
+    /// What is to be watched of an event, its own object, when nobody ever has: a watch that ended with an
+    /// answer, or by somebody's wish, stays closed.
+    private func unwatched(
         _ keys: [WatchKey],
         _ event: StripeEvent
-    ) async throws(StoreError) -> Int {
-        guard let enqueuer, let id = event.objectID,
+    ) async throws(StoreError) -> NewWatch? {
+        guard enqueuer != nil, let id = event.objectID,
             let key = keys.first(where: { $0.source.description == id }), key.kind != .charge,
-            try await watches.snapshot(of: key) == nil, let new = try? NewWatch(key: key)
-        else { return 0 }
-        return try await enqueuer.enqueue([new]).count
+            try await watches.snapshot(of: key) == nil
+        else { return nil }
+        // A key of ours and nothing else breaks no rule.
+        return try? NewWatch(key: key)
     }
 }

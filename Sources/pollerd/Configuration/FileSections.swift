@@ -15,6 +15,7 @@ import PollerUpstreams
 ///     authorisation: capture
 ///     abandoned: cancel
 ///     branding: {name: Acme GmbH, support: help@acme.example, colour: "#1a73e8"}
+///     limits: {watches: 50000, endpoints: 20}
 /// upstreams:
 ///   bank:
 ///     url: https://bank.example/payments/{id}
@@ -50,6 +51,8 @@ struct FileSections: Sendable {
     private(set) var upstreams: [HTTPSource] = []
     /// What customers of upstreams see in mails.
     private(set) var upstreamBranding: [AccountID: Branding] = [:]
+    /// What accounts and upstreams may have, where they say so; nil for what holds for all.
+    private var limits: [AccountID: (watches: Int?, endpoints: Int?)] = [:]
     /// Nil when the file has no such section, and so says nothing about endpoints.
     private(set) var endpoints: [Endpoint]?
 
@@ -61,6 +64,7 @@ struct FileSections: Sendable {
         }
         for (name, value) in try node.members() {
             let id = try value.checked { () throws(InvalidInput) in try AccountID(name) }
+            limits[id] = try value.member("limits")?.accountLimits()
             if key == "accounts" {
                 accounts[id] = try Self.account(id, value)
             } else {
@@ -68,6 +72,17 @@ struct FileSections: Sendable {
                 upstreamBranding[id] = try value.member("branding")?.branding()
             }
         }
+    }
+
+    /// What each account may have, where `standard` holds for all that say nothing.
+    func limits(standard: AccountLimit) -> AccountLimits {
+        let own = limits.mapValues { limit in
+            AccountLimit(
+                watches: limit.watches ?? standard.watches,
+                endpoints: limit.endpoints ?? standard.endpoints
+            )
+        }
+        return AccountLimits(standard: standard, own: own)
     }
 
     private static func endpoints(_ node: YAMLNode) throws(ConfigurationError) -> [Endpoint] {
@@ -94,7 +109,7 @@ struct FileSections: Sendable {
         _ = try node.members(
             allowed: [
                 "stripe_api_key", "webhook_secrets", "charge", "refund_duplicates", "authorisation",
-                "abandoned", "branding",
+                "abandoned", "branding", "limits",
             ]
         )
         let secrets = try node.member("webhook_secrets")?.secret() ?? ""
@@ -136,7 +151,7 @@ struct FileSections: Sendable {
         _ = try node.members(
             allowed: [
                 "url", "status", "final", "payment", "headers", "rate", "burst", "concurrency",
-                "timeout", "branding",
+                "timeout", "branding", "limits",
             ]
         )
         var headers: [HTTPSource.Header] = []
@@ -195,6 +210,17 @@ extension YAMLNode {
                 languageTag: texts.language
             )
         }
+    }
+
+    /// What an account may have, `{watches: 50000, endpoints: 20}`: 0 for no limit, and what is not named as
+    /// for all.
+    fileprivate func accountLimits() throws(ConfigurationError) -> (watches: Int?, endpoints: Int?)
+    {
+        _ = try members(allowed: ["watches", "endpoints"])
+        return (
+            try member("watches")?.count(0...1_000_000_000),
+            try member("endpoints")?.count(0...1_000_000)
+        )
     }
 
     fileprivate func optional(_ name: String) throws(ConfigurationError) -> String? {

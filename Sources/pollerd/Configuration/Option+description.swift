@@ -21,3 +21,22 @@ extension Option {
     /// Each option with what it is for, without those that only name a file.
     static var descriptions: [String] { rows.map(\.description) }
 }
+
+extension Option {
+    /// `--redis-url`.
+    var flag: String { "--" + key.replacing("_", with: "-") }
+
+    /// The option that names a file with this one's value; nil for what is no secret.
+    var inFile: Option? {
+        secrecy == .open
+            ? nil : Option("\(key)_file", "\(variable)_FILE", nil, "file that holds \(key)")
+    }
+
+    /// Finds an option by its key; asking for one that does not exist is a mistake of ours.
+    static func named(_ key: String) -> Option {
+        guard let option = all.first(where: { $0.key == key }) else {
+            preconditionFailure("there is no option \(key)")
+        }
+        return option
+    }
+}

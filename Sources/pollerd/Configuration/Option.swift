@@ -41,15 +41,6 @@ struct Option: Sendable {
         self.help = help
     }
 
-    /// `--redis-url`.
-    var flag: String { "--" + key.replacing("_", with: "-") }
-
-    /// The option that names a file with this one's value; nil for what is no secret.
-    var inFile: Option? {
-        secrecy == .open
-            ? nil : Option("\(key)_file", "\(variable)_FILE", nil, "file that holds \(key)")
-    }
-
     /// Every option, in the order `check-config` prints them.
     static let all: [Option] = rows.flatMap { row in [row, row.inFile].compactMap { $0 } }
 
@@ -138,6 +129,30 @@ struct Option: Sendable {
             "POLLER_REQUESTS_PER_ADDRESS",
             nil,
             "requests a second of one address, 0: unlimited; 2000, and of this machine unlimited"
+        ),
+        Option(
+            "waits_per_key",
+            "POLLER_WAITS_PER_KEY",
+            "2048",
+            "long polls of one API key at each process, 0: unlimited; half of the 4096 there may be"
+        ),
+        Option(
+            "streams_per_key",
+            "POLLER_STREAMS_PER_KEY",
+            "25000",
+            "live connections of one API key at each gateway, 0: unlimited; half of those there may be"
+        ),
+        Option(
+            "watches_per_account",
+            "POLLER_WATCHES_PER_ACCOUNT",
+            "0",
+            "open watches of an account; 0 is unlimited; an account of the file may have its own limits"
+        ),
+        Option(
+            "endpoints_per_account",
+            "POLLER_ENDPOINTS_PER_ACCOUNT",
+            "0",
+            "registered endpoints of an account; 0 is unlimited, up to the 10,000 there may be"
         ),
         Option(
             "stripe_api_key",
@@ -335,12 +350,4 @@ struct Option: Sendable {
             "text or json; text on a terminal, else json"
         ),
     ]
-
-    /// Finds an option by its key; asking for one that does not exist is a mistake of ours.
-    static func named(_ key: String) -> Option {
-        guard let option = all.first(where: { $0.key == key }) else {
-            preconditionFailure("there is no option \(key)")
-        }
-        return option
-    }
 }

@@ -26,6 +26,9 @@ struct Settings: Sendable {
     let apiKeysFile: String?
     let addresses: PerAddressLimit
     let rates: RequestLimits
+    /// Live connections of one key at the gateway; 0 for no limit.
+    let streamsPerKey: Int
+    let accountLimits: AccountLimits
     var stripeAPIKey: String?
     var stripeAPIBase: String
     /// Of the default account's endpoint; empty when no webhooks are expected.
@@ -102,7 +105,15 @@ struct Settings: Sendable {
         rates = RequestLimits(
             perKey: try read.count("requests_per_key", 0...1_000_000),
             perAddress: read.text("requests_per_address") == nil
-                ? nil : try read.count("requests_per_address", 0...1_000_000)
+                ? nil : try read.count("requests_per_address", 0...1_000_000),
+            waitsPerKey: try read.count("waits_per_key", 0...1_000_000)
+        )
+        streamsPerKey = try read.count("streams_per_key", 0...1_000_000)
+        accountLimits = configuration.sections.limits(
+            standard: AccountLimit(
+                watches: try read.count("watches_per_account", 0...1_000_000_000),
+                endpoints: try read.count("endpoints_per_account", 0...1_000_000)
+            )
         )
         stripeAPIKey = read.text("stripe_api_key")
         stripeAPIBase = try read.httpURL("stripe_api_base")

@@ -1,5 +1,6 @@
 import Logging
 import Poller
+import PollerAPI
 import PollerNet
 import PollerRedis
 import PollerUpstreams
@@ -66,7 +67,7 @@ extension Node {
     }
 
     /// Takes Stripe's webhooks; nil when no account has a secret.
-    func webhooks() -> (any WebhookIntake)? {
+    func webhooks(_ openWatches: OpenWatchLimit) -> (any WebhookIntake)? {
         let taking = webhookSecrets.filter { !$0.value.isEmpty }
         guard !taking.isEmpty else { return nil }
         var configured: [AccountID: StripeWebhooks.Account] = [:]
@@ -88,8 +89,24 @@ extension Node {
                     deliveries: cluster.deliveries,
                     orders: OrderBook(cluster.watches)
                 ) : nil,
+            openWatches: openWatches,
             wallClock: WallClock.now,
             logger: log("webhooks")
+        )
+    }
+
+    /// What accounts have and may have; a new one knows nothing yet of what it has accepted.
+    var accountBackend: AccountBackend {
+        let start = clock.now
+        return AccountBackend(
+            book: cluster.watches,
+            limits: settings.accountLimits,
+            openWatches: OpenWatchLimit(
+                settings.accountLimits,
+                book: cluster.watches,
+                elapsed: { [clock] in start.duration(to: clock.now) },
+                logger: log("limits")
+            )
         )
     }
 

@@ -201,7 +201,10 @@ struct Node: Sendable {
                 port: bind.port,
                 cursor: cursors(ring),
                 allowedOrigins: settings.allowedOrigins,
-                limits: GatewayLimits(addresses: settings.addresses),
+                limits: GatewayLimits(
+                    addresses: settings.addresses,
+                    perKey: settings.streamsPerKey
+                ),
                 tls: tls,
                 drainTimeout: settings.drainTimeout
             ),
@@ -228,8 +231,10 @@ struct Node: Sendable {
         channels: Channels,
         tls: ListenerTLS?
     ) async throws -> [any Service] {
+        let limited = accountBackend
         let backend = APIBackend(
             watches: cluster.watches,
+            accounts: limited,
             orders: cluster.watches,
             deliveries: cluster.deliveries,
             outbox: cluster.watches,
@@ -252,7 +257,7 @@ struct Node: Sendable {
             incidents: cluster.watches,
             // The root that never changes: a repeat is known for a day, whatever is rotated meanwhile.
             requests: (cluster.requests, RequestSeals(root: try await cluster.secrets.mailRoot())),
-            webhooks: webhooks(),
+            webhooks: webhooks(limited.openWatches),
             streamTokens: StreamTokens(roots: ring, wallClock: WallClock.now),
             mail: try await mailPreferences(),
             locator: ConfiguredSources(settings.sections.upstreams, accounts: accounts),

@@ -96,6 +96,67 @@ extension QueueConformance {
                 try bench.equal(Set(found), Set(wanted), text)
             }
         },
+        ConformanceCase("a source is found in every account, open or closed, in the case it has") {
+            bench in
+            let accounts = ["acct_a", "acct_b", "acct_c", "Shop.d"]
+            let keys = accounts.flatMap { account in
+                [
+                    bench.key("aBc", account: account),
+                    bench.key("aBc", account: account, kind: .paymentIntent),
+                ]
+            }
+            try await bench.enqueue(keys)
+            try await bench.enqueue(bench.key("other"))
+            for key in keys.prefix(4) { _ = try await bench.watches.cancel(key) }
+            for text in ["src_aBc", "source=src_aBc", "source=src_none,src_aBc"] {
+                try await bench.finds(Set(keys), by: text)
+            }
+            try await bench.finds(Set(keys.prefix(4)), by: "src_aBc state=closed")
+            try await bench.finds([keys[2], keys[3]], by: "source=src_aBc account=acct_b")
+            try await bench.finds([], by: "src_none")
+            try await bench.finds(Set(keys + [bench.key("other")]), by: "source=src_aBc,src_other")
+            // Each page goes on where the last one ended.
+            for limit in 1...3 {
+                let query = ListQuery(
+                    accounts: .some([keys[0].account, keys[6].account]),
+                    kind: .source,
+                    search: try bench.search("src_aBc"),
+                    limit: limit
+                )
+                let found = try await bench.list(query).map(\.watch.key)
+                try bench.equal(found.count, 2, "pages of \(limit)")
+                try bench.equal(Set(found), [keys[0], keys[6]], "pages of \(limit)")
+            }
+        },
+        ConformanceCase("ids of an upstream are found in whatever case they are typed") { bench in
+            func key(_ source: String) -> WatchKey {
+                WatchKey(
+                    account: AccountID(unchecked: "bank"),
+                    source: SourceID(unchecked: source),
+                    kind: .http
+                )
+            }
+            let (capital, small, digits) = (key("INV-7"), key("inv-8"), key("4711"))
+            try await bench.enqueue([capital, small, digits])
+            for typed in ["INV-", "inv-", "source=Inv-"] {
+                try await bench.finds([capital], by: typed + "7")
+                try await bench.finds([small], by: typed + "8")
+            }
+            try await bench.finds([digits], by: "4711")
+            try await bench.finds([capital, small], by: "source=inv-7,INV-8")
+        },
+        ConformanceCase("a source that is somebody's order too is found once") { bench in
+            let key = bench.key("1")
+            let order = OrderID(unchecked: "src_1")
+            let metadata = "{\"order\":\"src_1\"}"
+            _ = try await bench.watches.enqueue([
+                try NewWatch(key: key, metadata: metadata, order: order)
+            ])
+            try await bench.enqueue(bench.key("2"))
+            for text in ["src_1", "source=src_1", "order=src_1"] {
+                try await bench.finds([key], by: text)
+            }
+        },
         ConformanceCase("closed watches are listed in the order of closing, the last first") {
             bench in
             let keys = (0..<12).map { bench.key("\($0)", account: "acct_\($0 % 5)") }

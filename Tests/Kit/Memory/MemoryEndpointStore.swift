@@ -23,6 +23,10 @@ package final class MemoryEndpointStore: EndpointStore {
         var removed: [EndpointID: Int64] = [:]
         var requests: [String: Made] = [:]
 
+        func count(of account: AccountID) -> Int {
+            records.values.count { $0.endpoint.account == account }
+        }
+
         mutating func next(_ now: Timestamp) -> Int64 {
             version = max(version + 1, now.ms * 1000)
             return version
@@ -82,7 +86,8 @@ package final class MemoryEndpointStore: EndpointStore {
 
     package func create(
         _ endpoint: Endpoint,
-        request: EndpointRequest?
+        request: EndpointRequest?,
+        accountMax: Int
     ) async throws(StoreError) -> EndpointCreation {
         let now = time.now
         return state.withLock { state in
@@ -96,6 +101,10 @@ package final class MemoryEndpointStore: EndpointStore {
             }
             if state.records[endpoint.id] != nil { return .exists }
             if state.records.count >= countMax { return .tooMany }
+            let isCrowded = state.count(of: endpoint.account) >= accountMax
+            if accountMax > 0, isCrowded, !flaws.contains(.forgetsAccounts) {
+                return .tooManyOfAccount
+            }
             let created = endpoint.stamped(now)
             let version = state.next(now)
             state.records[endpoint.id] = Record(endpoint: created, version: version)
@@ -177,5 +186,9 @@ package final class MemoryEndpointStore: EndpointStore {
             next: items.count < all.count
                 ? items.last.map { Base64URL.encode($0.place.utf8) } : nil
         )
+    }
+
+    package func counts(of accounts: [AccountID]) async throws(StoreError) -> [Int] {
+        state.withLock { state in accounts.map { state.count(of: $0) } }
     }
 }

@@ -129,4 +129,6 @@ package enum EndpointFlaw: String, Hashable, Sendable, CaseIterable {
     case hidesRemovals
     /// A reader of another registry is told what is new and keeps the rest.
     case neverBeginsAnew
+    /// An account may have as many endpoints as it likes.
+    case forgetsAccounts
 }

@@ -71,6 +71,7 @@ struct ClusterStatusTests {
         let lanes = SlowLanes(count, clock: clock, takes: takes)
         let backend = APIBackend(
             watches: store,
+            accounts: .of(store),
             orders: store,
             deliveries: MemoryDeliveryQueue(time: ClockTime(clock), partitions: 1),
             outbox: store,

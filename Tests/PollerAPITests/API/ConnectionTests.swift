@@ -113,19 +113,31 @@ struct ConnectionTests {
         for channel in taken.dropFirst() { try await channel.close() }
     }
 
-    @Test("one key takes half of the places to wait in, and another one still has some")
+    @Test("one key takes half of the places to wait in or what it may, another one still has some")
     func perKey() async throws {
+        try await perKey(of: LongPolls.waitersMax / 2) { feed in
+            LongPolls(feed: feed, addresses: .half, clock: ManualClock())
+        }
+        try await perKey(of: 3) { feed in
+            LongPolls(feed: feed, addresses: .half, perKey: 3, clock: ManualClock())
+        }
+    }
+
+    private func perKey(
+        of most: Int,
+        _ make: (ObservedFeed) -> LongPolls
+    ) async throws {
         let feed = ObservedFeed(SilentFeed())
-        let polls = LongPolls(feed: feed, addresses: .half, clock: ManualClock())
+        let polls = make(feed)
         let here = IPAddress(bytes: [127, 0, 0, 1])
-        let most = LongPolls.waitersPerKeyMax
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<most { group.addTask { try await Self.wait(polls, "key 1", here) } }
             try await eventually("all wait") { feed.listened == most }
             let problem = await #expect(throws: Problem.self) {
                 try await Self.wait(polls, "key 1", here, finding: 1)
             }
-            #expect(problem?.code == .tooManyWaiters)
+            #expect(problem?.code == .tooManyRequests && problem?.retryAfterSeconds == 1)
+            #expect(problem?.detail.contains("\(most) requests with this key") == true)
             try await Self.wait(polls, "key 2", here, finding: 1)
             group.cancelAll()
         }
@@ -145,7 +157,7 @@ struct ConnectionTests {
             let problem = await #expect(throws: Problem.self) {
                 try await Self.wait(polls, "key 3", there, finding: 1)
             }
-            #expect(problem?.code == .tooManyWaiters)
+            #expect(problem?.code == .tooManyRequests)
             let other = IPAddress(bytes: [192, 0, 2, 2])
             try await Self.wait(polls, "key 3", other, finding: 1)
             group.cancelAll()

@@ -9,7 +9,8 @@ struct RequestRatesTests {
     private let clock = ManualClock()
 
     private func rates(perKey: Int = 10, perAddress: Int? = 5) -> RequestRates {
-        RequestRates(RequestLimits(perKey: perKey, perAddress: perAddress), clock: clock)
+        let limits = RequestLimits(perKey: perKey, perAddress: perAddress, waitsPerKey: 0)
+        return RequestRates(limits, clock: clock)
     }
 
     /// How many of some requests are let in.

@@ -68,6 +68,12 @@ struct StripeWebhookRoutesTests {
             (.success(.ignored("test event")), 200, nil),
             (.success(.unknownAccount), 404, "not_found"),
             (.failure(.unavailable("gone")), 503, "store_unavailable"),
+            (
+                .success(
+                    .tooManyWatches(TooManyWatches(account: .main, most: 7, open: 7, asked: 1))
+                ),
+                429, "too_many_watches"
+            ),
         ]
         for (outcome, status, code) in cases {
             try await LiveAPI.run(webhooks: Recorder(outcome)) { api in

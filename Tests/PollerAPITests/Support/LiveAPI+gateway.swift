@@ -28,6 +28,7 @@ extension LiveAPI {
         let (gatewayPorts, gatewayBound) = AsyncStream.makeStream(of: Int.self)
         let backend = APIBackend(
             watches: store,
+            accounts: .of(store),
             orders: store,
             deliveries: MemoryDeliveryQueue(time: ClockTime(clock), partitions: store.partitions),
             outbox: store,

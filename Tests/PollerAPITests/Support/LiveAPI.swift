@@ -34,6 +34,7 @@ struct LiveAPI: HTTPServer {
         mail: MailPreferences? = nil,
         channels: [any DeliveryChannel] = [],
         partitions: Int = 4,
+        limits: AccountLimits = .none,
         keyStoreInFront: (any KeyStore) -> any KeyStore = { $0 },
         _ body: (LiveAPI) async throws -> Void
     ) async throws {
@@ -56,6 +57,7 @@ struct LiveAPI: HTTPServer {
         let (ports, bound) = AsyncStream.makeStream(of: Int.self)
         let backend = APIBackend(
             watches: faulty,
+            accounts: .of(store, limits),
             orders: store,
             deliveries: MemoryDeliveryQueue(time: time, partitions: partitions),
             outbox: faulty,
@@ -299,6 +301,22 @@ final class ObservedFeed: EventFeed {
     ) -> AsyncStream<FeedItem> {
         defer { count.withLock { $0 += 1 } }
         return base.listen(bufferMax: bufferMax, matching: matches)
+    }
+}
+
+extension AccountBackend {
+    /// What accounts have in a store, and may have.
+    static func of(_ store: MemoryStore, _ limits: AccountLimits = .none) -> AccountBackend {
+        AccountBackend(
+            book: store,
+            limits: limits,
+            openWatches: OpenWatchLimit(
+                limits,
+                book: store,
+                elapsed: ContinuousClock().stopwatch(),
+                logger: LiveAPI.quiet
+            )
+        )
     }
 }
 

@@ -200,9 +200,14 @@ private struct SwappedStore: EndpointStore {
 
     func create(
         _ endpoint: Endpoint,
-        request: EndpointRequest?
+        request: EndpointRequest?,
+        accountMax: Int
     ) async throws(StoreError) -> EndpointCreation {
-        try await current.value.create(endpoint, request: request)
+        try await current.value.create(endpoint, request: request, accountMax: accountMax)
+    }
+
+    func counts(of accounts: [AccountID]) async throws(StoreError) -> [Int] {
+        try await current.value.counts(of: accounts)
     }
 
     func read(_ id: EndpointID) async throws(StoreError) -> StoredEndpoint? {

@@ -49,13 +49,41 @@ import Testing
     @Test("what is not in the index is said not to be: such a search looks at records")
     func indexed() throws {
         for text in ["A77", "order=A77", "amount=10.99", "customer=Doe status=failed"] {
-            #expect(try query(text).terms != nil, "\(text)")
+            #expect(try query(text).lookup != nil, "\(text)")
         }
         for text in ["status=failed", "amount>10", "order!=A77", "metadata.colour=red", ""] {
-            #expect(try query(text).terms == nil, "\(text)")
+            #expect(try query(text).lookup == nil, "\(text)")
         }
         let own = try SearchKeys(["colour"])
-        #expect(try SearchQuery("colour=red", keys: own, now: now).terms != nil)
+        #expect(try SearchQuery("colour=red", keys: own, now: now).lookup != nil)
+    }
+
+    @Test("only what may be a source is asked for by name, and only where no entry does")
+    func named() throws {
+        func sources(_ text: String) throws -> Int? { try query(text).lookup?.sources.count }
+        #expect(try sources("src_aBc") == 1)
+        #expect(try sources("source=src_1,src_2") == 2)
+        #expect(try sources("\"Jane Doe\"") == 0)
+        #expect(try sources("order=A77") == 0)
+        #expect(try sources("src_1 order=A77") == 0, "an entry is found at once")
+        let source = try #require(try query("SRC_aBc").lookup?.sources.first)
+        let names = ["shop/sources", "bank/http", "ep_1"].map { lane in
+            source.key(in: LaneID(unchecked: lane)).map { "\($0.account) \($0.source)" }
+        }
+        #expect(names == ["shop SRC_aBc", "bank src_abc", nil], "in Stripe's ids case counts")
+    }
+
+    @Test("a watch has an entry for its source only where its name does not find it")
+    func entries() throws {
+        func count(_ source: String, _ kind: SourceKind, order: String? = nil) throws -> Int {
+            let key = WatchKey(account: .main, source: SourceID(unchecked: source), kind: kind)
+            let order = order.map(OrderID.init(unchecked:))
+            return SearchTerm.terms(of: try NewWatch(key: key, order: order), keys: .standard).count
+        }
+        #expect(try count("src_aBc", .source) == 0)
+        #expect(try count("inv-7", .http) == 0)
+        #expect(try count("INV-7", .http) == 1)
+        #expect(try count("src_aBc", .source, order: "A77") == 1)
     }
 
     @Test(

@@ -1,0 +1,86 @@
+import Hummingbird
+import Poller
+import PollerWire
+
+/// The accounts: what each has, and what it may have.
+///
+/// Nothing is counted for it: what an account has open is the size of a handful of lanes, whatever the
+/// store holds. A key that is bound to accounts is told of those.
+struct AccountRoutes {
+    /// How long somebody who was refused a watch is to wait: payments end within minutes, not seconds.
+    static let retryAfter = Duration.seconds(60)
+
+    private static let list = Route(
+        .get,
+        "/v1/accounts",
+        "listAccounts",
+        "List the accounts that have had a watch, with what they have and may have",
+        access: .key(.readLanes),
+        input: .all(.limit("Accounts a page.", 100), .cursor()) { (limit: $0, cursor: $1) },
+        answers: [.ok("A page of accounts.", "AccountPage")]
+    )
+
+    let backend: APIBackend
+
+    var routes: [AnsweredRoute] { [Self.list.answered(by: list)] }
+
+    @Sendable
+    private func list(
+        _ input: (limit: Int, cursor: String?),
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let page = try await page(input.limit, input.cursor, of: context.caller.accounts)
+        let accounts = page.items
+        let open = try await backend.accounts.book.openWatches(of: accounts)
+        let endpoints = try await backend.endpoints.store.counts(of: accounts)
+        let told = zip(accounts, zip(open, endpoints)).map { account, counts in
+            PollerWire.Account(account, counts, backend.accounts.limits[account])
+        }
+        return Response(ListPage(items: told, next: page.next).wire(for: context) { $0 })
+    }
+
+    /// Those that a key is bound to are there whether or not they have had a watch; its cursors are names.
+    private func page(
+        _ limit: Int,
+        _ cursor: String?,
+        of accounts: AccountSet
+    ) async throws -> ListPage<AccountID> {
+        guard let names = accounts.names else {
+            return try await backend.accounts.book.accounts(limit: limit, cursor: cursor)
+        }
+        let rest = names.filter { $0 > cursor ?? "" }
+        let page = rest.prefix(limit)
+        return ListPage(
+            items: page.map(AccountID.init(unchecked:)),
+            next: page.count < rest.count ? page.last : nil
+        )
+    }
+}
+
+extension PollerWire.Account {
+    /// An account as readers are told of it.
+    init(_ account: AccountID, _ counts: (watches: Int, endpoints: Int), _ limit: AccountLimit) {
+        self.init()
+        id = account.description
+        open = counts.watches
+        endpoints = counts.endpoints
+        openMax = limit.watches > 0 ? limit.watches : nil
+        endpointsMax = limit.endpoints > 0 ? limit.endpoints : nil
+    }
+}
+
+extension Problem {
+    /// An account has as many open watches as it may.
+    init(_ refusal: TooManyWatches) {
+        self.init(
+            .tooManyWatches,
+            "The account \(refusal.account) has \(refusal.open) open watches and may have "
+                + "\(refusal.most); this would begin \(refusal.asked) more, and nothing was enqueued. Send "
+                + "it again once some have ended, cancel those nobody needs, or have "
+                + "POLLER_WATCHES_PER_ACCOUNT raised, or limits of the account in the configuration file.",
+            field: "account",
+            retryAfterSeconds: Int(AccountRoutes.retryAfter.ms / 1000)
+        )
+    }
+}

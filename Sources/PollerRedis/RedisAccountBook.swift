@@ -1,0 +1,139 @@
+package import Poller
+import RedisClient
+
+/// What accounts have, told by their lanes: the sizes of wheels and the numbers of leases.
+extension RedisWatchStore: AccountBook {
+    /// Lanes that one call counts: a millisecond of Redis.
+    private static var lanesCounted: Int { 500 }
+    /// Watches that one call looks at, likewise.
+    private static var watchesAsked: Int { 500 }
+
+    package func accounts(
+        limit: Int,
+        cursor: String?
+    ) async throws(StoreError) -> ListPage<AccountID> {
+        // Behind all lanes of an account: a zero is the next character after a slash.
+        let start = try cursor.map { text throws(StoreError) in try Self.account(text) + "0" } ?? ""
+        let most = min(max(limit, 1), 500)
+        let pages = try await laneNames(most: most, in: 0..<partitions) { _ in start }
+        // What is missing behind the end of one partition may stand before what others have named.
+        let end = pages.filter(\.isCut).compactMap(\.names.last)
+            .min(by: LaneNames.precedes)
+        var accounts: [AccountID] = []
+        var seen: Set<AccountID> = []
+        let names = pages.flatMap(\.names).sorted(by: LaneNames.precedes)
+        for name in names {
+            if let end, LaneNames.precedes(end, name) { break }
+            guard let (account, _) = LaneID(unchecked: name).accountAndKind else { continue }
+            if seen.insert(account).inserted { accounts.append(account) }
+        }
+        let page = Array(accounts.prefix(most))
+        let hasMore = page.count < accounts.count || end != nil
+        return ListPage(
+            items: page,
+            next: hasMore ? page.last.map { Base64URL.encode($0.description.utf8) } : nil
+        )
+    }
+
+    package func openWatches(
+        of accounts: [AccountID]
+    ) async throws(StoreError) -> [Int] {
+        var lanes: [Int: [(account: AccountID, name: String)]] = [:]
+        for account in accounts {
+            for kind in SourceKind.allCases {
+                let lane = LaneID(account: account, kind: kind).description
+                let partition = redis.keys.partition(of: lane)
+                lanes[partition, default: []].append((account, lane))
+            }
+        }
+        let calls = Self.parts(of: lanes, Self.lanesCounted)
+        let replies = try await each(calls) { call in
+            let names = call.part.map { RedisArgument.string($0.name) }
+            return (call.partition, redis.scripts[.held], [RedisArgument(names.count)] + names)
+        }
+        var open: [AccountID: Int] = [:]
+        for (call, reply) in zip(calls, replies) {
+            guard let counts = reply.array, counts.count == call.part.count + 1 else {
+                throw .corrupt("held.lua answered \(reply)")
+            }
+            for (lane, count) in zip(call.part, counts) {
+                open[lane.account, default: 0] += count.int ?? 0
+            }
+        }
+        return accounts.map { open[$0] ?? 0 }
+    }
+
+    package func openWatches(among keys: [WatchKey]) async throws(StoreError) -> Int {
+        let byPartition = Dictionary(grouping: keys) { partition(of: $0) }
+        let calls = Self.parts(of: byPartition, Self.watchesAsked)
+        let replies = try await each(calls) { call in
+            let ids = call.part.map { RedisArgument.string($0.id.description) }
+            return (call.partition, redis.scripts[.held], ["0"] + ids)
+        }
+        return replies.reduce(0) { $0 + ($1.array?.last?.int ?? 0) }
+    }
+
+    /// The names of lanes in some partitions, so many of each, from the one on that `start` says; from the
+    /// beginning where that is empty.
+    func laneNames(
+        most: Int,
+        in partitions: Range<Int>,
+        from start: @Sendable (Int) -> String
+    ) async throws(StoreError) -> [LaneNames] {
+        let replies = try await each(Array(partitions)) { partition in
+            let name = start(partition)
+            let from = name.isEmpty ? "-" : "[\(name)"
+            return (
+                partition, redis.scripts[.laneNames], [.string(from), RedisArgument(most)]
+            )
+        }
+        var pages: [LaneNames] = []
+        for reply in replies {
+            guard let values = reply.array, values.count >= 2 else {
+                throw .corrupt("lane_names.lua answered \(reply)")
+            }
+            pages.append(LaneNames(values.map { $0.string ?? "" }))
+        }
+        return pages
+    }
+
+    private static func account(_ cursor: String) throws(StoreError) -> String {
+        guard let bytes = Base64URL.decode(cursor),
+            let text = String(validating: bytes, as: UTF8.self), (try? AccountID(text)) != nil
+        else { throw .unknownCursor }
+        return text
+    }
+
+    /// Things by partition, in parts of so many.
+    private static func parts<Thing>(
+        of things: [Int: [Thing]],
+        _ most: Int
+    ) -> [(partition: Int, part: [Thing])] {
+        things.flatMap { partition, things in
+            stride(from: 0, to: things.count, by: most).map { start in
+                (partition, Array(things[start..<min(start + most, things.count)]))
+            }
+        }
+    }
+}
+
+/// Lanes of a partition in which there have been watches, in the order of their names.
+struct LaneNames {
+    let names: [String]
+    /// There may be more behind the last one.
+    let isCut: Bool
+
+    /// Reads lane_names.lua's answer.
+    init(_ values: [String]) {
+        // Of two lists that end early the one that ends first says how far all are known.
+        let end = values.prefix(2).filter { !$0.isEmpty }.min(by: Self.precedes)
+        let sorted = values.dropFirst(2).sorted(by: Self.precedes)
+        isCut = end != nil
+        names = end.map { end in sorted.filter { !Self.precedes(end, $0) } } ?? sorted
+    }
+
+    /// By bytes, as a sorted set orders its members.
+    static func precedes(_ one: String, _ other: String) -> Bool {
+        one.utf8.lexicographicallyPrecedes(other.utf8)
+    }
+}

@@ -1,0 +1,24 @@
+#!lua flags=no-writes
+-- Names the lanes in which there have been watches: those that this release or a later one has enqueued
+-- in, and those that hold something whoever has.
+--
+-- KEYS[1]  meta key of the partition
+-- ARGV     where to begin, as BYLEX has it ('-', '[name'), most names of either sort
+-- RETURNS  {behind which of the first there may be more or '', the same of the second, name, name, …}, in
+--          no order
+-- COST     O(log n + names)
+local known, holding = key(KEY.knownLanes), key(KEY.occupiedLanes)
+local function names_of(set)
+  local names = call('ZRANGE', set, ARGV[1], '+', 'BYLEX', 'LIMIT', '0', ARGV[2])
+  return names, #names == number(ARGV[2]) and names[#names] or ''
+end
+local first, first_end = names_of(known)
+local second, second_end = names_of(holding)
+local reply, seen = { first_end, second_end }, {}
+for _, list in ipairs({ first, second }) do
+  for _, name in ipairs(list) do
+    if not seen[name] then reply[#reply + 1] = name end
+    seen[name] = true
+  end
+end
+return reply

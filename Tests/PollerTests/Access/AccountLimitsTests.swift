@@ -1,0 +1,164 @@
+import Logging
+import PollerTesting
+import Synchronization
+import Testing
+
+@testable import Poller
+
+@Suite("What an account may have")
+struct AccountLimitsTests {
+    private let shop = AccountID(unchecked: "shop")
+    private let store = MemoryStore(time: VirtualTime())
+    private let time = Stopwatch()
+
+    @Test("an account has its own limits, and others what holds for all")
+    func table() {
+        let limits = AccountLimits(
+            standard: AccountLimit(watches: 10, endpoints: 3),
+            own: [shop: AccountLimit(watches: 0, endpoints: 5)]
+        )
+        #expect(limits[shop] == AccountLimit(watches: 0, endpoints: 5))
+        #expect(limits[.main] == AccountLimit(watches: 10, endpoints: 3))
+        #expect(AccountLimits.none[.main] == .none)
+    }
+
+    @Test("without a limit nothing is counted")
+    func unlimited() async throws {
+        let book = CountedBook(store)
+        let limit = limit(0, book)
+        #expect(try await limit.refusal(of: watches(0..<1000)) == nil)
+        #expect(book.asked == 0)
+    }
+
+    @Test("while there is room an account is counted once a second")
+    func cached() async throws {
+        let book = CountedBook(store)
+        let limit = limit(1000, book)
+        for number in 0..<100 {
+            #expect(try await limit.refusal(of: watches(number..<number + 1)) == nil)
+        }
+        #expect(book.asked == 1)
+        time.advance(by: .seconds(1))
+        #expect(try await limit.refusal(of: watches(100..<101)) == nil)
+        #expect(book.asked == 2)
+    }
+
+    @Test("as many are open as may be, and no more until one has ended")
+    func held() async throws {
+        let limit = limit(3, CountedBook(store))
+        for number in 0..<3 { #expect(try await enqueue(number..<number + 1, limit) == nil) }
+        let refusal = try await enqueue(3..<4, limit)
+        #expect(refusal == TooManyWatches(account: shop, most: 3, open: 3, asked: 1))
+        let other = try NewWatch(key: key(9, of: .main))
+        #expect(try await limit.refusal(of: [other]) == nil, "another account has its own")
+        time.advance(by: .milliseconds(1))
+        _ = try await store.cancel(key(0, of: shop))
+        #expect(try await enqueue(3..<4, limit) == nil)
+        #expect(try await enqueue(4..<5, limit) != nil)
+    }
+
+    @Test("what joins an open watch is accepted at the limit, alone and in a batch")
+    func joins() async throws {
+        let limit = limit(5, CountedBook(store))
+        #expect(try await enqueue(0..<5, limit) == nil)
+        for _ in 0..<10 { #expect(try await enqueue(0..<5, limit) == nil) }
+        #expect(try await enqueue(2..<3, limit) == nil)
+        #expect(try await enqueue(0..<6, limit)?.asked == 1)
+        _ = try await store.cancel(key(0, of: shop))
+        time.advance(by: .milliseconds(1))
+        // A watch that begins anew is one more.
+        #expect(try await enqueue(0..<6, limit)?.asked == 2)
+        #expect(try await enqueue(0..<5, limit) == nil)
+    }
+
+    @Test("the same watch twice in a batch is one")
+    func twice() async throws {
+        let limit = limit(1, CountedBook(store))
+        let new = try NewWatch(key: key(1, of: shop))
+        #expect(try await limit.refusal(of: [new, new]) == nil)
+    }
+
+    @Test("of two who count at once one takes the last place, and a later count knows better")
+    func atOnce() {
+        var counts = OpenWatchCounts()
+        func settle(counted: Duration, at now: Duration) -> Bool {
+            counts.settle(9, counted: counted, asked: 1, of: shop, most: 10, at: now)
+        }
+        #expect(settle(counted: .milliseconds(1), at: .milliseconds(2)))
+        #expect(!settle(counted: .milliseconds(1), at: .milliseconds(3)))
+        let taken = counts.take(1, of: shop, most: 10, at: .milliseconds(3))
+        #expect(!taken)
+        #expect(settle(counted: .milliseconds(4), at: .milliseconds(5)))
+    }
+
+    private func limit(_ watches: Int, _ book: CountedBook) -> OpenWatchLimit {
+        OpenWatchLimit(
+            AccountLimits(
+                standard: AccountLimit(watches: 0, endpoints: 0),
+                own: [shop: AccountLimit(watches: watches, endpoints: 0)]
+            ),
+            book: book,
+            elapsed: { [time] in time.elapsed },
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+    }
+
+    private func key(_ number: Int, of account: AccountID) -> WatchKey {
+        WatchKey(account: account, source: SourceID(unchecked: "src_\(number)"), kind: .source)
+    }
+
+    private func watches(_ numbers: Range<Int>) throws -> [NewWatch] {
+        try numbers.map { try NewWatch(key: key($0, of: shop)) }
+    }
+
+    /// Enqueues what is not refused.
+    private func enqueue(
+        _ numbers: Range<Int>,
+        _ limit: OpenWatchLimit
+    ) async throws -> TooManyWatches? {
+        let new = try watches(numbers)
+        if let refusal = try await limit.refusal(of: new) { return refusal }
+        _ = try await store.enqueue(new)
+        return nil
+    }
+}
+
+/// A stopwatch that a test moves.
+///
+/// A class, because test and limit share it.
+private final class Stopwatch: Sendable {
+    private let passed = Mutex(Duration.zero)
+
+    var elapsed: Duration { passed.withLock { $0 } }
+
+    func advance(by span: Duration) {
+        passed.withLock { $0 += span }
+    }
+}
+
+/// A book that remembers how often it was asked what an account has.
+///
+/// A class, because test and limit share it.
+private final class CountedBook: AccountBook {
+    private let store: MemoryStore
+    private let count = Mutex(0)
+
+    init(_ store: MemoryStore) {
+        self.store = store
+    }
+
+    var asked: Int { count.withLock { $0 } }
+
+    func accounts(limit: Int, cursor: String?) async throws(StoreError) -> ListPage<AccountID> {
+        try await store.accounts(limit: limit, cursor: cursor)
+    }
+
+    func openWatches(of accounts: [AccountID]) async throws(StoreError) -> [Int] {
+        count.withLock { $0 += 1 }
+        return try await store.openWatches(of: accounts)
+    }
+
+    func openWatches(among keys: [WatchKey]) async throws(StoreError) -> Int {
+        try await store.openWatches(among: keys)
+    }
+}
