@@ -61,10 +61,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
-        .package(
-            url: "https://github.com/swift-server/swift-service-lifecycle",
-            exact: "2.13.0"
-        ),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
         .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
@@ -89,6 +86,7 @@ let package = Package(
 
         // Redis as async Swift: hiredis is the codec, SwiftNIO the socket.
         .systemLibrary(name: "CHiredis"),
+        .systemLibrary(name: "CZlib"),
         .target(
             name: "RedisClient",
             dependencies: [
@@ -99,7 +97,7 @@ let package = Package(
         // The seams over Redis: keys, scripts, records.
         .target(
             name: "PollerRedis",
-            dependencies: ["JSONText", "Poller", "RedisClient", logging, nioCore],
+            dependencies: ["CZlib", "JSONText", "Poller", "RedisClient", logging, nioCore],
             resources: [.embedInCode("Scripts")],
             swiftSettings: settings
         ),

@@ -71,7 +71,7 @@ require_packages() {
     if have apt-get && have dpkg-query; then
         for purpose in "$@"; do
             case $purpose in
-            build) wanted="$wanted libhiredis-dev libcurl4-openssl-dev" ;;
+            build) wanted="$wanted libhiredis-dev libcurl4-openssl-dev zlib1g-dev" ;;
             serve) have redis-server || wanted="$wanted redis-server" ;;
             tools) have curl || wanted="$wanted curl" ;;
             python) python_ready || wanted="$wanted python3 python3-venv" ;;

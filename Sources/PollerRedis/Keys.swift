@@ -17,7 +17,7 @@ package import RedisClient
 /// | `<ns>unseen{<account>}` | zset | event → when the sweep saw it before any webhook, ms; at most 10,000 |
 /// | `<ns>mark{<account>}<name>` | string | a mark of an event or a change, with its expiry |
 /// | `<ns>reads{<account>}` | hash | what was read of an account (``UsageField``), thirty days |
-/// | `poller:layout` | hash | `partitions`, fixed when the store is created; `reader` and `release` (``StoreVersion``) |
+/// | `poller:layout` | hash | `partitions`, fixed when the store is created; `reader`, `release` and `raised` (``StoreVersion``) |
 /// | `poller:secrets` | hash | what all processes share (``SecretsField``), sealed where there is a master key |
 /// | `poller:functions` | hash | libraries of functions, by release (``RedisFunctions``) |
 /// | `poller:suppressed:<id>` | string | why a recipient is sent no mail, by a digest of the address |
@@ -132,12 +132,18 @@ package struct StoreLayout: Hashable, Sendable {
     /// As configured, without the colon: two clusters may share one Redis.
     package let namespace: String
     package let partitions: Int
+    /// The form of what is written (``StoreVersion``); older forms are read in any case.
+    package let form: Int
 
     /// A layout that has been agreed on.
-    package init(namespace: String, partitions: Int) {
+    package init(namespace: String, partitions: Int, form: Int = StoreVersion.current) {
         self.namespace = namespace
         self.partitions = partitions
+        self.form = form
     }
+
+    /// Whether events are stored as ``PackedEvent``.
+    var packsEvents: Bool { form >= StoreVersion.packedEvents }
 
     /// Reads the layout of the store, or creates the store with `partitions` when it is new.
     ///
@@ -152,21 +158,29 @@ package struct StoreLayout: Hashable, Sendable {
         namespace: String,
         partitions: Int = partitionsOnOneRedis
     ) async throws(StoreError) -> StoreLayout {
+        let key = "\(namespace):layout"
         let value: RedisValue
+        let form: Int
         do throws(RedisError) {
+            let known = RedisCommand("HEXISTS", [.string(key), "partitions"])
+            if try await client.send(known).int == 0 {
+                // Before the store is there: whoever reads it then finds the form it has.
+                try await StoreVersion.begin(key, on: client)
+            }
             value = try await AgreedField.value(
                 of: "partitions",
-                in: "\(namespace):layout",
+                in: key,
                 on: client,
                 fresh: String(partitions)
             )
+            form = try await StoreVersion.form(key, on: client)
         } catch {
             throw StoreError(error)
         }
         guard let agreed = value.int, (1...1024).contains(agreed) else {
-            throw .corrupt("\(namespace):layout holds no number of partitions")
+            throw .corrupt("\(key) holds no number of partitions")
         }
-        return StoreLayout(namespace: namespace, partitions: agreed)
+        return StoreLayout(namespace: namespace, partitions: agreed, form: form)
     }
 
     /// The keys of the queue of watches.

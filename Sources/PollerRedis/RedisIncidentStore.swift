@@ -52,9 +52,9 @@ extension RedisWatchStore: IncidentStore {
                 .string(WatchRecord.state(after: WatchChange(state: watch.state))),
                 RedisArgument(watch.createdAt.ms),
                 RedisArgument(event.seq),
-                .string(event.json),
-                .string(incident.resolvedAt == nil ? "" : incident.stored),
             ]
+            arguments += redis.recording(event)
+            arguments.append(.string(incident.resolvedAt == nil ? "" : incident.stored))
         }
         return try await redis.run(
             redis.scripts[.incidentStore],

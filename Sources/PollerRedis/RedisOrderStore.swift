@@ -34,7 +34,7 @@ extension RedisWatchStore: OrderStore {
             .string(redis.keys.events(of: key.source.description)),
             RedisArgument(events.first?.seq ?? 0),
         ]
-        for event in events { arguments.append(.string(event.json)) }
+        for event in events { arguments += redis.recording(event) }
         return try await redis.run(
             redis.scripts[.orderStore],
             partition: partition(of: key),

@@ -144,6 +144,15 @@ extension RedisWatchStore: Outbox {
         )
     }
 
+    package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+        let reply = try await redis.run(
+            redis.scripts[.fade],
+            partition: partition,
+            [RedisArgument(retention.ms), RedisArgument(RedisPartitions.chunk)]
+        )
+        return reply.int ?? 0 >= RedisPartitions.chunk
+    }
+
     package func arrivals() -> AsyncStream<Int?> {
         redis.news(on: redis.keys.recordedChannel)
     }
@@ -162,7 +171,10 @@ enum OutboxRecord {
         var urls = ""
         for index in stride(from: 0, to: fields.count - 1, by: 2) {
             switch fields[index].string.flatMap(OutboxField.init(rawValue:)) {
-            case .event: event = fields[index + 1].string.flatMap(Event.init(json:))
+            case .event, .packed:
+                if let stored = fields[index + 1].bytes {
+                    event = PackedEvent.event(stored, of: nil)
+                }
             case .notify: urls = fields[index + 1].string ?? ""
             case .item, nil: break
             }

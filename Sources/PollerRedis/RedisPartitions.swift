@@ -16,6 +16,13 @@ struct RedisPartitions: Sendable {
     let durability: RedisDurability?
     /// What seals the secrets in items.
     var masterKeys = MasterKeys.none
+    /// Whether events are stored as ``PackedEvent``.
+    var packsEvents = false
+
+    /// What the scripts that record an event are given of it: its JSON, and what is stored or ''.
+    func recording(_ event: Event) -> [RedisArgument] {
+        [.string(event.json), .bytes(packsEvents ? PackedEvent.bytes(of: event) : [])]
+    }
 
     /// Runs a script in a partition.
     ///

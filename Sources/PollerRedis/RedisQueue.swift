@@ -192,7 +192,7 @@ extension RedisQueue {
         arguments.append(Record.seesMoney(commit.change) ? "1" : "")
         arguments.append(.string(Record.terms(after: commit.change).map(\.description).joined()))
         guard case .events(let events) = entry else { return }
-        for event in events { arguments.append(.string(event.json)) }
+        for event in events { arguments += redis.recording(event) }
     }
 
     private func words(of verdict: Verdict) -> (VerdictLetter, RedisArgument) {

@@ -7,8 +7,8 @@ struct ItemReading<Item: Sendable> {
     let item: Item
     let fields: ItemFields
     let long: [LongField: String]
-    /// JSON; empty before the first event.
-    let newestEvent: String
+    /// As it is in the log; empty before the first event.
+    let newestEvent: [UInt8]
     /// Nil while it is leased or closed.
     let due: Timestamp?
 }
@@ -97,7 +97,7 @@ extension RedisQueue {
             item: item,
             fields: fields,
             long: long,
-            newestEvent: parts[2].string ?? "",
+            newestEvent: parts[2].bytes ?? [],
             due: due.map { Timestamp(ms: Int64($0)) }
         )
     }

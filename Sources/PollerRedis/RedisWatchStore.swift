@@ -43,7 +43,8 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
             scripts: scripts,
             logger: logger,
             durability: durability,
-            masterKeys: masterKeys
+            masterKeys: masterKeys,
+            packsEvents: layout.packsEvents
         )
     }
 
@@ -110,8 +111,8 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
                     partition: partition(of: key),
                     [
                         .string(key.id.description), RedisArgument(event.seq),
-                        .string(event.json), .string(redis.keys.events(of: "\(key.source)")),
-                    ]
+                        .string(redis.keys.events(of: "\(key.source)")),
+                    ] + redis.recording(event)
                 ).int == 1
             } catch .outOfOrder {
                 continue
@@ -128,17 +129,19 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
         for _ in 0..<16 {
             guard let snapshot = try await snapshot(of: key) else { return false }
             let event = Event(announcing: notice, of: snapshot, at: try await now())
+            // Read behind the snapshot: when the script finds no event between, this was the whole log.
+            let log = try await events(of: key, after: 0, limit: 100)
+            if log.contains(where: { $0.id == event.id }) { return true }
             do throws(StoreError) {
                 return try await redis.run(
                     redis.scripts[.announce],
                     partition: partition(of: key),
                     [
                         .string(key.id.description), RedisArgument(event.seq),
-                        RedisArgument(event.run), .string(event.json),
+                        RedisArgument(event.run),
                         .string(redis.keys.events(of: "\(key.source)")),
-                        .string(event.id.description),
                         snapshot.closed == nil ? "0" : "1",
-                    ],
+                    ] + redis.recording(event),
                     isDurable: true
                 ).int == 1
             } catch .outOfOrder {
@@ -208,7 +211,9 @@ extension RedisWatchStore {
             partition: partition(of: key),
             [.string("\(key.id)"), RedisArgument(max(seq, 0)), RedisArgument(max(limit, 1))]
         )
-        return (reply.array ?? []).compactMap { $0.string.flatMap(Event.init(json:)) }
+        return (reply.array ?? []).compactMap { entry in
+            entry.bytes.flatMap { PackedEvent.event($0, of: key) }
+        }
     }
 
     private func snapshot(
@@ -229,7 +234,7 @@ extension WatchSnapshot {
             lastError: reading.long[.error],
             notify: OutboxRecord.notify(reading.long[.notify] ?? ""),
             metadata: reading.long[.metadata] ?? "",
-            lastEvent: Event(json: reading.newestEvent)
+            lastEvent: PackedEvent.event(reading.newestEvent, of: reading.item.key)
         )
     }
 }

@@ -47,6 +47,8 @@ enum ScriptNames {
         literals["SEARCH.term"] = String(SearchTerm.length)
         literals["SEARCH.bucket"] = String(SearchTerm.bucketLength)
         literals["SEARCH.termsMax"] = String(SearchTerm.countMax)
+        literals["PACKED.mark"] = String(PackedEvent.mark)
+        literals["PACKED.head"] = String(PackedEvent.headLength)
         literals["DELIVERY.fresh"] = "'\(DeliveryRecord.text(of: DeliveryState()))'"
         // What scripts read of a lane is a field of the table they have read it into.
         add("lane", LaneField.self) { "lane.\($0)" }

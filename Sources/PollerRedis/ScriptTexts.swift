@@ -5,7 +5,7 @@ enum ScriptName: String, CaseIterable {
     case enqueue, mark, revise, claim, commit, release, hint, cancel, announce, redrive, note
     case lane, control, explain, audit, beat, read, list, log, stats
     case search, index, closed, named, laneNames, held
-    case ledger, settled, outboxGroup, confirm, trim, purge
+    case ledger, settled, outboxGroup, confirm, trim, purge, fade
     case sweepTake, sweepFinish, reads, remember, suppress, reseal
     case endpointCreate, endpointWrite, endpointChanges, endpointRead, endpointList, endpointCount
     case keyWrite, keyList, keyUsed, trailNote, activityAdd, activityRead
@@ -60,6 +60,7 @@ enum ScriptName: String, CaseIterable {
         case .confirm: PackageResources.confirm_lua
         case .trim: PackageResources.trim_lua
         case .purge: PackageResources.purge_lua
+        case .fade: PackageResources.fade_lua
         case .sweepTake: PackageResources.sweep_take_lua
         case .sweepFinish: PackageResources.sweep_finish_lua
         case .reads: PackageResources.reads_lua

@@ -21,7 +21,7 @@ enum KeyKind: String, CaseIterable {
     case item = "w"
     /// Hash: an item's long values (``LongField``), only when it has some. Name: the item's id.
     case long = "o"
-    /// List: an item's own log, its last 100 events. Name: the item's id.
+    /// List: an item's own log, its last 100 events, each as ``PackedEvent`` or as JSON. Name: the item's id.
     case log = "l"
     /// List: the last 20 attempts of a delivery, for 30 days after the newest. Name: the item's id.
     case attempts = "y"
@@ -240,13 +240,17 @@ enum MetaField: String, CaseIterable {
     case whole
     /// Of watches, in partition 0: the version of the last change of the API's keys.
     case keysVersion = "keys"
+    /// Of watches: the bodies of events of items that were closed up to then are forgotten, ms.
+    case faded
 }
 
 /// The fields of an entry of the outbox.
 enum OutboxField: String, CaseIterable {
     case item = "i"
-    /// The event's JSON.
+    /// The event's JSON, of a store whose form is older than packed events.
     case event = "e"
+    /// The event as ``PackedEvent``, with the watch's metadata behind it.
+    case packed = "p"
     /// Notify URLs, by newline.
     case notify = "n"
 }

@@ -7,9 +7,55 @@ package import RedisClient
 /// (StoreSchema.swift). One that cannot raises `reader` in `<ns>layout`, in the command that makes it: a
 /// program that knows less refuses to start, instead of misreading payments. That matters most when an old
 /// program meets a new store by accident: a rollback too far, or a forgotten machine that comes back.
+///
+/// | form | since | what is stored otherwise |
+/// |---|---|---|
+/// | 1 | 0.1 | |
+/// | 2 | 0.3 | events in logs and in the outbox are packed (``PackedEvent``) |
+///
+/// A new store begins with the newest form. One that was there before keeps its own, so that two releases
+/// may run side by side, until somebody says `pollerd migrate apply`.
 package enum StoreVersion {
-    /// The newest form that this program reads.
-    package static let current = 1
+    /// The newest form that this program reads and writes.
+    package static let current = packedEvents
+    /// The form since which events are packed.
+    static let packedEvents = 2
+
+    /// The first release that reads the newest form.
+    package static let release = "0.3.0"
+
+    private static let field: RedisArgument = "reader"
+
+    /// What is stored otherwise since a form, a line each.
+    package static func changes(since form: Int) -> [String] {
+        if form >= packedEvents { return [] }
+        return [
+            "form 2: events are stored packed, an eighth of their size, and lose the upstream's object "
+                + "some days after their watch has ended (body_retention)"
+        ]
+    }
+
+    /// Whether a program of a version, as processes tell it, reads the newest form.
+    package static func isReadable(by version: String) -> Bool {
+        func numbers(_ text: some StringProtocol) -> [Int] {
+            text.prefix { $0.isNumber || $0 == "." }.split(separator: ".").map { Int($0) ?? 0 }
+        }
+        return !numbers(version).lexicographicallyPrecedes(numbers(release))
+    }
+
+    /// When a store was given its form; nil when it has had it from its beginning.
+    package static func raisedAt(
+        _ layout: StoreLayout,
+        on client: RedisClient
+    ) async throws(StoreError) -> Timestamp? {
+        do throws(RedisError) {
+            let key = RedisArgument.string("\(layout.namespace):layout")
+            let raised = try await client.send(RedisCommand("HGET", [key, "raised"])).int
+            return raised.map { Timestamp(ms: Int64($0)) }
+        } catch {
+            throw StoreError(error)
+        }
+    }
 
     /// A store that this program must leave alone.
     package struct TooNew: Error, Hashable, CustomStringConvertible {
@@ -37,7 +83,7 @@ package enum StoreVersion {
         namespace: String
     ) async throws(StoreError) -> TooNew? {
         let key = "\(namespace):layout"
-        let read = RedisCommand("HMGET", [.string(key), .string("reader"), .string("release")])
+        let read = RedisCommand("HMGET", [.string(key), field, "release"])
         let fields: [RedisValue]
         do throws(RedisError) {
             fields = try await client.send(read).array ?? []
@@ -49,5 +95,45 @@ package enum StoreVersion {
             throw .corrupt("\(key) holds no number in its field reader")
         }
         return reader > current ? TooNew(reader: reader, release: fields.last?.string) : nil
+    }
+
+    /// Gives a store the newest form.
+    ///
+    /// From now on programs of former releases refuse it, and what is written by those that start is
+    /// written so. What is stored already stays as it is.
+    ///
+    /// - Parameters:
+    ///   - layout: the store.
+    ///   - release: told to programs that are too old.
+    ///   - client: the connection; it must be running.
+    /// - Throws: ``StoreError`` when Redis cannot be asked.
+    package static func raise(
+        _ layout: StoreLayout,
+        release: String,
+        on client: RedisClient
+    ) async throws(StoreError) {
+        do throws(RedisError) {
+            let key = RedisArgument.string("\(layout.namespace):layout")
+            let time = try await client.send(RedisCommand("TIME")).array?.first?.int ?? 0
+            let values: [RedisArgument] = [
+                field, RedisArgument(current), "release", .string(release), "raised",
+                RedisArgument(time * 1000),
+            ]
+            _ = try await client.send(RedisCommand("HSET", [key] + values))
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// The form of a store that nobody has used yet.
+    static func begin(_ key: String, on client: RedisClient) async throws(RedisError) {
+        _ = try await client.send(
+            RedisCommand("HSETNX", [.string(key), field, RedisArgument(current)])
+        )
+    }
+
+    /// The form of a store; the first one where nobody has said.
+    static func form(_ key: String, on client: RedisClient) async throws(RedisError) -> Int {
+        try await client.send(RedisCommand("HGET", [.string(key), field])).int ?? 1
     }
 }

@@ -8,7 +8,7 @@ import PollerAPI
 @main
 struct PollerdCommand: AsyncParsableCommand {
     /// What a process says of itself in lists of workers.
-    static let version = "0.2.0" + (isOptimised ? "" : "-debug")
+    static let version = "0.3.0" + (isOptimised ? "" : "-debug")
     #if DEBUG
     private static let isOptimised = false
     #else
@@ -27,8 +27,8 @@ struct PollerdCommand: AsyncParsableCommand {
         version: version,
         subcommands: [
             RunAll.self, RunAPI.self, RunWorker.self, RunNotifier.self, RunGateway.self,
-            CheckConfig.self, KeyCommand.self, Rekey.self, Fsck.self, Reindex.self, Bench.self,
-            Simulate.self,
+            CheckConfig.self, KeyCommand.self, Rekey.self, Fsck.self, Reindex.self, Migrate.self,
+            Bench.self, Simulate.self,
         ]
     )
 

@@ -208,7 +208,7 @@ def test_a_store_of_a_newer_form_is_left_alone(tmp_path: Path, command: list[str
     redis = RedisServer(tmp_path, tmp_path / "data").start()
     try:
         with redis.client() as client:
-            client.hset("poller:layout", mapping={"partitions": 16, "reader": 2, "release": "9.1.0"})
+            client.hset("poller:layout", mapping={"partitions": 16, "reader": 99, "release": "9.1.0"})
         env = {"POLLER_REDIS_URL": redis.url, "POLLER_MASTER_KEY": bytes(range(32)).hex()}
         done = run("pollerd", *command, env=env)
         with redis.client() as client:

@@ -50,7 +50,7 @@ import Testing
             pinned(MetaField.self) == """
                 trimmed=trimmed turn=turn seen=seen back=back gap=gap gapEnd=gapend \
                 gapsSum=gaps listed=listed joined=joined confirmed=confirmed history=history \
-                whole=whole keysVersion=keys
+                whole=whole keysVersion=keys faded=faded
                 """
         )
         #expect(
@@ -58,7 +58,7 @@ import Testing
                 webhook=webhook cursor=cursor mail=mail inline=inline shared=shared plain=plain
                 """
         )
-        #expect(pinned(OutboxField.self) == "item=i event=e notify=n")
+        #expect(pinned(OutboxField.self) == "item=i event=e packed=p notify=n")
         #expect(pinned(AuditField.self) == "change=c")
         #expect(pinned(RegistryField.self) == "version=v floor=f counted=c")
         #expect(pinned(IncidentField.self) == "board=b turn=t owner=o due=d")

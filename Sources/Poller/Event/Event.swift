@@ -190,6 +190,36 @@ package struct Event: Hashable, Sendable {
         self.json = json
     }
 
+    /// What is left of an event once everybody was told: without the upstream's object, the metadata and
+    /// the next step.
+    package var withoutBody: Event { Event(summary: summary, of: key) ?? self }
+
+    /// The same as JSON, also without what its watch knows: its source and its account.
+    package var summary: String {
+        // Made by this program or another one of the cluster: it can be read.
+        guard let text = RawJSON(json), var wire = try? PollerWire.Event(reading: text) else {
+            return json
+        }
+        wire.object = nil
+        wire.metadata = nil
+        wire.nextStep = nil
+        wire.source = ""
+        wire.account = ""
+        return wire.json
+    }
+
+    /// Reads a ``summary`` of an event of a watch.
+    ///
+    /// - Returns: nil when the text is none of ours.
+    package init?(summary: String, of key: WatchKey) {
+        guard let text = RawJSON(summary), var wire = try? PollerWire.Event(reading: text) else {
+            return nil
+        }
+        wire.source = key.source.description
+        wire.account = key.account.description
+        self.init(json: wire.json)
+    }
+
     /// The event as a store records it: with the metadata of its watch, which nobody else has at hand.
     package func carrying(metadata: String) -> Event {
         guard !metadata.isEmpty else { return self }

@@ -67,6 +67,9 @@ package struct Retention<
         }
         for partition in 0..<watches.partitions {
             await attempt { () throws(StoreError) in
+                while try await watches.fade(partition: partition, retention: spans.bodies) {}
+            }
+            await attempt { () throws(StoreError) in
                 // A watch outlives every delivery that points into its log.
                 let span = spans.closed + RetentionSpans.deliveryMax
                 while try await watches.purge(
@@ -93,6 +96,11 @@ package struct Retention<
 package struct RetentionSpans: Hashable, Sendable {
     /// Outbox entries, for live clients that come back with an old cursor.
     package let outbox: Duration
+    /// Bodies of events (``Event/withoutBody``) after their watch has ended.
+    ///
+    /// Long enough that what is told late is told whole: a delivery's longest schedule (91 h with its
+    /// jitter) fits in, and the five days after which an endpoint that is down is disabled.
+    package let bodies: Duration
     /// Closed watches with their log, and rested deliveries with their cursor.
     ///
     /// A delivery's longest schedule (75 h) must fit in.
@@ -106,7 +114,10 @@ package struct RetentionSpans: Hashable, Sendable {
     /// Half a year: almost all that comes back does within it.
     package static let afterlifeStandard = Duration.seconds(180 * 86_400)
 
-    /// A day of outbox and thirty days of history.
+    /// A week.
+    package static let bodiesStandard = Duration.seconds(7 * 86_400)
+
+    /// A day of outbox, a week of bodies and thirty days of history.
     package static let standard = RetentionSpans(
         outbox: .seconds(86_400),
         closed: .seconds(2_592_000)
@@ -116,8 +127,14 @@ package struct RetentionSpans: Hashable, Sendable {
     static let deliveryMax = Duration.seconds(4 * 86_400)
 
     /// Sets the spans.
-    package init(outbox: Duration, closed: Duration, afterlife: Duration = afterlifeStandard) {
+    package init(
+        outbox: Duration,
+        bodies: Duration = bodiesStandard,
+        closed: Duration,
+        afterlife: Duration = afterlifeStandard
+    ) {
         self.outbox = outbox
+        self.bodies = bodies
         self.closed = closed
         self.afterlife = afterlife
     }

@@ -46,6 +46,12 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
         limit: Int
     ) async throws(StoreError) -> [Event]
 
+    /// Forgets the bodies of events (``Event/withoutBody``) of some watches that ended longer ago than
+    /// `retention`; true when there may be more.
+    ///
+    /// What is open keeps them, since its newest object is what the next step and the page are made of.
+    func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool
+
     /// Keeps a note beside a watch; nothing when there is no such watch, or the same was noted within
     /// ``WatchNote/pause``.
     func note(_ note: WatchNote, of key: WatchKey) async throws(StoreError)

@@ -1,26 +1,24 @@
 #!lua flags=allow-oom
--- Records an event that is about an item and changes nothing else of it, once by its id; of a closed item
--- as a run of its own. A lease ends, because its result would not follow: the item is due at once.
+-- Records an event that is about an item and changes nothing else of it; of a closed item as a run of its
+-- own. A lease ends, because its result would not follow: the item is due at once. That it was not
+-- recorded before is the caller's to know, from the log that ends with the event before it.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     id, seq of the event, its run, event JSON, channel to publish it on, the event's id, 1 when it
---          is told of an item that is closed, or 0
--- RETURNS  1 (recorded, now or before), or 0 when no such item may be told of
+-- ARGV     id, seq of the event, its run, channel to publish it on, 1 when it is told of an item that is
+--          closed, or 0, event as JSON, and packed or ''
+-- RETURNS  1, or 0 when no such item may be told of
 -- ERRORS   BADSEQ: something was recorded meanwhile; read again and repeat
--- COST     a read of the item's log, and about 12 commands
+-- COST     about 12 commands
 local now = clocks()
 local before = head_of_partition()
 local id = ARGV[1]
 local item = key(KEY.item, id)
 local w = call('HMGET', item, ITEM.source, ITEM.closed, ITEM.lane, ITEM.seq, ITEM.reopenedSeq)
 if not w[1] or w[2] == CLOSED.cancelled then return 0 end
-for _, json in ipairs(call('LRANGE', key(KEY.log, id), '0', '-1')) do
-  if find(json, '"id":"' .. ARGV[6] .. '"', 1, true) then return 1 end
-end
-if number(ARGV[2]) ~= number(w[4] or 0) + 1 or (ARGV[7] == '1') ~= (w[2] and true or false) then
+if number(ARGV[2]) ~= number(w[4] or 0) + 1 or (ARGV[5] == '1') ~= (w[2] and true or false) then
   return redis.error_reply(ERROR.outOfOrder .. ' ' .. id .. ' has ' .. (w[4] or 0) .. ' events')
 end
-record(id, ARGV[2], ARGV[5], ARGV, 4, 4)
+record(id, ARGV[2], ARGV[4], ARGV, 6, 7)
 if w[2] then
   call('HSET', item, ITEM.run, ARGV[3])
 elseif w[5] and number(w[5]) == number(w[4] or 0) then

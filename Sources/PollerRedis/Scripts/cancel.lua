@@ -2,7 +2,7 @@
 -- Closes an open item and records that; the new token makes a result in flight stale.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     id, seq of the event, event JSON, channel to publish it on
+-- ARGV     id, seq of the event, channel to publish it on, event as JSON, and packed or ''
 -- RETURNS  1, or 0 when no such item is open
 -- ERRORS   BADSEQ: something was recorded meanwhile; read again and repeat
 -- COST     about 15 commands
@@ -17,7 +17,7 @@ if tonumber(ARGV[2]) ~= tonumber(w[4] or 0) + 1 then
 end
 local lease = call('HGET', key(KEY.leases), id)
 local token = tonumber(lease and unpack_lease(lease) or w[5] or 0)
-record(id, ARGV[2], ARGV[4], ARGV, 3, 3)
+record(id, ARGV[2], ARGV[3], ARGV, 4, 5)
 call('HSET', item, ITEM.token, int(token + 1), ITEM.closed, CLOSED.cancelled)
 call('ZADD', key(KEY.closed), int(wall), id)
 if lease then

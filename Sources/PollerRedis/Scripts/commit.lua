@@ -9,7 +9,7 @@
 --          endpoint), its ms, how many events there are, the seq of the first, the channel to publish them on,
 --          what is to be remembered of the payment or '' to leave it, its secret or '' where none was
 --          learned, 1 where it has seen what news was of, else '', and its new entries in the index, side
---          by side; and then by the events, JSON. Without events seq and channel are a line for the
+--          by side; and then by the events, each as JSON and packed or ''. Without events seq and channel are a line for the
 --          item's log of attempts or '', and its ms to live
 -- RETURNS  {results, claim}: for each lease 1 (recorded, now or before) or 0 (LEASELOST: nothing
 --          written); and claim.lua's answer, or an empty list
@@ -37,7 +37,7 @@ while at <= last do
   count = count + 1
   starts[count], ids[count] = at, ARGV[at]
   isLong[count] = byte(ARGV[at + 2]) < 97
-  at = at + (isLong[count] and 16 + number(ARGV[at + 9]) or 6)
+  at = at + (isLong[count] and 16 + 2 * number(ARGV[at + 9]) or 6)
 end
 
 local results, held, marks, lane_names = {}, {}, {}, {}
@@ -156,7 +156,7 @@ for _, index in ipairs(held) do
     verdict, wait = VERDICT.next, 0
   elseif isLong[index] then
     if ARGV[at + 9] ~= '0' then
-      record(id, ARGV[at + 10], ARGV[at + 11], ARGV, at + 16, at + 15 + ARGV[at + 9])
+      record(id, ARGV[at + 10], ARGV[at + 11], ARGV, at + 16, at + 15 + 2 * ARGV[at + 9])
       told = true
     elseif ARGV[at + 10] ~= '' then
       note(id, ARGV[at + 10], ARGV[at + 11])

@@ -5,15 +5,15 @@
 --
 -- KEYS[1]  meta key of the incidents' partition
 -- ARGV     turn, pause before the next one ms, lane, the board, then for each incident that is told: id,
---          name, facts and state (see WatchRecord), when it was told ms, seq of the event, the event, and
---          the incident as JSON when it is over, else ''
+--          name, facts and state (see WatchRecord), when it was told ms, seq of the event, the event as JSON
+--          and packed or '', and the incident as JSON when it is over, else ''
 -- RETURNS  1, or 0 when the turn has passed to somebody else
 -- COST     three writes, and about 8 an incident
 local now, wall = clocks()
 local board, past = key(KEY.incidents), key(KEY.incidentsPast)
 if call('HGET', board, INCIDENT.turn) ~= ARGV[1] then return 0 end
 call('HSET', board, INCIDENT.board, ARGV[4], INCIDENT.due, int(now + number(ARGV[2])))
-for at = 5, #ARGV, 8 do
+for at = 5, #ARGV, 9 do
   local id, seq = ARGV[at], ARGV[at + 5]
   local item = key(KEY.item, id)
   if call('EXISTS', item) == 0 then
@@ -23,9 +23,9 @@ for at = 5, #ARGV, 8 do
   end
   call('HSET', item, ITEM.state, ARGV[at + 3])
   call('ZADD', key(KEY.closed), int(wall), id)
-  record(id, seq, '', ARGV, at + 6, at + 6)
-  if ARGV[at + 7] ~= '' then
-    call('LPUSH', past, ARGV[at + 7])
+  record(id, seq, '', ARGV, at + 6, at + 7)
+  if ARGV[at + 8] ~= '' then
+    call('LPUSH', past, ARGV[at + 8])
     call('LTRIM', past, '0', '99')
   end
 end

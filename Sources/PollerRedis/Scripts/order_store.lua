@@ -6,7 +6,7 @@
 -- ARGV     id, order, facts (see WatchRecord), lane, version it was read with (0: none), the order
 --          behind its new version (see Order.stored), state (see WatchRecord), when it became known,
 --          ms ('' for now), what is remembered of its payment ('' for nothing), channel to publish on, seq
---          of the first event, events
+--          of the first event, events, each as JSON and packed or ''
 -- RETURNS  1, or 0 when it has another version
 -- ERRORS   IDCLASH: another source has this id; BADSEQ: an event does not follow the last one
 -- COST     about 8 commands, and 4 an event

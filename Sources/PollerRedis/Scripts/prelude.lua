@@ -304,22 +304,29 @@ local function make_due(id, name, now)
   end
 end
 
--- Records events, the JSON from `events[first]` to `events[last]`, of which the first has number `seq`:
--- in the outbox, in the item's own log, and to those who listen right now on a channel ('' for nobody).
+-- Records events, from `events[first]` to `events[last]` two values each: the JSON, and the same packed
+-- (PackedEvent.swift) or '' to store the JSON. The first has number `seq`. They go to the outbox, to the
+-- item's own log, and to those who listen right now on a channel ('' for nobody).
 -- The stream comes first: it is the write that can fail. Whoever makes an event does not know the item's
 -- metadata, which are repeated in each.
 local function record(id, seq, channel, events, first, last)
   local long = call('HMGET', key(KEY.long, id), LONG.notify, LONG.metadata)
   local notify, metadata = long[1] or '', long[2]
-  for at = first, last do
-    local json = events[at]
+  for at = first, last, 2 do
+    local json, stored, field = events[at], events[at + 1], ENTRY.packed
     if metadata then json = sub(json, 1, -2) .. ',"metadata":' .. metadata .. '}' end
-    call('XADD', key(KEY.outbox), '*', ENTRY.item, id, ENTRY.event, json, ENTRY.notify, notify)
-    call('RPUSH', key(KEY.log, id), json)
+    if stored == '' then
+      stored, field = json, ENTRY.event
+    elseif metadata then
+      stored = stored .. metadata
+    end
+    call('XADD', key(KEY.outbox), '*', ENTRY.item, id, field, stored, ENTRY.notify, notify)
+    call('RPUSH', key(KEY.log, id), stored)
     if channel ~= '' then call('PUBLISH', channel, json) end
   end
   call('LTRIM', key(KEY.log, id), -100, -1)
-  call('HSET', key(KEY.item, id), ITEM.seq, last > first and text(seq + last - first) or seq)
+  local newest = last - first > 1 and text(seq + (last - first - 1) / 2) or seq
+  call('HSET', key(KEY.item, id), ITEM.seq, newest)
 end
 
 -- Adds a line to the item's log of attempts, which outlives its newest line by some ms.

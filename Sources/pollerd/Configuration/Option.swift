@@ -325,6 +325,12 @@ struct Option: Sendable {
             "how long recorded events stay readable for live clients"
         ),
         Option(
+            "body_retention",
+            "POLLER_BODY_RETENTION",
+            "7d",
+            "how long events of closed watches keep the upstream's object and the metadata"
+        ),
+        Option(
             "closed_retention",
             "POLLER_CLOSED_RETENTION",
             "30d",

@@ -179,7 +179,12 @@ struct Settings: Sendable {
         searchKeys = try read.searchKeys("search")
         retention = RetentionSpans(
             outbox: try read.span("outbox_retention", from: .seconds(60), to: .seconds(2_592_000)),
-            // More than the longest schedule of a delivery with its jitter, 91 h.
+            // More than the longest schedule of a delivery with its jitter, 91 h; as below.
+            bodies: try read.span(
+                "body_retention",
+                from: .seconds(4 * 86_400),
+                to: .seconds(31_536_000)
+            ),
             closed: try read.span(
                 "closed_retention",
                 from: .seconds(4 * 86_400),

@@ -10,7 +10,7 @@ from . import Tree, imports, production, rule, swift, targets
 
 # From the ground up. A target may import what stands below it, never what stands beside it.
 LAYERS = [
-    {"CHiredis", "CCurl", "JSONText", "SecretFiles", "ChildPrograms", "BenchPlan", "StandardWebhooks"},
+    {"CHiredis", "CCurl", "CZlib", "JSONText", "SecretFiles", "ChildPrograms", "BenchPlan", "StandardWebhooks"},
     {"RedisClient", "StripeAPI", "PollerWire", "StripeJSON", "PollerHTTP"},
     {"Poller", "PollerClient", "StripeSandbox"},
     {"PollerRedis", "PollerNet", "PollerWords", "PollerTesting"},

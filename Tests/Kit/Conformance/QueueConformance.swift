@@ -7,7 +7,7 @@ package enum QueueConformance {
         + circuits + poison
         + quarantine + explaining + fusing + members + registry + clocks + payments + afterlife
         + orders + news + notices + notes + accessKeys + searching + trail + spending
-        + activity + incidents + namedRequests + accounts
+        + activity + incidents + namedRequests + accounts + fading
 }
 
 /// One behaviour that every store must show.

@@ -104,6 +104,12 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
         }
     }
 
+    package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+        try await plan.run(.other) { () throws(StoreError) in
+            try await base.fade(partition: partition, retention: retention)
+        }
+    }
+
     package func note(_ note: WatchNote, of key: WatchKey) async throws(StoreError) {
         try await plan.run(.other) { () throws(StoreError) in try await base.note(note, of: key) }
     }

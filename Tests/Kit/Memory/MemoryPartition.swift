@@ -192,6 +192,14 @@ struct MemoryPartition<Record: Sendable>: Sendable {
         wait(id, item, due: now, isUrgent: true)
     }
 
+    /// Changes the records of items closed at or before an instant.
+    mutating func change(closedUpTo instant: Timestamp, _ change: (inout Record) -> Void) {
+        for (id, item) in items {
+            guard case .closed(_, let at) = item.phase, at <= instant else { continue }
+            update(id, change)
+        }
+    }
+
     /// Forgets some items closed at or before an instant; true when there may be more.
     ///
     /// `spare` says from when the age of an item is to be counted instead, where it is to stay, and

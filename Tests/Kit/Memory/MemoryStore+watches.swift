@@ -200,6 +200,14 @@ extension MemoryStore {
         }
     }
 
+    package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+        changing { state, now in
+            let oldest = state.queue[partition].gap.olderThan(retention, at: now)
+            state.queue[partition].change(closedUpTo: oldest) { $0.fade() }
+        }
+        return false
+    }
+
     package func note(_ note: WatchNote, of key: WatchKey) async throws(StoreError) {
         changing { state, now in
             let partition = state.queue.partition(of: key.lane)

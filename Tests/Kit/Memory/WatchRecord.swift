@@ -103,6 +103,9 @@ struct WatchRecord: Sendable {
         return min(news, (state.lastPolledAt ?? createdAt) + afterlife)
     }
 
+    /// Forgets the bodies of what was told of it.
+    mutating func fade() { log = log.map(\.withoutBody) }
+
     /// Forgets what was told of it, and goes on counting.
     mutating func forgetLog() {
         log = []

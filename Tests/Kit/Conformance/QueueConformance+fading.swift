@@ -1,0 +1,140 @@
+import JSONText
+import Poller
+
+extension QueueConformance {
+    /// How events are kept, and what is left of them.
+    static let fading: [ConformanceCase] = [
+        ConformanceCase("an event is read as it was recorded, byte for byte, from log and outbox") {
+            bench in
+            let key = bench.key("1")
+            let metadata = #"{"order":"A-ä","note":"}{\"\\"}"#
+            try await bench.enqueueTold(key, metadata)
+            let lease = try await bench.take(key)
+            let commit = bench.look(lease, .next(after: .zero), object: largeObject)
+            _ = try await bench.watches.commit([commit])
+            let wanted = try bench.some(commit.change.event, "an event")
+                .carrying(metadata: metadata)
+            let log = try await bench.watches.events(of: key, after: 0, limit: 9)
+            try bench.equal(log.map(\.json), [wanted.json], "what is in the log")
+            let outbox = try await bench.watches.entries(
+                partition: bench.partition(of: key),
+                after: "0",
+                limit: 9
+            )
+            try bench.equal(outbox.map(\.event.json), [wanted.json], "what is in the outbox")
+            try bench.equal(try await bench.snapshot(key).lastEvent, wanted, "the newest event")
+        },
+        ConformanceCase("of watches that ended long ago the bodies are forgotten, and no others") {
+            bench in
+            let (old, young, open) = (bench.key("1"), bench.key("2"), bench.key("3"))
+            for key in [old, young, open] {
+                try await bench.enqueueTold(key, #"{"order":"A77"}"#)
+            }
+            try await bench.end(old)
+            try await bench.advance(ms: 8000)
+            try await bench.end(young)
+            _ = try await bench.watches.commit([
+                bench.look(try await bench.take(open), .next(after: .seconds(90)))
+            ])
+            let before = try await bench.events([old, young, open])
+            try await bench.advance(ms: 3000)
+            try await bench.fade(old, after: .seconds(10))
+            let after = try await bench.events([old, young, open])
+            try bench.equal(after[0], before[0].map(\.withoutBody), "the old one's events")
+            try bench.expect(after[0].allSatisfy { !$0.hasBody }, "an object was left")
+            try bench.expect(
+                after[0].allSatisfy { $0.metadata.isEmpty && $0.json.contains(#""object":null"#) },
+                "metadata were left"
+            )
+            try bench.equal(Array(after[1...]), Array(before[1...]), "the others' events")
+            try bench.equal(after[0].map(\.id), before[0].map(\.id), "ids")
+        },
+        ConformanceCase("bodies are forgotten again of a watch that was opened and ended again") {
+            bench in
+            let key = bench.key("1")
+            try await bench.enqueueTold(key, #"{"order":"A77"}"#)
+            try await bench.end(key)
+            try await bench.advance(ms: 11_000)
+            try await bench.fade(key, after: .seconds(10))
+            try await bench.enqueue(key)
+            try await bench.end(key)
+            let whole = try await bench.events([key])[0]
+            try bench.equal(whole.count, 2, "events")
+            try bench.expect(!whole[0].hasBody && whole[1].hasBody, "bodies")
+            try await bench.advance(ms: 11_000)
+            try await bench.fade(key, after: .seconds(10))
+            let faded = try await bench.events([key])[0]
+            try bench.equal(faded, whole.map(\.withoutBody), "events")
+            try bench.equal(try await bench.snapshot(key).lastEvent, faded.last, "the newest")
+        },
+        ConformanceCase("many watches that ended at once all lose their bodies") { bench in
+            let keys = bench.keys(0..<600)
+            try await bench.enqueue(keys)
+            let home = bench.partition(of: keys[0])
+            var ended = 0
+            while ended < keys.count {
+                let leases = try await bench.claim(in: home, limit: 200).leases
+                if leases.isEmpty { try await bench.advance(ms: 1000) }
+                _ = try await bench.watches.commit(leases.map { bench.look($0, .close(.settled)) })
+                ended += leases.count
+            }
+            try await bench.advance(ms: 20_000)
+            try await bench.fade(keys[0], after: .seconds(10))
+            let events = try await bench.events(keys)
+            try bench.equal(events.count { $0.first?.hasBody == false }, keys.count, "faded")
+        },
+    ]
+
+    /// Longer than what packs well, with everything that has to be escaped.
+    private static let largeObject =
+        #"{"id":"src_1","text":"\u0000\"\\ä€𝄞","list":["#
+        + (0..<400).map { "\($0 * 7919)" }.joined(separator: ",") + "]}"
+}
+
+extension ConformanceBench {
+    fileprivate func enqueueTold(_ key: WatchKey, _ metadata: String) async throws {
+        _ = try await watches.enqueue([try NewWatch(key: key, metadata: metadata)])
+    }
+
+    /// A look that has seen an object, and what it makes of the watch.
+    fileprivate func look(
+        _ lease: Lease<Watch>,
+        _ verdict: Verdict,
+        object: String = #"{"id":"src_1","owner":"Jenny"}"#
+    ) -> Commit<WatchChange> {
+        var state = lease.item.state
+        state.status = SourceStatus(unchecked: "consumed")
+        let event = Event(
+            watch: lease.item,
+            status: state.status,
+            final: verdict == .close(.settled),
+            object: RawJSON(unchecked: object),
+            polledAt: lease.claimedAt,
+            lag: .zero
+        )
+        return Commit(
+            ref: lease.ref,
+            verdict: verdict,
+            change: WatchChange(state: state, event: event, lastError: nil)
+        )
+    }
+
+    fileprivate func end(_ key: WatchKey) async throws {
+        let result = try await watches.commit([look(try await take(key), .close(.settled))])
+        try equal(result, [.done], "the end of \(key.source)")
+    }
+
+    fileprivate func fade(_ key: WatchKey, after retention: Duration) async throws {
+        while try await watches.fade(partition: partition(of: key), retention: retention) {}
+    }
+
+    fileprivate func events(_ keys: [WatchKey]) async throws -> [[Event]] {
+        var all: [[Event]] = []
+        for key in keys { all.append(try await watches.events(of: key, after: 0, limit: 9)) }
+        return all
+    }
+}
+
+extension Event {
+    fileprivate var hasBody: Bool { RawJSON(unchecked: json).member("object")?.isNull == false }
+}

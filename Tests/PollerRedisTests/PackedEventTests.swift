@@ -1,0 +1,103 @@
+import JSONText
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerRedis
+
+/// What is stored of events, and what older and newer releases make of it.
+@Suite struct PackedEventTests {
+    private static let key = WatchKey(
+        account: AccountID(unchecked: "default"),
+        source: SourceID(unchecked: "src_dMA0UqTZMfePkLrgeaqCwjjt"),
+        kind: .source
+    )
+
+    /// An event as a worker has recorded it.
+    private static let json = #"""
+        {"id":"evt_6ZtbRxZ23nYkEDsyVo7Fi7E_","type":"source.consumed","account":"default",\#
+        "source":"src_dMA0UqTZMfePkLrgeaqCwjjt","kind":"source","order":"A77","seq":5,"run":1,\#
+        "previous_status":"chargeable","status":"consumed","final":true,"closed_reason":"settled",\#
+        "payment":{"state":"paid","amount":1099,"amount_received":1099,"currency":"eur",\#
+        "method":"ideal","paid_at":"2026-11-24T11:24:44.000Z"},"livemode":false,"object":{"id":\#
+        "src_dMA0UqTZMfePkLrgeaqCwjjt","object":"source","allow_redisplay":null,"amount":1099,\#
+        "created":1795519481,"currency":"eur","flow":"redirect","livemode":false,"metadata":{},\#
+        "owner":{"address":null,"email":"jenny.rosen@example.com","name":"Jenny Rosen","phone":null,\#
+        "verified_address":null,"verified_email":null,"verified_name":"Jenny Rosen",\#
+        "verified_phone":null},"redirect":{"failure_reason":null,"return_url":\#
+        "https://example.com/return","status":"succeeded","url":"http://127.0.0.1:46513/redirect/\#
+        src_dMA0UqTZMfePkLrgeaqCwjjt?client_secret=redacted"},"statement_descriptor":null,"status":\#
+        "consumed","type":"ideal","usage":"single_use","ideal":{"bank":null,"bic":null,\#
+        "iban_last4":null,"statement_descriptor":null}},"observed":{"polled_at":\#
+        "2026-11-24T11:24:45.639Z","lag_ms":0}}
+        """#
+
+    private func event() throws -> Event { try #require(Event(json: Self.json)) }
+
+    @Test("an event takes an eighth, and what outlives its body a twentieth")
+    func size() throws {
+        let packed = PackedEvent.bytes(of: try event())
+        let summary = Int(packed[1]) << 8 | Int(packed[2])
+        #expect(packed.count - PackedEvent.headLength - summary < Self.json.utf8.count / 7)
+        #expect(PackedEvent.headLength + summary < Self.json.utf8.count / 12)
+    }
+
+    @Test("unpacked it is the same bytes, with the metadata that were put behind it")
+    func exact() throws {
+        let packed = PackedEvent.bytes(of: try event())
+        #expect(PackedEvent.event(packed, of: nil)?.json == Self.json)
+        let metadata = #"{"order":"A77"}"#
+        let told = PackedEvent.event(packed + Array(metadata.utf8), of: nil)
+        #expect(told == (try event()).carrying(metadata: metadata))
+    }
+
+    @Test("without its body it is the event without object and metadata, once its watch is known")
+    func faded() throws {
+        var packed = PackedEvent.bytes(of: try event())
+        let end = PackedEvent.headLength + (Int(packed[1]) << 8 | Int(packed[2]))
+        packed = Array(packed[..<end])
+        for place in 5..<PackedEvent.headLength { packed[place] = 0 }
+        #expect(PackedEvent.event(packed, of: Self.key) == (try event()).withoutBody)
+        #expect(PackedEvent.event(packed, of: nil) == nil)
+    }
+
+    @Test("what a former release has recorded is read, too")
+    func former() {
+        #expect(PackedEvent.event(Array(Self.json.utf8), of: nil)?.json == Self.json)
+    }
+
+    /// Bytes of this form, as a program has written them: whoever changes how they are read must still
+    /// read these.
+    @Test("what this form was when it was new is read for ever")
+    func pinned() throws {
+        let written = try #require(Self.bytes(ofHex: Self.written))
+        #expect(PackedEvent.event(written, of: nil)?.json == Self.json)
+    }
+
+    @Test("bytes that are cut off or altered are no event, and no crash", arguments: 0..<200)
+    func damaged(seed: Int) throws {
+        var chance = SeededGenerator(seed: UInt64(seed))
+        var packed = PackedEvent.bytes(of: try event())
+        if Bool.random(using: &chance) {
+            packed = Array(packed.prefix(Int.random(in: 0..<packed.count, using: &chance)))
+        }
+        if !packed.isEmpty {
+            packed[Int.random(in: packed.indices, using: &chance)] ^= UInt8.random(
+                in: 1...255,
+                using: &chance
+            )
+        }
+        // Whatever comes of it is an event that can be written again, or none.
+        if let event = PackedEvent.event(packed, of: Self.key) { #expect(!event.json.isEmpty) }
+    }
+
+    private static let written = ""
+
+    private static func bytes(ofHex text: String) -> [UInt8]? {
+        let digits = Array(text)
+        let bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap {
+            UInt8(String(digits[$0...$0 + 1]), radix: 16)
+        }
+        return bytes.isEmpty ? nil : bytes
+    }
+}
