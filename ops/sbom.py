@@ -140,13 +140,13 @@ def debian(bill: Bill, files: set[str]) -> None:
     """The packages of Debian that the files are from."""
     system = dict(re.findall(r'^(\w+)="?([^"\n]*)"?$', Path("/etc/os-release").read_text(), re.MULTILINE))
     distribution = f"{system['ID']}-{system.get('VERSION_ID', 'unknown')}"
-    for file in sorted(files):
-        # A package lists the name from before /lib became /usr/lib.
-        owner = output("dpkg-query", "-S", str(Path(file))) or output("dpkg-query", "-S", str(Path(file).resolve()))
-        name = owner.split(":")[0]
-        facts = output("dpkg-query", "-W", "-f", "${Version} ${Architecture}\n", name).splitlines() if name else []
-        if facts:
-            version, architecture = facts[0].split()
+    # A package lists the name from before /lib became /usr/lib, or that of the file behind a link.
+    owners = output("dpkg-query", "-S", *sorted({*files, *(str(Path(file).resolve()) for file in files)}))
+    here = output("dpkg", "--print-architecture").strip()
+    names = sorted({line.split(":")[0] for line in owners.splitlines()})
+    for line in output("dpkg-query", "-W", "-f", "${Package} ${Version} ${Architecture}\n", *names).splitlines():
+        name, version, architecture = line.split()
+        if architecture in (here, "all"):
             quoted = version.replace("+", "%2B").replace(":", "%3A")
             where = f"?arch={architecture}&distro={distribution}"
             bill.add({"name": name, "version": version, "purl": f"pkg:deb/{system['ID']}/{name}@{quoted}{where}"}, bill.root)

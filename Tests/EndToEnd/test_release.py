@@ -13,11 +13,12 @@ VERSION = "9.8.7"
 CHANGELOG = ".github/CHANGELOG.md"
 
 
-@pytest.fixture
-def clone(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory) -> Path:
+    """A clone that nothing changes."""
     if not shutil.which("git") or subprocess.run(["git", "-C", ROOT, "rev-parse"], capture_output=True).returncode:
         pytest.skip("not a git checkout: no release was tried")
-    folder = tmp_path / "clone"
+    folder = tmp_path_factory.mktemp("release") / "clone"
     subprocess.run(["git", "clone", "--quiet", "--no-tags", "--depth=1", f"file://{ROOT}", folder], check=True, timeout=60)
     # As it is now, committed or not.
     shutil.copy(ROOT / "ops/release", folder / "ops/release")
@@ -31,6 +32,11 @@ def clone(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture
+def clone(untouched: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(untouched, tmp_path / "clone", symlinks=True))
+
+
 def git(folder: Path, *arguments: str) -> str:
     done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -41,7 +47,8 @@ def release(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run(["ops/release", *arguments], cwd=folder, capture_output=True, text=True, timeout=60)
 
 
-def test_without_being_told_to_it_only_says_what_it_would_do(clone: Path):
+def test_without_being_told_to_it_only_says_what_it_would_do(untouched: Path):
+    clone = untouched
     before = git(clone, "rev-parse", "HEAD")
     done = release(clone, VERSION)
     assert done.returncode == 0, done.stderr
@@ -74,8 +81,8 @@ def test_the_tag_has_the_version_everywhere_and_what_has_changed(clone: Path):
 @pytest.mark.parametrize(
     ("version", "says"), [("0.0.1", "not newer"), ("1.0", "three numbers"), ("", "three numbers"), ("--all", "no option")]
 )
-def test_a_version_that_cannot_be_is_refused(clone: Path, version: str, says: str):
-    done = release(clone, version)
+def test_a_version_that_cannot_be_is_refused(untouched: Path, version: str, says: str):
+    done = release(untouched, version)
     assert done.returncode == 1 and says in done.stderr
 
 
