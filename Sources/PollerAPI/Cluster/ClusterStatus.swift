@@ -10,6 +10,8 @@ struct ClusterStatus: Sendable {
     let more: String?
     /// In order of role, host and start.
     let members: [Member]
+    /// What holds for lanes without a limit of their own.
+    let laneLimit: LaneLimit
     /// How many workers could be used; see ``WorkersWanted``.
     let workersWanted: Int
 
@@ -23,6 +25,7 @@ struct ClusterStatus: Sendable {
     ) {
         self.watches = watches
         self.deliveries = deliveries
+        self.laneLimit = laneLimit
         workersWanted =
             WorkersWanted(
                 watches: watches,

@@ -61,7 +61,8 @@ package actor ClusterTroubles: IncidentLooker {
             deliveries: status.deliveries,
             lanes: status.lanes.filter { !$0.isStopped(atLeast: heldLong) },
             more: status.more,
-            members: status.members
+            members: status.members,
+            laneLimit: status.laneLimit
         )
         let health = ClusterHealth(status: moving)
         let (watches, deliveries) = (status.watches, status.deliveries)

@@ -53,7 +53,8 @@ struct ClusterTroublesTests {
                     startedAt: now,
                     inFlight: 0
                 )
-            }
+            },
+            laneLimit: .unlimited
         )
     }
 
