@@ -13,6 +13,16 @@ from pathlib import Path
 
 import pytest
 
+from .waiting import wait_until
+
+# Puts the machine into a control group of its own, so that nothing of it is left there either. $1 is that group.
+ENTER = r"""
+group=$1
+shift
+mkdir "$group"
+echo $$ > "$group/cgroup.procs"
+exec "$@"
+"""
 # What makes the machine, from the outermost step inwards. $1 is a folder for it, $2 a folder it must not see.
 BOOT = r"""
 set -e
@@ -58,7 +68,9 @@ class Machine:
 
     def __init__(self, hidden: str = ""):
         self._folder = tempfile.mkdtemp(prefix="poller-machine-")
-        command = ["unshare", *SPACES, "--fork", "--kill-child", "bash", "-c", BOOT, "boot", self._folder, hidden]
+        self._group = group_root() / Path(self._folder).name
+        command = ["sh", "-ec", ENTER, "enter", str(self._group)]
+        command += ["unshare", *SPACES, "--fork", "--kill-child", "bash", "-c", BOOT, "boot", self._folder, hidden]
         self._outer = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self._init = 0
 
@@ -108,6 +120,25 @@ class Machine:
         self._outer.wait(20)
         self._outer.stdout.close()
         os.rmdir(self._folder)
+        # From the leaves: what is left has no process any more.
+        for folder, _, _ in os.walk(self._group, topdown=False):
+            wait_until(lambda: is_removed(folder), 10, f"{folder} is empty", pause_s=0.05)
+
+
+def group_root() -> Path:
+    """Where control groups of the second version are; skips where they are not."""
+    for line in Path("/proc/mounts").read_text().splitlines():
+        if line.split()[2] == "cgroup2":
+            return Path(line.split()[1])
+    pytest.skip("no control groups here: the package was not installed anywhere")
+
+
+def is_removed(folder: str) -> bool:
+    try:
+        os.rmdir(folder)
+    except OSError:
+        return False
+    return True
 
 
 def machine(hidden: str = "") -> Machine:
