@@ -45,7 +45,10 @@ struct Option: Sendable {
     static let all: [Option] = rows.flatMap { row in [row, row.inFile].compactMap { $0 } }
 
     /// Those that are no file of another one.
-    static let rows: [Option] = [
+    static let rows = ofRunning + ofKeeping
+
+    /// Who listens where, who is asked and told, and how much at a time.
+    private static let ofRunning: [Option] = [
         Option(
             "redis_url",
             "POLLER_REDIS_URL",
@@ -317,43 +320,6 @@ struct Option: Sendable {
             "POLLER_DRAIN_TIMEOUT",
             "25s",
             "how long running work may go on after SIGTERM"
-        ),
-        Option(
-            "outbox_retention",
-            "POLLER_OUTBOX_RETENTION",
-            "24h",
-            "how long recorded events stay readable for live clients"
-        ),
-        Option(
-            "body_retention",
-            "POLLER_BODY_RETENTION",
-            "7d",
-            "how long events of closed watches keep the upstream's object and the metadata"
-        ),
-        Option(
-            "closed_retention",
-            "POLLER_CLOSED_RETENTION",
-            "30d",
-            "how long closed watches and their history stay readable"
-        ),
-        Option(
-            "afterlife",
-            "POLLER_AFTERLIFE",
-            "180d",
-            "how long a watch whose money may come back hears of that; 0: as long as any"
-        ),
-        Option(
-            "search",
-            "POLLER_SEARCH",
-            SearchKeys.standard.names.joined(separator: ","),
-            "names of the metadata by which watches are found, by comma"
-        ),
-        Option("log_level", "POLLER_LOG_LEVEL", "info", "trace, debug, info, warning or error"),
-        Option(
-            "log_format",
-            "POLLER_LOG_FORMAT",
-            nil,
-            "text or json; text on a terminal, else json"
         ),
     ]
 }

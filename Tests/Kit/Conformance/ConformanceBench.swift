@@ -9,7 +9,9 @@ struct ConformanceBench: Sendable {
 
     let harness: any StoreHarness
 
-    var watches: any WatchStore & Outbox & OrderStore & IncidentStore & AccountBook { harness.watches }
+    var watches: any WatchStore & Outbox & OrderStore & IncidentStore & AccountBook {
+        harness.watches
+    }
     var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { harness.deliveries }
 
     // MARK: Expectations

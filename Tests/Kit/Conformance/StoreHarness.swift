@@ -94,7 +94,9 @@ package struct MemoryHarness: StoreHarness {
         auditTrail = MemoryAuditTrail(time: time, bounds: Self.auditBounds)
     }
 
-    package var watches: any WatchStore & Outbox & OrderStore & IncidentStore & AccountBook { store }
+    package var watches: any WatchStore & Outbox & OrderStore & IncidentStore & AccountBook {
+        store
+    }
 
     package var deliveries: any DeliveryQueue & DeliveryBook & MarkLedger { queue }
 

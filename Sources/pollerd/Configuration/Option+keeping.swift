@@ -1,0 +1,44 @@
+import Poller
+
+extension Option {
+    /// How long things are kept, by what they are found, and what is logged.
+    static let ofKeeping: [Option] = [
+        Option(
+            "outbox_retention",
+            "POLLER_OUTBOX_RETENTION",
+            "24h",
+            "how long recorded events stay readable for live clients"
+        ),
+        Option(
+            "body_retention",
+            "POLLER_BODY_RETENTION",
+            "7d",
+            "how long events of closed watches keep the upstream's object and the metadata"
+        ),
+        Option(
+            "closed_retention",
+            "POLLER_CLOSED_RETENTION",
+            "30d",
+            "how long closed watches and their history stay readable"
+        ),
+        Option(
+            "afterlife",
+            "POLLER_AFTERLIFE",
+            "180d",
+            "how long a watch whose money may come back hears of that; 0: as long as any"
+        ),
+        Option(
+            "search",
+            "POLLER_SEARCH",
+            SearchKeys.standard.names.joined(separator: ","),
+            "names of the metadata by which watches are found, by comma"
+        ),
+        Option("log_level", "POLLER_LOG_LEVEL", "info", "trace, debug, info, warning or error"),
+        Option(
+            "log_format",
+            "POLLER_LOG_FORMAT",
+            nil,
+            "text or json; text on a terminal, else json"
+        ),
+    ]
+}
