@@ -180,7 +180,7 @@ struct RequestValues {
         while let byte = rest.popFirst() {
             let digits = rest.prefix(2)
             if byte == UInt8(ascii: "%"), digits.count == 2, let digits = String(digits),
-                let escaped = UInt8(digits, radix: 16), !digits.hasPrefix("+")
+                digits.allSatisfy(\.isHexDigit), let escaped = UInt8(digits, radix: 16)
             {
                 bytes.append(escaped)
                 rest = rest.dropFirst(2)
