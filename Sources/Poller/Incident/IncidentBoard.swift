@@ -110,6 +110,7 @@ package struct IncidentBoard: Hashable, Sendable {
             let wellSince = open[index].wellSince ?? now
             open[index].wellSince = wellSince
             guard now - wellSince >= hold else { continue }
+            open[index].wellSince = nil
             open[index].resolvedAt = now
             over.append(open[index])
         }
