@@ -142,7 +142,7 @@ package struct Incident: Hashable, Sendable {
         self.wellSince = wellSince
     }
 
-    /// The JSON of ``wire``, as a store keeps it.
+    /// Its JSON as on the wire, as a store keeps it.
     package var stored: String { wire.json }
 
     /// Reads one back from ``stored``; nil for what is none.
