@@ -170,7 +170,7 @@ let package = Package(
             dependencies: [
                 "JSONText", "PollerWire", "Poller", "PollerNet", "PollerWords", "StandardWebhooks",
                 hummingbird, hummingbirdCore,
-                nioCore, nioHTTP1, logging,
+                nioCore, nioHTTP1, nioPosix, logging,
                 metrics, lifecycle, crypto,
             ],
             resources: [

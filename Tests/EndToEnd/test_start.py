@@ -1,9 +1,16 @@
 """The start of a process: how much it does before it is ready, and what it says of itself."""
 
+import json
+import socket
+from collections import Counter
 from pathlib import Path
 
-from harness.cluster import Cluster, program
+from harness.cluster import Cluster, Role, program
 from harness.process import Process
+from harness.waiting import wait_until
+from test_command_line import run
+
+BINDS = {f"POLLER_{name}_BIND": "127.0.0.1:0" for name in ("API", "GATEWAY", "ADMIN")}
 
 
 def test_a_start_at_debug_says_no_more_than_a_person_reads(calm: Cluster, tmp_path: Path):
@@ -26,3 +33,48 @@ def test_a_start_at_debug_says_no_more_than_a_person_reads(calm: Cluster, tmp_pa
         assert len(node.stderr()) < 100_000 and '"AdminServer"' in node.stderr(), node.tail()
     finally:
         node.end()
+
+
+def test_ports_that_are_taken_are_one_line_before_anything_else():
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+        taken = [f"127.0.0.1:{server.getsockname()[1]}" for server in (one, other)]
+        alone = run("pollerd", "all", "--embedded", env=BINDS | {"POLLER_API_BIND": taken[0]})
+        both = run("pollerd", "worker", "--admin-bind", taken[1], env=BINDS)
+        two = run("pollerd", "all", env=BINDS | {"POLLER_API_BIND": taken[0], "POLLER_ADMIN_BIND": taken[1]})
+        same = run("pollerd", "api", env={"POLLER_API_BIND": "127.0.0.1:65123", "POLLER_ADMIN_BIND": "127.0.0.1:65123"})
+    for done, said in (
+        (alone, ["--api-bind (POLLER_API_BIND)", "is in use"]), (both, ["--admin-bind (POLLER_ADMIN_BIND)"]),
+        (two, [f"{taken[0]} (--api-bind)", f"{taken[1]} (--admin-bind)"]),
+        (same, ["--api-bind and --admin-bind are both"]),
+    ):
+        assert done.returncode == 78 and done.stdout == "" and done.stderr.count("\n") == 1, done
+        assert all(part in done.stderr for part in said), done.stderr
+
+
+def test_a_start_says_nothing_twice(tmp_path: Path):
+    role = Role("embedded", [program("pollerd"), "all", "--embedded"], tmp_path, BINDS).start()
+    try:
+        role.wait_ready()
+        said = [json.loads(line)["message"] for line in role.stderr().splitlines()]
+        assert not [message for message, count in Counter(said).items() if count > 1], said
+        shown = role.stdout().splitlines()
+        assert len(shown) == len(set(shown))
+        for listener in ("api", "gateway", "admin"):
+            port = role.address(listener).rsplit(":", 1)[1]
+            assert not [line for line in role.stderr().splitlines() if f":{port}" in line], "told on both streams"
+    finally:
+        role.end()
+
+
+def test_a_redis_that_never_was_there_is_told_once_with_its_cause(tmp_path: Path):
+    role = Role("alone", [program("pollerd"), "worker"], tmp_path, BINDS | {"POLLER_REDIS_URL": "redis://127.0.0.1:1/0"})
+    role.start()
+    try:
+        # Its own patience says that it waits, after five seconds; by then all else has been said.
+        wait_until(lambda: "waiting for Redis" in role.stderr(), 15, "it says that it waits")
+        lines = [json.loads(line) for line in role.stderr().splitlines()]
+        failed = [line for line in lines if line["message"] == "connecting to Redis failed"]
+        assert len(failed) == 1 and failed[0]["level"] == "error", lines
+        assert failed[0]["error"] == "Connection refused" and failed[0]["remedy"]
+    finally:
+        role.end()

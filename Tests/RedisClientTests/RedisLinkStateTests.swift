@@ -181,6 +181,18 @@ extension RedisLinkState where Use == Void, Socket == Void {
         #expect(log.failed(attempt: 1, now: start + .seconds(62) + .seconds(1)) == 2)
     }
 
+    @Test("a server that never was there is told once, with the cause")
+    func neverThere() {
+        var log = RedisOutageLog(interval: .seconds(30))
+        #expect(log.failed(attempt: 1, isLoss: false, now: start) == 1)
+        #expect(log.failed(attempt: 2, isLoss: false, now: start + .seconds(1)) == nil)
+        #expect(log.failed(attempt: 9, isLoss: false, now: start + .seconds(31)) == 2)
+        _ = log.recovered()
+        #expect(log.failed(attempt: 1, now: start + .seconds(90)) == 1)
+        // It was back a moment ago.
+        #expect(log.failed(attempt: 2, now: start + .seconds(91)) == nil)
+    }
+
     @Test("a server that accepts and drops everybody is told once, not at each connection")
     func flapping() {
         var log = RedisOutageLog(interval: .seconds(30))

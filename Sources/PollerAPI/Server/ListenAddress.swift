@@ -1,4 +1,5 @@
 import NIOCore
+import NIOPosix
 package import Poller
 
 #if canImport(Glibc)
@@ -99,5 +100,56 @@ package struct ListenError: Error, Hashable, Sendable, CustomStringConvertible {
         self.option = option
         self.address = address
         description = "cannot listen on \(address): \(reason)."
+    }
+
+    private init(option: String, address: ListenAddress, description: String) {
+        self.option = option
+        self.address = address
+        self.description = description
+    }
+
+    /// Says what stands in the way of listening at all of these, each named by its option; nil when nothing does.
+    ///
+    /// By listening there for a moment, so that a program that cannot start says so before it does anything else.
+    /// Somebody may take a port right after: then its server says so.
+    package static func obstacle(
+        to places: [(option: String, address: ListenAddress)]
+    ) async -> ListenError? {
+        for (index, place) in places.enumerated() where place.address.port > 0 {
+            let twin = places[..<index].first { $0.address == place.address }
+            if let twin {
+                return ListenError(
+                    option: place.option,
+                    address: place.address,
+                    description:
+                        "--\(twin.option) and --\(place.option) are both \(place.address): "
+                        + "give each a port of its own."
+                )
+            }
+        }
+        var errors: [ListenError] = []
+        for (option, address) in places {
+            do {
+                let channel = try await ServerBootstrap(
+                    group: MultiThreadedEventLoopGroup.singleton
+                )
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .bind(host: address.host, port: address.port).get()
+                try await channel.close()
+            } catch {
+                // What is about something else the server will meet again, and tell.
+                if let error = ListenError(error, at: address, option: option) {
+                    errors.append(error)
+                }
+            }
+        }
+        guard let first = errors.first, errors.count > 1 else { return errors.first }
+        let names = errors.map { "\($0.address) (--\($0.option))" }.joined(separator: ", ")
+        return ListenError(
+            option: first.option,
+            address: first.address,
+            description: "cannot listen on \(names). Does another pollerd run here already "
+                + "(ss -ltnp shows it)? Set these options to other ports; port 0 takes a free one."
+        )
     }
 }

@@ -50,6 +50,8 @@ final class RedisLink: @unchecked Sendable {
     private var state: RedisLinkState<Use, RedisChannelHandler>
     private var random = SystemRandomNumberGenerator()
     private var outages: RedisOutageLog
+    /// Whether it could not be made, or was lost, at any time.
+    private var hasFailed = false
     /// What the log calls it: `commands`, `subscriptions`.
     private let role: String
     /// Why there is no connection now; for whoever asks, on any thread.
@@ -177,8 +179,10 @@ final class RedisLink: @unchecked Sendable {
             timer?.cancel()
             timer = nil
             self.failure.withLock { $0 = nil }
+            // The others follow that of commands; of them it is news only that they are back.
+            let isNews = outages.recovered() && (role == RedisNode.commands || hasFailed)
             logger.log(
-                level: outages.recovered() ? .info : .debug,
+                level: isNews ? .info : .debug,
                 "connected to Redis",
                 metadata: ["redis.node": "\(node)"]
             )
@@ -216,9 +220,11 @@ final class RedisLink: @unchecked Sendable {
 
     private func log(_ failure: RedisLinkFailure, _ hadBeenReady: Bool, _ attempt: Int) {
         let now = RedisInstant(eventLoop.now)
-        let failures = outages.failed(attempt: attempt, now: now)
+        hasFailed = true
+        let failures = outages.failed(attempt: attempt, isLoss: hadBeenReady, now: now)
         // Without commands nothing here works, and a person must act when it does not come back.
-        let level: Logger.Level = attempt > 1 && role == RedisNode.commands ? .error : .warning
+        let isBack = attempt == 1 && hadBeenReady
+        let level: Logger.Level = !isBack && role == RedisNode.commands ? .error : .warning
         logger.log(
             level: failures == nil ? .debug : level,
             hadBeenReady ? "connection to Redis lost" : "connecting to Redis failed",

@@ -103,6 +103,7 @@ struct RedisOutageLog {
     private var lastLine: RedisInstant?
     private var silent = 0
     private var hasToldRecovery = false
+    private var hasToldCause = false
 
     init(interval: Duration) {
         self.interval = interval
@@ -110,10 +111,14 @@ struct RedisOutageLog {
 
     /// A failure, the `attempt`-th since a connection last held; returns how many failures the line
     /// stands for, or `nil` to say nothing.
-    mutating func failed(attempt: Int, now: RedisInstant) -> Int? {
+    ///
+    /// `isLoss`: a connection broke that had held.
+    mutating func failed(attempt: Int, isLoss: Bool = true, now: RedisInstant) -> Int? {
         silent += 1
-        // The first says that it is lost, the second why it does not come back.
-        let isCause = attempt == 2 && !hasToldRecovery
+        // The first says that it is lost, the second why it does not come back; where nothing was lost, the first
+        // says why already.
+        if attempt == 1 { hasToldCause = !isLoss }
+        let isCause = attempt == 2 && !hasToldRecovery && !hasToldCause
         if attempt > 1, !isCause, let lastLine, now < lastLine + interval { return nil }
         defer { silent = 0 }
         lastLine = now

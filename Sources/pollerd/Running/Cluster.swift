@@ -36,16 +36,20 @@ struct Cluster: Sendable {
         masterKeys: MasterKeys = .none,
         logger: Logger
     ) async throws -> Cluster {
+        var hasSaidSo = false
         while true {
             do throws(RedisError) {
                 try await client.waitUntilConnected(timeout: .seconds(5))
                 break
             } catch {
                 try Task.checkCancellation()
-                logger.warning(
-                    "waiting for Redis",
-                    metadata: ["error": "\(error)", "hint": "is POLLER_REDIS_URL right?"]
+                // Once: why it does not answer is told by the connection, again and again.
+                logger.log(
+                    level: hasSaidSo ? .debug : .warning,
+                    "waiting for Redis, and starting when it answers",
+                    metadata: ["hint": "is POLLER_REDIS_URL right?"]
                 )
+                hasSaidSo = true
             }
         }
         while true {

@@ -25,6 +25,8 @@ struct LineLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
+        // At info the HTTP server only repeats where it listens, which ``Announcer`` tells.
+        if event.level == .info, event.source == "HummingbirdCore", logLevel == .info { return }
         let time = WallClock.now()
         let all = metadata.merging(event.metadata ?? [:]) { $1 }
         let pairs = all.sorted { $0.key < $1.key }

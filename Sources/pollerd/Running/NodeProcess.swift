@@ -14,7 +14,7 @@ import UnixSignals
 ///
 /// The first SIGTERM or SIGINT drains; a second one ends at once and leaves leases to expire.
 ///
-/// In this order: the configuration is checked before anything is touched; signals are heard before anything is
+/// In this order: the configuration is checked, and whether its ports can be had, before anything is touched; signals are heard before anything is
 /// started that would have to be ended; the embedded programs, the connection and the cluster's layout follow, and the
 /// services last, since from then on others rely on this process. It ends the other way round.
 ///
@@ -31,6 +31,8 @@ struct NodeProcess {
     func run() async throws {
         var settings = try Settings(configuration)
         let roles = try servedRoles(settings)
+        let obstacle = await ListenError.obstacle(to: listeners(settings, roles))
+        if let obstacle { throw obstacle }
         let logger = bootstrap(settings)
         logger.notice(
             "pollerd starts",
@@ -130,6 +132,19 @@ struct NodeProcess {
             try await serve(node, settings, shutdown, logger)
             group.cancelAll()
         }
+    }
+
+    /// Where the roles listen.
+    private func listeners(
+        _ settings: Settings,
+        _ roles: Set<Role>
+    ) -> [(option: String, address: ListenAddress)] {
+        var places: [(option: String, address: ListenAddress)] = []
+        if roles.contains(.api) { places.append(("api-bind", settings.apiBind)) }
+        if roles.contains(.gateway), let bind = settings.gatewayBind {
+            places.append(("gateway-bind", bind))
+        }
+        return places + [("admin-bind", settings.adminBind)]
     }
 
     /// The roles without a gateway that is not wanted.
