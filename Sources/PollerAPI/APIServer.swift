@@ -145,7 +145,7 @@ package struct APIServer: Service {
                 lanes: backend.deliveries,
                 reader: reader
             ).routes,
-            DeliveryRoutes(backend: backend).routes,
+            DeliveryRoutes(backend: backend, statusCache: statusCache).routes,
             ReplayRoutes(backend: backend, runner: replays, reader: reader).routes,
             LaneRoutes(backend: backend, reader: reader, statusCache: statusCache).routes,
             AccountRoutes(backend: backend).routes,

@@ -75,4 +75,11 @@ extension PollerClient {
         let path = "/v1/quarantine/\(Self.percentEncoded(name.source))/redrive"
         return try await send(.POST, path, query: name.query).received("a watch")
     }
+
+    /// Takes a watch out of quarantine for good; it stays closed, as cancelled.
+    @discardableResult
+    public func dismiss(_ name: WatchName) async throws -> Received<Watch> {
+        let path = "/v1/quarantine/\(Self.percentEncoded(name.source))/dismiss"
+        return try await send(.POST, path, query: name.query).received("a watch")
+    }
 }

@@ -48,6 +48,12 @@ extension PollerClient {
         try await send(.POST, Self.path(ofDelivery: id) + "/retry").received("a delivery")
     }
 
+    /// Lets rest what a delivery has given up: it is no longer among the dead, and no retry sends it.
+    @discardableResult
+    public func dismiss(delivery id: String) async throws -> Received<Delivery> {
+        try await send(.POST, Self.path(ofDelivery: id) + "/dismiss").received("a delivery")
+    }
+
     /// Begins to send an endpoint again what it did not get, or everything.
     ///
     /// - `choice`: what is sent; ``Replay/Choice/all`` needs `since`.

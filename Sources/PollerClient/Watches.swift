@@ -60,7 +60,7 @@ extension PollerClient {
 
     /// Does something with a part of what a search finds, or counts it.
     ///
-    /// - `action`: `poll`, `cancel` or `redrive`.
+    /// - `action`: `poll`, `cancel`, `redrive` or `dismiss`.
     /// - `words`: what is looked for, such as `order=A77`.
     /// - `isDryRun`: count, and do nothing.
     /// - `cursor`: ``SelectionResult/next`` of the part before.

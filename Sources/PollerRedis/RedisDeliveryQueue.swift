@@ -177,6 +177,20 @@ extension RedisDeliveryQueue: DeliveryBook {
         _ revisions: [DeliveryRevision],
         endingHolds: Bool
     ) async throws(StoreError) -> [RevisionResult] {
+        try await revise(revisions, how: endingHolds ? "1" : "0")
+    }
+
+    package func dismiss(
+        _ revisions: [DeliveryRevision]
+    ) async throws(StoreError) -> [RevisionResult] {
+        try await revise(revisions, how: "-")
+    }
+
+    /// `how`: what revise.lua does with them besides.
+    private func revise(
+        _ revisions: [DeliveryRevision],
+        how: RedisArgument
+    ) async throws(StoreError) -> [RevisionResult] {
         guard let partition = revisions.first?.id.partition else { return [] }
         precondition(
             revisions.allSatisfy { $0.id.partition == partition },
@@ -186,7 +200,7 @@ extension RedisDeliveryQueue: DeliveryBook {
         var results: [RevisionResult] = []
         for start in stride(from: 0, to: revisions.count, by: RedisPartitions.chunk) {
             let end = min(start + RedisPartitions.chunk, revisions.count)
-            var arguments: [RedisArgument] = [endingHolds ? "1" : "0"]
+            var arguments: [RedisArgument] = [how]
             for revision in revisions[start..<end] {
                 arguments.append(.string(revision.id.item.description))
                 arguments.append(.string(DeliveryRecord.text(of: revision.from)))

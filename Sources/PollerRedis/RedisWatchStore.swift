@@ -249,6 +249,14 @@ extension RedisWatchStore {
         ).int == 1
     }
 
+    package func dismiss(_ key: WatchKey) async throws(StoreError) -> Bool {
+        try await redis.run(
+            redis.scripts[.dismiss],
+            partition: partition(of: key),
+            [.string(key.id.description)]
+        ).int == 1
+    }
+
     package func explain(
         _ key: WatchKey,
         limit: LaneLimit

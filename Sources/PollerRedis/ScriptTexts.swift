@@ -2,7 +2,8 @@
 enum ScriptName: String, CaseIterable {
     case orderStore, orderList
     case incidentTake, incidentStore, incidentList, deadLetters
-    case enqueue, mark, revise, claim, commit, release, hint, cancel, announce, redrive, note
+    case enqueue, mark, revise, claim, commit, release, hint, cancel, announce, redrive, dismiss
+    case note
     case lane, control, explain, audit, beat, read, list, log, stats
     case search, index, closed, named, laneNames, held
     case ledger, settled, outboxGroup, confirm, trim, purge, fade
@@ -38,6 +39,7 @@ enum ScriptName: String, CaseIterable {
         case .cancel: PackageResources.cancel_lua
         case .announce: PackageResources.announce_lua
         case .redrive: PackageResources.redrive_lua
+        case .dismiss: PackageResources.dismiss_lua
         case .note: PackageResources.note_lua
         case .lane: PackageResources.lane_lua
         case .control: PackageResources.control_lua

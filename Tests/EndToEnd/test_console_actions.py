@@ -173,6 +173,23 @@ def test_quarantine_says_why_and_lets_go(shop, console):
     shop.until(source, lambda watch: watch["state"] == "open" and watch["status"] == "pending")
 
 
+def test_what_is_not_worth_another_look_is_dismissed(shop, console):
+    source = shop.quarantines("DEAD-10")
+    console.open("#/quarantine")
+    console.says("DEAD-10")
+    console.click("Dismiss")
+    console.answer("Dismiss")
+    console.says("DEAD-10 is out of quarantine.")
+    console.says("It is empty, as it should be.")
+    assert shop.call("GET", f"/v1/watches/{source}")["closed_reason"] == "cancelled"
+    console.open("#/")
+    console.says("Latest changes")
+    assert "in quarantine" not in console.text
+    console.open(f"#/payments/{source}")
+    console.says("took it out of quarantine for good")
+    assert "Redrive" not in console.buttons()
+
+
 def test_everything_a_query_finds_is_done_after_a_count_and_a_word(shop, console):
     sources = [shop.watches(f"BULK-{n}", 4242) for n in range(4)]
     other = shop.watches("OTHER-1", 1)

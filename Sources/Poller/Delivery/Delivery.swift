@@ -151,6 +151,15 @@ package struct DeliveryState: Hashable, Sendable {
         begin()
     }
 
+    /// What was given up stays so: it is not remembered, and no retry sends it again.
+    package mutating func dismiss() {
+        if again.contains(where: dead.contains) {
+            again.removeAll(where: dead.contains)
+            begin()
+        }
+        dead = []
+    }
+
     /// The event is sent before anything new, whatever the endpoint asked for.
     package mutating func sendAlso(_ seq: Int) {
         guard !again.contains(seq) else { return }

@@ -27,6 +27,12 @@ package protocol DeliveryBook: Sendable {
         endingHolds: Bool
     ) async throws(StoreError) -> [RevisionResult]
 
+    /// Changes what deliveries remember, and leaves each where it is: what rests goes on resting, no longer
+    /// among the dead when it has no dead letters any more. One result for each, in order.
+    ///
+    /// All belong to one partition.
+    func dismiss(_ revisions: [DeliveryRevision]) async throws(StoreError) -> [RevisionResult]
+
     /// How the last replay of an endpoint stands; nil when there was none for a week, and three
     /// minutes after the process that ran it died.
     func replay(of endpoint: EndpointID) async throws(StoreError) -> ReplayJob?
@@ -122,7 +128,7 @@ package struct DeliveryRevision: Hashable, Sendable {
 
 /// What became of a revision.
 package enum RevisionResult: Hashable, Sendable {
-    /// Changed, and due now.
+    /// Changed, and due now unless it was dismissed.
     case done
     /// A notifier has it in hand, or it has changed since it was read: read it again.
     case busy

@@ -63,8 +63,10 @@ struct DeliveryResolver<Store: WatchStore>: Sendable {
         if let url = delivery.url { return .target(DeliveryTarget(url)) }
         do throws(StoreError) {
             guard let endpoint = try await directory?.endpoint(delivery.endpoint) else {
-                // Removed: nobody is left to tell.
-                return .instead(.silent(.close(.cancelled), delivery.state))
+                // Removed: nobody is left to tell, nor to mind what was given up.
+                var state = delivery.state
+                state.dismiss()
+                return .instead(.silent(.close(.cancelled), state))
             }
             guard endpoint.isEnabled else {
                 let why = "the endpoint is disabled"

@@ -2,7 +2,8 @@ package import Logging
 import ServiceLifecycle
 
 /// Makes the lanes of deliveries agree with the registry: the lane of a disabled endpoint is
-/// paused, and one with a limit of its own has it.
+/// paused, one with a limit of its own has it, and of one that was removed nothing is left that somebody
+/// would have to look at.
 ///
 /// The registry and the lanes live in different slots of the store, so that no operation changes
 /// both. Whoever changes an endpoint changes the registry alone, and every notifier brings the
@@ -15,23 +16,31 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
     /// Every ten minutes all lanes are compared: a failover of Redis may have undone a change.
     static var roundsToReload: Int { 600 }
 
+    /// Deliveries of a removed endpoint that are read at a time.
+    private static var page: Int { 200 }
+
     private let directory: EndpointDirectory
     private let lanes: any LaneControl
+    private let deliveries: (any DeliveryQueue & DeliveryBook)?
     private let file: FileEndpoints?
     private let clock: C
     private let logger: Logger
 
-    /// Keeps `lanes`, those of the deliveries, as `directory` has it, and the registry complete
-    /// of what `file` describes.
+    /// Keeps `lanes`, those of `deliveries`, as `directory` has it, and the registry complete of what `file`
+    /// describes.
+    ///
+    /// Without `deliveries` dead letters of removed endpoints stay.
     package init(
         directory: EndpointDirectory,
         lanes: any LaneControl,
+        deliveries: (any DeliveryQueue & DeliveryBook)? = nil,
         file: FileEndpoints? = nil,
         clock: C,
         logger: Logger
     ) {
         self.directory = directory
         self.lanes = lanes
+        self.deliveries = deliveries
         self.file = file
         self.clock = clock
         self.logger = logger
@@ -42,7 +51,7 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
         await cancelWhenGracefulShutdown {
             var round = 0
             while !Task.isCancelled {
-                await align(isReloading: round % Self.roundsToReload == 0)
+                await align(isReloading: round % Self.roundsToReload == 0, isFirst: round == 0)
                 round += 1
                 // Cancelled: the loop's condition ends it.
                 try? await clock.sleep(for: Self.pace)
@@ -51,7 +60,9 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
     }
 
     /// One look at the registry, and what follows from it.
-    func align(isReloading: Bool) async {
+    ///
+    /// A reload names all that were removed lately once more; only the first one can find something of them.
+    func align(isReloading: Bool, isFirst: Bool = false) async {
         do {
             if isReloading {
                 try await directory.reload()
@@ -66,6 +77,7 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
         for (id, endpoint) in directory.takeChanges() where !Task.isCancelled {
             do {
                 try await align(LaneID(endpoint: id), with: endpoint)
+                if endpoint == nil, isFirst || !isReloading { try await clear(id) }
             } catch {
                 directory.putBack(id)
                 logger.debug("lane not changed", metadata: ["endpoint": "\(id)"])
@@ -83,6 +95,47 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
         } catch {
             logger.debug("endpoints not restored", metadata: ["error": "\(error)"])
         }
+    }
+
+    /// Leaves nothing of a removed endpoint that stands in lists, counts and checks: what waits for it is claimed
+    /// now, whatever holds its lane, and ends there; what it was not told is nobody's concern any more.
+    ///
+    /// Every notifier does so that sees the removal, or starts later: again is harmless.
+    private func clear(_ id: EndpointID) async throws(StoreError) {
+        let lane = LaneID(endpoint: id)
+        if let report = try await lanes.lane(lane), report.heldUntil != nil || report.failures > 0 {
+            try await lanes.resume(lane)
+        }
+        guard let deliveries else { return }
+        // Due only at their next attempt, in hours perhaps.
+        try await dismiss(.failing, of: id) { revisions throws(StoreError) in
+            _ = try await deliveries.revise(revisions, endingHolds: true)
+        }
+        try await dismiss(.dead, of: id) { revisions throws(StoreError) in
+            _ = try await deliveries.dismiss(revisions)
+        }
+    }
+
+    /// Dismisses what the deliveries of an endpoint that stand so have given up; one that somebody holds ends
+    /// there.
+    private func dismiss(
+        _ state: DeliverySnapshot.State,
+        of id: EndpointID,
+        _ change: ([DeliveryRevision]) async throws(StoreError) -> Void
+    ) async throws(StoreError) {
+        guard let deliveries else { return }
+        var cursor: String?
+        repeat {
+            let query = DeliveryQuery(endpoint: id, state: state, limit: Self.page, cursor: cursor)
+            let page = try await deliveries.deliveries(query)
+            let revisions = page.items.map { snapshot in
+                var state = snapshot.delivery.state
+                state.dismiss()
+                return DeliveryRevision(id: snapshot.id, from: snapshot.delivery.state, to: state)
+            }
+            if !revisions.isEmpty { try await change(revisions) }
+            cursor = page.next
+        } while cursor != nil && !Task.isCancelled
     }
 
     private func align(_ lane: LaneID, with endpoint: Endpoint?) async throws(StoreError) {

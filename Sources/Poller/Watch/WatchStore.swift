@@ -71,6 +71,10 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
     /// False when it is not in quarantine.
     func redrive(_ key: WatchKey) async throws(StoreError) -> Bool
 
+    /// Takes a watch out of quarantine for good: it is closed as cancelled, and nobody is told anything, since its end
+    /// was told. False when it is not in quarantine.
+    func dismiss(_ key: WatchKey) async throws(StoreError) -> Bool
+
     /// Counts for operators, over all partitions.
     func stats() async throws(StoreError) -> StoreStats
 }

@@ -115,7 +115,8 @@ struct ClusterHealth {
         return HealthResult(
             .warning,
             "\(watches.quarantined) watches could not be polled",
-            action: "see why with pollerctl quarantine list, then pollerctl quarantine redrive"
+            action: "see why with pollerctl quarantine list, then pollerctl quarantine redrive, or "
+                + "dismiss what is not worth it"
         )
     }
 
@@ -278,7 +279,7 @@ package enum Remedy {
     /// About deliveries that gave up an event.
     package static let deadLetters =
         "see pollerctl delivery list --state dead and the attempts of one, then "
-        + "pollerctl delivery retry, or replay for a whole endpoint"
+        + "pollerctl delivery retry, or replay for a whole endpoint, or dismiss"
     /// About endpoints that are disabled.
     package static let disabledEndpoints =
         "pollerctl endpoint test and enable those whose receiver is back"

@@ -12,6 +12,10 @@ const MOST = 20000;
 const actions = {
   poll: { text: "Look at them now", verb: "Look at", done: "looked at", scope: "watches:poll" },
   redrive: { text: "Redrive those in quarantine", verb: "Redrive", done: "watched again", scope: "watches:write" },
+  dismiss: {
+    text: "Dismiss those in quarantine", verb: "Dismiss", done: "out of quarantine", scope: "watches:write", danger: true,
+    warns: "They are not looked at any more, and nobody is warned of them.",
+  },
   cancel: {
     text: "Stop watching them", verb: "Stop watching", done: "not watched any more", scope: "watches:write", danger: true,
     warns: "Nobody will be told what becomes of them. The payments themselves are not touched: customers may still pay.",

@@ -4,7 +4,7 @@ import { api, at, collect, endpointLink, may, maybe, paymentLink } from "./api.j
 import { copyButton } from "./dialogs.js";
 import { h, show } from "./dom.js";
 import { age, badge, excerpt, head, id, pager, table, tabs } from "./parts.js";
-import { retry } from "./payment.js";
+import { letRest, retry } from "./payment.js";
 import { customer } from "./payments.js";
 import { searchSources } from "./query.js";
 import { nextTry } from "./timeline.js";
@@ -114,7 +114,9 @@ export function deliveryTable(rows, { refresh, isOne = false, nothing = "No deli
     } },
     { name: "Next", wide: true, cell: nextOf },
     { name: "Account", wide: true, cell: (row) => h("span", { class: "soft" }, row.account) },
-    { name: "", act: true, cell: (row) => retry({ ...row, state: row.dead_seqs.length ? "dead" : row.state }, refresh) },
+    { name: "", act: true, cell: (row) => [
+      retry({ ...row, state: row.dead_seqs.length ? "dead" : row.state }, refresh), " ", letRest(row, refresh),
+    ] },
   ], rows, { nothing, below: (row) => row.attempts > 0 ? attemptsOf(row) : null });
 }
 

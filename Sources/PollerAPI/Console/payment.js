@@ -5,6 +5,7 @@ import { copyButton } from "./dialogs.js";
 import { h } from "./dom.js";
 import { act, age, card, facts, head, id, paymentBadge, sum, watchBadge } from "./parts.js";
 import { back } from "./payments.js";
+import { dismissal } from "./quarantine.js";
 import { findSource } from "./query.js";
 import { deliveriesOf, next, receivers, story, timeline } from "./timeline.js";
 import { closings, method, moment, money, payments, plain, sentence, zone } from "./words.js";
@@ -51,6 +52,7 @@ function tools(watch, refresh) {
       path: at(`/v1/quarantine/${encodeURIComponent(watch.source)}/redrive`, named(watch)), then: refresh,
       said: "It is watched again.",
     }),
+    watch.closed_reason === "dead" && may("watches:write") && dismissal(watch, refresh),
     isOpen && may("watches:write") && act("Stop watching", {
       path: watchPath(watch), method: "DELETE", danger: true, then: refresh, said: "It is not watched any more.",
       ask: {
@@ -60,6 +62,17 @@ function tools(watch, refresh) {
     }),
   ];
 }
+
+/** Lets rest what a delivery has given up. */
+export const letRest = (delivery, refresh) => delivery.dead_seqs.length > 0 && may("deliveries:retry")
+  ? act("Dismiss", {
+    path: `/v1/deliveries/${encodeURIComponent(delivery.id)}/dismiss`, small: true, then: refresh, said: "It rests.",
+    key: `dismiss ${delivery.id}`,
+    ask: {
+      title: "Dismiss what was given up?", submit: "Dismiss",
+      text: ["This receiver is not told of it any more, and nobody is warned of it.", "What comes later is sent as before."],
+    },
+  }) : null;
 
 /** Sends a delivery again; for whom it has failed. */
 export const retry = (delivery, refresh) => ["failing", "dead"].includes(delivery.state) && may("deliveries:retry")
@@ -92,7 +105,7 @@ function aside(all, refresh, tries) {
   const { watch, deliveries } = all;
   const given = Object.entries(watch.metadata ?? {});
   return h("div", { class: "aside" },
-    card("Who is told", receivers(deliveries, (delivery) => retry(delivery, refresh))),
+    card("Who is told", receivers(deliveries, (delivery) => [retry(delivery, refresh), " ", letRest(delivery, refresh)])),
     tries && card(`Other tries of order ${watch.order}`, h("ul", { class: "rows" }, tries.map((one) => h("li", null,
       h("a", { class: "id grow", href: paymentLink({ ...one, account: watch.account }), title: one.source, "data-key": one.source }, one.source),
       paymentBadge(one.payment))))),

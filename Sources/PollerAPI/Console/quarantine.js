@@ -6,13 +6,23 @@ import { h } from "./dom.js";
 import { act, age, head, id, pager, sum, table } from "./parts.js";
 import { count } from "./words.js";
 
+/** Takes a payment out of quarantine for good. */
+export const dismissal = (watch, refresh, isSmall = false) => act("Dismiss", {
+  path: at(`/v1/quarantine/${encodeURIComponent(watch.source)}/dismiss`, named(watch)), small: isSmall, then: refresh,
+  said: `${watch.order ?? watch.source} is out of quarantine.`, key: `dismiss ${watch.account} ${watch.source}`,
+  ask: {
+    title: "Dismiss this payment?", submit: "Dismiss",
+    text: ["It is not looked at any more, and nobody is warned of it.", "What became of the money stays unknown here; enqueued anew it is watched again."],
+  },
+});
+
 /** The list of what is in quarantine. */
 export async function quarantinePage({ query, refresh }) {
   const cursor = query.get("cursor");
   const page = await collect("/v1/quarantine", { limit: 50, cursor });
   return [
     head("Quarantine", {
-      note: "Payments that could not be looked at. Nothing more is done about them until somebody redrives them.",
+      note: "Payments that could not be looked at. Nothing more is done about them until somebody redrives or dismisses them.",
       tools: may("watches:write") && page.data.length > 1 &&
         h("button", { type: "button", "data-key": "all", onclick: async () => { await actOnAll("state=quarantined"); refresh(); } }, "Act on all …"),
     }),
@@ -23,10 +33,12 @@ export async function quarantinePage({ query, refresh }) {
       { name: "Account", wide: true, cell: (watch) => h("span", { class: "soft" }, watch.account) },
       { name: "Looks", n: true, wide: true, cell: (watch) => count(watch.attempts) },
       { name: "Last look", wide: true, cell: (watch) => age(watch.last_polled_at) },
-      may("watches:write") && { name: "", act: true, cell: (watch) => act("Redrive", {
-        path: at(`/v1/quarantine/${encodeURIComponent(watch.source)}/redrive`, named(watch)), small: true, then: refresh,
-        said: `${watch.order ?? watch.source} is watched again.`, key: `redrive ${watch.account} ${watch.source}`,
-      }) },
+      may("watches:write") && { name: "", act: true, cell: (watch) => [
+        act("Redrive", {
+          path: at(`/v1/quarantine/${encodeURIComponent(watch.source)}/redrive`, named(watch)), small: true, then: refresh,
+          said: `${watch.order ?? watch.source} is watched again.`, key: `redrive ${watch.account} ${watch.source}`,
+        }), " ", dismissal(watch, refresh, true),
+      ] },
     ], page.data, { link: paymentLink, key: (watch) => `${watch.account} ${watch.source}`, nothing: "It is empty, as it should be." }),
     pager({ ...page, cursor, href: (next) => at("#/quarantine", { cursor: next }) }),
   ];

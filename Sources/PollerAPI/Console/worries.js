@@ -64,7 +64,7 @@ function ofStats({ workers, notifiers, lanes: counts, watches, deliveries, quara
     ...ofLanes(lanes ?? [], counts),
     quarantined > 0 && worry("quarantine", "careful",
       `${counted(quarantined, "payment is", "payments are")} in quarantine: ${quarantined === 1 ? "it" : "they"} could not be looked at.`,
-      "See why, and redrive", "#/quarantine", "Quarantine"),
+      "See why, and redrive or dismiss", "#/quarantine", "Quarantine"),
     watches.undelivered > 1000 && notifiers > 0 && worry("outbox", "careful",
       `${count(watches.undelivered)} events wait: the notifiers do not keep up.`,
       "Start more of them", "#/processes", "Processes"),
@@ -107,7 +107,7 @@ function ofDeliveries({ dead, failing }) {
   return [
     dead?.data.length && worry("dead", "bad",
       `${some(dead)} ${dead.data.length === 1 ? "delivery has" : "deliveries have"} given up at least one event.`,
-      "Mend the receiver, then send again", "#/deliveries?state=dead", "Given up"),
+      "Mend the receiver, then send again; or dismiss", "#/deliveries?state=dead", "Given up"),
     failing?.data.length && worry("failing", "careful",
       `${some(failing)} ${failing.data.length === 1 ? "delivery fails" : "deliveries fail"} and ${failing.data.length === 1 ? "is" : "are"} tried again.`,
       null, "#/deliveries?state=failing", "Failing"),

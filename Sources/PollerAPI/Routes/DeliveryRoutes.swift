@@ -77,12 +77,30 @@ struct DeliveryRoutes {
         problems: [404, 409]
     )
 
+    private static let dismiss = Route(
+        .post,
+        "/v1/deliveries/{delivery}/dismiss",
+        "dismissDelivery",
+        "Let what was given up rest",
+        """
+        For what the receiver is not to get any more: it is no longer among the dead, and no retry sends it. \
+        What comes later is sent as before.
+        """,
+        access: .key(.retryDeliveries),
+        input: .delivery,
+        repeats: .byNature,
+        answers: [.ok("Nothing that was given up is left of it.", "Delivery")],
+        problems: [404, 409]
+    )
+
     let backend: APIBackend
+    let statusCache: ClusterStatusCache
 
     var routes: [AnsweredRoute] {
         [
             Self.list.answered(by: list), Self.get.answered(by: get),
             Self.attempts.answered(by: attempts), Self.retry.answered(by: retry),
+            Self.dismiss.answered(by: dismiss),
         ]
     }
 
@@ -176,7 +194,45 @@ struct DeliveryRoutes {
             let revived = try await snapshot(id, context.caller)
             return Response(PollerWire.Delivery(revived, lane: try await lane(of: revived)))
         }
-        throw Problem(
+        throw Self.busy(id)
+    }
+
+    /// Dismissing what has given up nothing succeeds: the answer to the first try got lost.
+    @Sendable
+    private func dismiss(
+        _ id: DeliveryID,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        for _ in 0..<Self.roundsMax {
+            let found = try await snapshot(id, context.caller)
+            var state = found.delivery.state
+            state.dismiss()
+            guard state != found.delivery.state else {
+                context.changes.nothing()
+                return Response(PollerWire.Delivery(found, lane: try await lane(of: found)))
+            }
+            if found.state == .inFlight { break }
+            let revision = DeliveryRevision(id: id, from: found.delivery.state, to: state)
+            guard try await backend.deliveries.dismiss([revision]) == [.done] else { continue }
+            context.changes.did(
+                AuditTarget(.delivery, id.description),
+                of: found.delivery.watch.account,
+                from: [
+                    "dead_seqs": found.delivery.state.dead.map(String.init).joined(separator: ",")
+                ],
+                to: ["dead_seqs": ""]
+            )
+            await context.note("dismissDelivery", on: found.delivery.watch, in: backend.watches)
+            await statusCache.forget()
+            let rested = try await snapshot(id, context.caller)
+            return Response(PollerWire.Delivery(rested, lane: try await lane(of: rested)))
+        }
+        throw Self.busy(id)
+    }
+
+    private static func busy(_ id: DeliveryID) -> Problem {
+        Problem(
             .deliveryBusy,
             "A notifier is trying \(id) right now; look at its attempts, then ask again.",
             retryAfterSeconds: 1

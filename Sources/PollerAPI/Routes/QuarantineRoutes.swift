@@ -6,7 +6,8 @@ import PollerWire
 ///
 /// They are closed watches like others, so the list is that of watches with one filter, and whoever
 /// redrives one reopens it with the span it had at first. Nothing is redriven by itself: what put it
-/// there, answers nobody understands or a poll that took the worker down, would do so again.
+/// there, answers nobody understands or a poll that took the worker down, would do so again. What is not
+/// worth another look is dismissed, so that the quarantine tells of nothing but what somebody is to look at.
 struct QuarantineRoutes {
     private static let list = Route(
         .get,
@@ -43,11 +44,32 @@ struct QuarantineRoutes {
         problems: [404, 409]
     )
 
+    private static let dismiss = Route(
+        .post,
+        "/v1/quarantine/{source}/dismiss",
+        "dismissWatch",
+        "Take a watch out of quarantine for good",
+        """
+        For what is not worth watching again: it stays closed, as cancelled, and warns nobody any more. \
+        Enqueued anew it is watched again.
+        """,
+        access: .key(.writeWatches),
+        input: .watch,
+        repeats: .byNature,
+        answers: [
+            .ok("The watch, closed; it also was when it is not in quarantine any more.", "Watch")
+        ],
+        problems: [404, 409]
+    )
+
     let backend: APIBackend
     let statusCache: ClusterStatusCache
 
     var routes: [AnsweredRoute] {
-        [Self.list.answered(by: list), Self.redrive.answered(by: redrive)]
+        [
+            Self.list.answered(by: list), Self.redrive.answered(by: redrive),
+            Self.dismiss.answered(by: dismiss),
+        ]
     }
 
     /// In the order in which they were closed.
@@ -85,6 +107,39 @@ struct QuarantineRoutes {
                 of: key.account,
                 from: ["state": "closed", "closed_reason": ClosedReason.dead.rawValue],
                 to: ["state": "open"]
+            )
+        } else {
+            context.changes.nothing()
+        }
+        await statusCache.forget()
+        return Response(PollerWire.Watch(snapshot))
+    }
+
+    /// Dismissing what is cancelled already succeeds: the answer to the first try got lost.
+    @Sendable
+    private func dismiss(
+        _ key: WatchKey,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        let wasDead = try await backend.watches.dismiss(key)
+        guard let snapshot = try await backend.watches.snapshot(of: key) else {
+            throw Problem.watchNotFound(key)
+        }
+        guard wasDead || snapshot.closed == .cancelled else {
+            throw Problem(
+                .watchNotQuarantined,
+                "The watch of \(key.source) is \(snapshot.closed?.rawValue ?? "open") and not in "
+                    + "quarantine; cancel ends one that is open."
+            )
+        }
+        if wasDead {
+            await context.note("dismissWatch", on: key, in: backend.watches)
+            context.changes.did(
+                AuditTarget(.watch, key.source.description),
+                of: key.account,
+                from: ["closed_reason": ClosedReason.dead.rawValue],
+                to: ["closed_reason": ClosedReason.cancelled.rawValue]
             )
         } else {
             context.changes.nothing()

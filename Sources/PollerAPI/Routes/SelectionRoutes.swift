@@ -2,7 +2,7 @@ import Hummingbird
 import Poller
 import PollerWire
 
-/// Something done with all watches that a search finds: look now, cancel, redrive.
+/// Something done with all watches that a search finds: look now, cancel, redrive, dismiss.
 ///
 /// A part at a time, as lists are read: what a request does is bounded. The first part sent again would find
 /// what the first time has left, which is the second: so the `Idempotency-Key` of what ends or begins
@@ -37,6 +37,13 @@ struct SelectionRoutes {
         .writeWatches
     )
 
+    private static let dismiss = route(
+        "dismiss",
+        "dismissWatches",
+        "Take all out of quarantine for good that a search finds there",
+        .writeWatches
+    )
+
     let watches: any WatchStore
     let statusCache: ClusterStatusCache
     let reader: BodyReader
@@ -54,6 +61,9 @@ struct SelectionRoutes {
             ),
             Self.redrive.answered(
                 by: doing("redrive", .quarantined) { try await watches.redrive($0) }
+            ),
+            Self.dismiss.answered(
+                by: doing("dismissWatch", .quarantined) { try await watches.dismiss($0) }
             ),
         ]
     }

@@ -91,6 +91,8 @@ enum StoryWords {
         case "pollWatch": "asked for a look"
         case "cancelWatch": "stopped the watching"
         case "redrive": "had it watched again"
+        case "dismissWatch": "took it out of quarantine for good"
+        case "dismissDelivery": "let rest what could not be told"
         case "verifyWatch": "handed in a code"
         case "giveRefundAccount": "said where the money goes back to"
         default: "did “\(operation)”"

@@ -1,10 +1,11 @@
 #!lua flags=allow-oom
--- Changes what deliveries remember of themselves and makes them due now, unless somebody holds
--- them or has changed them meanwhile.
+-- Changes what deliveries remember of themselves, and makes them due now or leaves them where they are;
+-- unless somebody holds them or has changed them meanwhile.
 --
 -- KEYS[1]  meta key of the partition all of them belong to
--- ARGV     1 to end the holds of their lanes too, else 0; then for each three values: id, state
---          (packed) as it was read, state as it is to be
+-- ARGV     0 to make them due, 1 to end the holds of their lanes too, '-' to leave them where they are, not
+--          set aside any more; then for each three values: id, state (packed) as it was read, state as it
+--          is to be
 -- RETURNS  for each 1 (changed), 0 (BUSY: nothing written) or -1 (there is none)
 -- COST     four reads and about four writes an item
 local now = clocks()
@@ -18,12 +19,17 @@ for at = 2, #ARGV, 3 do
     result = -1
   elseif call('HEXISTS', key(KEY.leases), id) == 0 and (w[2] or DELIVERY.fresh) == ARGV[at + 1] then
     call('HSET', key(KEY.item, id), ITEM.state, ARGV[at + 2])
-    if w[3] then
+    if ARGV[1] == '-' then
+      if w[3] == CLOSED.dead then
+        call('HSET', key(KEY.item, id), ITEM.closed, CLOSED.settled)
+        call('ZREM', key(KEY.quarantine), id)
+      end
+    elseif w[3] then
       call('HDEL', key(KEY.item, id), ITEM.closed)
       call('ZREM', key(KEY.closed), id)
       call('ZREM', key(KEY.quarantine), id)
     end
-    make_due(id, w[1], now)
+    if ARGV[1] ~= '-' then make_due(id, w[1], now) end
     if ARGV[1] == '1' then
       set(lane_of(w[1]), LANE.heldUntil, nil)
       rescore(lane_of(w[1]))

@@ -114,6 +114,7 @@ extension Node {
             EndpointSync(
                 directory: directory,
                 lanes: cluster.deliveries,
+                deliveries: cluster.deliveries,
                 file: file,
                 clock: clock,
                 logger: log("endpoints")

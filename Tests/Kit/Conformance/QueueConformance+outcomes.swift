@@ -113,6 +113,39 @@ extension QueueConformance {
             let gone = try await bench.deliveries.revise([none], endingHolds: true)
             try bench.equal(gone, [.missing], "one that is not there")
         },
+        ConformanceCase("what is dismissed is no longer among the dead, and nothing is due for it")
+        {
+            bench in
+            let marks = [try bench.mark("1"), try bench.mark("2")]
+            let ids = marks.map { bench.deliveries.id(of: $0.endpoint, $0.watch) }
+            try await bench.deliveries.mark(marks)
+            let old = DeliveryState(cursor: 2, attempts: 9, dead: [1, 2])
+            let later = DeliveryState(cursor: 1, failures: 1, attempts: 3, dead: [1])
+            try await bench.end(try await bench.take(marks[0]), .setAside, state: old)
+            let open = try await bench.take(marks[1])
+            try await bench.end(open, .next(after: .seconds(60)), state: later)
+            var (none, goesOn) = (old, later)
+            none.dismiss()
+            goesOn.dismiss()
+            let first = DeliveryRevision(id: ids[0], from: old, to: none)
+            let second = DeliveryRevision(id: ids[1], from: later, to: goesOn)
+            for (revision, wanted) in [
+                (first, RevisionResult.done), (first, .busy), (second, .done),
+            ] {
+                let results = try await bench.deliveries.dismiss([revision])
+                try bench.equal(results, [wanted], "the result")
+            }
+            try bench.equal(try await bench.list(.dead).count, 0, "dead ones")
+            try bench.equal(try await bench.deliveries.stats().quarantined, 0, "counted")
+            try bench.equal(try await bench.deliveries.stats().overdue, 0, "due")
+            let rested = try bench.some(try await bench.deliveries.delivery(ids[0]), "the first")
+            try bench.equal(rested.state, .done, "the one that rests")
+            try bench.equal(rested.delivery.state.cursor, 2, "its cursor")
+            let waits = try bench.some(try await bench.deliveries.delivery(ids[1]), "the second")
+            try bench.equal(waits.state, .failing, "the one that is tried again")
+            try await bench.deliveries.mark([marks[0]])
+            try bench.equal(try await bench.take(marks[0]).item.state, none, "marked again")
+        },
         ConformanceCase("a revision may end the hold of an open circuit, for one probe") { bench in
             let mark = try bench.mark("1")
             let id = bench.deliveries.id(of: mark.endpoint, mark.watch)

@@ -195,6 +195,29 @@ extension QueueConformance {
             try bench.equal(try await bench.watches.redrive(keys[2]), false, "the same again")
             try bench.equal(try await bench.watches.stats().pending, 1, "waiting")
         },
+        ConformanceCase("what is dismissed leaves the quarantine, closed and told to nobody") {
+            bench in
+            let keys = bench.keys(0..<3)
+            try bench.equal(try await bench.watches.dismiss(keys[0]), false, "an unknown one")
+            try await bench.enqueue(keys[0])
+            try bench.equal(try await bench.watches.dismiss(keys[0]), false, "an open one")
+            _ = try await bench.watches.cancel(keys[0])
+            try await bench.quarantine([keys[1], keys[2]])
+            let before = try await bench.snapshot(keys[1])
+            try bench.equal(try await bench.watches.dismiss(keys[1]), true, "a dead one")
+            try bench.equal(try await bench.watches.dismiss(keys[1]), false, "the same again")
+            let after = try await bench.snapshot(keys[1])
+            try bench.equal(after.closed, .cancelled, "closed")
+            try bench.equal(after.watch.seq, before.watch.seq, "events")
+            let listed = try await bench.list(ListQuery(state: .quarantined)).map(\.watch.key)
+            try bench.equal(listed, [keys[2]], "in quarantine")
+            try bench.equal(try await bench.watches.stats().quarantined, 1, "counted")
+            let closed = try await bench.list(ListQuery(state: .closed)).map(\.watch.key)
+            try bench.equal(Set(closed), Set(keys), "closed ones")
+            try bench.equal(try await bench.watches.redrive(keys[1]), false, "redrive")
+            try bench.equal(try await bench.watches.hint(keys[1]), false, "a hint")
+            try bench.equal(try await bench.enqueue(keys[1]).outcome, .restarted, "enqueued again")
+        },
         ConformanceCase("a dead watch that is enqueued again leaves the quarantine") { bench in
             let key = bench.key("1")
             try await bench.quarantine([key])

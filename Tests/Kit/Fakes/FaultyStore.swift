@@ -147,6 +147,10 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
         }
     }
 
+    package func dismiss(_ key: WatchKey) async throws(StoreError) -> Bool {
+        try await plan.run(.other) { () throws(StoreError) in try await base.dismiss(key) }
+    }
+
     package func redrive(_ key: WatchKey) async throws(StoreError) -> Bool {
         try await plan.run(.other) { () throws(StoreError) in try await base.redrive(key) }
     }

@@ -59,6 +59,24 @@ extension MemoryDeliveryQueue: DeliveryBook {
         _ revisions: [DeliveryRevision],
         endingHolds: Bool
     ) async throws(StoreError) -> [RevisionResult] {
+        revise(revisions) { queue, partition, id, lane, now in
+            queue[partition].makeDue(id, now: now)
+            if endingHolds { queue[partition][lane].health.endHold() }
+        }
+    }
+
+    package func dismiss(
+        _ revisions: [DeliveryRevision]
+    ) async throws(StoreError) -> [RevisionResult] {
+        revise(revisions) { queue, partition, id, _, _ in
+            _ = queue[partition].dismiss(id, as: .settled)
+        }
+    }
+
+    private func revise(
+        _ revisions: [DeliveryRevision],
+        then: (inout MemoryQueue<Record>, Int, ItemID, LaneID, Timestamp) -> Void
+    ) -> [RevisionResult] {
         changing { queue, now in
             revisions.map { revision in
                 let (partition, id) = (revision.id.partition, revision.id.item)
@@ -77,8 +95,7 @@ extension MemoryDeliveryQueue: DeliveryBook {
                         state: revision.to
                     )
                 }
-                queue[partition].makeDue(id, now: now)
-                if endingHolds { queue[partition][item.lane].health.endHold() }
+                then(&queue, partition, id, item.lane, now)
                 return .done
             }
         }

@@ -184,6 +184,15 @@ struct MemoryPartition<Record: Sendable>: Sendable {
         close(id, item, reason, now)
     }
 
+    /// Takes an item out of quarantine, closed for another reason from then on; false when it is not there.
+    mutating func dismiss(_ id: ItemID, as reason: ClosedReason) -> Bool {
+        guard var item = items[id], case .closed(.dead, let at) = item.phase else { return false }
+        quarantine.removeAll { $0 == id }
+        item.phase = .closed(reason, at: at)
+        items[id] = item
+        return true
+    }
+
     /// Ends the lease of an item, whose result would not follow what was recorded: it is due now.
     mutating func interrupt(_ id: ItemID, now: Timestamp) {
         guard var item = items[id], case .leased = item.phase else { return }

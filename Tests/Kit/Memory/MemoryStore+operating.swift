@@ -96,6 +96,13 @@ extension MemoryStore: LaneControl, Auditing, Membership {
             return true
         }
     }
+
+    package func dismiss(_ key: WatchKey) async throws(StoreError) -> Bool {
+        changing { state, _ in
+            let partition = state.queue.partition(of: key.lane)
+            return state.queue[partition].dismiss(key.id, as: .cancelled)
+        }
+    }
 }
 
 extension MemoryItem<WatchRecord> {

@@ -197,6 +197,15 @@ struct SimulationModel {
         items[key] = item
     }
 
+    mutating func dismissed(_ key: WatchKey, _ result: Bool) throws {
+        var deadAt: Timestamp?
+        if case .closed(.dead, let at) = items[key]?.place { deadAt = at }
+        try require(result == (deadAt != nil), "\(key.source): dismiss answered \(result)")
+        guard let deadAt else { return }
+        touched.insert(key)
+        items[key]?.place = .closed(.cancelled, at: deadAt)
+    }
+
     mutating func purged(_ partition: Int, retention: Duration, _ now: Timestamp) {
         for (key, item) in items where item.partition == partition {
             guard case .closed(_, let at) = item.place, at + retention <= now else { continue }

@@ -61,6 +61,7 @@ struct SimulationRun {
             note("cancel \(key.source)")
             try model.cancelled(key, try await harness.watches.cancel(key), now)
         case .redrive(let number): try await redrive(number)
+        case .dismiss(let number): try await dismiss(number)
         case .crash(let worker):
             note("worker \(worker) crashes with \(hands[worker].count) leases")
             hands[worker] = []
@@ -203,13 +204,23 @@ struct SimulationRun {
     }
 
     private mutating func redrive(_ number: Int) async throws {
-        // Of few that are dead, one that is: most numbers would hit nothing.
+        let key = deadKey(number)
+        note("redrive \(key.source)")
+        try model.redriven(key, try await harness.watches.redrive(key), now)
+    }
+
+    private mutating func dismiss(_ number: Int) async throws {
+        let key = deadKey(number)
+        note("dismiss \(key.source)")
+        try model.dismissed(key, try await harness.watches.dismiss(key))
+    }
+
+    /// Of few that are dead, one that is: most numbers would hit nothing.
+    private func deadKey(_ number: Int) -> WatchKey {
         let dead = model.items.keys.filter { key in
             if case .closed(.dead, _) = model.items[key]?.place { true } else { false }
         }.sorted { $0.source.description < $1.source.description }
-        let key = dead.isEmpty ? key(number) : dead[number % dead.count]
-        note("redrive \(key.source)")
-        try model.redriven(key, try await harness.watches.redrive(key), now)
+        return dead.isEmpty ? key(number) : dead[number % dead.count]
     }
 
     private mutating func control(_ step: SimulationStep) async throws {

@@ -34,6 +34,7 @@ package enum SimulationStep: Hashable, Sendable {
     case hint(Int)
     case cancel(Int)
     case redrive(Int)
+    case dismiss(Int)
     /// A worker forgets what it holds.
     case crash(worker: Int)
     case pause(lane: Int)
@@ -138,7 +139,8 @@ private struct SimulatedWorld {
         case 58..<61: return .release(worker: worker, which: number(1000))
         case 61..<64: return .hint(key())
         case 64: return .cancel(key())
-        case 65..<67: return .redrive(key())
+        case 65: return .redrive(key())
+        case 66: return number(2) == 0 ? .redrive(key()) : .dismiss(key())
         case 67..<69: return .crash(worker: worker)
         case 69: return .pause(lane: number(4))
         case 70..<72: return .resume(lane: number(4))

@@ -211,6 +211,14 @@ private struct Stage {
             _ = try await watch("q")
             try await api.bury("src_q", because: "nonsense")
             return ("/v1/quarantine/src_q/redrive", nil)
+        case "dismissWatch":
+            _ = try await watch("x")
+            try await api.bury("src_x", because: "nonsense")
+            return ("/v1/quarantine/src_x/dismiss", nil)
+        case "dismissWatches":
+            _ = try await watch("dust")
+            try await api.bury("src_dust", because: "nonsense")
+            return ("/v1/watches/batch/dismiss", #"{"q":"src_dust"}"#)
         case "cancelWatches":
             _ = try await watch("many")
             return ("/v1/watches/batch/cancel", #"{"q":"src_many"}"#)
@@ -247,6 +255,8 @@ private struct Stage {
         case "retryDelivery":
             _ = try await api.request(.POST, at("/enable"), headers: headers)
             return ("/v1/deliveries/\(try await delivery())/retry", nil)
+        case "dismissDelivery":
+            return ("/v1/deliveries/\(try await deadDelivery())/dismiss", nil)
         case "pauseLane": return ("/v1/lanes/default/sources/pause", nil)
         case "resumeLane":
             let pause = "/v1/lanes/default/sources/pause"
@@ -288,5 +298,26 @@ private struct Stage {
         )
         try await api.backend.deliveries.mark([mark])
         return api.backend.deliveries.id(of: mark.endpoint, mark.watch).description
+    }
+
+    /// A delivery that has given something up.
+    private func deadDelivery() async throws -> String {
+        let id = try DeliveryID(try await delivery())
+        let claim = try await api.backend.deliveries.claim(
+            ClaimRequest(
+                partition: id.partition,
+                limit: 100,
+                owner: OwnerID(unchecked: "AAAAAAAAAAA"),
+                lease: .seconds(45),
+                lane: .unlimited
+            )
+        )
+        let change = DeliveryChange(state: DeliveryState(cursor: 1, dead: [1]))
+        for lease in claim.leases {
+            _ = try await api.backend.deliveries.commit([
+                Commit(ref: lease.ref, verdict: .setAside, change: change)
+            ])
+        }
+        return id.description
     }
 }

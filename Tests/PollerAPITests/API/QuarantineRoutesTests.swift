@@ -54,6 +54,35 @@ struct QuarantineRoutesTests {
         }
     }
 
+    @Test("what is dismissed leaves the quarantine and the counts, and stays closed")
+    func dismiss() async throws {
+        try await LiveAPI.run { api in
+            for source in ["src_1", "src_2"] {
+                try await api.enqueue(source)
+                try await api.bury(source, because: "the body is no JSON")
+            }
+            let gone = try await api.post("/v1/quarantine/src_1/dismiss")
+            #expect(gone.status == 200, "\(gone.text)")
+            #expect(gone["state"] == "closed" && gone["closed_reason"] == "cancelled")
+            #expect(gone["last_error"] == "the body is no JSON", "why it was there stays readable")
+            let twice = try await api.post("/v1/quarantine/src_1/dismiss")
+            #expect(twice.status == 200, "the first answer may have got lost")
+            let left = try await api.get("/v1/quarantine").list("data")
+            #expect(left.map { $0["source"] as? String } == ["src_2"])
+            #expect(try await api.get("/v1/stats").number("quarantined") == 1)
+            let all = #"{"q":"state=quarantined"}"#
+            let many = try await api.post("/v1/watches/batch/dismiss", all)
+            #expect(many.number("done") == 1, "\(many.text)")
+            let checks = try await api.get("/v1/doctor").list("checks")
+            let check = checks.first { $0["name"] as? String == "quarantine" }
+            #expect(check?["message"] as? String == "empty")
+            try await api.enqueue("src_3")
+            let open = try await api.post("/v1/quarantine/src_3/dismiss")
+            #expect(open.status == 409 && open.code == "watch_not_quarantined")
+            #expect(try await api.post("/v1/quarantine/src_9/dismiss").code == "watch_not_found")
+        }
+    }
+
     @Test("explain tells where a watch is and what it waits for")
     func explain() async throws {
         try await LiveAPI.run { api in

@@ -122,6 +122,71 @@ struct EndpointDirectoryTests {
         #expect(try await queue.lane(lane)?.limit == nil)
     }
 
+    @Test("of many who disable an endpoint at once, one is told that it did")
+    func disabledOnce() async throws {
+        let id = try await create("a")
+        // As many processes, each with a copy of its own.
+        let count = await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<16 {
+                let directory = EndpointDirectory(store: store, logger: Sample.quiet)
+                group.addTask { (try? await directory.disable(id, reason: "answered 410")) == true }
+            }
+            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(count == 1)
+    }
+
+    @Test("of an endpoint that is removed nothing stays dead, failing or held")
+    func cleared() async throws {
+        let queue = MemoryDeliveryQueue(time: time)
+        let sync = EndpointSync(
+            directory: directory,
+            lanes: queue,
+            deliveries: queue,
+            clock: ManualClock(),
+            logger: Sample.quiet
+        )
+        let ids = [try await create("gone"), try await create("stays")]
+        await sync.align(isReloading: true, isFirst: true)
+        for id in ids {
+            try await queue.give(id, "src_dead", DeliveryState(cursor: 2, dead: [1, 2]), .setAside)
+            let failing = DeliveryState(cursor: 1, failures: 1, attempts: 3, dead: [1])
+            try await queue.give(id, "src_failing", failing, .next(after: .seconds(3600)))
+            for _ in 0..<10 {
+                try await queue.give(
+                    id,
+                    "src_down",
+                    DeliveryState(failures: 1),
+                    .next(after: .zero),
+                    .failing
+                )
+            }
+            #expect(try await queue.lane(LaneID(endpoint: id))?.circuit == .open)
+        }
+        _ = try await store.remove(ids[0])
+        await sync.align(isReloading: false)
+        func listed(_ state: DeliverySnapshot.State, _ id: EndpointID) async throws -> Int {
+            try await queue.deliveries(DeliveryQuery(endpoint: id, state: state)).items.count
+        }
+        #expect(try await listed(.dead, ids[0]) == 0)
+        let report = try #require(try await queue.lane(LaneID(endpoint: ids[0])))
+        #expect(report.overdue == 2 && report.heldUntil == nil && report.circuit == .closed)
+        #expect(try await listed(.dead, ids[1]) == 2, "the other's are what they were")
+        #expect(try await queue.lane(LaneID(endpoint: ids[1]))?.circuit == .open)
+
+        // Who starts after that has not seen it go.
+        try await queue.give(ids[0], "src_late", DeliveryState(cursor: 1, dead: [1]), .setAside)
+        let later = EndpointSync(
+            directory: EndpointDirectory(store: store, logger: Sample.quiet),
+            lanes: queue,
+            deliveries: queue,
+            clock: ManualClock(),
+            logger: Sample.quiet
+        )
+        await later.align(isReloading: true, isFirst: true)
+        #expect(try await listed(.dead, ids[0]) == 0)
+    }
+
     @Test("the endpoints of the configuration file come back when the store has lost them")
     func restored() async throws {
         var endpoint = try EndpointTests.endpoint("a")
@@ -234,5 +299,35 @@ private struct SwappedStore: EndpointStore {
         cursor: String?
     ) async throws(StoreError) -> ListPage<Endpoint> {
         try await current.value.list(accounts: accounts, limit: limit, cursor: cursor)
+    }
+}
+
+extension MemoryDeliveryQueue {
+    /// Leaves a delivery of an endpoint as an attempt would.
+    fileprivate func give(
+        _ id: EndpointID,
+        _ source: String,
+        _ state: DeliveryState,
+        _ verdict: Verdict,
+        _ signal: LaneSignal = .fine
+    ) async throws {
+        let mark = DeliveryMark(endpoint: id, watch: Sample.key(source))
+        try await self.mark([mark])
+        let request = ClaimRequest(
+            partition: partition(of: LaneID(endpoint: id)),
+            limit: 10,
+            owner: Sample.owner,
+            lease: .seconds(60),
+            lane: .unlimited
+        )
+        let leases = try await claim(request).leases
+        let lease = try #require(leases.first { $0.item.watch == mark.watch })
+        let commit = Commit(
+            ref: lease.ref,
+            verdict: verdict,
+            change: DeliveryChange(state: state),
+            signal: signal
+        )
+        #expect(try await self.commit([commit]) == [.done])
     }
 }
