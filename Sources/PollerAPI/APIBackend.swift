@@ -1,4 +1,5 @@
 package import Poller
+package import PollerNet
 package import PollerWords
 
 /// What the routes work on: the seams of `Poller`, whatever stands behind them.
@@ -169,6 +170,8 @@ package struct EndpointBackend: Sendable {
     package let standardLimit: LaneLimit
     /// What signs webhooks of inline `notify` URLs; nil where this process does not know it.
     package let inline: InlineSecrets?
+    /// Tells which URLs can never be told; nil where any is taken.
+    let guarding: AddressGuard?
 
     /// Puts a desk together.
     ///
@@ -177,16 +180,25 @@ package struct EndpointBackend: Sendable {
     ///   - probe: sends test events.
     ///   - standardLimit: what holds for endpoints without a limit of their own.
     ///   - inline: what signs webhooks of inline `notify` URLs.
+    ///   - guarding: tells which URLs can never be told.
     package init(
         store: any EndpointStore,
         probe: EndpointProbe,
         standardLimit: LaneLimit,
-        inline: InlineSecrets?
+        inline: InlineSecrets?,
+        guarding: AddressGuard? = nil
     ) {
         self.store = store
         self.probe = probe
         self.standardLimit = standardLimit
         self.inline = inline
+        self.guarding = guarding
+    }
+
+    /// Refuses a URL that can never be told, whoever asks for it: its deliveries would only fail.
+    func check(_ url: NotifyURL, field: String) throws(InvalidInput) {
+        guard let objection = guarding?.objection(to: url) else { return }
+        throw InvalidInput(field: field, message: objection)
     }
 }
 

@@ -118,6 +118,7 @@ package struct APIServer: Service {
                 openWatches: openWatches,
                 deadlines: backend.deadlines,
                 locator: backend.locator,
+                endpoints: backend.endpoints,
                 reader: reader,
                 polls: polls,
                 now: keys.now
@@ -127,6 +128,7 @@ package struct APIServer: Service {
                 enqueuer: enqueuer,
                 openWatches: openWatches,
                 locator: backend.locator,
+                endpoints: backend.endpoints,
                 reader: reader
             ).routes,
             SelectionRoutes(

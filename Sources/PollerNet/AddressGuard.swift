@@ -1,4 +1,5 @@
 package import NIOCore
+package import Poller
 import Synchronization
 
 /// Decides which addresses a customer's URL may make us connect to (SSRF).
@@ -84,6 +85,38 @@ package struct AddressGuard: Sendable {
     private func isBlocked(_ ip: IPAddress) -> Bool {
         Self.blocked.contains { $0.contains(ip) }
     }
+}
+
+extension AddressGuard {
+    /// Why nothing can ever be sent to a URL, as far as its text alone says so; nil where that shows only when it
+    /// is connected.
+    ///
+    /// Its text says so of an address, of `localhost`, which is loopback for everybody (RFC 6761 §6.3), and of `http://`
+    /// while the operator has named no address at all. Names are not looked up: what one leads to today proves
+    /// nothing of the day it is told, and whoever may enqueue could have us ask any name server. Nor are listeners of
+    /// ours looked at, which come and go: what would reach one is refused when it is connected.
+    package func objection(to url: NotifyURL) -> String? {
+        guard url.isWebhook else { return nil }
+        let target: HTTPTarget
+        do throws(InvalidInput) {
+            target = try HTTPTarget(url)
+        } catch {
+            return error.message
+        }
+        let hosts = target.host == "localhost" ? ["127.0.0.1", "::1"] : [target.host]
+        let addresses = hosts.compactMap { try? SocketAddress(ipAddress: $0, port: target.port) }
+        guard !addresses.isEmpty else {
+            return target.isSecure || !allowing.isEmpty ? nil : Self.needsTLS
+        }
+        guard reachable(addresses, isSecure: target.isSecure).isEmpty else { return nil }
+        if addresses.contains(where: { judge($0) == .open }) { return Self.needsTLS }
+        return
+            "is at \(target.host), which is no address of the public internet: name its range in "
+            + "POLLER_ALLOW_CIDRS, the same for every process, or use another URL"
+    }
+
+    private static let needsTLS =
+        "must be https://: without TLS only the addresses of POLLER_ALLOW_CIDRS are told"
 }
 
 /// Where this process listens, and the servers of its store: what no customer's URL may reach.

@@ -46,6 +46,29 @@ struct AddressGuardTests {
         #expect(try verdict(address) == .open)
     }
 
+    @Test(
+        "a URL that can never be told is known by its text, where that says so",
+        arguments: [
+            ("https://10.0.0.1/h", "", "POLLER_ALLOW_CIDRS"),
+            ("https://10.0.0.1/h", "10.0.0.0/8", nil),
+            ("https://[::1]:9/h", "127.0.0.0/8", "POLLER_ALLOW_CIDRS"),
+            ("https://[::ffff:192.168.0.1]/", "", "POLLER_ALLOW_CIDRS"),
+            ("https://localhost/h", "", "POLLER_ALLOW_CIDRS"),
+            ("http://LOCALHOST:3000/h", "::1", nil),
+            ("https://1.1.1.1/h", "", nil), ("http://1.1.1.1/h", "10.0.0.0/8", "https://"),
+            ("http://shop.example/h", "", "https://"),
+            ("http://shop.example/h", "10.0.0.0/8", nil),
+            ("https://shop.example/h", "", nil), ("https://a%2eb/h", "", "plain name"),
+            ("mailto:a@b.example", "", nil), ("redis+stream:orders", "", nil),
+        ] as [(String, String, String?)]
+    )
+    func objections(url: String, allowed: String, said: String?) throws {
+        let guarding = AddressGuard(allowing: try AddressRange.list(allowed))
+        let objection = guarding.objection(to: try NotifyURL(url))
+        #expect((objection == nil) == (said == nil), "\(url): \(objection ?? "nothing")")
+        #expect(objection?.contains(said ?? "") ?? true, "\(url): \(objection ?? "")")
+    }
+
     @Test("the operator's ranges are opened, and only those")
     func allowList() throws {
         let guarding = AddressGuard(allowing: try AddressRange.list("10.1.0.0/16, ::1 127.0.0.1"))

@@ -51,6 +51,7 @@ struct BatchRoutes {
     let enqueuer: Enqueuer
     let openWatches: OpenWatchLimit
     let locator: (any SourceLocator)?
+    let endpoints: EndpointBackend
     let reader: BodyReader
 
     var routes: [AnsweredRoute] { [Self.enqueue.answered(by: enqueue)] }
@@ -72,7 +73,8 @@ struct BatchRoutes {
             bytes,
             isLines: isLines,
             for: context.caller,
-            locator: locator
+            locator: locator,
+            endpoints: endpoints
         )
 
         try await refuseMismatches(in: batch)

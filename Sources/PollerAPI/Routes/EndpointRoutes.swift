@@ -177,7 +177,7 @@ struct EndpointRoutes {
         _ wanted: NewEndpoint,
         for caller: Caller
     ) throws(Problem) -> Poller.Endpoint {
-        guard let url = try wanted.choices.checkedURL() else {
+        guard let url = try wanted.choices.checkedURL(for: backend) else {
             throw Problem(
                 .missingField,
                 "url is required: https://…, mailto:name@host or redis+stream:NAME.",
@@ -202,7 +202,7 @@ struct EndpointRoutes {
             secrets: url.isWebhook
                 ? [EndpointSecret(WebhookSecret(using: &chance, signing: signing))] : []
         )
-        try endpoint.apply(wanted.choices, standardLimit: backend.standardLimit)
+        try endpoint.apply(wanted.choices, of: backend)
         return endpoint
     }
 
@@ -272,9 +272,9 @@ struct EndpointRoutes {
                 )
             }
         }
-        let standardLimit = backend.standardLimit
+        let backend = backend
         var wish = old
-        try wish.apply(change, standardLimit: standardLimit)
+        try wish.apply(change, of: backend)
         guard wish.url.isWebhook == old.url.isWebhook else {
             throw Problem(
                 .invalidValue,
@@ -287,7 +287,7 @@ struct EndpointRoutes {
         return try await changed(old.id, as: asked.condition, context) {
             endpoint,
             _ throws(Problem) in
-            try endpoint.apply(change, standardLimit: standardLimit)
+            try endpoint.apply(change, of: backend)
         }
     }
 

@@ -119,6 +119,7 @@ struct WatchRoutes {
     let openWatches: OpenWatchLimit
     let deadlines: DeadlineForecast?
     let locator: (any SourceLocator)?
+    let endpoints: EndpointBackend
     let reader: BodyReader
     let polls: LongPolls
     /// What ages in a search are counted from.
@@ -139,7 +140,12 @@ struct WatchRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let wanted = try await reader.object(WatchRequest.self, of: request)
-        let new = try NewWatch(wanted, for: context.caller, locator: locator)
+        let new = try NewWatch(
+            wanted,
+            for: context.caller,
+            locator: locator,
+            endpoints: endpoints
+        )
         try await watches.refuseMismatch(of: new)
         if let refusal = try await openWatches.refusal(of: [new]) { throw Problem(refusal) }
         let results = try await enqueuer.enqueue([new])

@@ -76,8 +76,8 @@ extension Poller.Endpoint {
     /// the standard again.
     ///
     /// Errors: a ``Problem`` that names the field.
-    mutating func apply(_ change: EndpointChange, standardLimit: Poller.LaneLimit) throws(Problem) {
-        if let url = try change.checkedURL() { self.url = url }
+    mutating func apply(_ change: EndpointChange, of backend: EndpointBackend) throws(Problem) {
+        if let url = try change.checkedURL(for: backend) { self.url = url }
         let changed = try Problem.checked { [self] () throws(InvalidInput) in
             var endpoint = self
             endpoint.scope = try EndpointScope(
@@ -129,7 +129,7 @@ extension Poller.Endpoint {
         self = changed
         if change.limit.isGiven {
             limit = try change.limit.value.flatMap { asked throws(Problem) in
-                try asked.limit(from: limit ?? standardLimit)
+                try asked.limit(from: limit ?? backend.standardLimit)
             }
         }
         let whole = self
@@ -139,9 +139,13 @@ extension Poller.Endpoint {
 
 extension EndpointChange {
     /// The URL; nil when none is given.
-    func checkedURL() throws(Problem) -> NotifyURL? {
+    func checkedURL(for backend: EndpointBackend) throws(Problem) -> NotifyURL? {
         guard let url else { return nil }
-        return try Problem.checked { () throws(InvalidInput) in try NotifyURL(url, field: "url") }
+        return try Problem.checked { () throws(InvalidInput) in
+            let checked = try NotifyURL(url, field: "url")
+            try backend.check(checked, field: "url")
+            return checked
+        }
     }
 }
 

@@ -3,13 +3,15 @@ import Poller
 import PollerWire
 
 extension NewWatch {
-    /// Checks a request of somebody to watch something; `locator` tells whose a URL is.
+    /// Checks a request of somebody to watch something; `locator` tells whose a URL is, `endpoints` which URLs can be
+    /// told.
     ///
     /// Errors: a ``Problem`` that names the field.
     init(
         _ request: WatchRequest,
         for caller: Caller,
-        locator: (any SourceLocator)?
+        locator: (any SourceLocator)?,
+        endpoints: EndpointBackend? = nil
     ) throws(Problem) {
         let key = try WatchKey(request, caller, locator)
         if request.movesMoney { try caller.need(.charge) }
@@ -18,6 +20,7 @@ extension NewWatch {
             var urls: [NotifyURL] = []
             for (index, text) in (request.notify ?? []).enumerated() {
                 let url = try NotifyURL(text, field: "notify[\(index)]")
+                try endpoints?.check(url, field: "notify[\(index)]")
                 if !urls.contains(url) { urls.append(url) }
             }
             return try NewWatch(

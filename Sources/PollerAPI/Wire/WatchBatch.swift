@@ -19,12 +19,13 @@ struct WatchBatch {
 
     /// Checks a JSON array, or with `isLines` one object a line; empty lines are skipped.
     ///
-    /// `caller`: who sends it; `locator` tells whose a URL is.
+    /// `caller`: who sends it; `locator` tells whose a URL is, `endpoints` which URLs can be told.
     init(
         _ bytes: [UInt8],
         isLines: Bool,
         for caller: Caller,
-        locator: (any SourceLocator)? = nil
+        locator: (any SourceLocator)? = nil,
+        endpoints: EndpointBackend? = nil
     ) throws(Problem) {
         let items = isLines ? try Self.lines(bytes) : try Self.array(bytes)
         guard !items.isEmpty else {
@@ -37,7 +38,12 @@ struct WatchBatch {
         for (index, item) in items.enumerated() {
             do throws(Problem) {
                 let request = try Problem.reading(WatchRequest.self, item)
-                let new = try NewWatch(request, for: caller, locator: locator)
+                let new = try NewWatch(
+                    request,
+                    for: caller,
+                    locator: locator,
+                    endpoints: endpoints
+                )
                 guard seen.insert(new).inserted else {
                     duplicates += 1
                     continue

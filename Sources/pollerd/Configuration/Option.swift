@@ -246,7 +246,7 @@ struct Option: Sendable {
             "allow_cidrs",
             "POLLER_ALLOW_CIDRS",
             "",
-            "private address ranges webhooks may reach, by comma"
+            "private addresses that webhooks and upstreams may be at, by comma; the same for every process"
         ),
         Option(
             "nat64_prefixes",

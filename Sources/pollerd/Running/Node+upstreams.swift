@@ -172,6 +172,11 @@ extension Node {
         )
     }
 
+    /// Judges the URLs that requests name, by their text.
+    var guardingRequests: AddressGuard {
+        AddressGuard(allowing: settings.allowedRanges, translators: settings.translators)
+    }
+
     /// Bars every address of the store's names: the connection has shown one of them.
     func guardStore() async {
         for server in settings.redisURL.endpoints {

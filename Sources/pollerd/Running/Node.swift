@@ -246,7 +246,8 @@ struct Node: Sendable {
                 store: cluster.endpoints,
                 probe: EndpointProbe(channels: channels.all),
                 standardLimit: endpointLimit,
-                inline: channels.inline
+                inline: channels.inline,
+                guarding: guardingRequests
             ),
             checks: ClusterChecks.all(cluster, accounts: accounts, settings: settings),
             cursors: cursors(ring),
