@@ -160,7 +160,12 @@ package struct APIServer: Service {
             KeyRoutes(store: backend.keys, ring: keys, reader: reader).routes,
             AuditRoutes(trail: backend.trail).routes,
             MailRoutes(preferences: backend.mail, reader: reader).routes,
-            UnsubscribeRoutes(preferences: backend.mail, reader: reader).routes,
+            UnsubscribeRoutes(
+                preferences: backend.mail,
+                branding: backend.branding,
+                words: backend.words,
+                reader: reader
+            ).routes,
             ReturnPageRoutes(
                 watches: backend.watches,
                 // Their own, so that customers take no place from operators.

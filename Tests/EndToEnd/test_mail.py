@@ -145,7 +145,9 @@ def test_one_click_stops_a_shop_s_mails_and_the_delivery_is_done(shop: Cluster):
     assert link in page(mail) and link in mail.get_body(("plain",)).get_content()
     assert "stop" not in link and "example.com" not in link, "an address has no place in a log"
 
-    assert requests.get(link, timeout=5).status_code == 200
+    asked = requests.get(link, timeout=5)
+    assert asked.status_code == 200
+    assert "Käserei Müller &amp; Söhne" in asked.text and "background: #0b6e4f" in asked.text
     assert not shop.api.get(f"/v1/mail/suppressions/{recipient}")["suppressed"]
     # What a mail program sends, RFC 8058 §3.2.
     clicked = requests.post(link, data={"List-Unsubscribe": "One-Click"}, timeout=5)

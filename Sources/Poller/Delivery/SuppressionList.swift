@@ -60,6 +60,8 @@ package struct SuppressionEntry: Hashable, Sendable {
 package struct UnsubscribeTokens: Sendable {
     private static let idCharacters = 12
     private static let macBytes = 16
+    /// Enough that no two accounts of a cluster have the same.
+    private static let senderBytes = 6
 
     private let key: SymmetricKey
 
@@ -93,6 +95,22 @@ package struct UnsubscribeTokens: Sendable {
         // Digests are compared in constant time.
         guard SHA256.hash(data: mac(id)) == SHA256.hash(data: shown) else { return nil }
         return SuppressionEntry(id: ItemID(unchecked: id))
+    }
+
+    /// What tells whose mails an entry is about to who knows that account, and to nobody else: eight characters.
+    ///
+    /// A link has it beside the token, so that its page is the shop's; an account's name is for us.
+    package func sender(_ account: AccountID, of entry: SuppressionEntry) -> String {
+        Base64URL.encode(Array(mac("\(entry.id) of \(account)").prefix(Self.senderBytes)))
+    }
+
+    /// The account that a link tells of; nil when it is none of these.
+    package func account(
+        _ sender: String,
+        of entry: SuppressionEntry,
+        among accounts: some Collection<AccountID>
+    ) -> AccountID? {
+        accounts.first { self.sender($0, of: entry) == sender }
     }
 
     private func mac(_ id: String) -> [UInt8] {

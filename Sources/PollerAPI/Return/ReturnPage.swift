@@ -41,7 +41,7 @@ struct ReturnPage {
     /// Where a logo is, as a policy names it: without a query; nil for what would end the directive.
     ///
     /// *Source*: CSP level 3, §2.3.1: `;` and `,` end a source, and a path has no query.
-    private static func place(_ url: String) -> String? {
+    static func place(_ url: String) -> String? {
         let place = String(url.prefix { $0 != "?" && $0 != "#" })
         return place.contains { ";,*".contains($0) } ? nil : place
     }

@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import Poller
+import PollerWords
 
 /// The links at the end of mails: `GET` asks, `POST` does it.
 ///
@@ -10,6 +11,9 @@ import Poller
 ///
 /// Scanners of mails follow links, and some post to them. So a `GET` changes nothing, and a `POST`
 /// counts only with the words that RFC 8058 §3.1 asks for, which our button sends, too.
+///
+/// The page is the shop's, in the language of the mail, by what the link says of both: `v=de.Gk0RpQ4x`. A link of
+/// an earlier release says nothing of them.
 struct UnsubscribeRoutes {
     /// `List-Unsubscribe=One-Click` in either encoding of forms, with room.
     private static let bodyBytesMax = 4096
@@ -20,7 +24,7 @@ struct UnsubscribeRoutes {
         "unsubscribePage",
         "Ask a customer whether to stop the mails",
         access: .anybody,
-        input: .token,
+        input: .visit,
         answers: [
             .page(200, "A page with one button."),
             .page(404, "A neutral page: not a link of ours."),
@@ -32,7 +36,7 @@ struct UnsubscribeRoutes {
         "unsubscribe",
         "Stop the mails of one shop to one recipient (RFC 8058 one-click)",
         access: .anybody,
-        input: .token,
+        input: .visit,
         body: .raw(
             "application/x-www-form-urlencoded",
             [
@@ -51,10 +55,21 @@ struct UnsubscribeRoutes {
 
     let preferences: MailPreferences?
     let reader: BodyReader
+    private let branding: [AccountID: Branding]
+    private let pages: [AccountID: UnsubscribePage]
     private let page = UnsubscribePage()
+    private let lexicon: PayerLexicon
 
-    init(preferences: MailPreferences?, reader: BodyReader) {
+    init(
+        preferences: MailPreferences?,
+        branding: [AccountID: Branding],
+        words: PayerLexicon,
+        reader: BodyReader
+    ) {
         self.preferences = preferences
+        self.branding = branding
+        pages = branding.mapValues { UnsubscribePage($0) }
+        lexicon = words
         self.reader = reader
     }
 
@@ -64,105 +79,160 @@ struct UnsubscribeRoutes {
 
     @Sendable
     private func ask(
-        _ token: String,
+        _ visit: UnsubscribeVisit,
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        entry(token) == nil ? page.neutral() : page.question()
+        let shown = shown(to: visit, request)
+        return shown.page.response(shown.entry == nil ? .nothing : .question, in: shown.words)
     }
 
     @Sendable
     private func stop(
-        _ token: String,
+        _ visit: UnsubscribeVisit,
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         let body = try await reader.read(request, bytesMax: Self.bodyBytesMax)
-        guard let entry = entry(token), let preferences else { return page.neutral() }
+        let shown = shown(to: visit, request)
+        guard let entry = shown.entry, let preferences else {
+            return shown.page.response(.nothing, in: shown.words)
+        }
         // Scanners of mails post to links, too; only a mail program and our button say this.
         let text = String(decoding: body, as: UTF8.self)
         guard text.contains("List-Unsubscribe"), text.contains("One-Click") else {
-            return page.notAsked()
+            return shown.page.response(.again, in: shown.words)
         }
         do throws(StoreError) {
             try await preferences.suppressions.suppress(entry, because: .unsubscribed)
         } catch {
             context.logger.warning("not unsubscribed", metadata: ["error": "\(error)"])
-            return page.unavailable()
+            return shown.page.response(.later, in: shown.words)
         }
-        return page.done()
+        return shown.page.response(.done, in: shown.words)
     }
 
-    private func entry(_ token: String) -> SuppressionEntry? {
-        preferences?.tokens.entry(of: token)
+    /// Whose mails a link stops, on whose page, in which words.
+    private func shown(
+        to visit: UnsubscribeVisit,
+        _ request: Request
+    ) -> (entry: SuppressionEntry?, page: UnsubscribePage, words: PayerWords) {
+        let entry = preferences?.tokens.entry(of: visit.token)
+        let account = entry.flatMap { entry in
+            preferences?.tokens.account(visit.sender, of: entry, among: branding.keys)
+        }
+        let language =
+            visit.language ?? PayerLanguage(acceptLanguage: request.headers[.acceptLanguage])
+            ?? account.flatMap { branding[$0]?.language } ?? .en
+        return (entry, account.flatMap { pages[$0] } ?? page, lexicon[language])
     }
 }
 
-extension RouteInput where Value == String {
-    /// The token of the path, whatever the query says: mail programs add to links.
-    fileprivate static var token: Self {
-        segment("token", "The token of a mail's List-Unsubscribe link.").lenient()
+/// What the link at the end of a mail says.
+struct UnsubscribeVisit: Sendable {
+    /// What it stops.
+    let token: String
+    /// That of the mail; nil for a link that does not say.
+    let language: PayerLanguage?
+    /// Whose mails they are, as ``UnsubscribeTokens`` tells it.
+    let sender: String
+
+    fileprivate init(token: String, view: String?) {
+        let parts = (view ?? "").split(separator: ".", maxSplits: 1).map(String.init)
+        self.token = token
+        language = parts.first.flatMap { PayerLanguage(rawValue: $0) }
+        sender = parts.count == 2 ? parts[1] : ""
+    }
+}
+
+extension RouteInput where Value == UnsubscribeVisit {
+    /// The token of the path, and what our links say beside it; whatever else a mail program has added.
+    fileprivate static var visit: Self {
+        all(
+            RouteInput<String>.segment("token", "The token of a mail's List-Unsubscribe link."),
+            RouteInput<String?>.text("v", "The language of the mail, and whose it was.")
+        ) { UnsubscribeVisit(token: $0, view: $1) }.lenient()
     }
 }
 
 /// What somebody sees who follows the link at the end of a mail; works without scripts.
 ///
-/// It says nothing of who they are: the link may be in the hands of somebody else.
-struct UnsubscribePage {
-    private let page = HTMLPage(
-        PackageResources.unsubscribe_html,
-        policy: "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-    )
+/// One for each shop, as the return page, because its logo is part of what its policy allows. It says nothing of who
+/// they are: the link may be in the hands of somebody else.
+struct UnsubscribePage: Sendable {
+    /// What it says, by the names of its words.
+    enum News: String {
+        /// Asks: what a program follows by itself must change nothing.
+        case question
+        case done
+        /// The same for whatever is no link of ours.
+        case nothing
+        /// Something has posted that was no click.
+        case again
+        /// The store cannot be asked now.
+        case later
 
-    /// Asks: what a program follows by itself must change nothing.
-    func question() -> Response {
-        response(
-            .ok,
-            "No more mails about your payments?",
-            "You will not be told by mail any more what became of your payments at this shop.",
-            form: """
-                <form method="post"><input type="hidden" name="List-Unsubscribe" \
-                value="One-Click"><button>No more mails</button></form>
-                """
+        fileprivate var status: HTTPResponse.Status {
+            switch self {
+            case .question, .done: .ok
+            case .nothing: .notFound
+            case .again: .badRequest
+            case .later: .serviceUnavailable
+            }
+        }
+    }
+
+    private let page: HTMLPage
+    private let branding: Branding?
+
+    /// The page of a shop; nil for one that has not said who it is.
+    init(_ branding: Branding? = nil) {
+        self.branding = branding
+        var html = String(decoding: PackageResources.unsubscribe_html, as: UTF8.self)
+        let colour = branding?.colour ?? "#3b4754"
+        html = html.replacing("{{colour}}", with: colour)
+            .replacing("{{ink}}", with: PayerColour.ink(on: colour))
+        let picture = branding?.logoURL.flatMap(ReturnPage.place)
+        page = HTMLPage(
+            Array(html.utf8),
+            policy: (picture.map { "img-src \($0); " } ?? "")
+                + "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
         )
     }
 
-    func done() -> Response {
-        response(.ok, "Done", "You will get no more mails about your payments at this shop.")
+    /// The page with some news.
+    func response(_ news: News, in words: PayerWords) -> Response {
+        let shop = branding.map { ["shop": $0.name] } ?? [:]
+        func said(_ key: String) -> String {
+            HTMLPage.escaped(words("unsubscribe.\(key)", shop))
+        }
+        let form = """
+            <form method="post"><input type="hidden" name="List-Unsubscribe" value="One-Click">\
+            <button>\(said("question.button"))</button></form>
+            """
+        let places = [
+            "language": words.language.rawValue, "title": said("\(news.rawValue).title"),
+            "text": said("\(news.rawValue).text"), "form": news == .question ? form : "",
+            "shop": masthead,
+        ]
+        // In one pass, so that no value is taken for a place of another.
+        var (html, rest) = ("", page.text[...])
+        while let open = rest.firstRange(of: "{{"), let close = rest.firstRange(of: "}}") {
+            html += rest[..<open.lowerBound]
+            html += places[String(rest[open.upperBound..<close.lowerBound])] ?? ""
+            rest = rest[close.upperBound...]
+        }
+        var answer = page.response(html + rest, status: news.status)
+        if news == .later { answer.headers[.retryAfter] = "30" }
+        return answer
     }
 
-    /// The same for whatever is no link of ours.
-    func neutral() -> Response {
-        response(
-            .notFound,
-            "Nothing to do here",
-            "This link is not complete. Copy all of it from the mail, or write to the shop."
-        )
-    }
-
-    func notAsked() -> Response {
-        response(.badRequest, "Not done", "Open the link again and press the button.")
-    }
-
-    func unavailable() -> Response {
-        var page = response(
-            .serviceUnavailable,
-            "Not done yet",
-            "We cannot write it down at this moment. Please try again in a minute."
-        )
-        page.headers[.retryAfter] = "30"
-        return page
-    }
-
-    /// All the words are ours, so none needs escaping.
-    private func response(
-        _ status: HTTPResponse.Status,
-        _ title: String,
-        _ text: String,
-        form: String = ""
-    ) -> Response {
-        let html = page.text.replacing("{{title}}", with: title)
-            .replacing("{{text}}", with: text).replacing("{{form}}", with: form)
-        return page.response(html, status: status)
+    private var masthead: String {
+        guard let branding else { return "" }
+        let name = HTMLPage.escaped(branding.name)
+        guard let url = branding.logoURL, ReturnPage.place(url) != nil else {
+            return "<p id=\"shop\">\(name)</p>"
+        }
+        return "<p id=\"shop\"><img src=\"\(HTMLPage.escaped(url))\" alt=\"\(name)\"></p>"
     }
 }

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOPosix
 package import Poller
+import PollerWords
 import ServiceLifecycle
 
 /// Tells a customer by mail, handed to a relay over SMTP.
@@ -149,7 +150,11 @@ package struct EmailChannel: DeliveryChannel, Service {
     ) -> MailMessage {
         let account = event.key.account
         let shop = branding[account]
-        let unsubscribe = unsubscribeLinks?.url(for: recipient, of: account)
+        let unsubscribe = unsubscribeLinks?.url(
+            for: recipient,
+            of: account,
+            in: news.language ?? shop?.language ?? .en
+        )
         return MailMessage(
             event,
             templates.content(news, branding: shop, unsubscribe: unsubscribe),
@@ -245,8 +250,14 @@ package struct UnsubscribeLinks: Sendable {
         self.tokens = tokens
     }
 
-    /// The link that stops an account's mails to a recipient.
-    func url(for recipient: MailAddress, of account: AccountID) -> String {
-        "\(base)/u/\(tokens.text(for: SuppressionEntry(recipient, of: account)))"
+    /// The link that stops an account's mails to a recipient; its page is the shop's, in the mail's language.
+    func url(
+        for recipient: MailAddress,
+        of account: AccountID,
+        in language: PayerLanguage
+    ) -> String {
+        let entry = SuppressionEntry(recipient, of: account)
+        return "\(base)/u/\(tokens.text(for: entry))"
+            + "?v=\(language.rawValue).\(tokens.sender(account, of: entry))"
     }
 }

@@ -76,6 +76,41 @@ struct MailRoutesTests {
         }
     }
 
+    @Test("the page of a link is the shop's, in the language of the mail")
+    func branded() async throws {
+        let shops = [
+            AccountID.main: try Branding(name: "Käserei <Müller>", colour: "#0b6e4f"),
+            try AccountID("acct_1"): try Branding(
+                name: "Other",
+                logoURL: "https://other.example/logo.png",
+                languageTag: "fr"
+            ),
+        ]
+        let preferences = MailPreferences(suppressions: list, tokens: tokens)
+        try await LiveAPI.run(mail: preferences, branding: shops) { api in
+            let recipient = try MailAddress("a@b.example")
+            func page(_ account: AccountID, _ view: String?) async throws -> Answer {
+                let entry = SuppressionEntry(recipient, of: account)
+                let sender = tokens.sender(account, of: entry)
+                let query = view.map { "?v=\($0.replacing("ME", with: sender))" } ?? ""
+                return try await api.get("/u/\(tokens.text(for: entry))\(query)")
+            }
+            let german = try await page(.main, "de.ME")
+            #expect(german.text.contains("lang=\"de\"") && german.text.contains("Keine Mails mehr"))
+            #expect(german.text.contains("bei Käserei &lt;Müller&gt; geworden"))
+            #expect(german.text.contains("background: #0b6e4f"))
+            let other = try await page(AccountID("acct_1"), "xx.ME&utm=1")
+            #expect(other.text.contains("lang=\"fr\"") && other.text.contains("alt=\"Other\""))
+            let policy = other.headers.first(name: "Content-Security-Policy")
+            #expect(policy?.contains("img-src https://other.example/logo.png;") == true)
+            // What an earlier release sent, and what somebody has changed.
+            for view in [nil, "de", "de.", "it.AAAAAAAA"] {
+                let plain = try await page(.main, view)
+                #expect(plain.status == 200 && !plain.text.contains("Müller"), "\(view ?? "")")
+            }
+        }
+    }
+
     @Test("a link that is not ours, and a post that is no click, do nothing")
     func refused() async throws {
         try await run { api in

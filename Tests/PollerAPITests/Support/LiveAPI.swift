@@ -32,6 +32,7 @@ struct LiveAPI: HTTPServer {
         locator: (any SourceLocator)? = nil,
         payers: (any PayerUpstream)? = nil,
         mail: MailPreferences? = nil,
+        branding: [AccountID: Branding] = [:],
         channels: [any DeliveryChannel] = [],
         partitions: Int = 4,
         limits: AccountLimits = .none,
@@ -76,7 +77,8 @@ struct LiveAPI: HTTPServer {
             streamTokens: streamTokens,
             mail: mail,
             locator: locator,
-            payers: payers
+            payers: payers,
+            branding: branding
         )
         let server = APIServer(
             bind: ListenAddress(host: "127.0.0.1", port: 0),
