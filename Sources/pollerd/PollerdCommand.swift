@@ -146,16 +146,18 @@ struct CheckConfig: AsyncParsableCommand {
         abstract: "Print every option with its value and origin; exit 78 when one is wrong."
     )
 
-    @ArgumentParser.Flag(help: "Tell what each option is for instead, and what holds without it.")
+    @ArgumentParser.Flag(
+        help: "Tell what each option, section of the file and policy is for instead."
+    )
     var describe = false
 
     @OptionGroup var flags: Flags
 
     func run() async throws {
-        guard !describe else { return print(Option.descriptions.joined(separator: "\n\n")) }
+        guard !describe else { return print(Option.reference.joined(separator: "\n\n")) }
         let configuration = try flags.configuration()
         print(configuration.report)
-        for warning in configuration.warnings {
+        for warning in configuration.warnings + configuration.unreachableEndpoints {
             FileHandle.standardError.write(Data("pollerd: warning: \(warning)\n".utf8))
         }
         for name in configuration.unknown {

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from harness.cluster import Cluster, program
 from harness.poller_api import PollerAPI
@@ -219,19 +220,85 @@ def test_a_store_of_a_newer_form_is_left_alone(tmp_path: Path, command: list[str
     assert "start pollerd 9.1.0 or newer, or give Redis the backup from before the upgrade" in done.stderr
 
 
+def described() -> list[list[str]]:
+    """What `check-config --describe` tells, line by line of each thing."""
+    told = run("pollerd", "check-config", "--describe").stdout.strip()
+    return [[line.strip() for line in block.splitlines()] for block in told.split("\n\n")]
+
+
+def test_the_page_of_the_file_is_what_check_config_describes():
+    page = (Path(__file__).resolve().parents[2] / "Sources/Poller/Poller.docc/Guides/ConfigurationFile.md").read_text()
+    members = re.findall(r"^\| `([a-z_.]+\.?[A-Z]*[a-z_.]+)` \| (.*) \| (.*) \| (.*) \|$", page, re.MULTILINE)
+    told = [[place, text, takes, standard if standard == "required" else f"default: {standard}"]
+            for place, takes, standard, text in members]
+    assert len(told) > 40 and told == [block for block in described() if "." in block[0]]
+    policies = re.findall(r"^\| `(\w+)` \| (every .*) \| (\w+) \|$", page, re.MULTILINE)
+    assert [[f"policy {name}", pace, f"at that speed for {span}"] for name, pace, span in policies] == [
+        block for block in described() if block[0].startswith("policy ")
+    ]
+
+
+def test_every_member_that_is_described_is_read(tmp_path: Path):
+    """A wrong value of each is refused by its place: nothing of the page is passed over in silence."""
+    whole = {
+        "accounts": "accounts: {a: {stripe_api_key: {env: K}, charge: {description: x}, branding: {name: x}, limits: {watches: 1}}}",
+        "upstreams": "upstreams: {a: {url: 'https://b.example/{id}', status: /s, final: [x], branding: {name: x}, limits: {watches: 1},"
+                     " payment: {state: {map: {x: paid}}, amount: /a, currency: eur}}}",
+        "endpoints": "endpoints: {a: {url: 'https://b.example/h', notify_by: {within: 5m, endpoint: ep_x}}}",
+    }
+    file = tmp_path / "poller.yaml"
+    places = [block[0] for block in described() if "." in block[0]]
+    shared = [place for place in places if place.startswith(("branding.", "limits."))]
+    places += [f"{section}.NAME.{place}" for place in shared for section in ("accounts", "upstreams")]
+    for place in places:
+        section, *path = place.split(".")
+        if section not in whole:
+            continue
+        config = yaml.safe_load(whole[section])
+        node = config[section]["a"]
+        for name in path[1:-1]:
+            node = node[name]
+        node[path[-1]] = [["neither text", "nor a mapping"]]
+        file.write_text(yaml.safe_dump(config))
+        done = run("pollerd", "check-config", "--config", str(file), env={"K": "sk_test_1"})
+        named = ".".join(["a", *path[1:]])
+        assert done.returncode == 78 and f"{section}.{named}" in done.stderr, f"{place}: {done.stderr}"
+
+
+def test_every_mistake_of_the_file_is_named_at_once(tmp_path: Path):
+    file = tmp_path / "poller.yaml"
+    file.write_text(
+        "acounts: {a: {}}\nlease: soon\nlane_rte: 5\n"
+        "accounts: {a: {stripe_api_key: sk_live_1}, b: {stripe_api_key: {env: NOPE}, chrge: true}}\n"
+        "upstreams: {bank: {url: 'https://b.example/{id}'}, good: {url: 'https://b.example/{id}', status: /s, final: [x]}}\n"
+        "endpoints: {inside: {url: 'https://10.0.0.1/h'}, odd: {url: 'ftp://x'}}\n"
+    )
+    done = run("pollerd", "check-config", "--config", str(file))
+    assert done.returncode == 78
+    for said in (
+        "acounts is no section of the file, did you mean accounts?", "POLLER_LEASE", "lane_rte",
+        "accounts.a.stripe_api_key is a secret", "has chrge", "upstreams.bank needs status", "endpoints.odd",
+    ):
+        assert done.stderr.count(said) == 1, f"{said}\n{done.stderr}"
+    assert "endpoint inside cannot be told" in done.stderr and "POLLER_ALLOW_CIDRS" in done.stderr
+    for line in ("upstreams +file +good", "accounts +\\(none\\)"):
+        assert re.search(f"^{line}$", done.stdout, re.M), done.stdout
+    started = run("pollerd", "worker", "--config", str(file))
+    assert started.returncode == 78 and started.stderr.count("\n") == 1, started.stderr
+
+
 def test_the_page_of_options_is_what_check_config_describes():
     page = (Path(__file__).resolve().parents[2] / "Sources/Poller/Poller.docc/Guides/Options.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \| `(\w+)`( \(or `…_FILE`\))? \| (?:`(.*?)`)? ?\| (.*) \|$", page, re.MULTILINE)
     told = [(key, variable, bool(file), standard, text) for key, variable, file, standard, text in rows]
-    described = []
-    for block in run("pollerd", "check-config", "--describe").stdout.strip().split("\n\n"):
-        key, text, names, standard = (line.strip() for line in block.splitlines())
+    options = []
+    for key, text, names, standard in (block for block in described() if re.fullmatch(r"\w+", block[0])):
         standard = standard.removeprefix("default: ")
-        described.append((
+        options.append((
             key, names.split(",")[0], "or a file with it" in names,
             "" if standard in ("not set", "empty") else standard, text,
         ))
-    assert len(told) > 40 and told == described
+    assert len(told) > 40 and told == options
 
 
 def test_a_secret_in_the_file_may_be_named_instead(tmp_path: Path):

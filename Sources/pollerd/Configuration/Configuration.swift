@@ -27,11 +27,13 @@ struct Configuration: Sendable {
     }
 
     /// By option key; options without a value are missing.
-    private(set) var values: [String: Value]
+    var values: [String: Value]
     /// `POLLER_…` variables and YAML keys that no option has, each with a suggestion.
     let unknown: [String]
     /// The accounts and upstreams that the file describes.
     let sections: FileSections
+    /// What is wrong in the sections of the file, and what of it is none; each is told, and none is used.
+    let sectionMistakes: [ConfigurationError]
     /// Secrets that others can see, a sentence each with what to do.
     let warnings: [String]
 
@@ -63,11 +65,13 @@ struct Configuration: Sendable {
     ) throws(ConfigurationError) {
         var sections = FileSections()
         let secrets = SecretReader(environment: environment)
+        var sectionMistakes: [ConfigurationError] = []
         let written =
             try file.map { path throws(ConfigurationError) in
-                try Self.read(path, &sections, secrets)
+                try Self.read(path, &sections, secrets, &sectionMistakes)
             } ?? [:]
         self.sections = sections
+        self.sectionMistakes = sectionMistakes
         let places = [
             Place(origin: .flag) { flags[$0.key] },
             Place(origin: .environment) { secrets.variable($0.variable) },
@@ -149,49 +153,11 @@ struct Configuration: Sendable {
         }
     }
 
-    /// What the file adds to the options, a line each.
-    private var sectionLines: [String] {
-        sections.accounts.map { id, account in
-            "account \(id)" + (account.charge == nil ? "" : ", charges what becomes chargeable")
-                + (account.refundsDuplicates ? ", refunds duplicates" : "")
-                + (account.acts.ofHold.map { ", \($0.rawValue)s what is held before it is lost" }
-                    ?? "")
-                + (account.acts.ofAbandoned == nil ? "" : ", cancels what nobody has paid")
-        }.sorted()
-            + sections.upstreams.map { "upstream \($0.name)" }
-            + (sections.endpoints ?? []).map { endpoint in
-                "endpoint \(endpoint.name ?? "") (\(endpoint.id), account \(endpoint.account)) "
-                    + "\(endpoint.url), \(endpoint.secrets.count) secrets (redacted)"
-            }
-    }
-
-    /// What `check-config` prints: a line an option, secrets redacted.
-    var report: String {
-        var lines: [String] = []
-        let width = (Option.all.map(\.key.count).max() ?? 0) + 2
-        for option in Option.all {
-            let value = values[option.key]
-            let shown =
-                switch value {
-                case nil: "(not set)"
-                case .some where option.secrecy == .hidden: "(redacted)"
-                case .some(let value): Self.withoutPassword(value.text)
-                }
-            let name = option.key.padding(toLength: width, withPad: " ", startingAt: 0)
-            let origin = (value?.origin.rawValue ?? "").padding(
-                toLength: 12,
-                withPad: " ",
-                startingAt: 0
-            )
-            lines.append("\(name)\(origin)\(option.variable)=\(shown)")
-        }
-        return (lines + sectionLines).joined(separator: "\n")
-    }
-
     private static func read(
         _ path: String,
         _ sections: inout FileSections,
-        _ secrets: SecretReader
+        _ secrets: SecretReader,
+        _ mistakes: inout [ConfigurationError]
     ) throws(ConfigurationError) -> [String: Written] {
         let text: String
         do {
@@ -211,7 +177,7 @@ struct Configuration: Sendable {
             for (key, value) in mapping {
                 if let name = key.string, FileSections.keys.contains(name) {
                     let node = YAMLNode(value, at: "\(path): \(name)", secrets)
-                    try sections.read(name, node)
+                    mistakes += sections.read(name, node)
                     continue
                 }
                 guard let key = key.string else {
@@ -223,7 +189,8 @@ struct Configuration: Sendable {
                     continue
                 }
                 guard let value = value.scalar?.string else {
-                    throw ConfigurationError("\(path): \(key) has no plain value; write key: value")
+                    mistakes.append(noSection(key, in: path))
+                    continue
                 }
                 values[key] = Written(text: value, isPlain: true)
             }
@@ -235,8 +202,20 @@ struct Configuration: Sendable {
         }
     }
 
+    /// What to say of a key that has members, or a list, and is no section.
+    private static func noSection(_ key: String, in path: String) -> ConfigurationError {
+        guard !Option.all.contains(where: { $0.key == key }) else {
+            return ConfigurationError("\(path): \(key) has no plain value; write key: value")
+        }
+        let guess = suggestion(for: key, among: FileSections.keys)
+        let sections = FileSections.keys.joined(separator: ", ")
+        return ConfigurationError(
+            "\(path): \(key) is no section of the file\(guess); there are \(sections)"
+        )
+    }
+
     /// Hides the password of a URL.
-    private static func withoutPassword(_ text: String) -> String {
+    static func withoutPassword(_ text: String) -> String {
         guard let scheme = text.range(of: "://"),
             let at = text.range(of: "@", options: .backwards)
         else { return text }
@@ -310,36 +289,5 @@ final class SecretReader {
     /// Adds a warning, once.
     func warn(_ warning: String) {
         if !warnings.contains(warning) { warnings.append(warning) }
-    }
-}
-
-extension Configuration {
-    /// Everything that is wrong, each value once: whoever corrects one learns of the next at once.
-    ///
-    /// A wrong value gives way to the option's own default, so that the others are looked at.
-    var mistakes: [String] {
-        var configuration = self
-        var found: [String] = []
-        var seen: Set<String> = []
-        while true {
-            do throws(ConfigurationError) {
-                let settings = try Settings(configuration)
-                if let path = settings.apiKeysFile {
-                    do throws(InvalidInput) {
-                        _ = try KeyFile(contentsOfFile: path)
-                    } catch {
-                        let reader = OptionReader(values: configuration.values)
-                        throw reader.wrong("api_keys_file", error.message)
-                    }
-                }
-                return found
-            } catch {
-                found.append(error.description)
-                guard let key = error.key, seen.insert(key).inserted else { return found }
-                configuration.values[key] = Option.named(key).standard.map {
-                    Value(text: $0, origin: .standard)
-                }
-            }
-        }
     }
 }

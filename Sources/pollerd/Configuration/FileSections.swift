@@ -45,7 +45,7 @@ struct FileSections: Sendable {
     }
 
     /// The keys of the file that are sections.
-    static let keys: Set<String> = ["accounts", "upstreams", "endpoints"]
+    static let keys = ["accounts", "upstreams", "endpoints"]
 
     private(set) var accounts: [AccountID: Account] = [:]
     private(set) var upstreams: [HTTPSource] = []
@@ -56,21 +56,48 @@ struct FileSections: Sendable {
     /// Nil when the file has no such section, and so says nothing about endpoints.
     private(set) var endpoints: [Endpoint]?
 
-    /// Reads one section.
-    mutating func read(_ key: String, _ node: YAMLNode) throws(ConfigurationError) {
+    /// Reads one section; what is wrong in it, a line each for all that it has.
+    mutating func read(_ key: String, _ node: YAMLNode) -> [ConfigurationError] {
+        let named: [(name: String, value: YAMLNode)]
+        do throws(ConfigurationError) {
+            named = try node.members()
+        } catch {
+            return [error]
+        }
+        if key == "endpoints" { endpoints = [] }
+        var mistakes: [ConfigurationError] = []
+        for (name, value) in named {
+            do throws(ConfigurationError) {
+                try read(name, value, of: key)
+            } catch {
+                mistakes.append(error)
+            }
+        }
+        if key == "endpoints", mistakes.isEmpty {
+            do throws(ConfigurationError) { try checkFallbacks(node) } catch {
+                mistakes.append(error)
+            }
+        }
+        return mistakes
+    }
+
+    private mutating func read(
+        _ name: String,
+        _ value: YAMLNode,
+        of key: String
+    ) throws(ConfigurationError) {
         if key == "endpoints" {
-            endpoints = try Self.endpoints(node)
+            let endpoint = try value.endpoint(named: name)
+            endpoints?.append(endpoint)
             return
         }
-        for (name, value) in try node.members() {
-            let id = try value.checked { () throws(InvalidInput) in try AccountID(name) }
-            limits[id] = try value.member("limits")?.accountLimits()
-            if key == "accounts" {
-                accounts[id] = try Self.account(id, value)
-            } else {
-                upstreams.append(try Self.upstream(id, value))
-                upstreamBranding[id] = try value.member("branding")?.branding()
-            }
+        let id = try value.checked { () throws(InvalidInput) in try AccountID(name) }
+        limits[id] = try value.member("limits")?.accountLimits()
+        if key == "accounts" {
+            accounts[id] = try Self.account(id, value)
+        } else {
+            upstreams.append(try Self.upstream(id, value))
+            upstreamBranding[id] = try value.member("branding")?.branding()
         }
     }
 
@@ -85,11 +112,9 @@ struct FileSections: Sendable {
         return AccountLimits(standard: standard, own: own)
     }
 
-    private static func endpoints(_ node: YAMLNode) throws(ConfigurationError) -> [Endpoint] {
-        var endpoints: [Endpoint] = []
-        for (name, value) in try node.members() {
-            endpoints.append(try value.endpoint(named: name))
-        }
+    /// A name of a fallback must be one of this file.
+    private func checkFallbacks(_ node: YAMLNode) throws(ConfigurationError) {
+        let endpoints = endpoints ?? []
         let ids = Set(endpoints.map(\.id))
         for endpoint in endpoints {
             guard let fallback = endpoint.notifyBy?.fallback, !ids.contains(fallback),
@@ -99,19 +124,13 @@ struct FileSections: Sendable {
             else { continue }
             throw named.wrong("names no endpoint of this file under the same account")
         }
-        return endpoints
     }
 
     private static func account(
         _ id: AccountID,
         _ node: YAMLNode
     ) throws(ConfigurationError) -> Account {
-        _ = try node.members(
-            allowed: [
-                "stripe_api_key", "webhook_secrets", "charge", "refund_duplicates", "authorisation",
-                "abandoned", "branding", "limits",
-            ]
-        )
+        try node.checkMembers(of: "accounts.NAME")
         let secrets = try node.member("webhook_secrets")?.secret() ?? ""
         let key =
             id == .main
@@ -148,12 +167,7 @@ struct FileSections: Sendable {
         _ name: AccountID,
         _ node: YAMLNode
     ) throws(ConfigurationError) -> HTTPSource {
-        _ = try node.members(
-            allowed: [
-                "url", "status", "final", "payment", "headers", "rate", "burst", "concurrency",
-                "timeout", "branding", "limits",
-            ]
-        )
+        try node.checkMembers(of: "upstreams.NAME")
         var headers: [HTTPSource.Header] = []
         for (header, value) in try node.member("headers")?.members() ?? [] {
             let text = try value.secret(isPlainAllowed: true)
@@ -194,7 +208,7 @@ struct FileSections: Sendable {
 extension YAMLNode {
     /// What customers of an account see; see ``Branding`` for an example.
     func branding() throws(ConfigurationError) -> Branding {
-        _ = try members(allowed: ["name", "url", "support", "colour", "logo", "language"])
+        try checkMembers(of: "branding")
         let name = try required("name").text()
         let texts = try (
             url: optional("url"), support: optional("support"), colour: optional("colour"),
@@ -216,7 +230,7 @@ extension YAMLNode {
     /// for all.
     fileprivate func accountLimits() throws(ConfigurationError) -> (watches: Int?, endpoints: Int?)
     {
-        _ = try members(allowed: ["watches", "endpoints"])
+        try checkMembers(of: "limits")
         return (
             try member("watches")?.count(0...1_000_000_000),
             try member("endpoints")?.count(0...1_000_000)
@@ -251,7 +265,7 @@ extension YAMLNode {
             default: throw wrong("must be true, false or a mapping")
             }
         }
-        _ = try members(allowed: ["description", "statement_descriptor", "metadata"])
+        try checkMembers(of: "accounts.NAME.charge")
         let note = try member("description")?.text()
         let descriptor = try member("statement_descriptor")?.text()
         var metadata: [String: String] = [:]

@@ -1,3 +1,5 @@
+import Poller
+
 /// What people are told of options.
 extension Option {
     /// What `check-config --describe` tells: what it is for, how it is named, and what holds without it.
@@ -20,6 +22,11 @@ extension Option {
 
     /// Each option with what it is for, without those that only name a file.
     static var descriptions: [String] { rows.map(\.description) }
+
+    /// All that `check-config --describe` tells: options, members of the file's sections, and policies.
+    static var reference: [String] {
+        descriptions + FileMember.all.map(\.description) + PollPolicy.named.map(\.described)
+    }
 }
 
 extension Option {

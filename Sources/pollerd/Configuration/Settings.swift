@@ -75,8 +75,11 @@ struct Settings: Sendable {
 
     /// Parses every option.
     ///
-    /// - Throws: ``ConfigurationError`` naming the first option that is wrong and what is right.
-    init(_ configuration: Configuration) throws(ConfigurationError) {
+    /// `isTrial`: what is wrong in the sections of the file is told by somebody else.
+    ///
+    /// - Throws: ``ConfigurationError`` naming the first option or section that is wrong and what is right.
+    init(_ configuration: Configuration, isTrial: Bool = false) throws(ConfigurationError) {
+        if !isTrial, let mistake = configuration.sectionMistakes.first { throw mistake }
         let read = OptionReader(values: configuration.values)
         do {
             redisURL = try RedisURL(read.text("redis_url") ?? "")

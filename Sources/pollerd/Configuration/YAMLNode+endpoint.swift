@@ -23,14 +23,9 @@ import Poller
 ///     secret: {env: SHOP_SECRET}        # up to three, by comma: the newest first
 /// ```
 extension YAMLNode {
-    private static let endpointFields: Set<String> = [
-        "url", "account", "types", "sources", "metadata", "final_only", "coalesce", "retry",
-        "timeout", "rate", "burst", "concurrency", "headers", "payload", "notify_by", "secret",
-    ]
-
     /// Reads an endpoint of this name.
     func endpoint(named name: String) throws(ConfigurationError) -> Endpoint {
-        _ = try members(allowed: Self.endpointFields)
+        try checkMembers(of: "endpoints.NAME")
         let isName = name.utf8.allSatisfy { byte in
             (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
                 || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
@@ -135,7 +130,7 @@ extension YAMLNode {
     private func notifyBy(
         account: AccountID
     ) throws(ConfigurationError) -> Endpoint.NotifyBy {
-        _ = try members(allowed: ["within", "endpoint"])
+        try checkMembers(of: "endpoints.NAME.notify_by")
         let within = try required("within").span()
         let text = try required("endpoint").text()
         return try checked { () throws(InvalidInput) in

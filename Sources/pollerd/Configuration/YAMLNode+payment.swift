@@ -14,9 +14,9 @@ import PollerUpstreams
 extension YAMLNode {
     /// Reads the description; `status` is where the upstream's status is.
     func payment(status: String) throws(ConfigurationError) -> HTTPPayment {
-        _ = try members(allowed: ["state", "amount", "currency"])
+        try checkMembers(of: "upstreams.NAME.payment")
         let state = try required("state")
-        _ = try state.members(allowed: ["pointer", "map"])
+        try state.checkMembers(of: "upstreams.NAME.payment.state")
         let place = try state.member("pointer")?.text() ?? status
         var words: [String: String] = [:]
         for (word, meaning) in try state.required("map").members() {

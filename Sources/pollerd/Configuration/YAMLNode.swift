@@ -15,6 +15,11 @@ struct YAMLNode {
         self.secrets = secrets
     }
 
+    /// Refuses what a part of the file has no member for; see ``FileMember``.
+    func checkMembers(of parent: String) throws(ConfigurationError) {
+        _ = try members(allowed: FileMember.names(of: parent))
+    }
+
     /// The named parts of a mapping.
     ///
     /// - Parameter allowed: the names there may be; nil for any.

@@ -1,0 +1,108 @@
+import Foundation
+import Poller
+import PollerAPI
+import PollerNet
+import PollerUpstreams
+
+/// What `check-config` tells of a configuration.
+extension Configuration {
+    /// What the file adds to the options, a line each.
+    private var sectionLines: [String] {
+        sections.accounts.map { id, account in
+            "account \(id)" + (account.charge == nil ? "" : ", charges what becomes chargeable")
+                + (account.refundsDuplicates ? ", refunds duplicates" : "")
+                + (account.acts.ofHold.map { ", \($0.rawValue)s what is held before it is lost" }
+                    ?? "")
+                + (account.acts.ofAbandoned == nil ? "" : ", cancels what nobody has paid")
+        }.sorted()
+            + sections.upstreams.map { "upstream \($0.name)" }
+            + (sections.endpoints ?? []).map { endpoint in
+                "endpoint \(endpoint.name ?? "") (\(endpoint.id), account \(endpoint.account)) "
+                    + "\(endpoint.url), \(endpoint.secrets.count) secrets (redacted)"
+            }
+    }
+
+    /// What `check-config` prints: a line an option, secrets redacted.
+    var report: String {
+        var lines: [String] = []
+        let width = (Option.all.map(\.key.count).max() ?? 0) + 2
+        for option in Option.all {
+            let value = values[option.key]
+            let shown =
+                switch value {
+                case nil: "(not set)"
+                case .some where option.secrecy == .hidden: "(redacted)"
+                case .some(let value): Self.withoutPassword(value.text)
+                }
+            let name = option.key.padding(toLength: width, withPad: " ", startingAt: 0)
+            let origin = (value?.origin.rawValue ?? "").padding(
+                toLength: 12,
+                withPad: " ",
+                startingAt: 0
+            )
+            lines.append("\(name)\(origin)\(option.variable)=\(shown)")
+        }
+        for (name, said) in sectionNames {
+            lines.append(
+                name.padding(toLength: width, withPad: " ", startingAt: 0)
+                    + (said.isEmpty ? "            (none)" : "file        \(said)")
+            )
+        }
+        return (lines + sectionLines).joined(separator: "\n")
+    }
+
+    /// The sections of the file with the names in each.
+    private var sectionNames: [(String, String)] {
+        let names = [
+            "accounts": sections.accounts.keys.map(\.description).sorted(),
+            "upstreams": sections.upstreams.map(\.name.description),
+            "endpoints": (sections.endpoints ?? []).compactMap(\.name),
+        ]
+        return FileSections.keys.map { ($0, names[$0, default: []].joined(separator: ", ")) }
+    }
+
+    /// Everything that is wrong, each value once: whoever corrects one learns of the next at once.
+    ///
+    /// A wrong value gives way to the option's own default, so that the others are looked at.
+    var mistakes: [String] {
+        var configuration = self
+        var found = sectionMistakes.map(\.description)
+        var seen: Set<String> = []
+        while true {
+            do throws(ConfigurationError) {
+                let settings = try Settings(configuration, isTrial: true)
+                if let path = settings.apiKeysFile {
+                    do throws(InvalidInput) {
+                        _ = try KeyFile(contentsOfFile: path)
+                    } catch {
+                        let reader = OptionReader(values: configuration.values)
+                        throw reader.wrong("api_keys_file", error.message)
+                    }
+                }
+                return found
+            } catch {
+                found.append(error.description)
+                guard let key = error.key, seen.insert(key).inserted else { return found }
+                configuration.values[key] = Option.named(key).standard.map {
+                    Value(text: $0, origin: .standard)
+                }
+            }
+        }
+    }
+
+    /// Endpoints of the file that can never be told, a sentence each.
+    ///
+    /// No mistakes, because the process that tells them may be one of another configuration.
+    var unreachableEndpoints: [String] {
+        guard let settings = try? Settings(self, isTrial: true) else { return [] }
+        let guarding = AddressGuard(
+            allowing: settings.allowedRanges,
+            translators: settings.translators
+        )
+        return (sections.endpoints ?? []).compactMap { endpoint in
+            guarding.objection(to: endpoint.url).map {
+                "endpoint \(endpoint.name ?? "\(endpoint.id)") cannot be told: its url \($0)"
+            }
+        }
+    }
+}

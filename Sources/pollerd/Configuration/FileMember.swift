@@ -1,0 +1,200 @@
+import Poller
+
+/// One thing that only the configuration file can say: a member of one of its sections.
+///
+/// ``all`` is the one table of them: what the readers of sections accept, what `check-config --describe` tells, and
+/// the page about the file come from it. A new member is a row here, and the line that reads it.
+struct FileMember: Sendable {
+    /// What it is a member of: `accounts.NAME`, `branding`; `NAME` is a name of the operator's own.
+    let parent: String
+    let name: String
+    /// What may be written there.
+    let form: String
+    /// What holds without it; nil where it must be there.
+    let standard: String?
+    /// One line for people.
+    let help: String
+
+    /// `accounts.NAME.charge`.
+    var place: String { "\(parent).\(name)" }
+
+    /// What `check-config --describe` tells: what it is for, what it takes, and what holds without it.
+    var description: String {
+        """
+        \(place)
+            \(help)
+            \(form)
+            \(standard.map { "default: \($0)" } ?? "required")
+        """
+    }
+
+    /// The names of the members of a part of the file.
+    static func names(of parent: String) -> Set<String> {
+        Set(all.filter { $0.parent == parent }.map(\.name))
+    }
+
+    /// Every member, in the order in which people read them.
+    static let all: [FileMember] = [
+        ("accounts.NAME", account), ("accounts.NAME.charge", charge),
+        ("upstreams.NAME", upstream), ("upstreams.NAME.payment", payment),
+        ("upstreams.NAME.payment.state", state),
+        ("endpoints.NAME", endpoint), ("endpoints.NAME.notify_by", notifyBy),
+        ("branding", branding), ("limits", limits),
+    ].flatMap { parent, rows in
+        rows.map { FileMember(parent: parent, name: $0, form: $1, standard: $2, help: $3) }
+    }
+
+    /// Name, form, default and help.
+    private typealias Row = (String, String, String?, String)
+
+    private static let secret = "{env: NAME} or {file: PATH}"
+    private static let yesNo = "true or false"
+    private static let names = "names with their values"
+    private static let secretNames =
+        #"names with their values, {env: NAME, prefix: "Bearer "} or {file: PATH}"#
+
+    private static let account: [Row] = [
+        (
+            "stripe_api_key", secret, "of the account default its option; others need one",
+            "the account's key; to watch, a read-only restricted one is enough"
+        ),
+        (
+            "webhook_secrets", secret, "not set",
+            "whsec_… of the account's webhooks, by comma while one is rolled"
+        ),
+        (
+            "charge", "true, false or members", "false",
+            "charges all of each source once, when it becomes chargeable"
+        ),
+        (
+            "refund_duplicates", yesNo, "false",
+            "gives back what an order was paid with a second time"
+        ),
+        (
+            "authorisation", "capture, cancel or leave", "leave",
+            "what is done about a hold before it ends, for watches that say nothing"
+        ),
+        (
+            "abandoned", "cancel or leave", "leave",
+            "what is done about an intent that nobody has paid in time, likewise"
+        ),
+        ("branding", "members", "not set", "whose payments these are, for payers"),
+        ("limits", "members", "those of the options", "how much of this it may have"),
+    ]
+    private static let charge: [Row] = [
+        ("description", "text", "not set", "what a charge says it is for"),
+        (
+            "statement_descriptor", "text", "that of the account at Stripe",
+            "what the payer's bank statement says"
+        ),
+        ("metadata", names, "empty", "kept with each charge"),
+    ]
+    private static let upstream: [Row] = [
+        (
+            "url", "https:// URL with {id} in its path", nil,
+            "where a payment is; a watch names it by such a URL, or by its id"
+        ),
+        ("status", "JSON pointer", nil, "where the answer has the status"),
+        ("final", "list of statuses", nil, "those that end a payment"),
+        (
+            "payment", "members", "not set: nothing is said of the money",
+            "what of the answer is the payment"
+        ),
+        ("headers", secretNames, "empty", "sent with each request"),
+        ("rate", "0 to 1000000", "10", "polls a second; 0 is unlimited"),
+        ("burst", "1 to 1000000", "5", "polls that may follow each other at once"),
+        ("concurrency", "1 to 1000000", "10", "polls in flight at once"),
+        ("timeout", "100ms to 5m", "8s", "the longest that one poll may take"),
+        ("branding", "members", "not set", "whose payments these are, for payers"),
+        ("limits", "members", "those of the options", "how much of this it may have"),
+    ]
+    private static let payment: [Row] = [
+        ("state", "members", nil, "what is true of the money"),
+        (
+            "amount", "JSON pointer", "not set",
+            "where the sum is, a whole number in the currency's smallest unit"
+        ),
+        (
+            "currency", "JSON pointer or three letters", "not set",
+            "where it is, or which it always is"
+        ),
+    ]
+    private static let state: [Row] = [
+        ("pointer", "JSON pointer", "that of status", "where the answer's word is"),
+        (
+            "map", "the answer's words, each with a state of a payment", nil,
+            "compared without case; a word that is not named is unknown"
+        ),
+    ]
+    private static let endpoint: [Row] = [
+        ("url", "https://…, mailto:name@host or redis+stream:NAME", nil, "where it is told"),
+        ("account", "name of an account", "default", "whose events it is told"),
+        (
+            "types", "list such as [source.*, payment.paid]", "all",
+            "only these; of operator.* without an account"
+        ),
+        ("sources", "list of ids", "all", "only events of these sources"),
+        ("metadata", names, "empty", "only of watches whose metadata hold these"),
+        ("final_only", yesNo, "false", "only how watches end"),
+        (
+            "coalesce", yesNo, "false",
+            "after a failure only the newest of what waits, and the end"
+        ),
+        ("retry", "default, fast, none or list of spans", "default", "the waits between attempts"),
+        ("timeout", "1s to 30s", "15s, of mail 30s", "the longest that one attempt may take"),
+        ("rate", "0 to 1000000", "0", "deliveries a second; 0 is unlimited"),
+        ("burst", "1 to 1000000", "1", "deliveries that may follow each other at once"),
+        (
+            "concurrency", "1 to 1000000", "the option endpoint_concurrency",
+            "deliveries in flight at once"
+        ),
+        ("headers", secretNames, "empty", "sent with each webhook"),
+        ("payload", "full or thin", "full", "thin leaves the upstream's object out"),
+        ("notify_by", "members", "not set", "who is told of what it does not accept in time"),
+        (
+            "secret", secret, "made when it is registered",
+            "whsec_… that signs; up to three by comma, the newest first"
+        ),
+    ]
+    private static let notifyBy: [Row] = [
+        ("within", "span", nil, "how long it has to accept an event"),
+        (
+            "endpoint", "name of an endpoint of the file, or ep_…", nil,
+            "who is told then, of the same account"
+        ),
+    ]
+    private static let limits: [Row] = [
+        (
+            "watches", "0 to 1000000000", "the option watches_per_account",
+            "open watches; 0 is unlimited"
+        ),
+        (
+            "endpoints", "0 to 1000000", "the option endpoints_per_account",
+            "registered endpoints; 0 is unlimited"
+        ),
+    ]
+    private static let branding: [Row] = [
+        ("name", "1 to 80 characters", nil, "the shop's name"),
+        ("url", "https:// URL", "not set", "where “back to the shop” leads"),
+        ("support", "mail address", "not set", "who answers payers' questions"),
+        ("colour", "#rrggbb", "not set", "that of headings and buttons"),
+        ("logo", "https:// URL", "not set", "a picture in place of the name"),
+        ("language", "tag such as de", "en", "for payers of whom nobody knows theirs"),
+    ]
+}
+
+extension PollPolicy {
+    /// What `check-config --describe` tells of a policy, which is no part of the file.
+    var described: String {
+        let usual = "every \(cap.text) at most"
+        let pace =
+            self == .auto
+            ? "every \(PollPolicy.interactive.cap.text) while the payer is likely to be there, then "
+                + "every \(cap.text)" : usual
+        return """
+            policy \(name)
+                \(pace)
+                at that speed for \(span.text)
+            """
+    }
+}
