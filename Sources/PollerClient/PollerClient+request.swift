@@ -86,13 +86,20 @@ extension PollerClient {
         case let error as HTTPClientError where error == .remoteConnectionClosed:
             return "it closed the connection"
         case let error as NIOConnectionError:
-            if let dns = error.dnsAError ?? error.dnsAAAAError { return "\(dns)" }
+            if error.dnsAError != nil || error.dnsAAAAError != nil {
+                return "there is no host of the name \(error.host)"
+            }
             return error.connectionErrors.first.map { reason($0.error) } ?? "Connection refused"
         case let error as IOError: return unsafe String(cString: strerror(error.errnoCode))
         case NIOSSLError.handshakeFailed(let cause):
-            // The library has no word of its own for it.
-            return "\(cause)".contains("CERTIFICATE_VERIFY_FAILED")
-                ? distrusted : "the TLS handshake failed: \(cause)"
+            // The library has no words of its own for these.
+            let text = "\(cause)"
+            if text.contains("CERTIFICATE_VERIFY_FAILED") { return distrusted }
+            if text.contains("WRONG_VERSION_NUMBER") || text.contains("HTTP_REQUEST") {
+                return "it speaks no TLS: begin its URL with http://"
+            }
+            return "the TLS handshake failed: \(text)"
+        case is HTTPParserError: return "it speaks no HTTP: does it want https:// in its URL?"
         case is NIOSSLExtraError: return distrusted
         default: return "\(error)"
         }

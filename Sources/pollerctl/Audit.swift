@@ -145,7 +145,7 @@ extension AuditEntry {
     /// The change as a row of a list.
     var row: [Table.Cell] {
         [
-            .init("\(at)", .faint), .init(by, .strong), .init(action),
+            at.cell(.faint), .init(by, .strong), .init(action),
             .init("\(target.kind) \(target.id)"),
             .init(changeShown, refused == nil ? nil : .careful),
             .init(account ?? "-"), .init(address ?? "-", .faint),

@@ -5,14 +5,16 @@ import PollerWire
 /// `pollerctl batch`: the same for all that a search finds.
 struct Batch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Poll, cancel or redrive all watches that a search finds.",
+        abstract: "Poll, cancel, redrive or dismiss all watches that a search finds.",
         discussion: """
             pollerctl batch cancel account=shop 'created>7d'          how many that would be
             pollerctl batch cancel account=shop 'created>7d' --yes    does it
 
             The words are those of pollerctl list. Without --yes they are counted, and nothing is done.
             """,
-        subcommands: [BatchPoll.self, BatchCancel.self, BatchRedrive.self]
+        subcommands: [
+            BatchPoll.self, BatchCancel.self, BatchRedrive.self, BatchDismiss.self,
+        ]
     )
 }
 
@@ -50,6 +52,18 @@ struct BatchRedrive: AsyncParsableCommand {
     @OptionGroup var batch: BatchOptions
 
     func run() async throws { try await batch.run("redrive", "watched again") }
+}
+
+/// `pollerctl batch dismiss`: take all out of the quarantine for good.
+struct BatchDismiss: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dismiss",
+        abstract: "Take all out of quarantine for good that a search finds there."
+    )
+
+    @OptionGroup var batch: BatchOptions
+
+    func run() async throws { try await batch.run("dismiss", "out of quarantine") }
 }
 
 /// What is selected, and whether it is meant.

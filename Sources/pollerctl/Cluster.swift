@@ -18,19 +18,25 @@ struct Doctor: AsyncParsableCommand {
             if server.json {
                 Terminal.printLine(RawJSON(unchecked: report.json).inOrder)
             } else {
-                Terminal.printLine(Self.line("ok", "server", "answers at \(client.url)"))
+                Self.show("ok", "server", "answers at \(client.url)", action: nil)
                 for check in report.checks {
-                    Terminal.printLine(Self.line(check.status.rawValue, check.name, check.message))
-                    guard let action = check.action else { continue }
-                    Terminal.printLine("         → \(Terminal.clean(action))")
+                    Self.show(
+                        check.status.rawValue,
+                        check.name,
+                        check.message,
+                        action: check.action
+                    )
                 }
             }
             guard report.healthy else { throw ExitCode(1) }
         }
     }
 
-    /// A check as people read it.
-    static func line(_ status: String, _ name: String, _ message: String) -> String {
+    /// Columns before what is said.
+    private static let indent = 9
+
+    /// Prints a check, and what to do below it.
+    static func show(_ status: String, _ name: String, _ message: String, action: String?) {
         let colour: Terminal.Colour =
             switch status {
             case "ok": .good
@@ -38,9 +44,19 @@ struct Doctor: AsyncParsableCommand {
             default: .bad
             }
         let word = Terminal.clean(status)
-        let gap = String(repeating: " ", count: max(1, 9 - word.count))
-        return Terminal.coloured(word, colour) + gap
-            + "\(Terminal.clean(name)): \(Terminal.clean(message))"
+        let gap = String(repeating: " ", count: max(1, indent - word.count))
+        let room = Terminal.width.map { $0 - indent }
+        let space = String(repeating: " ", count: indent)
+        for (index, line) in Terminal.wrapped(Terminal.clean("\(name): \(message)"), within: room)
+            .enumerated()
+        {
+            Terminal.printLine((index == 0 ? Terminal.coloured(word, colour) + gap : space) + line)
+        }
+        guard let action else { return }
+        let todo = Terminal.wrapped(Terminal.clean(action), within: room.map { $0 - 2 })
+        for (index, line) in todo.enumerated() {
+            Terminal.printLine(space + (index == 0 ? "→ " : "  ") + line)
+        }
     }
 }
 
@@ -137,10 +153,10 @@ extension WatchExplanation: Shown {
         facts.add("source", source, .strong)
         facts.add("account", account)
         facts.add("place", place.rawValue)
-        facts.add("due", dueAt?.description)
+        facts.add("due", at: dueAt)
         facts.add("ahead of it", ahead.map { "\($0)" })
         facts.add("in the hands of", owner)
-        facts.add("earliest poll", earliestPollAt?.description)
+        facts.add("earliest poll", at: earliestPollAt)
         if crashes > 0 { facts.add("crashes", "\(crashes) workers in a row", .careful) }
         for reason in reasons { facts.add("because", reason) }
         return facts
@@ -176,6 +192,8 @@ struct WorkerList: AsyncParsableCommand {
                 var table = Worker.table
                 table.rows = page.items.map(\.value.row)
                 table.print()
+                guard page.items.isEmpty, Terminal.isErrorInteractive else { return }
+                Terminal.printError("no process is alive\nStart one with pollerd worker.")
             }
         }
     }
@@ -184,7 +202,16 @@ struct WorkerList: AsyncParsableCommand {
 extension Worker {
     /// The columns of ``row``.
     static var table: Table {
-        Table("HOST", "PID", "ROLES", "IN HAND", "UP SINCE", "VERSION", "ID")
+        Table(
+            "HOST",
+            "PID",
+            "ROLES",
+            "IN HAND",
+            "UP SINCE",
+            "VERSION",
+            "ID",
+            optional: ["ID", "VERSION", "UP SINCE", "PID"]
+        )
     }
 
     /// The process as a row of a list.
@@ -192,7 +219,7 @@ extension Worker {
         [
             .init(host, .strong), .init("\(pid)"),
             .init(roles.joined(separator: ",")),
-            .init("\(inFlight)"), .init("\(startedAt)"), .init(version), .init(id, .faint),
+            .init("\(inFlight)"), startedAt.cell(), .init(version), .init(id, .faint),
         ]
     }
 }

@@ -11,11 +11,11 @@ struct DeliveryCommand: AsyncParsableCommand {
         discussion: """
             A delivery is what one endpoint has to be told about one source, in order. Its state \
             is waiting, in_flight, failing (tried again by itself), dead (given up; retry sends \
-            it again) or done.
+            it again, dismiss lets it rest) or done.
             """,
         subcommands: [
             DeliveryList.self, DeliveryGet.self, DeliveryAttempts.self, DeliveryRetry.self,
-            DeliveryReplay.self,
+            DeliveryReplay.self, DeliveryDismiss.self,
         ],
         defaultSubcommand: DeliveryList.self
     )
@@ -148,84 +148,64 @@ struct DeliveryRetry: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl delivery replay`: send an endpoint again what it did not get.
-struct DeliveryReplay: AsyncParsableCommand {
+/// `pollerctl delivery dismiss`: let rest what was given up.
+struct DeliveryDismiss: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "replay",
-        abstract: "Send an endpoint again what was given up, or everything since a time.",
+        commandName: "dismiss",
+        abstract: "Let rest what was given up: nobody is warned of it, and no retry sends it.",
         discussion: """
-            Runs on the server; this command shows its progress until it is over. Leaving it does \
-            not end the replay: --show looks again.
+            For receivers that are not to get it any more. What comes later is sent as before. What \
+            fails is told and the others go on; then the exit status is 1.
             """
     )
 
-    /// Between two looks at the progress.
-    private static let pause = Duration.milliseconds(500)
+    /// Deliveries asked for at a time.
+    private static let page = 500
+    /// Deliveries dismissed at once with --endpoint or --all; more are left for the next call.
+    private static let allMax = 100_000
 
-    @Argument(help: "The endpoint: ep_….")
-    var endpoint: String
+    @Argument(help: "The deliveries: dlv_….")
+    var ids: [String] = []
 
-    @Option(help: "Only events of the last so long, such as 2h; or since a time (RFC 3339).")
-    var since: String?
+    @Option(help: "All that was given up for this endpoint: ep_….")
+    var endpoint: String?
 
-    @Option(help: "What to send: dead (given up), or all, which needs --since.")
-    var status = Replay.Choice.dead.rawValue
-
-    @Option(help: "Deliveries a second.")
-    var rate: Int?
-
-    @Flag(help: "Only count what would be sent.")
-    var dryRun = false
-
-    @Option(help: "Names the request: sent again with the same key it begins no second replay.")
-    var idempotencyKey: String?
-
-    @Flag(help: "Show how the last replay of the endpoint stands.")
-    var show = false
+    @Flag(help: "All that was given up.")
+    var all = false
 
     @OptionGroup var server: ServerOptions
 
     func validate() throws {
-        guard let choice = Replay.Choice(rawValue: status) else {
-            throw ValidationError("--status must be dead or all")
-        }
-        guard show || choice == .dead || since != nil else {
-            throw ValidationError("--status all needs --since, such as --since 2h")
-        }
-        if let since, start(since) == nil {
-            throw ValidationError("--since must be a span such as 2h, or an RFC 3339 time")
+        guard [!ids.isEmpty, endpoint != nil, all].count(where: \.self) == 1 else {
+            throw ValidationError("name deliveries, or --endpoint ep_…, or --all")
         }
     }
 
     func run() async throws {
         try await server.perform { client in
-            if show {
-                try await client.replay(endpoint: endpoint).show(json: server.json)
-                return
+            let targets = ids.isEmpty ? try await dead(client) : ids
+            if targets.isEmpty, !server.json { Terminal.printLine("nothing was given up") }
+            try await server.each(targets) { id in
+                try await client.dismiss(delivery: id).show(change: "rests", json: server.json)
             }
-            var replay = try await client.replay(
-                endpoint: endpoint,
-                Replay.Choice(rawValue: status) ?? .dead,
-                since: since.flatMap(start),
-                rate: rate,
-                isDryRun: dryRun,
-                idempotencyKey: idempotencyKey
-            )
-            while !replay.isOver {
-                try await Task.sleep(for: Self.pause)
-                replay = try await client.replay(endpoint: endpoint)
-            }
-            replay.show(json: server.json)
-            guard replay.state == "finished" else { throw ExitCode(1) }
         }
     }
 
-    private func start(_ text: String) -> Date? {
-        if let span = Span(argument: text) {
-            return Date(timeIntervalSinceNow: -Double(span.duration.components.seconds))
-        }
-        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: text.contains("."))
-        return try? style.parse(text)
+    /// All ids first: what is given up meanwhile is not dismissed unseen.
+    private func dead(_ client: PollerClient) async throws -> [String] {
+        var found: [String] = []
+        var cursor: String?
+        repeat {
+            let page = try await client.deliveries(
+                endpoint: endpoint,
+                state: "dead",
+                limit: Self.page,
+                cursor: cursor
+            )
+            found += page.items.map(\.value.id)
+            cursor = page.next
+        } while cursor != nil && found.count < Self.allMax
+        return found
     }
 }
 
@@ -246,9 +226,12 @@ extension Delivery: Shown {
         )
     }
 
-    /// When it is tried next; what is due already only waits for its turn.
-    private var nextShown: String? {
-        nextAttemptAt.map { $0.date <= Date() ? "now" : "\($0)" }
+    /// When it is tried next; what is due already only waits for its turn, or for its endpoint to answer.
+    private var next: Table.Cell? {
+        guard let nextAttemptAt else { return nil }
+        guard nextAttemptAt.date <= Date() else { return nextAttemptAt.cell() }
+        let isFailing = state == Open(.failing)
+        return .init(people: isFailing ? "when it answers" : "in its turn", programs: "now")
     }
 
     /// The delivery as a row of a list.
@@ -257,7 +240,7 @@ extension Delivery: Shown {
             .init(id, .strong), .init(source), .init(endpoint), .init(state.rawValue, colour),
             .init("\(lastSeq)"), .init("\(attempts)"),
             .init(deadShown ?? "-", deadShown == nil ? nil : .bad),
-            .init(nextShown ?? "-"), .init(lastError ?? "-"),
+            next ?? .init("-"), .init(lastError ?? "-"),
         ]
     }
 
@@ -278,13 +261,17 @@ extension Delivery: Shown {
         )
         facts.add("given up", deadShown, .bad)
         facts.add("sent again", list(retryingSeqs))
-        facts.add("failing since", failingSince?.description, .careful)
-        facts.add("next attempt", nextShown)
+        facts.add("failing since", at: failingSince, .careful)
+        if let nextAttemptAt, nextAttemptAt.date > Date() {
+            facts.add("next attempt", at: nextAttemptAt)
+        } else if let next {
+            facts.add("next attempt", next)
+        }
         facts.add("last error", lastError, .careful)
         if let circuit = endpointHealth?.circuit, circuit != Open(.closed) {
             facts.add("endpoint's circuit", circuit.rawValue, .bad)
         }
-        facts.add("endpoint held until", endpointHealth?.heldUntil?.description, .careful)
+        facts.add("endpoint held until", at: endpointHealth?.heldUntil, .careful)
         return facts
     }
 
@@ -307,35 +294,30 @@ extension Delivery: Shown {
 extension DeliveryAttempt {
     /// The columns of ``row``.
     static var table: Table {
-        Table("AT", "SEQ", "TRY", "OUTCOME", "CLASS", "CODE", "MS", "ADDRESS", "REASON")
+        Table(
+            "AT",
+            "SEQ",
+            "TRY",
+            "OUTCOME",
+            "CLASS",
+            "CODE",
+            "MS",
+            "ADDRESS",
+            "REASON",
+            optional: ["ADDRESS", "MS", "CODE", "TRY"]
+        )
     }
 
     /// The attempt as a row of a list.
     var row: [Table.Cell] {
         let phases = [spans.resolve, spans.connect, spans.firstByte, spans.total]
         return [
-            .init("\(at)"), .init("\(seq)"), .init("\(number)"),
+            at.cell(), .init("\(seq)"), .init("\(number)"),
             .init(outcome.rawValue, outcome == Open(.delivered) ? .good : .bad),
             .init(kind.rawValue),
             .init(code.map(String.init) ?? "-"),
             .init(phases.map { $0.map(String.init) ?? "-" }.joined(separator: "/")),
             .init(address ?? "-"), .init(reason ?? "-"),
         ]
-    }
-}
-
-extension Received<Replay> {
-    /// Prints the job: as JSON, or as a line.
-    fileprivate func show(json isJSON: Bool) {
-        guard !isJSON else { return Terminal.printLine(json) }
-        let replay = value
-        let what = replay.isDryRun ? "would be sent again" : "are sent again"
-        var line =
-            "\(replay.state): \(replay.events) events of \(replay.matched) deliveries \(what)"
-        line += " (\(replay.lookedAt) looked at"
-        if replay.busy > 0 { line += ", \(replay.busy) busy and left as they are" }
-        line += ")"
-        if let error = replay.error { line += ": \(Terminal.clean(error))" }
-        Terminal.printLine(line)
     }
 }

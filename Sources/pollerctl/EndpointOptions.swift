@@ -85,7 +85,9 @@ struct EndpointOptions: ParsableArguments {
 
 extension Endpoint: Shown {
     /// The columns of ``row``.
-    static var table: Table { Table("ENDPOINT", "STATE", "ACCOUNT", "URL", "TYPES") }
+    static var table: Table {
+        Table("ENDPOINT", "STATE", "ACCOUNT", "URL", "TYPES", optional: ["TYPES", "ACCOUNT"])
+    }
 
     /// The endpoint as a row of a list.
     var row: [Table.Cell] {
@@ -104,8 +106,8 @@ extension Endpoint: Shown {
         facts.add("url", url)
         facts.add("account", account)
         facts.add("state", isEnabled ? "enabled" : "disabled: \(disabledReason ?? "?")", colour)
-        facts.add("failing since", health?.failingSince?.description, .bad)
-        facts.add("held until", health?.heldUntil?.description, .careful)
+        facts.add("failing since", at: health?.failingSince, .bad)
+        facts.add("held until", at: health?.heldUntil, .careful)
         facts.add("types", typesShown)
         if !sources.isEmpty { facts.add("sources", sources.joined(separator: ", ")) }
         if !metadata.isEmpty { facts.add("metadata", metadataShown) }
@@ -125,7 +127,7 @@ extension Endpoint: Shown {
         if !headerNames.isEmpty { facts.add("headers", headerNames.joined(separator: ", ")) }
         if let notifyBy { facts.add("notify by", "\(notifyBy.endpoint) after \(notifyBy.within)") }
         if secrets.count > 1 { facts.add("secrets", "\(secrets.count) sign right now") }
-        facts.add("created", "\(createdAt)")
+        facts.add("created", at: createdAt)
         for key in secrets.compactMap(\.publicKey) { facts.add("public key", key) }
         facts.add("secret", secret, .careful)
         return facts

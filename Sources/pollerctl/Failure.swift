@@ -8,7 +8,7 @@ struct Failure {
     let exitStatus: Int32
 
     /// Statuses of sysexits.h where there is one: 64 usage, 69 unavailable, 77 not allowed.
-    init(_ error: PollerError, hasKey: Bool) {
+    init(_ error: PollerError, hasKey: Bool, of url: String) {
         switch error {
         case .invalidConfiguration(let reason):
             message = reason
@@ -21,6 +21,14 @@ struct Failure {
         case .unreachable:
             message =
                 "\(error)\nCheck that pollerd runs there, or name another server with POLLER_URL."
+            exitStatus = 69
+        case .problem(let problem) where problem.isOfStranger:
+            message =
+                problem.status >= 500
+                ? "\(url) answers \(problem.status) and says nothing else: what stands before "
+                    + "pollerd does not reach it\nCheck that it runs, and repeat the command."
+                : "\(url) answers, and is no API of pollerd\nName the API's address with POLLER_URL: "
+                    + "pollerd prints it as it starts."
             exitStatus = 69
         case .problem(let problem) where problem.status == 401:
             message =
@@ -40,7 +48,8 @@ struct Failure {
             message = lines.joined(separator: "\n")
             exitStatus = problem.isMistake ? 64 : 1
         case .unintelligible:
-            message = error.description
+            message =
+                "\(error)\nIs \(url) the API of a pollerd, and of a release that is known here?"
             exitStatus = 1
         }
     }
@@ -57,6 +66,14 @@ extension PollerProblem {
         ("GET /v1/endpoints", "pollerctl endpoint list"),
         ("GET /v1/deliveries", "pollerctl delivery list"),
         ("GET /v1/lanes", "pollerctl lane list"),
+        ("GET /v1/keys", "pollerctl key list"),
+        ("POST …/rotate", "pollerctl endpoint rotate"),
+        (
+            "Send the request again after a moment: repeating it is safe.",
+            "Repeat the command in a moment, which is safe; pollerctl doctor says what is wrong."
+        ),
+        ("Send the request again later;", "Repeat the command later;"),
+        ("before you send this again, or send it with", "before you repeat this, or do it with"),
         ("notify_by.endpoint", "--fallback"),
         ("GET its progress", "see its progress with --show"),
         ("an Idempotency-Key", "an --idempotency-key"),
@@ -65,8 +82,15 @@ extension PollerProblem {
     ]
     /// Members of requests that are arguments here; the others are options.
     private static let arguments = [
-        "source", "sources", "url", "delivery", "endpoint", "lane", "headers", "charge", "order",
+        "source", "url", "delivery", "endpoint", "lane", "charge", "order", "key", "recipient",
     ]
+    /// Members whose options are called something else here.
+    private static let options = [
+        "headers": "header", "sources": "source", "expires_in": "expires", "accounts": "account",
+    ]
+
+    /// Whether who answered is none of ours: we always say which problem it is.
+    var isOfStranger: Bool { code == "http_\(status)" }
 
     /// Whether what was typed is wrong, and not only refused at this moment.
     var isMistake: Bool { [400, 422].contains(status) }
@@ -79,7 +103,7 @@ extension PollerProblem {
             return "The server does not know of this: it may be older than this program."
         }
         guard items.isEmpty else { return toldOfItems }
-        let isPlain = [400, 404, 422].contains(status) && !detail.isEmpty
+        let isPlain = [400, 404, 409, 422].contains(status) && !detail.isEmpty
         return Self.told(isPlain ? detail : description, field: field)
     }
 
@@ -105,7 +129,8 @@ extension PollerProblem {
         guard let field, let name = field.split(separator: "[").first.map(String.init),
             !arguments.contains(name), !name.contains("."), text.hasPrefix("\(field) ")
         else { return text }
-        return "--" + name.replacing("_", with: "-") + text.dropFirst(field.count)
+        let option = options[name] ?? name.replacing("_", with: "-")
+        return "--" + option + text.dropFirst(field.count)
     }
 }
 

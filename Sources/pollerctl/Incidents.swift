@@ -38,6 +38,9 @@ struct IncidentList: AsyncParsableCommand {
                 var table = Incident.table
                 table.rows = page.items.map(\.value.row)
                 table.print()
+                if page.items.isEmpty, Terminal.isErrorInteractive {
+                    Terminal.printError("there is no incident")
+                }
                 for incident in page.items.map(\.value) where incident.status.known == .open {
                     guard Terminal.isInteractive, let action = incident.action else { continue }
                     let kind = Terminal.clean(incident.kind.rawValue)
@@ -59,7 +62,7 @@ extension Incident {
             "COUNT",
             "MESSAGE",
             "ID",
-            optional: ["ID", "COUNT"]
+            optional: ["ID", "COUNT", "OVER", "SINCE"]
         )
     }
 
@@ -68,7 +71,7 @@ extension Incident {
         let isOpen = status.known == .open
         return [
             .init(status.rawValue, isOpen ? .bad : .good), .init(kind.rawValue, .strong),
-            .init("\(since)"), .init(resolvedAt.map { "\($0)" } ?? "-"), .init("\(count)"),
+            since.cell(), resolvedAt?.cell() ?? .init("-"), .init("\(count)"),
             .init(message), .init(id, .faint),
         ]
     }

@@ -105,15 +105,24 @@ struct KeyRevoke: AsyncParsableCommand {
 extension AccessKey: Shown {
     /// The columns of ``row``.
     static var table: Table {
-        Table("KEY", "NAME", "ROLE", "ALLOW", "ACCOUNTS", "ENDS", "LAST USED")
+        Table(
+            "KEY",
+            "NAME",
+            "ROLE",
+            "ALLOW",
+            "ACCOUNTS",
+            "ENDS",
+            "LAST USED",
+            optional: ["ALLOW", "LAST USED", "ACCOUNTS", "ENDS"]
+        )
     }
 
     /// The key as a row of a list.
     var row: [Table.Cell] {
         [
             .init(id, .strong), .init(name ?? "-"), .init(role.rawValue), .init(allowShown, .faint),
-            .init(accountsShown), .init(expiresAt?.description ?? "never"),
-            .init(lastUsedAt?.description ?? "never", .faint),
+            .init(accountsShown), expiresAt?.cell() ?? .init("never"),
+            lastUsedAt?.cell(.faint) ?? .init("never", .faint),
         ]
     }
 
@@ -126,7 +135,7 @@ extension AccessKey: Shown {
         facts.add("role", role.rawValue)
         if !allow.isEmpty { facts.add("allow", allowShown) }
         facts.add("accounts", accountsShown)
-        facts.add("ends", expiresAt?.description ?? "never")
+        if let expiresAt { facts.add("ends", at: expiresAt) } else { facts.add("ends", "never") }
         facts.add("key", reveal, .careful)
         return facts
     }

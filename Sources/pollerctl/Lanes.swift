@@ -176,13 +176,22 @@ struct LaneLimit: AsyncParsableCommand {
 extension Lane: Shown {
     /// The columns of ``row``.
     static var table: Table {
-        Table("LANE", "STATE", "OVERDUE", "OLDEST", "WAITING", "IN FLIGHT", "LIMIT")
+        Table(
+            "LANE",
+            "STATE",
+            "OVERDUE",
+            "OLDEST",
+            "WAITING",
+            "IN FLIGHT",
+            "LIMIT",
+            optional: ["LIMIT", "IN FLIGHT", "WAITING"]
+        )
     }
 
     /// The lane as a row of a list.
     var row: [Table.Cell] {
         [
-            .init(id, .strong), .init(stateShown, colour), .init("\(overdue)"),
+            .init(id, .strong), stateCell, .init("\(overdue)"),
             .init(overdue > 0 ? overdueShown : "-"), .init("\(waiting)"),
             .init("\(inFlight)"), .init(limit.shown, limit.isDefault ? .faint : nil),
         ]
@@ -193,7 +202,7 @@ extension Lane: Shown {
     var facts: Facts {
         var facts = Facts()
         facts.add("lane", id, .strong)
-        facts.add("state", stateShown, colour)
+        facts.add("state", stateCell)
         facts.add("overdue", overdue > 0 ? "\(overdue), the oldest for \(overdueShown)" : "0")
         facts.add("waiting", "\(waiting)")
         facts.add("in flight", "\(inFlight)")
@@ -204,11 +213,13 @@ extension Lane: Shown {
 
     private var overdueShown: String { Duration.milliseconds(overdueMs).shown }
 
-    private var stateShown: String {
-        var text = state.rawValue
-        if let heldUntil { text += " until \(heldUntil)" }
-        if factor < 1 { text += " at \(Int(factor * 100)) %" }
-        return text
+    private var stateCell: Table.Cell {
+        let slowed = factor < 1 ? " at \(Int(factor * 100)) %" : ""
+        return .init(
+            people: state.rawValue + (heldUntil.map { ", goes on \($0.away())" } ?? "") + slowed,
+            programs: state.rawValue + (heldUntil.map { " until \($0)" } ?? "") + slowed,
+            colour
+        )
     }
 
     private var colour: Terminal.Colour? {

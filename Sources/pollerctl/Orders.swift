@@ -58,7 +58,14 @@ struct OrderList: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let table = Table("ORDER", "STATE", "RECEIVED", "PAID BY", "TRIES")
+        let table = Table(
+            "ORDER",
+            "STATE",
+            "RECEIVED",
+            "PAID BY",
+            "TRIES",
+            optional: ["TRIES", "PAID BY"]
+        )
         try await server.perform { client in
             try await server.list(table, limit: limit, \.row) { limit, cursor in
                 try await client.orders(
@@ -84,12 +91,12 @@ extension Order: Shown {
         facts.add("amount", payment.amount.map(sum))
         facts.add("received", sum(payment.amountReceived))
         facts.add("returned", payment.amountReturned.map(sum))
-        facts.add("paid at", payment.paidAt?.description)
+        facts.add("paid at", at: payment.paidAt)
         facts.add("paid by", paidBy, .good)
         for source in alsoPaidBy ?? [] { facts.add("also paid by", source, .bad) }
         facts.add("charging", charging?.source)
         facts.add("events", "\(seq)")
-        facts.add("created", "\(createdAt)")
+        facts.add("created", at: createdAt)
         for member in members {
             facts.add("try", "\(member.source): \(member.payment.state.rawValue)")
         }

@@ -81,7 +81,7 @@ extension Facts {
         if let payment {
             add("payment", payment.state.rawValue, payment.colour)
             add("money", payment.sums.isEmpty ? nil : payment.sums)
-            add("paid at", payment.paidAt?.description)
+            add("paid at", at: payment.paidAt)
         }
         if let step { add(step) }
     }
@@ -104,7 +104,7 @@ extension Facts {
         add("picture", step.imageURL)
         add("tries left", step.attemptsLeft.map { "\($0)" })
         add("deposits", step.deposits)
-        add("at", step.at?.description)
+        add("at", at: step.at)
         add("approval", step.needsApproval.map { $0 ? "needed" : "not needed" })
     }
 }

@@ -34,11 +34,67 @@ struct Pollerctl: AsyncParsableCommand {
     )
 
     static func main() async {
-        if let advice = advice(on: Array(CommandLine.arguments.dropFirst())) {
+        let arguments = Self.inOrder(Array(CommandLine.arguments.dropFirst()))
+        if let advice = advice(on: arguments) {
             Terminal.printError(advice)
             Foundation.exit(64)
         }
-        await main(nil)
+        do {
+            var command = try parseAsRoot(arguments)
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch let mistake as ValidationError {
+            // Seen only once the command has begun: its usage is not what is wrong.
+            let help = "See '\(path(of: arguments)) --help'."
+            Terminal.printError("\(mistake.message)\n\(help)")
+            Foundation.exit(64)
+        } catch {
+            if let rule = spanRule(fullMessage(for: error)) {
+                Terminal.printError("\(rule)\nSee '\(path(of: arguments)) --help'.")
+                Foundation.exit(64)
+            }
+            exit(withError: error)
+        }
+    }
+
+    /// What every command takes, and how many values each has.
+    private static let ofAll = ["--json": 0, "--url": 1, "--ca-file": 1]
+
+    /// The arguments with what stands before the command behind it, where the command looks for it.
+    private static func inOrder(_ arguments: [String]) -> [String] {
+        var (moved, rest) = ([String](), arguments[...])
+        while let first = rest.first, let count = ofAll[first], rest.count > count {
+            moved += rest.prefix(count + 1)
+            rest = rest.dropFirst(count + 1)
+        }
+        return rest.isEmpty ? arguments : rest + moved
+    }
+
+    /// What to say of a span without its unit, which the parser calls invalid and no more; nil of other mistakes.
+    private static func spanRule(_ message: String) -> String? {
+        let spans = ["timeout", "interval", "overlap", "expires", "notify-by", "since"]
+        guard let found = message.firstMatch(of: /The value '(.*)' is invalid for '--([a-z-]+) </),
+            spans.contains(String(found.2))
+        else { return nil }
+        let time = found.2 == "since" ? ", or a time such as 2026-11-20T09:30:00Z" : ""
+        return "--\(found.2) takes a span with its unit, such as 90s, 5m, 36h or 7d\(time); "
+            + "not \(found.1)"
+    }
+
+    /// The words that name the command: `pollerctl endpoint add`.
+    private static func path(of arguments: [String]) -> String {
+        var command: any ParsableCommand.Type = Self.self
+        var path = "pollerctl"
+        for word in arguments {
+            let known = command.configuration.subcommands
+            guard let next = known.first(where: { name(of: $0) == word }) else { break }
+            command = next
+            path += " \(word)"
+        }
+        return path
     }
 
     /// What to say of a command that is nearly one of ours, or of an id that is empty; nil when there

@@ -9,9 +9,10 @@ struct QuarantineCommand: AsyncParsableCommand {
         abstract: "Look at watches that could not be polled, and watch them again.",
         discussion: """
             A watch comes here when the upstream's answers could not be understood again and \
-            again, or when five workers in a row vanished with it in hand.
+            again, or when five workers in a row vanished with it in hand. redrive watches it \
+            again, dismiss takes it out for good.
             """,
-        subcommands: [QuarantineList.self, QuarantineRedrive.self],
+        subcommands: [QuarantineList.self, QuarantineRedrive.self, QuarantineDismiss.self],
         defaultSubcommand: QuarantineList.self
     )
 }
@@ -35,7 +36,14 @@ struct QuarantineList: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let table = Table("SOURCE", "ACCOUNT", "KIND", "POLLS", "WHY")
+        let table = Table(
+            "SOURCE",
+            "ACCOUNT",
+            "KIND",
+            "POLLS",
+            "WHY",
+            optional: ["POLLS", "KIND", "ACCOUNT"]
+        )
         try await server.perform { client in
             try await server.list(table, limit: limit, \.quarantineRow) { limit, cursor in
                 try await client.quarantine(
@@ -70,9 +78,42 @@ struct QuarantineRedrive: AsyncParsableCommand {
             """
     )
 
+    @OptionGroup var targets: QuarantineTargets
+
+    func run() async throws {
+        try await targets.each { client, name in
+            try await client.redrive(name)
+                .show(change: "is watched again", json: targets.server.json)
+        }
+    }
+}
+
+/// `pollerctl quarantine dismiss`: out of it for good.
+struct QuarantineDismiss: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dismiss",
+        abstract: "Take sources out of quarantine for good; they stay closed, and warn nobody.",
+        discussion: """
+            For what is not worth another look; enqueued anew it is watched again. Repeating the \
+            command is safe. What fails is told and the others go on; then the exit status is 1.
+            """
+    )
+
+    @OptionGroup var targets: QuarantineTargets
+
+    func run() async throws {
+        try await targets.each { client, name in
+            try await client.dismiss(name)
+                .show(change: "is out of quarantine", json: targets.server.json)
+        }
+    }
+}
+
+/// Which of the quarantine are meant.
+struct QuarantineTargets: ParsableArguments {
     /// Watches asked for at a time.
     private static let page = 500
-    /// Watches redriven at once with --all; more are left for the next call.
+    /// Watches changed at once with --all; more are left for the next call.
     private static let allMax = 100_000
 
     @Argument(help: "The ids.")
@@ -88,15 +129,17 @@ struct QuarantineRedrive: AsyncParsableCommand {
         guard sources.isEmpty == all else {
             throw ValidationError("name sources, or --all for everything in quarantine")
         }
+        try names.check(sources)
     }
 
-    func run() async throws {
+    /// Does the same to each of them.
+    fileprivate func each(
+        _ body: (PollerClient, WatchName) async throws -> Void
+    ) async throws {
         try await server.perform { client in
             let targets = all ? try await everything(client) : sources.map(names.name)
             if all, targets.isEmpty, !server.json { Terminal.printLine("quarantine is empty") }
-            try await server.each(targets) { name in
-                try await client.redrive(name).show(change: "is watched again", json: server.json)
-            }
+            try await server.each(targets) { name in try await body(client, name) }
         }
     }
 

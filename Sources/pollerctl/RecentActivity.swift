@@ -5,8 +5,10 @@ import PollerWire
 struct RecentActivity {
     /// How often processes add to it.
     static let pause = Duration.seconds(10)
-    /// Minutes drawn.
-    private static let minutes = 60
+    /// Minutes drawn where there is room for them.
+    private static let minutesMax = 60
+    /// Columns of what stands beside them: a title, and a rate or two spans.
+    private static let beside = 34
     private static let bars = Array("▁▂▃▄▅▆▇█")
 
     /// Nil where the server keeps none.
@@ -21,16 +23,17 @@ struct RecentActivity {
         }
     }
 
-    /// The view for people; empty where nothing is known.
-    var lines: [String] {
+    /// The view for people, of so many columns at most; empty where nothing is known.
+    func lines(within width: Int?) -> [String] {
         guard let history else { return [] }
         let series = history.series
+        let minutes = min(Self.minutesMax, max(0, (width ?? .max) - Self.beside))
         return [
-            line("Polls", series.polls, history),
-            line("Changes", series.changes, history),
-            line("Deliveries", series.deliveries, history),
-            line("Failures", series.failures, history, badly: true),
-            lag(series),
+            line("Polls", series.polls, history, minutes),
+            line("Changes", series.changes, history, minutes),
+            line("Deliveries", series.deliveries, history, minutes),
+            line("Failures", series.failures, history, minutes, badly: true),
+            lag(series, minutes),
         ]
     }
 
@@ -39,29 +42,33 @@ struct RecentActivity {
         _ title: String,
         _ values: [Int],
         _ history: StatsHistory,
+        _ minutes: Int,
         badly: Bool = false
     ) -> String {
         let last = values.dropLast().last ?? 0
         let rate = Double(last) / Double(max(history.stepSeconds, 1))
         let shown = "\(Self.rounded(rate))/s"
         let colour: Terminal.Colour? = badly && last > 0 ? .careful : nil
-        return "\(Self.padded(title)) \(Self.sparkline(values.dropLast())) "
+        return "\(Self.padded(title)) \(Self.sparkline(values.dropLast().suffix(minutes))) "
             + Terminal.coloured(shown, colour)
     }
 
-    private func lag(_ series: StatsHistory.Series) -> String {
+    private func lag(_ series: StatsHistory.Series, _ minutes: Int) -> String {
         let p99 = series.lagP99.dropLast().map { $0.value ?? 0 }
-        let last = series.lagP99.dropLast().last?.value
-        let shown = last.map { "p99 \(Duration.milliseconds($0).shown)" } ?? "–"
-        return "\(Self.padded("Lag")) \(Self.sparkline(p99[...])) \(shown)"
+        func last(_ name: String, _ values: [Measured]) -> String? {
+            let ms = values.dropLast().last?.value
+            return ms.map { "\(name) \(Duration.milliseconds($0).shown)" }
+        }
+        let shown = [last("p50", series.lagP50), last("p99", series.lagP99)].compactMap(\.self)
+        return "\(Self.padded("Lag")) \(Self.sparkline(p99.suffix(minutes))) "
+            + (shown.isEmpty ? "–" : shown.joined(separator: ", "))
     }
 
-    /// The last hour as bars, the highest of them as high as the greatest number.
+    /// Numbers as bars, the highest of them as high as the greatest number.
     static func sparkline(_ values: ArraySlice<Int>) -> String {
-        let shown = values.suffix(minutes)
-        let top = max(shown.max() ?? 0, 1)
+        let top = max(values.max() ?? 0, 1)
         return String(
-            shown.map { value in
+            values.map { value in
                 // Only nothing is drawn as nothing.
                 value == 0 ? " " : bars[min(value * bars.count / (top + 1), bars.count - 1)]
             }

@@ -25,15 +25,16 @@ struct ServerOptions: ParsableArguments {
         let trusted =
             caFile ?? environment["POLLER_CA_FILE"].flatMap { $0.isEmpty ? nil : $0 }
         let key = try Terminal.secret("POLLER_API_KEY", environment)
+        let address = server ?? "http://127.0.0.1:8080"
         do {
             try await PollerClient.withClient(
-                url: server ?? "http://127.0.0.1:8080",
+                url: address,
                 apiKey: key,
                 caFile: trusted,
                 body
             )
         } catch let error as PollerError {
-            let failure = Failure(error, hasKey: key != nil)
+            let failure = Failure(error, hasKey: key != nil, of: address)
             Terminal.printError(failure.message)
             throw ExitCode(failure.exitStatus)
         }

@@ -1,19 +1,32 @@
 import Foundation
 import JSONText
 import PollerClient
+import PollerWire
 
 /// Rows of text: aligned under a header for people, with tabs and without a header for programs.
 struct Table {
     /// A cell with its colour.
     struct Cell {
+        /// What people read.
         let text: String
+        /// What programs read.
+        let plain: String
         var colour: Terminal.Colour?
 
         init(_ text: String, _ colour: Terminal.Colour? = nil) {
+            self.init(people: text, programs: text, colour)
+        }
+
+        /// What is told to people in another way than to programs, whose scripts know it.
+        init(people text: String, programs plain: String, _ colour: Terminal.Colour? = nil) {
             self.text = Terminal.clean(text)
+            self.plain = Terminal.clean(plain)
             self.colour = colour
         }
     }
+
+    /// Of a sentence that is cut to less nobody learns anything.
+    private static let sentenceMin = 16
 
     let header: [String]
     var rows: [[Cell]] = []
@@ -25,17 +38,20 @@ struct Table {
         self.optional = optional
     }
 
-    /// Writes the table.
+    /// Writes the table; of an empty one nothing, which is for whoever asked to explain.
     func print(forPeople: Bool = Terminal.isInteractive) {
+        guard !rows.isEmpty else { return }
         for line in lines(forPeople: forPeople) { Terminal.printLine(line) }
     }
 
-    /// The table line by line; for people no wider than their terminal.
+    /// The table line by line; for people no wider than their terminal, but for what is there to be copied.
     func lines(forPeople: Bool, within widthMax: Int? = Terminal.width) -> [String] {
         guard forPeople else {
-            return rows.map { row in row.map(\.text).joined(separator: "\t") }
+            return rows.map { row in row.map(\.plain).joined(separator: "\t") }
         }
-        let (columns, widths) = layout(within: widthMax ?? .max)
+        guard let (columns, widths) = layout(within: widthMax ?? .max) else {
+            return stacked(within: widthMax ?? .max)
+        }
         let titles = header.map { Cell($0, .faint) }
         return ([titles] + rows).map { row in
             var line = ""
@@ -51,11 +67,11 @@ struct Table {
         }
     }
 
-    /// The columns that fit, and how wide each is.
+    /// The columns that fit, and how wide each is; nil where they cannot be made to fit.
     ///
     /// Optional columns that say the same in each row go first, then the others. Where that is not
     /// enough, the widest of sentences is cut: ids and URLs are there to be copied.
-    private func layout(within widthMax: Int) -> (columns: [Int], widths: [Int]) {
+    private func layout(within widthMax: Int) -> (columns: [Int], widths: [Int])? {
         var widths = header.indices.map { column in
             max(header[column].count, rows.map { $0[column].text.count }.max() ?? 0)
         }
@@ -68,12 +84,28 @@ struct Table {
         for column in expendable.filter(isSame) + expendable where excess() > 0 {
             columns.removeAll { $0 == column }
         }
+        guard excess() > 0 else { return (columns, widths) }
         let sentences = columns.filter { column in rows.contains { $0[column].text.contains(" ") } }
-        if excess() > 0, let widest = sentences.max(by: { widths[$0] < widths[$1] }) {
-            // Of less nobody learns anything; then the terminal wraps the line.
-            widths[widest] = max(8, widths[widest] - excess())
-        }
+        guard let widest = sentences.max(by: { widths[$0] < widths[$1] }),
+            widths[widest] - excess() >= Self.sentenceMin
+        else { return nil }
+        widths[widest] -= excess()
         return (columns, widths)
+    }
+
+    /// Each row as a block, a cell a line: what a terminal shows that is narrower than any table.
+    private func stacked(within widthMax: Int) -> [String] {
+        var lines: [String] = []
+        for row in rows {
+            if !lines.isEmpty { lines.append("") }
+            lines.append(Terminal.coloured(row.first?.text ?? "", row.first?.colour))
+            var facts = Facts()
+            for (name, cell) in zip(header, row).dropFirst() where !["", "-"].contains(cell.text) {
+                facts.add(name.lowercased(), cell)
+            }
+            lines += facts.lines(within: widthMax - 2).map { "  " + $0 }
+        }
+        return lines
     }
 }
 
@@ -82,18 +114,53 @@ struct Facts {
     private(set) var rows: [[Table.Cell]] = []
 
     mutating func add(_ name: String, _ value: String?, _ colour: Terminal.Colour? = nil) {
-        guard let value else { return }
-        rows.append([.init(name, .faint), .init(value, colour)])
+        if let value { add(name, Table.Cell(value, colour)) }
+    }
+
+    mutating func add(_ name: String, _ cell: Table.Cell) {
+        rows.append([.init(name, .faint), cell])
+    }
+
+    /// Adds a time, for people with how far away it is.
+    mutating func add(_ name: String, at time: Time?, _ colour: Terminal.Colour? = nil) {
+        guard let time else { return }
+        add(name, .init(people: "\(time)  (\(time.away()))", programs: "\(time)", colour))
     }
 
     /// Writes the facts, which need no header.
     func print() {
+        for line in lines(forPeople: Terminal.isInteractive) { Terminal.printLine(line) }
+    }
+
+    /// The facts line by line; what is longer than a line of a terminal goes on below its beginning.
+    func lines(forPeople: Bool = true, within widthMax: Int? = Terminal.width) -> [String] {
         let width = rows.map { $0[0].text.count }.max() ?? 0
-        for row in rows {
-            let gap = String(repeating: " ", count: width - row[0].text.count + 2)
-            let name = Terminal.coloured(row[0].text, row[0].colour)
-            Terminal.printLine(name + gap + Terminal.coloured(row[1].text, row[1].colour))
+        return rows.flatMap { row in
+            let text = forPeople ? row[1].text : row[1].plain
+            let room = forPeople ? widthMax.map { $0 - width - 2 } : nil
+            return Terminal.wrapped(text, within: room).enumerated().map { index, part in
+                let name = index == 0 ? row[0].text : ""
+                let gap = String(repeating: " ", count: width - name.count + 2)
+                return Terminal.coloured(name, row[0].colour) + gap
+                    + Terminal.coloured(part, row[1].colour)
+            }
         }
+    }
+}
+
+extension Time {
+    /// How far away it is, for people: `in 4 s`, `2 min ago`, `now`.
+    func away(from now: Date = Date()) -> String {
+        let ms = Int64((date.timeIntervalSince(now) * 1000).rounded())
+        // Two clocks, and the way from one to the other.
+        if abs(ms) < 1000 { return "now" }
+        let span = Duration.milliseconds(abs(ms)).shown
+        return ms > 0 ? "in \(span)" : "\(span) ago"
+    }
+
+    /// The time as a cell: how far away for people, itself for programs.
+    func cell(_ colour: Terminal.Colour? = nil) -> Table.Cell {
+        .init(people: away(), programs: "\(self)", colour)
     }
 }
 

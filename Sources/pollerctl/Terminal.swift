@@ -18,18 +18,26 @@ enum Terminal {
     /// Whether a person reads the error output.
     static let isErrorInteractive = isatty(STDERR_FILENO) == 1
 
-    /// The columns of the terminal that the standard output is; nil when it is none.
-    static let width: Int? = {
+    /// The columns of the terminal that the standard output is now; nil when it is none.
+    static var width: Int? { size.map { Int($0.ws_col) } }
+    /// Its lines.
+    static var height: Int? { size.map { Int($0.ws_row) } }
+
+    /// Asked for each time: windows are drawn larger and smaller.
+    private static var size: winsize? {
         var size = winsize()
         guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
             return nil
         }
-        return Int(size.ws_col)
-    }()
+        return size
+    }
+
+    /// Whether the terminal takes commands: for colour, and to be drawn anew.
+    static let takesCommands =
+        isInteractive && ProcessInfo.processInfo.environment["TERM"] != "dumb"
 
     private static let hasColour =
-        isInteractive && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
-        && ProcessInfo.processInfo.environment["TERM"] != "dumb"
+        takesCommands && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 
     /// Writes a line at once, so that a pipe gets each event as it happens.
     static func printLine(_ line: String) {
@@ -42,11 +50,23 @@ enum Terminal {
     }
 
     /// Writes cells as a line of its own: with spaces and colour for people, with tabs for programs.
+    ///
+    /// What a terminal has no room for goes on below, cell by cell.
     static func printLine(_ cells: [Table.Cell]) {
         guard isInteractive else {
-            return printLine(cells.map(\.text).joined(separator: "\t"))
+            return printLine(cells.map(\.plain).joined(separator: "\t"))
         }
-        printLine(cells.map { coloured($0.text, $0.colour) }.joined(separator: "  "))
+        var (line, columns) = ("", 0)
+        for cell in cells where !cell.text.isEmpty {
+            let isFirst = columns == 0
+            if !isFirst, columns + 2 + cell.text.count > width ?? .max {
+                printLine(line)
+                (line, columns) = ("", 0)
+            }
+            line += (isFirst ? "" : "  ") + coloured(cell.text, cell.colour)
+            columns += (isFirst ? 0 : 2) + cell.text.count
+        }
+        printLine(line)
     }
 
     /// Writes to the standard output what is no line, such as the terminal's own commands.
@@ -55,10 +75,50 @@ enum Terminal {
         try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
     }
 
-    /// Puts lines on a terminal in place of what was there.
+    /// Puts lines on a terminal in place of what was there, as much of them as it has room for.
     static func redraw(_ lines: [String]) {
-        // Home, each line with the rest of its row cleared, then everything below.
-        printLine("\u{1B}[H" + lines.map { "\($0)\u{1B}[K" }.joined(separator: "\n") + "\u{1B}[J")
+        let (width, height) = (width ?? .max, height ?? .max)
+        let shown = lines.prefix(height).map { "\(cut($0, to: width))\u{1B}[K" }
+        // Home, each line with the rest of its row cleared, then everything below. No end of line behind the
+        // last: it would push the first out of sight.
+        let text = "\u{1B}[H" + shown.joined(separator: "\r\n") + "\u{1B}[J"
+        do {
+            try FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+        } catch {
+            // The terminal has gone, and with it who looked.
+            exit(0)
+        }
+    }
+
+    /// A line that is no wider than so many columns; its colours take none.
+    static func cut(_ line: String, to width: Int) -> String {
+        var (cut, columns, isCommand) = ("", 0, false)
+        for character in line {
+            if isCommand || character == "\u{1B}" {
+                isCommand = character != "m"
+                cut.append(character)
+            } else if columns < width {
+                columns += 1
+                cut.append(character)
+            }
+        }
+        return cut
+    }
+
+    /// Text in lines of at most so many columns, parted between words; a word that is longer stays whole.
+    static func wrapped(_ text: String, within width: Int?) -> [String] {
+        guard let width, text.count > width else { return [text] }
+        var lines: [String] = []
+        var line = ""
+        for word in text.split(separator: " ", omittingEmptySubsequences: false) {
+            if !line.isEmpty, line.count + 1 + word.count > width {
+                lines.append(line)
+                line = String(word)
+            } else {
+                line += (line.isEmpty ? "" : " ") + word
+            }
+        }
+        return lines + [line]
     }
 
     /// Writes a message to the error output, with the command's name.

@@ -66,12 +66,15 @@ extension Received<TimelineEntry> {
             return Terminal.printLine(cells.joined(separator: "\t"))
         }
         let time = "\(value.at)"
-        Terminal.printLine(
-            Terminal.coloured(time, .faint) + "  " + Terminal.coloured(text, value.colour)
-        )
-        guard !rest.isEmpty else { return }
-        let indent = String(repeating: " ", count: time.count + 2)
-        Terminal.printLine(indent + Terminal.coloured(rest, .faint))
+        let room = Terminal.width.map { $0 - time.count - 2 }
+        let space = String(repeating: " ", count: time.count)
+        var lines = Terminal.wrapped(text, within: room).map { Terminal.coloured($0, value.colour) }
+        if !rest.isEmpty {
+            lines += Terminal.wrapped(rest, within: room).map { Terminal.coloured($0, .faint) }
+        }
+        for (index, line) in lines.enumerated() {
+            Terminal.printLine((index == 0 ? Terminal.coloured(time, .faint) : space) + "  " + line)
+        }
     }
 }
 

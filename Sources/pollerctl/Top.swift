@@ -26,7 +26,7 @@ struct Top: AsyncParsableCommand {
         try await server.perform { client in
             let view = try await ClusterView(client, RecentActivity(client))
             if server.json { return Terminal.printLine(view.json) }
-            guard Terminal.isInteractive else {
+            guard Terminal.takesCommands else {
                 for line in view.lines { Terminal.printLine(line) }
                 return
             }
@@ -75,7 +75,7 @@ struct ClusterView {
     /// Processes shown, those with the most in hand: the rest is in `pollerctl worker list`.
     private static let workersMax = 12
     /// A lease and a second and some room: beyond it something holds the cluster up.
-    private static let lateMs = 15_000
+    static let lateMs = 15_000
 
     let stats: Stats
     let lanes: [Received<Lane>]
@@ -107,7 +107,8 @@ struct ClusterView {
         let busiest = self.workers.sorted { $0.inFlight > $1.inFlight }.prefix(Self.workersMax)
         workers.rows = busiest.map(\.value.row)
         let more = self.workers.count - busiest.count
-        return summary + activity.lines + ["", Terminal.coloured("What holds things up", .strong)]
+        return summary + activity.lines(within: Terminal.width)
+            + ["", Terminal.coloured("What holds things up", .strong)]
             + (lanes.rows.isEmpty ? ["no lane holds anything"] : lanes.lines(forPeople: true))
             + ["", Terminal.coloured("Processes", .strong)]
             + (workers.rows.isEmpty ? ["none is alive"] : workers.lines(forPeople: true))

@@ -280,10 +280,10 @@ extension Watch: Shown {
         facts.add("seq", "\(seq), run \(run)")
         facts.add("until", until.rawValue)
         facts.add("polls", "\(attempts), policy \(policy)")
-        facts.add("created", "\(createdAt)")
-        facts.add("deadline", "\(deadlineAt)")
-        facts.add("next poll", nextPollAt?.description)
-        facts.add("last poll", lastPolledAt?.description)
+        facts.add("created", at: createdAt)
+        facts.add("deadline", at: deadlineAt)
+        facts.add("next poll", at: nextPollAt)
+        facts.add("last poll", at: lastPolledAt)
         facts.add("last error", lastError, .careful)
         for url in notify { facts.add("notify", url) }
         facts.add("order", order)
@@ -298,11 +298,21 @@ extension Watch: Shown {
         [
             .init(source, .strong), .init(isOpen ? "open" : closedReason?.rawValue ?? "closed"),
             .init(status ?? "-", Self.colour(status, isFinal: isFinal)), .init("\(seq)"),
-            .init("\(attempts)"), .init(nextPollAt?.description ?? "-"), Payment.cell(payment),
+            .init("\(attempts)"), nextPoll, Payment.cell(payment),
             .init(account), .init(payment?.amountShown ?? amountOfObject ?? "-"),
             .init(payment?.method ?? "-"), .init(order ?? "-"),
             .init(Duration.seconds(-createdAt.date.timeIntervalSinceNow).shown, .faint),
         ]
+    }
+
+    /// When it is looked at next; what is due only waits for its turn, and says so when that is long.
+    private var nextPoll: Table.Cell {
+        guard let nextPollAt else { return .init("-") }
+        let lateMs = Int64(-nextPollAt.date.timeIntervalSinceNow * 1000)
+        guard lateMs > -1000 else { return nextPollAt.cell() }
+        let isLate = lateMs > ClusterView.lateMs
+        let shown = isLate ? "\(Duration.milliseconds(lateMs).shown) late" : "now"
+        return .init(people: shown, programs: "\(nextPollAt)", isLate ? .careful : nil)
     }
 
     /// What a status means for money, at a glance.

@@ -125,6 +125,42 @@ def test_attempts_can_be_seen_and_a_dead_letter_is_sent_again(calm: Cluster, des
     ctl(calm, "delivery", "retry", dead["id"], status=1)
 
 
+def test_nobody_is_warned_for_ever_of_what_is_dismissed_or_was_an_endpoint_s_that_is_gone(calm: Cluster, desk: Desk):
+    sources = calm.sandbox.create_sources(4)
+    receiver = desk.receiver(status=500)
+    dismissed = desk.endpoint(receiver, sources[:2], retry="none")
+    dead, slow = (desk.endpoint(receiver, sources, retry=retry) for retry in ("none", ["1h"]))
+    desk.settle(sources)
+    desk.wait_state(dismissed, "dead", 2)
+    desk.wait_state(dead, "dead", 4)
+    desk.wait_state(slow, "failing", 4)
+
+    def doctor() -> str:
+        return next(check["message"] for check in calm.api.get("/v1/doctor")["checks"] if check["name"] == "deliveries")
+
+    def counted() -> int:
+        return calm.api.get("/v1/stats")["deliveries_dead"]
+
+    before = counted()
+    assert "gave up at least one event" in doctor()
+    [one] = ctl(calm, "delivery", "dismiss", desk.deliveries(dismissed)[0]["id"])
+    assert one["state"] == "done" and one["dead_seqs"] == []
+    [other] = ctl(calm, "delivery", "dismiss", "--endpoint", dismissed)
+    assert other["id"] != one["id"] and counted() == before - 2
+    assert ctl(calm, "delivery", "attempts", one["id"]), "what was tried stays on record"
+    ctl(calm, "delivery", "retry", one["id"], status=1)
+    for endpoint in (dead, slow):
+        ctl(calm, "endpoint", "remove", endpoint)
+    wait_until(lambda: counted() == before - 6, 10, "those of the removed one went with it")
+    for endpoint in (dead, slow):
+        # An hour would be too long for somebody who has removed it.
+        wait_until(
+            lambda: {one["state"] for one in desk.deliveries(endpoint)} <= {"done"}, 15, "nothing of it is tried again"
+        )
+    for endpoint in (dismissed, dead, slow):
+        assert not desk.deliveries(endpoint, state="dead") and not desk.deliveries(endpoint, state="failing")
+
+
 def test_410_disables_the_endpoint_at_once_and_no_other(calm: Cluster, desk: Desk):
     sources = calm.sandbox.create_sources(2)
     gone, well = desk.receiver(status=410), desk.receiver()

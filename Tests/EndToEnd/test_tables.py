@@ -1,6 +1,7 @@
 """What a person sees of many payments: who, how much, for which order; and no line wider than the terminal."""
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -62,6 +63,72 @@ def test_a_list_is_never_wider_than_the_terminal(calm: Cluster, source: str, col
     # What tells payments apart stays.
     for name in ("SOURCE", "STATE", "PAYMENT", "AMOUNT"):
         assert name in lines[0]
+
+
+def test_a_row_that_fits_nowhere_is_a_few_lines(calm: Cluster, source: str):
+    lines = on_a_terminal(calm, 40, "list", "--limit", "500")
+    assert max(map(len, lines)) <= 40, "\n".join(lines)
+    block = "\n".join(lines).split(source)[1].split("\n\n")[0]
+    for fact in (r"state +open", r"payment +awaiting_customer", r"amount +1099 eur", r"order +A-4711"):
+        assert re.search(rf"^  {fact}$", block, re.M), block
+
+
+def test_people_are_told_how_far_away_times_are_and_programs_the_times(calm: Cluster, source: str):
+    header, *rows = on_a_terminal(calm, 250, "list", "--limit", "500")
+    row = next(row for row in rows if row.startswith(source))
+    # Due in a moment, or being looked at right now.
+    assert re.search(r"(in \d+ (ms|s|min)|now) +awaiting_customer", row), row
+    assert not re.search(r"\d{4}-\d\d-\d\dT", "\n".join(rows))
+    shown = "\n".join(on_a_terminal(calm, 120, "get", source))
+    assert re.search(r"^created +\d{4}-\d\d-\d\dT\S+Z  \((\d+ (s|min) ago|now)\)$", shown, re.M), shown
+    assert re.search(r"^deadline +\S+Z  \(in 29 d\)$", shown, re.M), shown
+    workers = on_a_terminal(calm, 200, "worker", "list")
+    assert re.search(r"\d+ (s|min|h) ago", workers[1]), workers
+    piped = run("pollerctl", "get", source, env={"POLLER_URL": calm.api.url}).stdout
+    assert re.search(r"^created +\d{4}-\d\d-\d\dT\S+Z$", piped, re.M), piped
+
+
+# What there is to see, each as people see it at a window beside another one.
+SHOWN = [
+    "list", "get SOURCE", "explain SOURCE", "events SOURCE", "timeline SOURCE", "delivery list", "endpoint list",
+    "lane list", "lane get default/sources", "worker list", "stats", "doctor", "audit", "key list", "quarantine list",
+    "incident list", "account list", "order list", "order get A-4711", "mail suppressed nobody@example.com", "batch poll order=A-4711",
+]
+
+
+@pytest.mark.parametrize("command", SHOWN)
+def test_nothing_is_wider_than_sixty_columns_but_what_is_one_word(calm: Cluster, source: str, command: str):
+    lines = on_a_terminal(calm, 60, *command.replace("SOURCE", source).split())
+    wide = [line for line in lines if len(line) > 60 and len(line.split()) > 3]
+    assert not wide, "\n".join(wide)
+
+
+@pytest.mark.parametrize("command", [*SHOWN, "top", "wait SOURCE --until pending", "poll SOURCE", "endpoint secret"])
+def test_every_answer_is_json_when_that_is_asked_for(calm: Cluster, source: str, command: str):
+    done = run("pollerctl", *command.replace("SOURCE", source).split(), "--json", env={"POLLER_URL": calm.api.url})
+    assert done.returncode in (0, 1), done.stderr
+    for line in done.stdout.splitlines():
+        json.loads(line)
+
+
+def test_top_keeps_to_its_window(calm: Cluster, source: str):
+    """What is drawn in a window of 60 by 20 is what the window has room for, and q ends it."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 60, 0, 0))
+    environ = os.environ | {"POLLER_URL": calm.api.url, "NO_COLOR": "1", "TERM": "xterm"}
+    with subprocess.Popen([program("pollerctl"), "top"], env=environ, stdin=theirs, stdout=theirs) as process:
+        os.close(theirs)
+        shown = ""
+        while "\x1b[J" not in shown:
+            shown += os.read(ours, 65_536).decode()
+        frame = shown.split("\x1b[H")[1].split("\x1b[J")[0]
+        lines = [line.removesuffix("\x1b[K") for line in frame.replace("\r", "").split("\n")]
+        assert len(lines) <= 20 and max(map(len, lines)) <= 60, lines
+        for said in ("Watches", "gave up", "held", "endpoints do not answer", "Polls", "Lag"):
+            assert any(said in line for line in lines), lines
+        os.write(ours, b"q")
+        assert process.wait(10) == 0
+        os.close(ours)
 
 
 def test_deliveries_fit_too_and_keep_their_ids(chaos):

@@ -3,11 +3,14 @@
 import json
 import os
 import re
+from pathlib import Path
 
 import pytest
 
 from harness.cluster import Cluster
 from test_command_line import NOWHERE, run
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def pollerctl(cluster: Cluster, *arguments: str, **options):
@@ -77,6 +80,13 @@ def test_follow_refuses_what_nobody_watches(calm: Cluster):
         (("get", "src_nobody"), "watch it with pollerctl enqueue, or name its --account"),
         (("endpoint", "get", "ep_000000000000"), "pollerctl endpoint list lists them"),
         (("delivery", "get", "dlv_1_AAAAAAAAAAAA"), "pollerctl delivery list lists those"),
+        (("delivery", "dismiss", "dlv_1_AAAAAAAAAAAA"), "pollerctl delivery list lists those"),
+        (("quarantine", "dismiss", "src_nobody"), "watch it with pollerctl enqueue, or name its --account"),
+        (("key", "revoke", "key_abcdefghijkl"), "pollerctl key list lists them"),
+        (("order", "get", "NOBODY"), "name it with pollerctl enqueue"),
+        (("lane", "get", "nobody/sources"), "it comes into being with its first watch"),
+        (("endpoint", "rotate", "ep_000000000000"), "pollerctl endpoint list lists them"),
+        (("delivery", "replay", "ep_000000000000"), "pollerctl endpoint list lists them"),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
@@ -94,6 +104,12 @@ def test_what_is_not_there_is_told_in_commands(calm: Cluster, arguments, said):
         (("list", "--account", "a b"), "--account "),
         (("enqueue", "src_1", "src_2", "--policy", "often"), "pollerctl: --policy must be one of"),
         (("enqueue", "src_1", "--notify", "ftp://example.com"), "pollerctl: --notify must begin with"),
+        (("enqueue", "src_1", "--notify", "https://10.0.0.1/h"), "pollerctl: --notify is at 10.0.0.1, which is no"),
+        (("endpoint", "add", "https://192.168.7.7/h"), "name its range in POLLER_ALLOW_CIDRS"),
+        (("endpoint", "add", "http://1.1.1.1/h"), "must be https://"),
+        (("mail", "lift", "nobody"), "recipient is not one plain mail address"),
+        (("key", "create", "--role", "king"), "--role must be one of"),
+        (("key", "create", "--role", "viewer", "--expires", "1s"), "--expires "),
         (("enqueue", "src_1", "pi_1", "--charge-when-chargeable"), "source 2: charge is for sources"),
         (("endpoint", "add", "https://a.example/h", "--retry", "sometimes"), "--retry "),
     ],
@@ -103,6 +119,67 @@ def test_a_value_the_server_refuses_is_wrong_usage(calm: Cluster, arguments, sai
     done = pollerctl(calm, *arguments)
     assert done.returncode == 64 and said in done.stderr, done.stderr
     assert not re.search(r"/v1/|part of the URL|A field|The body|item|batch", done.stderr), done.stderr
+
+
+def test_a_mistake_that_is_found_late_names_the_command_it_was_made_in(tmp_path):
+    for typed, said in (
+        (("enqueue",), "name at least one source"),
+        (("enqueue", "a b"), "a b: an id has only letters"),
+        (("enqueue", "src_1", "--metadata", "x"), "--metadata must be NAME=VALUE"),
+        (("follow", "src 1"), "src 1: an id has only letters"),
+    ):
+        done = run("pollerctl", *typed, env={"POLLER_URL": NOWHERE})
+        assert done.returncode == 64 and said in done.stderr, done.stderr
+        assert f"See 'pollerctl {typed[0]} --help'." in done.stderr and "<subcommand>" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (("wait", "src_1", "--timeout", "5"), "--timeout takes a span with its unit, such as 90s, 5m, 36h or 7d; not 5"),
+        (("top", "--interval", "1"), "--interval takes a span"), (("key", "create", "--role", "viewer", "--expires", "90"), "--expires takes"),
+        (("audit", "--since", "yesterday"), "or a time such as 2026-11-20T09:30:00Z; not yesterday"),
+    ],
+    ids=" ".join,
+)
+def test_a_span_without_its_unit_is_told_what_it_lacks(arguments, said):
+    done = run("pollerctl", *arguments, env={"POLLER_URL": NOWHERE})
+    assert done.returncode == 64 and said in done.stderr, done.stderr
+
+
+def test_what_all_commands_take_may_stand_before_the_command(calm: Cluster):
+    for arguments in (("--json", "stats"), ("--url", calm.api.url, "--json", "stats"), ("stats", "--json")):
+        done = pollerctl(calm, *arguments)
+        assert done.returncode == 0 and "watches" in json.loads(done.stdout), done.stderr
+    alone = run("pollerctl", "--json")
+    assert alone.returncode == 64
+
+
+def test_who_is_no_poller_is_told_as_such(calm: Cluster, shared_cluster: Cluster):
+    address = shared_cluster.api_process.address("admin")
+    for url, said in (
+        (shared_cluster.sandbox.url, "answers, and is no API of pollerd"), (address, "answers, and is no API of pollerd"),
+        (calm.api.url.replace("http:", "https:"), "it speaks no TLS: begin its URL with http://"),
+        ("http://no-such-host.invalid", "there is no host of the name no-such-host.invalid"),
+        ("localhost:8080", "the server's URL must be"),
+    ):
+        done = run("pollerctl", "list", env={"POLLER_URL": url})
+        assert done.returncode in (64, 69) and said in done.stderr, done.stderr
+        assert "checkouts" not in done.stderr and "Error" not in done.stderr, done.stderr
+
+
+def test_no_sentence_of_the_server_names_a_route_that_has_no_command_here():
+    """What refusals say to programs is said in commands to people: each route has its command."""
+    known = (ROOT / "Sources/pollerctl/Failure.swift").read_text()
+    routes = set()
+    for file in sorted((ROOT / "Sources/PollerAPI").rglob("*.swift")):
+        lines = [line.strip() for line in file.read_text().splitlines()]
+        told_in = [line[line.index('"'):] for line in lines if '"' in line and not line.startswith("//")]
+        routes |= set(re.findall(r"(?:GET|POST|PATCH|DELETE) [/…][\w/…]*", "\n".join(told_in)))
+    # Of pages and descriptions, which no command asks for.
+    routes -= {"GET /openapi", "GET /"}
+    assert len(routes) > 4
+    assert not [route for route in routes if f'"{route}"' not in known], "no command for these"
 
 
 @pytest.mark.parametrize("command", ["get", "poll --json", "wait", "events", "endpoint get", "lane pause a/sources"])

@@ -50,11 +50,12 @@ struct StripeDoctor: AsyncParsableCommand {
             try checkup.showJSON()
         } else {
             for check in checkup.checks {
-                Terminal.printLine(
-                    Doctor.line(check.status.rawValue, check.name, check.message)
+                Doctor.show(
+                    check.status.rawValue,
+                    check.name,
+                    check.message,
+                    action: check.action
                 )
-                guard let action = check.action else { continue }
-                Terminal.printLine("         → \(Terminal.clean(action))")
             }
         }
         guard checkup.isHealthy else { throw ExitCode(1) }

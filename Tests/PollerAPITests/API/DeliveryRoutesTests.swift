@@ -131,6 +131,30 @@ struct DeliveryRoutesTests {
         }
     }
 
+    @Test("what is dismissed is dead no longer, for lists, doctor and retry alike")
+    func dismiss() async throws {
+        try await LiveAPI.run { api in
+            let state = DeliveryState(cursor: 2, attempts: 9, dead: [1, 2])
+            let dead = try await fail(api, "src_1", state, .setAside)
+            let client = try api.client()
+            for _ in 0..<2 {
+                let rested = try await client.dismiss(delivery: dead.description)
+                #expect(rested.state == "done" && rested.deadSeqs == [])
+            }
+            #expect(try await api.get("/v1/deliveries?state=dead").list("data").isEmpty)
+            let nothing = try await api.post("/v1/deliveries/\(dead)/retry")
+            #expect(nothing.code == "nothing_to_retry", "\(nothing.text)")
+            #expect(try await api.get("/v1/stats").number("deliveries_dead") == 0)
+            let checks = try await api.get("/v1/doctor").list("checks")
+            let check = checks.first { $0["name"] as? String == "deliveries" }
+            #expect(check?["message"] as? String == "nothing waits")
+            let attempts = try await client.attempts(of: dead.description)
+            #expect(attempts.count == 1, "what was tried stays on record")
+            let unknown = try await api.post("/v1/deliveries/dlv_0_AAAAAAAAAAAA/dismiss")
+            #expect(unknown.code == "delivery_not_found")
+        }
+    }
+
     @Test("a retry of a disabled endpoint says to enable it first")
     func retryDisabled() async throws {
         try await LiveAPI.run { api in
@@ -221,6 +245,9 @@ struct DeliveryRoutesTests {
             #expect(attempts.output.contains("\tfailed\tserver_error\t503\t-/2/-/7\t192.0.2.7:443"))
             let get = try await CommandRun.pollerctl("delivery", "get", id, url: api.url)
             #expect(get.output.contains("given up") && get.output.contains(Self.url))
+            let other = try await fail(api, "src_2", state, .setAside).description
+            let rests = try await CommandRun.pollerctl("delivery", "dismiss", other, url: api.url)
+            #expect(rests.output == "\(other) rests\n", "\(rests)")
             let retry = try await CommandRun.pollerctl("delivery", "retry", id, url: api.url)
             #expect(retry.output == "\(id) sends events 1, 2 again\n")
             let some = try await CommandRun.pollerctl("delivery", "retry", "no", id, url: api.url)

@@ -116,6 +116,33 @@ struct PollerctlOperatorTests {
         }
     }
 
+    @Test("dismiss takes sources, all, or all that a search finds out of the quarantine")
+    func dismiss() async throws {
+        try await LiveAPI.run { api in
+            for source in ["src_1", "src_2", "src_3"] {
+                try await api.enqueue(source)
+                try await api.bury(source, because: "no JSON at byte 0")
+            }
+            func dismiss(_ arguments: String...) async throws -> CommandRun {
+                try await CommandRun.run(arguments, url: api.url)
+            }
+            let one = try await dismiss("quarantine", "dismiss", "src_1")
+            #expect(one.output == "src_1 is out of quarantine\n", "\(one)")
+            let counted = try await dismiss("batch", "dismiss", "source=src_2")
+            #expect(counted.output == "1 watches would be out of quarantine; add --yes to do it\n")
+            #expect(try await api.get("/v1/quarantine").list("data").count == 2)
+            let found = try await dismiss("batch", "dismiss", "source=src_2", "--yes")
+            #expect(found.output == "1 of 1 watches: out of quarantine\n", "\(found)")
+            let all = try await dismiss("quarantine", "dismiss", "--all")
+            #expect(all.output == "src_3 is out of quarantine\n", "\(all)")
+            #expect(
+                try await dismiss("quarantine", "dismiss", "--all").output
+                    == "quarantine is empty\n"
+            )
+            #expect(try await dismiss("quarantine", "dismiss").status == 64)
+        }
+    }
+
     @Test("worker list, explain, stats and top show the cluster, once when nobody watches")
     func looking() async throws {
         try await LiveAPI.run { api in
@@ -169,7 +196,8 @@ struct PollerctlOperatorTests {
             ["lane", "limit", "default/sources"],
             ["lane", "limit", "a/b", "--default", "--rate", "1"],
             ["lane", "limit", "a/b", "--rate", "nan"], ["lane", "pause"],
-            ["quarantine", "redrive"],
+            ["quarantine", "redrive"], ["delivery", "dismiss"],
+            ["delivery", "dismiss", "dlv_1_AAAAAAAAAAAA", "--all"],
             ["quarantine", "redrive", "--all", "src_1"], ["top", "--interval", "1ms"],
             ["follow", "--types", "chargeable"], ["delivery", "list", "--account", "a"],
             ["delivery", "list", "--kind", "charge"],
