@@ -113,10 +113,13 @@ extension RedisDeliveryQueue: DeliveryBook {
         )
     }
 
-    package func delivery(_ id: DeliveryID) async throws(StoreError) -> DeliverySnapshot? {
+    package func delivery(
+        _ id: DeliveryID,
+        of accounts: AccountSet
+    ) async throws(StoreError) -> DeliverySnapshot? {
         guard id.partition < partitions else { return nil }
-        guard let reading = try await reading(id.item, partition: id.partition) else { return nil }
-        return DeliverySnapshot(id, reading)
+        let found = try await reading(id.item, partition: id.partition, of: accounts)
+        return found.map { DeliverySnapshot(id, $0) }
     }
 
     package func attempts(of id: DeliveryID) async throws(StoreError) -> [AttemptRecord] {
@@ -139,8 +142,13 @@ extension RedisDeliveryQueue: DeliveryBook {
             end: home.map { $0 + 1 } ?? partitions,
             afterOpen: query.state.afterOpen
         )
-        return try await page(from: start, span, lane: lane, limit: query.limit) {
-            (items, partition) async throws(StoreError) in
+        return try await page(
+            from: start,
+            span,
+            lane: lane,
+            accounts: query.accounts,
+            limit: query.limit
+        ) { (items, partition) async throws(StoreError) in
             let readings = try await readings(items, partition: partition)
             return zip(items, readings).map { item, reading in
                 let id = DeliveryID(partition: partition, item: item)

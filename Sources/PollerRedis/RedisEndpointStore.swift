@@ -111,8 +111,14 @@ package struct RedisEndpointStore: EndpointStore {
         throw .corrupt("endpoint_write answered nonsense")
     }
 
-    package func read(_ id: EndpointID) async throws(StoreError) -> StoredEndpoint? {
-        let reply = try await run(redis.scripts[.endpointRead], [.string(id.description)])
+    package func read(
+        _ id: EndpointID,
+        of accounts: AccountSet
+    ) async throws(StoreError) -> StoredEndpoint? {
+        let reply = try await run(
+            redis.scripts[.endpointRead],
+            [.string(id.description), .string(accounts.inScripts)]
+        )
         if reply.isEmpty { return nil }
         guard reply.count == 3, let value = reply[0].string,
             let version = Int64(reply[1].string ?? ""), let now = Int64(reply[2].string ?? ""),
@@ -169,8 +175,7 @@ package struct RedisEndpointStore: EndpointStore {
             let reply = try await run(
                 redis.scripts[.endpointList],
                 [
-                    .string(accounts.names.map { " \($0.joined(separator: " ")) " } ?? ""),
-                    .string(place),
+                    .string(accounts.inScripts), .string(place),
                     RedisArgument(limit - items.count), RedisArgument(Self.looksMax),
                 ]
             )

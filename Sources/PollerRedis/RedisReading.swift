@@ -22,15 +22,16 @@ extension RedisQueue {
     /// Items read by one call: about a millisecond of Redis.
     private static var readMax: Int { 128 }
 
-    /// Reads an item; nil when there is none.
+    /// Reads an item; nil when there is none of these accounts.
     func reading(
         _ id: ItemID,
-        partition: Int
+        partition: Int,
+        of accounts: AccountSet = .all
     ) async throws(StoreError) -> ItemReading<Record.Item>? {
         let reply = try await redis.run(
             redis.scripts[.read],
             partition: partition,
-            [.string(id.description)]
+            [.string(accounts.inScripts), .string(id.description)]
         )
         return try reply.array?.first.flatMap { reading throws(StoreError) in
             try self.reading(id, reading)
@@ -50,7 +51,7 @@ extension RedisQueue {
             let reply = try await redis.run(
                 redis.scripts[.read],
                 partition: partition,
-                part.map { .string($0.description) }
+                [.string(AccountSet.all.inScripts)] + part.map { .string($0.description) }
             )
             guard let found = reply.array, found.count == part.count else {
                 throw .corrupt("read.lua answered \(reply)")
@@ -106,10 +107,14 @@ extension RedisQueue {
     ///
     /// It is short, or empty, and not the last when filters leave little of many. `batch`: how many
     /// items are looked at in one go, where few of them are expected to pass.
+    ///
+    /// What is of other accounts is passed in the store and counts for nothing here: neither the length
+    /// of a page nor whether there is a next one tells that there is something.
     func page<Element: Sendable>(
         from start: ListPosition,
         _ span: ListSpan,
         lane: String?,
+        accounts: AccountSet = .all,
         limit: Int,
         batch: Int = 1,
         _ read: ([ItemID], Int) async throws(StoreError) -> [Element?]
@@ -117,18 +122,31 @@ extension RedisQueue {
         var position = start
         var items: [Element] = []
         var (looked, calls) = (0, 0)
-        while looked < Self.looksMax, calls < Self.callsMax, items.count < limit {
+        while looked < Self.looksMax, calls < Self.callsMax {
             guard position.partition < partitions else {
                 return ListPage(items: items, next: nil, looked: looked)
             }
             let at = position
             let wanted = limit - items.count
-            var (ids, place) = try await ids(from: at, lane: lane, max(wanted, batch))
+            if wanted <= 0 {
+                // Whether something follows must not hang on what others have: it is looked for.
+                guard !accounts.isAll else { break }
+                let (ids, place) = try await ids(from: at, lane: lane, of: accounts, 1)
+                calls += 1
+                guard ids.isEmpty else { break }
+                guard let next = at.following(place, in: span) else {
+                    return ListPage(items: items, next: nil, looked: looked)
+                }
+                position = next
+                continue
+            }
+            let most = max(wanted, batch)
+            var (ids, place) = try await ids(from: at, lane: lane, of: accounts, most)
             var found = try await read(ids, at.partition)
             // More than the page holds: those behind its last one are looked at again by the next.
             if let last = found.indices.filter({ found[$0] != nil }).dropFirst(wanted).first {
                 found = Array(found[..<last])
-                (ids, place) = try await self.ids(from: at, lane: lane, last)
+                (ids, place) = try await self.ids(from: at, lane: lane, of: accounts, last)
                 if ids.count < found.count { found = Array(found[..<ids.count]) }
             }
             items += found.compactMap(\.self)
@@ -146,6 +164,7 @@ extension RedisQueue {
     private func ids(
         from position: ListPosition,
         lane: String?,
+        of accounts: AccountSet,
         _ count: Int
     ) async throws(StoreError) -> ([ItemID], [String]) {
         let reply = try await redis.run(
@@ -154,6 +173,7 @@ extension RedisQueue {
             [
                 RedisArgument(count), .string(position.phase.rawValue), .string(position.lane),
                 .string(position.score), .string(position.id), .string(lane ?? ""),
+                .string(accounts.inScripts),
             ]
         )
         guard let parts = reply.array, parts.count == 5, let ids = parts[0].array else {
@@ -164,6 +184,11 @@ extension RedisQueue {
             parts.dropFirst().map { $0.string ?? "" }
         )
     }
+}
+
+extension AccountSet {
+    /// The accounts as scripts are given them: each between spaces, or nothing for all.
+    var inScripts: String { names.map { " \($0.joined(separator: " ")) " } ?? "" }
 }
 
 /// Where a listing stands: the partition, the phase in it, and the last item of the page before.

@@ -10,7 +10,7 @@ import RedisClient
 /// they are in.
 extension RedisWatchStore {
     /// Records read in one go where few of them are expected to pass.
-    private static var batch: Int { 100 }
+    static var batch: Int { 100 }
     /// Items of one entry that are asked for in one go.
     private static var found: Int { 200 }
 
@@ -36,6 +36,7 @@ extension RedisWatchStore {
                 from: position,
                 span,
                 lane: nil,
+                accounts: query.accounts,
                 limit: query.limit,
                 batch: query.isSelective ? Self.batch : 1
             ) { (ids, partition) async throws(StoreError) in
@@ -102,68 +103,6 @@ extension RedisWatchStore {
         }
     }
 
-    /// At most so many of those closed last first, behind a place.
-    private func closed(
-        _ query: ListQuery,
-        _ limit: Int,
-        _ score: String,
-        _ id: String
-    ) async throws(StoreError) -> ListPage<WatchSnapshot> {
-        var (score, id) = (score, id)
-        var items: [WatchSnapshot] = []
-        var looked = 0
-        let batch = query.isSelective ? max(limit, Self.batch) : limit
-        while looked < Self.looksMax, items.count < limit {
-            let newest = try await newestClosed(batch, score, id)
-            let readings = try await read(newest.map { ($0.partition, $0.id) }, query)
-            var seen = 0
-            for (place, snapshot) in zip(newest, readings) where items.count < limit {
-                seen += 1
-                (score, id) = (place.score, place.id.description)
-                if let snapshot { items.append(snapshot) }
-            }
-            looked += seen
-            if newest.count < batch, seen == newest.count {
-                return ListPage(items: items, next: nil, looked: looked)
-            }
-        }
-        return ListPage(
-            items: items,
-            next: WatchPlace.closed(score: score, id: id).cursor,
-            looked: looked
-        )
-    }
-
-    /// So many of the closed ones behind a place, of all partitions.
-    private func newestClosed(
-        _ count: Int,
-        _ score: String,
-        _ id: String
-    ) async throws(StoreError) -> [(partition: Int, id: ItemID, score: String)] {
-        let arguments: [RedisArgument] = [RedisArgument(count), .string(score), .string(id)]
-        let replies = try await each(Array(0..<partitions)) { partition in
-            (partition, redis.scripts[.closed], arguments)
-        }
-        var places: [(partition: Int, id: ItemID, score: String)] = []
-        for (partition, reply) in replies.enumerated() {
-            let values = reply.array ?? []
-            for at in stride(from: 0, to: values.count - 1, by: 2) {
-                guard let id = values[at].string, let score = values[at + 1].string else {
-                    continue
-                }
-                places.append((partition, ItemID(unchecked: id), score))
-            }
-        }
-        places.sort { one, other in
-            let (left, right) = (Double(one.score) ?? 0, Double(other.score) ?? 0)
-            // By bytes, as a sorted set orders its members.
-            return left == right
-                ? other.id.description.utf8.lexicographicallyPrecedes(one.id.description.utf8)
-                : left > right
-        }
-        return Array(places.prefix(count))
-    }
-
     /// What is under entries of the index, and then what is found by its own name.
     private func found(
         _ query: ListQuery,
@@ -212,7 +151,7 @@ extension RedisWatchStore {
         // What one of them begins with, all at once: of most there is nothing else.
         let first = place.at
         let heads = try await each(Array(lookups[first...])) { lookup in
-            (lookup.partition, redis.scripts[.search], arguments(lookup.term, "0"))
+            (lookup.partition, redis.scripts[.search], arguments(lookup.term, "0", query))
         }
         var items: [WatchSnapshot] = []
         var seen: Set<WatchKey> = []
@@ -225,7 +164,7 @@ extension RedisWatchStore {
                 : try await redis.run(
                     redis.scripts[.search],
                     partition: partition,
-                    arguments(term, place.scan)
+                    arguments(term, place.scan, query)
                 )
             guard let values = reply.array, let next = values.first?.string else {
                 throw .corrupt("search.lua answered \(reply)")
@@ -259,8 +198,15 @@ extension RedisWatchStore {
         )
     }
 
-    private func arguments(_ term: SearchTerm, _ scan: String) -> [RedisArgument] {
-        [.string(term.description), .string(scan), RedisArgument(Self.found)]
+    private func arguments(
+        _ term: SearchTerm,
+        _ scan: String,
+        _ query: ListQuery
+    ) -> [RedisArgument] {
+        [
+            .string(term.description), .string(scan), RedisArgument(Self.found),
+            .string(query.accounts.inScripts),
+        ]
     }
 
     /// Reads items of several partitions, in their order.

@@ -31,8 +31,8 @@ public struct SelectionResult: WireObject, Hashable {
     public var matched = 0
     /// Those with which it was done: others had changed meanwhile, or it was only to be counted.
     public var done = 0
-    /// Records that were looked at.
-    public var looked = 0
+    /// Records that were looked at; nil for who may not see everything.
+    public var looked: Int?
     /// Where the next part begins; nil when this was the last.
     public var next: String?
 
@@ -41,7 +41,11 @@ public struct SelectionResult: WireObject, Hashable {
     package static let shape = Shape<SelectionResult>("SelectionResult") {
         Field("matched", \.matched, note: "Watches that it was about.")
         Field("done", \.done, note: "Those with which it was done.")
-        Field("looked", \.looked, note: "Records that were looked at.")
+        Field(
+            "looked",
+            \.looked,
+            note: "Records that were looked at; left out for keys that are bound to accounts."
+        )
         Field(nullable: "next", \.next, note: "Send it as cursor for the next part.")
     }
 }

@@ -3,8 +3,13 @@ package protocol DeliveryBook: Sendable {
     /// The name of the delivery of a watch's events to an endpoint, whether there is one or not.
     func id(of endpoint: EndpointID, _ watch: WatchKey) -> DeliveryID
 
-    /// Reads one; nil when there is none.
-    func delivery(_ id: DeliveryID) async throws(StoreError) -> DeliverySnapshot?
+    /// Reads one of these accounts; nil when there is none.
+    ///
+    /// One of others takes the same way and the same time as one that is not there.
+    func delivery(
+        _ id: DeliveryID,
+        of accounts: AccountSet
+    ) async throws(StoreError) -> DeliverySnapshot?
 
     /// Its newest attempts, the oldest of them first; at most ``AttemptRecord/countMax``.
     func attempts(of id: DeliveryID) async throws(StoreError) -> [AttemptRecord]
@@ -39,6 +44,13 @@ package protocol DeliveryBook: Sendable {
 
     /// Tells how a replay stands, at least every two minutes while it is running.
     func record(_ job: ReplayJob) async throws(StoreError)
+}
+
+extension DeliveryBook {
+    /// Reads one, whose ever it is; nil when there is none.
+    package func delivery(_ id: DeliveryID) async throws(StoreError) -> DeliverySnapshot? {
+        try await delivery(id, of: .all)
+    }
 }
 
 /// Which deliveries to list, and from where.

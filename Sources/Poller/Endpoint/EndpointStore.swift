@@ -25,8 +25,13 @@ package protocol EndpointStore: Sendable {
         accountMax: Int
     ) async throws(StoreError) -> EndpointCreation
 
-    /// Reads one endpoint; nil when there is none.
-    func read(_ id: EndpointID) async throws(StoreError) -> StoredEndpoint?
+    /// Reads one endpoint of these accounts; nil when there is none.
+    ///
+    /// One of others takes the same way and the same time as one that is not there.
+    func read(
+        _ id: EndpointID,
+        of accounts: AccountSet
+    ) async throws(StoreError) -> StoredEndpoint?
 
     /// Stores a changed endpoint unless somebody else has changed it since `version`; nil then,
     /// and when it is gone.
@@ -59,6 +64,11 @@ extension EndpointStore {
         request: EndpointRequest?
     ) async throws(StoreError) -> EndpointCreation {
         try await create(endpoint, request: request, accountMax: 0)
+    }
+
+    /// Reads one endpoint, whose ever it is; nil when there is none.
+    package func read(_ id: EndpointID) async throws(StoreError) -> StoredEndpoint? {
+        try await read(id, of: .all)
     }
 
     /// Changes an endpoint; nil when there is none.

@@ -7,9 +7,9 @@ import PollerWire
 extension EndpointRoutes {
     /// The endpoint of a name.
     func stored(_ name: EndpointName) async throws -> StoredEndpoint {
-        guard let stored = try await backend.store.read(name.id),
-            name.accounts.contains(stored.endpoint.account)
-        else { throw Problem.endpointNotFound(name.id) }
+        guard let stored = try await backend.store.read(name.id, of: name.accounts) else {
+            throw Problem.endpointNotFound(name.id)
+        }
         return stored
     }
 
@@ -59,7 +59,7 @@ extension EndpointRoutes {
     /// when it is needed.
     func checkFallback(_ endpoint: Poller.Endpoint) async throws {
         guard let fallback = endpoint.notifyBy?.fallback else { return }
-        guard try await backend.store.read(fallback)?.endpoint.account == endpoint.account else {
+        guard try await backend.store.read(fallback, of: .some([endpoint.account])) != nil else {
             throw Problem(
                 .invalidValue,
                 "notify_by.endpoint names no endpoint of the account \(endpoint.account).",

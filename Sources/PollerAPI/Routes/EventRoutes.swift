@@ -45,9 +45,6 @@ struct EventRoutes {
         ]
     )
 
-    /// Pages that are looked at for one of a caller who may not see everything.
-    private static let roundsMax = 20
-
     let backend: APIBackend
     let polls: LongPolls
 
@@ -77,23 +74,17 @@ struct EventRoutes {
     ) async throws -> Response {
         let filter = input.filter
         let start = try await cursor(input.start, context.caller)
-        let reader = OutboxReading(outbox: backend.outbox, limit: input.limit, filter: filter)
+        let reader = OutboxReading(
+            outbox: backend.outbox,
+            limit: input.limit,
+            filter: filter,
+            isOfAll: context.caller.accounts.isAll
+        )
         let position = Mutex(start)
         let page = try await polls.first(within: input.wait, for: context.waiter) { entry in
             filter.matches(entry.event)
         } read: { () async throws -> OutboxPage? in
-            var page = try await reader.page(after: position.withLock { $0 })
-            // How much of others lies between is nobody's to count.
-            for _ in 0..<Self.roundsMax where !context.caller.accounts.isAll {
-                guard page.events.isEmpty, page.hasMore else { break }
-                let next = try await reader.page(after: page.next)
-                page = OutboxPage(
-                    events: next.events,
-                    next: next.next,
-                    hasMore: next.hasMore,
-                    hasGap: page.hasGap || next.hasGap
-                )
-            }
+            let page = try await reader.page(after: position.withLock { $0 })
             // Entries that the filter hides need not be looked at again.
             position.withLock { $0 = page.next }
             return page.isWorthTelling ? page : nil
@@ -221,99 +212,5 @@ extension RouteInput where Value == EventsStart {
                 return .time(UInt64(time.ms))
             }
         }
-    }
-}
-
-/// Reads pages of the outbox for one request.
-struct OutboxReading: Sendable {
-    let outbox: any Outbox
-    let limit: Int
-    let filter: EventFilter
-
-    /// What follows a cursor.
-    ///
-    /// At most `limit` entries are looked at, so a page with a filter may be empty although there
-    /// is more. Costs one look at the bounds and a read for each partition that has something.
-    func page(after start: OutboxCursor) async throws -> OutboxPage {
-        var cursor = start
-        var hasGap = false
-        var hasMore = false
-        var found: [(position: OutboxPosition, entry: OutboxEntry)] = []
-        for (partition, bounds) in try await outbox.bounds().enumerated() {
-            let newest = OutboxPosition(bounds.newest) ?? .start
-            let trimmed = OutboxPosition(bounds.trimmed) ?? .start
-            if cursor.positions[partition] > newest {
-                // The store lost its last writes, or is another one: begin again.
-                cursor.positions[partition] = .start
-                hasGap = true
-            }
-            if cursor.positions[partition] < trimmed {
-                // Who begins at the start asked for what is kept, and misses nothing.
-                hasGap = hasGap || cursor.positions[partition] != .start
-                cursor.positions[partition] = trimmed
-            }
-            guard newest > cursor.positions[partition] else { continue }
-            let entries = try await outbox.entries(
-                partition: partition,
-                after: cursor.positions[partition].description,
-                limit: limit
-            )
-            hasMore = hasMore || entries.count == limit
-            for entry in entries {
-                guard let position = OutboxPosition(entry.id) else {
-                    throw StoreError.corrupt("an outbox entry has the id \(entry.id)")
-                }
-                found.append((position, entry))
-            }
-        }
-        found.sort { ($0.position, $0.entry.partition) < ($1.position, $1.entry.partition) }
-        hasMore = hasMore || found.count > limit
-        for (position, entry) in found.prefix(limit) {
-            cursor.positions[entry.partition] = position
-        }
-        return OutboxPage(
-            events: found.prefix(limit).map(\.entry.event).filter(filter.matches),
-            next: cursor,
-            hasMore: hasMore,
-            hasGap: hasGap
-        )
-    }
-}
-
-/// A page of all recorded events, merged over the partitions by the time they were recorded.
-///
-/// Order is that of `seq` within a source, and roughly that of time across sources: partitions
-/// are separate streams, so an event may be recorded in one while another is read.
-struct OutboxPage: Sendable {
-    let events: [Poller.Event]
-    /// Where the next page begins; there always is one, for what will be recorded.
-    let next: OutboxCursor
-    let hasMore: Bool
-    /// Some events after the cursor are no longer kept: read the watches anew.
-    let hasGap: Bool
-
-    /// Puts a page together; an empty one by default.
-    init(
-        events: [Poller.Event] = [],
-        next: OutboxCursor,
-        hasMore: Bool = false,
-        hasGap: Bool = false
-    ) {
-        self.events = events
-        self.next = next
-        self.hasMore = hasMore
-        self.hasGap = hasGap
-    }
-
-    /// Whether somebody who waits wants to be answered with it.
-    var isWorthTelling: Bool { !events.isEmpty || hasMore || hasGap }
-
-    /// The page on the wire.
-    func wire(_ cursors: any EventCursors, for caller: Caller) -> Page<RawJSON> {
-        var page = Page(events.map { RawJSON(unchecked: $0.json) })
-        page.hasMore = hasMore
-        page.next = cursors.text(after: next.positions, accounts: caller.accounts)
-        page.hasGap = hasGap
-        return page
     }
 }

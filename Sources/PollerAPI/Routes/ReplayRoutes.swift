@@ -72,7 +72,7 @@ struct ReplayRoutes {
             rate: wanted.rate ?? ReplayJob.rateStandard,
             isDryRun: wanted.isDryRun ?? false
         )
-        let registered = try await backend.endpoints.store.read(id)?.endpoint
+        let registered = try await registered(id, for: context.caller)
         try await check(id, registered, for: context.caller)
         if let running = try await backend.deliveries.replay(of: id), running.progress == .running {
             throw Problem(
@@ -105,7 +105,7 @@ struct ReplayRoutes {
         _ context: APIContext
     ) async throws -> Response {
         if !context.caller.accounts.isAll {
-            let registered = try await backend.endpoints.store.read(id)?.endpoint
+            let registered = try await registered(id, for: context.caller)
             try await check(id, registered, for: context.caller)
         }
         guard let job = try await backend.deliveries.replay(of: id) else {
@@ -115,6 +115,14 @@ struct ReplayRoutes {
             )
         }
         return Response(Replay(job))
+    }
+
+    /// The registered endpoint of a name, if it is the caller's: one of others is not there.
+    private func registered(
+        _ id: EndpointID,
+        for caller: Caller
+    ) async throws -> Poller.Endpoint? {
+        try await backend.endpoints.store.read(id, of: caller.accounts)?.endpoint
     }
 
     /// Refuses an endpoint that is not there, or is somebody else's.

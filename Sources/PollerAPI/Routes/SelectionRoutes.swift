@@ -105,7 +105,7 @@ struct SelectionRoutes {
             let page = try await watches.list(query)
             var result = SelectionResult()
             result.matched = page.items.count
-            result.looked = page.looked
+            if context.caller.accounts.isAll { result.looked = page.looked }
             result.next = page.next.map { context.cursors.seal($0, for: context.caller) }
             guard selection.isDryRun != true else { return Response(result) }
             var done: [WatchKey] = []

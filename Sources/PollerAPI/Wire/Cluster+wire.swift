@@ -200,7 +200,8 @@ extension ListPage {
             items.map(render),
             next: next.map { context.cursors.seal($0, for: context.caller) }
         )
-        page.looked = looked
+        // Who may not see everything is not told how much of others was passed.
+        if context.caller.accounts.isAll { page.looked = looked }
         return page
     }
 }

@@ -2,11 +2,15 @@
 -- The closed items of the partition, those closed last first.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     most items, score and id of the last item that was seen ('' and '' at the start)
--- RETURNS  {id, score, id, score, …}
--- COST     O(log n + items)
+-- ARGV     most items, score and id of the last item that was seen ('' and '' at the start), most to look
+--          at, accounts, each between spaces, or '' for all: what is of others is passed here
+-- RETURNS  {score, id, id, score, id, score, …}: at first the last that was looked at, '' and '' when
+--          there is no more
+-- COST     O(log n + looked at); with accounts one read for each
 local most, score, last = number(ARGV[1]), ARGV[2], ARGV[3]
-local set, found = key(KEY.closed), {}
+local looks, accounts = number(ARGV[4]), ARGV[5]
+local set, reply = key(KEY.closed), { '', '' }
+local chunk = max(most, accounts == '' and 1 or 100)
 local start = 0
 if last ~= '' then start = call('ZCOUNT', set, '(' .. score, '+inf') end
 
@@ -20,15 +24,22 @@ local function before(a, b)
 end
 
 while true do
-  local part = call('ZREVRANGE', set, int(start), int(start + most - 1), 'WITHSCORES')
+  local part = call('ZREVRANGE', set, int(start), int(start + chunk - 1), 'WITHSCORES')
   for at = 1, #part, 2 do
     local isSeen = last ~= '' and number(part[at + 1]) == number(score) and not before(part[at], last)
     if not isSeen then
-      if #found >= most * 2 then return found end
-      found[#found + 1] = part[at]
-      found[#found + 1] = part[at + 1]
+      if looks <= 0 or #reply >= most * 2 + 2 then return reply end
+      looks = looks - 1
+      reply[1], reply[2] = part[at + 1], part[at]
+      if is_of(accounts, part[at]) then
+        reply[#reply + 1] = part[at]
+        reply[#reply + 1] = part[at + 1]
+      end
     end
   end
-  if #part < most * 2 or #found >= most * 2 then return found end
-  start = start + most
+  if #part < chunk * 2 then
+    reply[1], reply[2] = '', ''
+    return reply
+  end
+  start = start + chunk
 end

@@ -81,6 +81,19 @@ local function key(kind, name)
   return name and all .. name or all
 end
 
+-- Whether an item is of one of some accounts, which stand between spaces ('' means all of them); of its
+-- lane where that is an account's, else of what never changes in it.
+local function is_among(accounts, lane, facts)
+  if accounts == '' then return true end
+  local account = match(lane or '', '^(.*)/') or match(facts or '', '|(.*)$')
+  return account and find(accounts, ' ' .. account .. ' ', 1, true) and true or false
+end
+local function is_of(accounts, id)
+  if accounts == '' then return true end
+  local item = call('HMGET', key(KEY.item, id), ITEM.lane, ITEM.facts)
+  return is_among(accounts, item[1], item[2])
+end
+
 -- A time in ms as text.
 local function int(x) return format('%.0f', x) end
 

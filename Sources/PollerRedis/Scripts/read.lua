@@ -2,14 +2,15 @@
 -- Reads all that is known about some items at one moment.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     ids
+-- ARGV     accounts, each between spaces, or '' for all; then ids. What is of others is not there
 -- RETURNS  for each {} when there is none, else {hash, long values, newest event or '', due ms or ''};
 --          the first two are flat lists of field and value
 -- COST     six reads an item
 local _, _, back = clocks()
 local reply = {}
-for at, id in ipairs(ARGV) do
-  local w = call('HGETALL', key(KEY.item, id))
+for at = 1, #ARGV - 1 do
+  local id = ARGV[at + 1]
+  local w = is_of(ARGV[1], id) and call('HGETALL', key(KEY.item, id)) or {}
   if #w == 0 then
     reply[at] = {}
   else

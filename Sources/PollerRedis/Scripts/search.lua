@@ -2,14 +2,17 @@
 -- Pages through the ids of the items that are under an entry of the index.
 --
 -- KEYS[1]  meta key of the partition
--- ARGV     entry, place ('0' at the start), about how many to look at
+-- ARGV     entry, place ('0' at the start), about how many to look at, accounts, each between spaces, or
+--          '' for all: what is of others is left out here, so that no answer takes longer for it
 -- RETURNS  {place of the rest, or '0' when there is none, id, id, …}
--- COST     O(size of the bucket), which is a handful, or O(how many) where one entry has many items
-local term, place = ARGV[1], ARGV[2]
+-- COST     O(size of the bucket), which is a handful, or O(how many) where one entry has many items; with
+--          accounts one read for each that is found
+local term, place, accounts = ARGV[1], ARGV[2], ARGV[4]
 local found = call('HSCAN', key(KEY.searchBucket, sub(term, 1, SEARCH.bucket)), place,
   'MATCH', sub(term, SEARCH.bucket + 1) .. '*', 'COUNT', ARGV[3])
 local reply = { found[1] }
 for at = 1, #found[2], 2 do
-  reply[#reply + 1] = sub(found[2][at], SEARCH.term - SEARCH.bucket + 1)
+  local id = sub(found[2][at], SEARCH.term - SEARCH.bucket + 1)
+  if is_of(accounts, id) then reply[#reply + 1] = id end
 end
 return reply

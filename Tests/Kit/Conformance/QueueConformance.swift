@@ -6,7 +6,7 @@ package enum QueueConformance {
         + reading + deliveries + outcomes + priorities + turns + ahead + control + slowing
         + circuits + poison
         + quarantine + explaining + fusing + members + registry + clocks + payments + afterlife
-        + orders + news + notices + notes + accessKeys + searching + trail + spending
+        + orders + news + notices + notes + accessKeys + searching + company + trail + spending
         + activity + incidents + namedRequests + accounts + fading
 }
 

@@ -10,8 +10,13 @@ extension MemoryDeliveryQueue: DeliveryBook {
         )
     }
 
-    package func delivery(_ id: DeliveryID) async throws(StoreError) -> DeliverySnapshot? {
-        reading { queue, _ in Self.snapshot(id, in: queue) }
+    package func delivery(
+        _ id: DeliveryID,
+        of accounts: AccountSet
+    ) async throws(StoreError) -> DeliverySnapshot? {
+        reading { queue, _ in Self.snapshot(id, in: queue) }.flatMap { snapshot in
+            accounts.contains(snapshot.delivery.watch.account) ? snapshot : nil
+        }
     }
 
     package func attempts(of id: DeliveryID) async throws(StoreError) -> [AttemptRecord] {

@@ -121,11 +121,19 @@ package final class MemoryEndpointStore: EndpointStore {
         }
     }
 
-    package func read(_ id: EndpointID) async throws(StoreError) -> StoredEndpoint? {
+    package func read(
+        _ id: EndpointID,
+        of accounts: AccountSet
+    ) async throws(StoreError) -> StoredEndpoint? {
         let now = time.now
         return state.withLock { state in
-            state.records[id].map {
-                StoredEndpoint(endpoint: $0.endpoint, version: $0.version, now: now)
+            state.records[id].flatMap { record in
+                guard accounts.contains(record.endpoint.account) else { return nil }
+                return StoredEndpoint(
+                    endpoint: record.endpoint,
+                    version: record.version,
+                    now: now
+                )
             }
         }
     }

@@ -275,8 +275,11 @@ private struct SwappedStore: EndpointStore {
         try await current.value.counts(of: accounts)
     }
 
-    func read(_ id: EndpointID) async throws(StoreError) -> StoredEndpoint? {
-        try await current.value.read(id)
+    func read(
+        _ id: EndpointID,
+        of accounts: AccountSet
+    ) async throws(StoreError) -> StoredEndpoint? {
+        try await current.value.read(id, of: accounts)
     }
 
     func replace(

@@ -1,0 +1,156 @@
+import Foundation
+import NIOHTTP1
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerAPI
+
+/// What a bound key is answered, page by page, alone and beside others who have much: made of the routes
+/// there are, so that a new one is asked too.
+@Suite("What others have changes nothing of what a bound key is told", .timeLimit(.minutes(2)))
+struct CompanyTests {
+    /// Of others: more than a page of events passes, and than a part of a list.
+    private static let othersCount = 60
+    /// Pages of one list; others' things are more than so many.
+    private static let pagesMax = 40
+    private static let bound = "key-of-acme-0123456789"
+    private static let whole = "key-of-everything-0123456789"
+    /// Searches, also for what others have.
+    private static let searches = [
+        "src_foreign1", "order=F-1", "F-1", "customer=Jane", "amount=1099", "state=open",
+        "state=closed", "status!=x", "metadata.colour=red", "src_own",
+    ]
+
+    @Test("every list, search, count and batch is the same beside others as it is alone")
+    func beside() async throws {
+        let lines = "\(Self.bound) role=admin account=acme\n\(Self.whole)"
+        try await LiveAPI.run(keys: KeyFile(text: lines)) { api in
+            for name in ["own1", "own2"] { try await Self.watch(api, name, account: "acme", "O") }
+            try await api.see("src_own2", "pending")
+            let alone = try await Self.answers(api)
+            for number in 0..<Self.othersCount {
+                try await Self.watch(api, "foreign\(number)", account: "foreign", "F-\(number)")
+                if number % 3 == 0 {
+                    try await api.see("src_foreign\(number)", "consumed", final: true)
+                } else if number % 3 == 1 {
+                    try await api.bury("src_foreign\(number)", because: "no JSON")
+                } else {
+                    try await api.see("src_foreign\(number)", "pending")
+                }
+                let hook = #"{"url":"https://f\#(number).example/","account":"foreign"}"#
+                let made = try await api.request(
+                    .POST,
+                    "/v1/endpoints",
+                    body: hook,
+                    headers: Self.headers(Self.whole)
+                )
+                #expect(made.status == 201, "\(made.text)")
+            }
+            let beside = try await Self.answers(api)
+            #expect(alone.count == beside.count)
+            for (alone, beside) in zip(alone, beside) {
+                #expect(alone.name == beside.name)
+                #expect(alone.pages == beside.pages, "\(alone.name)")
+            }
+        }
+    }
+
+    private static func headers(_ key: String) -> [String: String] {
+        ["Authorization": "Bearer \(key)", "Content-Type": "application/json"]
+    }
+
+    private static func watch(
+        _ api: LiveAPI,
+        _ name: String,
+        account: String,
+        _ order: String
+    ) async throws {
+        let body = """
+            {"source":"src_\(name)","account":"\(account)","order":"\(order)",\
+            "metadata":{"customer":"Jane Doe","colour":"red"}}
+            """
+        let made = try await api.request(
+            .POST,
+            "/v1/watches",
+            body: body,
+            headers: headers(whole)
+        )
+        #expect(made.status == 201, "\(made.text)")
+    }
+
+    /// All pages of everything that lists, counts or searches.
+    private static func answers(_ api: LiveAPI) async throws -> [(name: String, pages: [String])] {
+        var all: [(name: String, pages: [String])] = []
+        for route in api.routes where route.access.scope != nil && !route.path.contains("{") {
+            if route.methodName == "GET" {
+                for query in queries(of: route) {
+                    let name = "\(route.path)?\(query.joined(separator: "&"))"
+                    all.append((name, try await pages(api, route.path, query)))
+                }
+            } else if route.path.hasPrefix("/v1/watches/batch/") {
+                for words in searches {
+                    let body = #"{"q":"\#(words)","dry_run":true}"#
+                    let answer = try await api.request(
+                        .POST,
+                        route.path,
+                        body: body,
+                        headers: headers(bound)
+                    )
+                    #expect(answer.status == 200, "\(answer.text)")
+                    all.append(("\(route.path) \(words)", [neutral(answer.text)]))
+                }
+            }
+        }
+        return all
+    }
+
+    /// The ways in which a list is asked for: short pages, from the beginning, with each search and state.
+    private static func queries(of route: RouteDescription) -> [[String]] {
+        let takes = Set(route.parameters.filter { $0.place == .query }.map(\.name))
+        var queries: [[String]] = [[]]
+        if takes.contains("q") { queries += searches.map { ["q=\(escaped($0))"] } }
+        if takes.contains("state"), route.path == "/v1/watches" {
+            queries += ["open", "closed", "quarantined"].map { ["state=\($0)"] }
+        }
+        if takes.contains("limit") { queries += queries.map { $0 + ["limit=1"] } }
+        if takes.contains("from") { queries = queries.map { $0 + ["from=oldest"] } }
+        return queries
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? text
+    }
+
+    private static func pages(
+        _ api: LiveAPI,
+        _ path: String,
+        _ query: [String]
+    ) async throws -> [String] {
+        var pages: [String] = []
+        var cursor: String?
+        repeat {
+            // Where to begin is said once.
+            let place = cursor.map { ["cursor=\($0)"] } ?? []
+            let rest = cursor == nil ? query : query.filter { !$0.hasPrefix("from=") }
+            let words = (rest + place).joined(separator: "&")
+            let answer = try await api.get(
+                words.isEmpty ? path : "\(path)?\(words)",
+                headers: headers(bound)
+            )
+            #expect(answer.status < 500, "\(answer.text)")
+            pages.append(neutral(answer.text))
+            guard answer.json["has_more"] as? Bool == true else { break }
+            cursor = answer["next"]
+        } while cursor != nil && pages.count < pagesMax
+        return pages
+    }
+
+    /// The text without what differs from one answer to the next.
+    private static func neutral(_ text: String) -> String {
+        text.replacing(/"(request_id|instance|next|server_time|now|at)":"[^"]*"/) { "\($0.1)" }
+            .replacing(/"(overdue_ms|uptime_ms)":[0-9]+/) { "\($0.1)" }
+            // How long ago is told by the age of what is one's own.
+            .replacing(/"[a-z_]*age[a-z_]*":[0-9]+/, with: "")
+    }
+}
