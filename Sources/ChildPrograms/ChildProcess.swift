@@ -16,6 +16,23 @@ package final class ChildProcess: Sendable {
         let output: Pipe
     }
 
+    /// What a program needs of this process's environment to run at all: where programs, libraries,
+    /// temporary files and the user's are, and how text and time are written.
+    ///
+    /// Nothing else is inherited: this process may have been given keys and passwords by its environment,
+    /// and whoever may look at the child's would have them.
+    package static var bareEnvironment: [String: String] {
+        bare(ProcessInfo.processInfo.environment)
+    }
+
+    /// Of an environment, what may be handed on.
+    static func bare(_ environment: [String: String]) -> [String: String] {
+        let names: Set<String> = [
+            "PATH", "HOME", "TMPDIR", "LANG", "TZ", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH",
+        ]
+        return environment.filter { names.contains($0.key) || $0.key.hasPrefix("LC_") }
+    }
+
     private let running: Mutex<Running?>
 
     /// Starts a program.
@@ -23,7 +40,7 @@ package final class ChildProcess: Sendable {
     /// - Parameters:
     ///   - file: The path of its file.
     ///   - arguments: Its arguments, without its name.
-    ///   - environment: Its environment; this process's when nil.
+    ///   - environment: Its environment; ``bareEnvironment`` when nil.
     /// - Throws: ``ProgramError`` when the system refuses.
     package init(
         _ file: String,
@@ -33,7 +50,7 @@ package final class ChildProcess: Sendable {
         let running = Running(process: Process(), input: Pipe(), output: Pipe())
         running.process.executableURL = URL(fileURLWithPath: file)
         running.process.arguments = arguments
-        if let environment { running.process.environment = environment }
+        running.process.environment = environment ?? Self.bareEnvironment
         running.process.standardInput = running.input
         running.process.standardOutput = running.output
         running.process.standardError = FileHandle.nullDevice
