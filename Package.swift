@@ -327,8 +327,8 @@ let package = Package(
             name: "PollerGatewayTests",
             dependencies: [
                 "JSONText", "Poller", "PollerGateway", "PollerNet", "PollerTesting", "PollerWire",
-                nioCore, nioPosix, nioHTTP1, nioWebSocket, hummingbirdCore, logging, lifecycle,
-                crypto,
+                nioCore, nioEmbedded, nioPosix, nioHTTP1, nioWebSocket, hummingbirdCore, logging,
+                lifecycle, crypto,
             ],
             swiftSettings: settings
         ),

@@ -218,6 +218,14 @@ package struct GatewayLimits: Hashable, Sendable {
     package var typesMax = 50
     /// Messages a client may send in any one second.
     package var messagesPerSecond = 20
+    /// Frames a client may send in any one second, of whatever sort: its messages, some of them in
+    /// fragments, and the pings and pongs between them.
+    package var framesPerSecond = 100
+    /// Frames a client may send before its credentials are known: they are one message.
+    package var framesBeforeAuth = 20
+    /// What is read of a connection in one turn of its event loop, in bytes: the others wait for it. The
+    /// smallest frame has six.
+    package var readBytesMax = 4096
     /// Messages and bytes kept for a client that does not read.
     package var queueMessagesMax = 256
     package var queueBytesMax = 262_144

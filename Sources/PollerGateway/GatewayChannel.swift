@@ -112,13 +112,22 @@ struct GatewayChannel: ServerChildChannel {
     ) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
             Self.count("websocket")
+            // Little at a time, so that no connection holds the others of its event loop up.
+            let most = gateway.limits.readBytesMax
+            try channel.syncOptions?.setOption(
+                .recvAllocator,
+                value: AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 512, maximum: most)
+            )
+            try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
+            let share = FrameShare(limits: gateway.limits)
             try WebSocketPipeline.add(
                 to: channel,
-                messageBytesMax: gateway.limits.frameBytesMax
+                messageBytesMax: gateway.limits.frameBytesMax,
+                share: share
             )
             let address = channel.remoteAddress.flatMap(IPAddress.init)
             try channel.pipeline.syncOperations.addHandler(
-                WebSocketHandler(gateway, head, from: address)
+                WebSocketHandler(gateway, head, from: address, share)
             )
         }
     }

@@ -82,13 +82,16 @@ enum WebSocketPipeline {
     static let fragmentsMax = 64
 
     /// Adds them to a channel that has just become a WebSocket.
+    ///
+    /// - `share`: how many frames the client may send; nil for any number.
     static func add(
         to channel: any Channel,
         messageBytesMax: Int,
-        fragmentsMax: Int = fragmentsMax
+        fragmentsMax: Int = fragmentsMax,
+        share: FrameShare? = nil
     ) throws {
         let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandler(FrameRules())
+        try pipeline.addHandler(FrameRules(share))
         try pipeline.addHandler(
             NIOWebSocketFrameAggregator(
                 minNonFinalFragmentSize: 0,
@@ -100,18 +103,82 @@ enum WebSocketPipeline {
     }
 }
 
+/// How many frames a client may send, whatever they are: each costs the same to take apart, and pings,
+/// pongs, fragments and empty messages are no less work than others.
+struct FrameCount: Hashable, Sendable {
+    private let limits: GatewayLimits
+    private var secondBegan = Duration.zero
+    private var inSecond = 0
+    private var beforeAuth = 0
+    /// Whether it is known whose connection this is.
+    var isAdmitted = false
+
+    /// Counts for a connection that begins at time zero.
+    init(limits: GatewayLimits) {
+        self.limits = limits
+    }
+
+    /// Why a frame that has come now is one too many; nil when it is not.
+    mutating func took(at now: Duration) -> String? {
+        if !isAdmitted {
+            beforeAuth += 1
+            guard beforeAuth <= limits.framesBeforeAuth else {
+                return "more than \(limits.framesBeforeAuth) frames before credentials"
+            }
+        }
+        if now - secondBegan >= .seconds(1) { (secondBegan, inSecond) = (now, 0) }
+        inSecond += 1
+        guard inSecond <= limits.framesPerSecond else {
+            return "more than \(limits.framesPerSecond) frames a second"
+        }
+        return nil
+    }
+}
+
+/// The count of one connection, in its event loop.
+///
+/// A class, because the handler that counts and the one that knows when the client is admitted share it.
+final class FrameShare {
+    var count: FrameCount
+
+    /// Counts for a new connection.
+    init(limits: GatewayLimits) {
+        count = FrameCount(limits: limits)
+    }
+}
+
 /// Refuses frames that only an extension could explain, or a client that is none: reserved bits
-/// and opcodes, and frames without a mask (RFC 6455 §5.1, §5.2).
+/// and opcodes, and frames without a mask (RFC 6455 §5.1, §5.2); and those of a client that has sent
+/// more than its share.
+///
+/// Whoever is refused is read no more: what it still sends stays in its socket.
 private final class FrameRules: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
 
+    private let share: FrameShare?
+    private var began: NIODeadline?
     private var isOver = false
+
+    init(_ share: FrameShare?) {
+        self.share = share
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isOver else { return }
         let frame = unwrapInboundIn(data)
+        if let share {
+            let now = context.eventLoop.now
+            let began = began ?? now
+            self.began = began
+            if let reason = share.count.took(at: .nanoseconds((now - began).nanoseconds)) {
+                isOver = true
+                let code = WebSocketErrorCode(codeNumber: CloseCode.rateLimited.rawValue)
+                FrameFaults.end(context, code, reason)
+                return
+            }
+        }
         let known: [WebSocketOpcode] = [
             .continuation, .text, .binary, .connectionClose, .ping, .pong,
         ]
@@ -144,9 +211,16 @@ private final class FrameFaults: ChannelInboundHandler {
     }
 
     /// Sends the close frame and cuts: a peer that breaks the rules is not waited for.
-    static func end(_ context: ChannelHandlerContext, _ code: WebSocketErrorCode) {
-        var data = context.channel.allocator.buffer(capacity: 2)
+    static func end(
+        _ context: ChannelHandlerContext,
+        _ code: WebSocketErrorCode,
+        _ reason: String = ""
+    ) {
+        // A channel that is closed already has nothing to read.
+        try? context.channel.syncOptions?.setOption(.autoRead, value: false)
+        var data = context.channel.allocator.buffer(capacity: 2 + reason.utf8.count)
         data.write(webSocketErrorCode: code)
+        data.writeString(reason)
         let frame = WebSocketFrame(fin: true, opcode: .connectionClose, data: data)
         let channel = context.channel
         context.writeAndFlush(NIOAny(frame)).whenComplete { _ in channel.close(promise: nil) }

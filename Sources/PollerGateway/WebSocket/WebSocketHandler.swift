@@ -23,6 +23,7 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
     typealias OutboundOut = WebSocketFrame
 
     private let gateway: GatewayCore
+    private let share: FrameShare
     private var session: WebSocketSession
     /// The key or token in the handshake, until it has been looked up.
     private var token: String?
@@ -39,8 +40,16 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
     private var held: [ClientFrame] = []
 
     /// A connection whose handshake is done.
-    init(_ gateway: GatewayCore, _ head: HTTPRequestHead, from address: IPAddress?) {
+    ///
+    /// - `share`: is told when it is known whose it is.
+    init(
+        _ gateway: GatewayCore,
+        _ head: HTTPRequestHead,
+        from address: IPAddress?,
+        _ share: FrameShare
+    ) {
         self.gateway = gateway
+        self.share = share
         let every = gateway.jittered(gateway.limits.pingInterval)
         session = WebSocketSession(limits: gateway.limits, pingEvery: every)
         token = BearerToken.text(in: head)
@@ -55,6 +64,7 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
         self.connection = connection
         apply(session.open(token: token, known: known))
         token = nil
+        share.count.isAdmitted = session.principal != nil
         loop.joined(connection)
         connection.flush()
     }
@@ -104,7 +114,7 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
         switch frame {
         case .text(let text): apply(session.receive(text, now: now))
         case .binary: close(.badMessage, "messages are text")
-        case .ping(let data): _ = connection?.offer(.pong(data))
+        case .ping(let data): if !session.isEnding { _ = connection?.offer(.pong(data)) }
         case .pong: session.pongReceived(now: now)
         case .close(let data): closed(data)
         case .violation(let code, let reason): close(code, reason)
@@ -173,6 +183,7 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
         guard let connection else { return }
         isAuthenticating = false
         apply(session.authenticated(take(admission), now: now))
+        share.count.isAdmitted = session.principal != nil
         while !isAuthenticating, !held.isEmpty { receive(held.removeFirst()) }
         if !isAuthenticating { read(true) }
         connection.flush()

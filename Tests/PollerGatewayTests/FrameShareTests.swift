@@ -1,0 +1,78 @@
+import NIOCore
+import NIOEmbedded
+import NIOWebSocket
+import Testing
+
+@testable import PollerGateway
+
+@Suite("A client's share of frames")
+struct FrameShareTests {
+    private static let limits = GatewayLimits()
+
+    @Test("of whatever sort they are, so many a second and no more")
+    func perSecond() {
+        var count = FrameCount(limits: Self.limits)
+        count.isAdmitted = true
+        for _ in 0..<Self.limits.framesPerSecond { #expect(count.took(at: .zero) == nil) }
+        #expect(count.took(at: .milliseconds(999)) != nil)
+        #expect(count.took(at: .seconds(1)) == nil)
+    }
+
+    @Test("before credentials, so few in all")
+    func beforeAuth() {
+        var count = FrameCount(limits: Self.limits)
+        for second in 0..<Self.limits.framesBeforeAuth {
+            #expect(count.took(at: .seconds(second)) == nil)
+        }
+        #expect(count.took(at: .seconds(3600)) != nil)
+        count.isAdmitted = true
+        #expect(count.took(at: .seconds(3600)) == nil)
+    }
+
+    @Test(
+        "one too many closes with its own code, whatever it is, and nothing is read any more",
+        arguments: [WebSocketOpcode.ping, .pong, .text, .continuation]
+    )
+    func closes(opcode: WebSocketOpcode) throws {
+        let channel = EmbeddedChannel()
+        let share = FrameShare(limits: Self.limits)
+        share.count.isAdmitted = true
+        try WebSocketPipeline.add(
+            to: channel,
+            messageBytesMax: Self.limits.frameBytesMax,
+            // The fragments of one message have a bound of their own.
+            fragmentsMax: 1000,
+            share: share
+        )
+        if opcode == .continuation {
+            try send(channel, WebSocketFrame(fin: false, opcode: .text, data: ByteBuffer()))
+        }
+        let most = Self.limits.framesPerSecond - (opcode == .continuation ? 1 : 0)
+        for _ in 0..<most {
+            let isFragment = opcode == .continuation
+            try send(channel, WebSocketFrame(fin: !isFragment, opcode: opcode, data: ByteBuffer()))
+        }
+        #expect(try channel.readOutbound(as: WebSocketFrame.self) == nil)
+        var passed = 0
+        while try channel.readInbound(as: WebSocketFrame.self) != nil { passed += 1 }
+        for _ in 0..<50 {
+            try? send(channel, WebSocketFrame(fin: true, opcode: opcode, data: ByteBuffer()))
+        }
+        let close = try #require(try channel.readOutbound(as: WebSocketFrame.self))
+        var data = close.unmaskedData
+        #expect(close.opcode == .connectionClose)
+        #expect(data.readInteger(as: UInt16.self).map(Int.init) == CloseCode.rateLimited.rawValue)
+        #expect(try channel.readOutbound(as: WebSocketFrame.self) == nil)
+        #expect(try channel.readInbound(as: WebSocketFrame.self) == nil, "\(passed) before")
+    }
+
+    private func send(_ channel: EmbeddedChannel, _ frame: WebSocketFrame) throws {
+        let masked = WebSocketFrame(
+            fin: frame.fin,
+            opcode: frame.opcode,
+            maskKey: [1, 2, 3, 4],
+            data: frame.data
+        )
+        try channel.writeInbound(masked)
+    }
+}
