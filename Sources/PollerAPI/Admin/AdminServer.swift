@@ -54,6 +54,9 @@ package struct AdminServer: Service {
     package func run() async throws {
         let router = Router(context: APIContext.self)
         router.add(middleware: BodyMiddleware())
+        // Who can be reached by this machine alone is asked for by this machine's names alone: another
+        // one is a page in a browser that has been led here (DNS rebinding).
+        if tls == nil, bind.isLoopback { router.add(middleware: LocalHostMiddleware()) }
         router.get("livez") { _, _ in Self.text("ok\n") }
         router.get("readyz") { [notReady] _, _ in
             let reasons = await notReady()
@@ -74,7 +77,7 @@ package struct AdminServer: Service {
         ).run(router)
     }
 
-    private static func text(
+    fileprivate static func text(
         _ text: String,
         status: HTTPResponse.Status = .ok,
         type: String = "text/plain; charset=utf-8"
@@ -84,5 +87,23 @@ package struct AdminServer: Service {
             headers: [.contentType: type, .cacheControl: "no-store"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: text))
         )
+    }
+}
+
+/// Refuses requests for a name that is not this machine's; who names none is no browser.
+private struct LocalHostMiddleware: RouterMiddleware {
+    func handle(
+        _ request: Request,
+        context: APIContext,
+        next: @concurrent (Request, APIContext) async throws -> Response
+    ) async throws -> Response {
+        let hosts = [request.head.authority].compactMap(\.self) + request.headers[values: .otherHost]
+        guard hosts.isEmpty || LocalRequest.isLocal(hosts: hosts, headers: []) else {
+            return AdminServer.text(
+                "Only http://127.0.0.1 and localhost are served here, without TLS.\n",
+                status: .forbidden
+            )
+        }
+        return try await next(request, context)
     }
 }

@@ -132,6 +132,11 @@ struct OperatorRoutesTests {
             let ready = try await api.get("/readyz")
             #expect(ready.status == 503)
             #expect(ready.text == "redis: not connected\n")
+            // A page of another site that has been led to this machine reads nothing here.
+            for (host, status) in [("evil.example:\(port)", 403), ("localhost:\(port)", 200)] {
+                let rebound = try await api.get("/metrics", headers: ["Host": host])
+                #expect(rebound.status == status, "\(rebound.text)")
+            }
             let metrics = try await api.get("/metrics")
             #expect(metrics.text.contains("poller_polls_total 3\n"))
             #expect(
