@@ -139,13 +139,19 @@ enum Terminal {
         return "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m"
     }
 
-    /// Text without control characters: what comes from a server must not steer the terminal.
+    /// Text without what steers the terminal or its reader: control characters are `?`, and what nobody
+    /// sees, or turns the line around, stands as its escape (`\u{202E}`).
     static func clean(_ text: String) -> String {
-        String(
-            String.UnicodeScalarView(
-                text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }
-            )
-        )
+        var clean = ""
+        for scalar in text.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control: clean.unicodeScalars.append("?")
+            case .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:
+                clean += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+            default: clean.unicodeScalars.append(scalar)
+            }
+        }
+        return clean
     }
 
     private static func writeError(_ text: String) {
