@@ -22,7 +22,7 @@ package import RedisClient
 /// | `poller:functions` | hash | libraries of functions, by release (``RedisFunctions``) |
 /// | `poller:suppressed:<id>` | string | why a recipient is sent no mail, by a digest of the address |
 /// | `poller:spent:<id>` | string | a stream token that has stood in a URL, for as long as it lives |
-/// | `poller:stream:<name>` | stream | what `redis+stream:<name>` is told: `id`, `seq`, `event`; about 10,000 |
+/// | `poller:stream:<name>` | stream | what `redis+stream:<name>` is told, `<account>/<name>` of one account: `id`, `seq`, `event`; about 10,000 |
 ///
 /// Channels: ``NewsChannel`` behind `<ns>`, and `<ns>events:<source>` (payload: the event).
 package struct Keys: Hashable, Sendable {

@@ -6,8 +6,8 @@ public struct AuditEntry: WireObject, Hashable {
     public var id = ""
     /// When it was done.
     public var at = Time(ms: 0)
-    /// The name of the key; `open` without keys, `configuration` for the server's file, `pollerd` for
-    /// the system itself.
+    /// The name of the key, of one bound to accounts with its id in parentheses; `open` without keys,
+    /// `configuration` for the server's file, `pollerd` for the system itself.
     public var by = ""
     /// The key's id; nil for one of the server's file and where there is none.
     public var key: String?
@@ -58,8 +58,9 @@ public struct AuditEntry: WireObject, Hashable {
         Field(
             "by",
             \.by,
-            note: "The key's name, or its id; open where there are no keys, configuration for the "
-                + "server's file, pollerd for the system itself."
+            note: "The key's name, or its id; of a key that is bound to accounts the name and in "
+                + "parentheses the id; open where there are no keys, configuration for the server's "
+                + "file, pollerd for the system itself."
         )
         Field(
             "key",

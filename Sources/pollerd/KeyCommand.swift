@@ -126,6 +126,7 @@ struct KeyCreate: AsyncParsableCommand {
             return span
         }
         do {
+            try AuditActor.checkName(name)
             return try Poller.AccessKey(
                 wanted,
                 id: id,

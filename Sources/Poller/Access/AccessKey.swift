@@ -122,8 +122,15 @@ package struct AccessKey: Hashable, Sendable {
             scopes: role.scopes.union(allowed),
             accounts: accounts,
             endsAt: expiresAt,
-            actor: AuditActor(name: name ?? id.description, key: id, role: role, accounts: accounts)
+            actor: AuditActor(name: auditName, key: id, role: role, accounts: accounts)
         )
+    }
+
+    /// What it is called in the audit trail: one that is bound to accounts with its id, because who has
+    /// made it chose the name, and must not be taken for somebody else of that name.
+    private var auditName: String {
+        guard let name else { return id.description }
+        return accounts.isAll ? name : "\(name) (\(id))"
     }
 
     /// Whether its time is over.

@@ -117,6 +117,19 @@ package struct AuditActor: Hashable, Sendable {
     package static let pollerd = AuditActor(name: "pollerd", isPerson: false)
     /// The name that is told instead of one that is nobody's business.
     package static let somebodyElse = AuditActor(name: "another key")
+
+    /// Refuses a name for a key by which the trail calls those who have no key, whatever the case.
+    package static func checkName(_ name: String?) throws(InvalidInput) {
+        let own = [open, configuration, pollerd, somebodyElse, Caller.local.actor].map(\.name)
+        let plain = name?.lowercased().split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        guard let plain, (own + [Caller.local.name, Caller.stranger.name]).contains(plain) else {
+            return
+        }
+        throw InvalidInput(
+            field: "name",
+            message: "is what the audit trail calls the system itself, or whoever has no key"
+        )
+    }
 }
 
 /// What is changed.

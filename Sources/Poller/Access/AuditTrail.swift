@@ -189,9 +189,8 @@ package struct AuditFacts: Sendable {
             json.object { json in
                 for (name, value) in members where left > 0 {
                     left -= name.utf8.count + min(value.utf8.count, Self.valueBytesMax)
-                    if name == "url", let query = value.string?.firstIndex(of: "?") {
-                        // What stands behind it may be a secret of the receiver's.
-                        json.field(name, "\(value.string?[..<query] ?? "")?…")
+                    if name == "url", let url = value.string.flatMap({ try? NotifyURL($0) }) {
+                        json.field(name, url.shortened)
                     } else if value.utf8.count > Self.valueBytesMax {
                         json.field(name, "(\(value.utf8.count) bytes)")
                     } else {

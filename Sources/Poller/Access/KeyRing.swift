@@ -96,6 +96,16 @@ package final class KeyRing: Sendable {
         file.values.contains { $0.may(.manageKeys) && $0.accounts.isAll }
     }
 
+    /// Refuses a name for a new key that is somebody else's already in the audit trail: the system's own
+    /// names and those of the file's keys, whatever the case.
+    package func checkName(_ name: String?) throws(InvalidInput) {
+        try AuditActor.checkName(name)
+        guard let name else { return }
+        let isTaken = file.values.contains { $0.name.lowercased() == name.lowercased() }
+        guard isTaken else { return }
+        throw InvalidInput(field: "name", message: "is that of a key in the server's file")
+    }
+
     /// Looks a key up.
     package func find(_ text: some StringProtocol) -> Finding {
         guard text.utf8.count <= 200 else { return .unknown }

@@ -1,5 +1,8 @@
+import Crypto
+
 /// Where a customer wants to be told: `https://…`, `http://…` (where the operator allows it),
-/// `mailto:name@host`, or `redis+stream:NAME` for services that read our Redis.
+/// `mailto:name@host`, or `redis+stream:NAME` for services that read our Redis; `redis+stream:ACCOUNT/NAME`
+/// is a stream of one account.
 package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
     /// The URL as given; at most 2,048 printable ASCII characters, no space, no backslash.
     package let description: String
@@ -51,12 +54,17 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
                 )
             }
         case "redis+stream":
-            guard (try? IdentifierSyntax.check(String(rest), field: field, lengthMax: 64)) != nil
-            else {
+            // NAME, or ACCOUNT/NAME for a stream that is one account's.
+            let parts = rest.split(separator: "/", omittingEmptySubsequences: false)
+            let isName = parts.allSatisfy { part in
+                (try? IdentifierSyntax.check(String(part), field: field, lengthMax: 64)) != nil
+            }
+            guard isName, parts.count <= 2 else {
                 throw InvalidInput(
                     field: field,
                     message:
-                        "is not redis+stream:NAME with 1 to 64 letters, digits, '_', '-' or '.'"
+                        "is not redis+stream:NAME with 1 to 64 letters, digits, '_', '-' or '.', "
+                        + "nor redis+stream:ACCOUNT/NAME"
                 )
             }
         default: throw Self.unknownScheme(field)
@@ -73,6 +81,36 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
         if scheme == "redis+stream" { return rest }
         if scheme == "mailto" { return rest.drop { $0 != "@" }.dropFirst() }
         return rest.dropFirst(2).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+    }
+
+    /// Refuses a stream that is not the account's own, for who may not see everything.
+    ///
+    /// A stream has one length for all that is written to it: who writes into one of others stands between
+    /// their entries, and pushes those out that they have not read.
+    package func check(
+        for caller: Caller,
+        of account: AccountID,
+        field: String
+    ) throws(InvalidInput) {
+        guard scheme == "redis+stream", !caller.accounts.isAll, !host.hasPrefix("\(account)/")
+        else { return }
+        throw InvalidInput(
+            field: field,
+            message: "is not this account's: with a key that is bound to accounts write "
+                + "redis+stream:\(account)/NAME"
+        )
+    }
+
+    /// The URL for whoever may read it for long: of a webhook the host, and twelve digits by which it is
+    /// known again, because the path or the query may be a secret of the receiver's.
+    package var shortened: String {
+        let path = description.dropFirst(scheme.count + 3 + host.count)
+        guard isWebhook, !path.isEmpty, path != "/" else { return description }
+        let digest = SHA256.hash(data: Array(description.utf8)).prefix(6)
+        let digits = digest.map { byte in
+            String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+        }
+        return "\(scheme)://\(host)/… (sha256 \(digits.joined()))"
     }
 
     private static func unknownScheme(_ field: String) -> InvalidInput {

@@ -118,6 +118,11 @@ package struct KeyFile: Sendable, CustomStringConvertible {
                 )
             }
         }
+        do throws(InvalidInput) {
+            try AuditActor.checkName(name)
+        } catch {
+            throw wrong("line \(line): name \(error.message)")
+        }
         // What is counted and kept by a name is one key's alone: a second of that name is told apart.
         if !names.insert(name).inserted { name += " (\(number))" }
         return Caller(

@@ -193,6 +193,9 @@ struct EndpointRoutes {
             try Poller.Endpoint.account(asking: types, named: named)
         }
         let account = side == .operators ? .operators : try caller.account(named: named)
+        try Problem.checked { () throws(InvalidInput) in
+            try url.check(for: caller, of: account, field: "url")
+        }
         let signing = try wanted.checkedSigning(of: url)
         var chance = SystemRandomNumberGenerator()
         var endpoint = Poller.Endpoint(
@@ -282,6 +285,11 @@ struct EndpointRoutes {
                     + "have a secret; create another endpoint.",
                 field: "url"
             )
+        }
+        if wish.url != old.url {
+            try Problem.checked { () throws(InvalidInput) in
+                try wish.url.check(for: context.caller, of: old.account, field: "url")
+            }
         }
         try await checkFallback(wish)
         return try await changed(old.id, as: asked.condition, context) {

@@ -133,6 +133,7 @@ struct KeyRoutes {
                 now: ring.now()
             )
         }
+        try Problem.checked { () throws(InvalidInput) in try ring.checkName(key.name) }
         if case .some(let accounts) = key.accounts {
             for account in accounts { try caller.need(account) }
         } else if !caller.accounts.isAll {

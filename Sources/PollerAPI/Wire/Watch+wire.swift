@@ -21,6 +21,7 @@ extension NewWatch {
             for (index, text) in (request.notify ?? []).enumerated() {
                 let url = try NotifyURL(text, field: "notify[\(index)]")
                 try endpoints?.check(url, field: "notify[\(index)]")
+                try url.check(for: caller, of: key.account, field: "notify[\(index)]")
                 if !urls.contains(url) { urls.append(url) }
             }
             return try NewWatch(

@@ -1,0 +1,68 @@
+import Testing
+
+@testable import Poller
+
+@Suite("What keys are called in the audit trail")
+struct KeyNameTests {
+    @Test(
+        "the system's own names are nobody else's",
+        arguments: ["pollerd", "Configuration", "open", "another  key", "anonymous", "stranger"]
+    )
+    func reserved(name: String) {
+        #expect(throws: InvalidInput.self) { try AuditActor.checkName(name) }
+    }
+
+    @Test("any other name is taken, and none")
+    func others() throws {
+        for name in ["deploy", "pollerd-2", nil] { try AuditActor.checkName(name) }
+    }
+
+    @Test("a key that is bound to accounts is called by its name and id, others by their name")
+    func qualified() throws {
+        let acme = AccountSet.some([AccountID(unchecked: "acme")])
+        for (name, accounts, wanted) in [
+            ("root", acme, "root (key_1)"), (nil, acme, "key_1"), ("root", .all, "root"),
+        ] as [(String?, AccountSet, String)] {
+            let key = try AccessKey(
+                id: KeyID(unchecked: "key_1"),
+                name: name,
+                role: .admin,
+                accounts: accounts,
+                createdBy: "test"
+            )
+            #expect(key.caller.actor.name == wanted)
+        }
+    }
+
+    @Test("who is bound to accounts writes into streams of these alone")
+    func streams() throws {
+        let acme = AccountID(unchecked: "acme")
+        let bound = Caller(name: "k", scopes: [], accounts: .some([acme]))
+        let all = Caller(name: "k", scopes: [], accounts: .all)
+        for text in ["redis+stream:orders", "redis+stream:acme", "redis+stream:acme-2/orders"] {
+            let url = try NotifyURL(text)
+            #expect(throws: InvalidInput.self) { try url.check(for: bound, of: acme, field: "url") }
+            try url.check(for: all, of: acme, field: "url")
+        }
+        for text in ["redis+stream:acme/orders", "https://h.example", "mailto:a@b.example"] {
+            try NotifyURL(text).check(for: bound, of: acme, field: "url")
+        }
+        #expect(try NotifyURL("redis+stream:acme/orders").host == "acme/orders")
+        for text in ["redis+stream:a/b/c", "redis+stream:/b", "redis+stream:a/"] {
+            #expect(throws: InvalidInput.self) { try NotifyURL(text) }
+        }
+    }
+
+    @Test("of a webhook the trail has the host, and digits that tell one path from another")
+    func shortened() throws {
+        let url = try NotifyURL("https://hooks.example/T00/SECRETPATH?token=1")
+        #expect(url.shortened.hasPrefix("https://hooks.example/… (sha256 "))
+        #expect(!url.shortened.contains("SECRETPATH") && !url.shortened.contains("token"))
+        #expect(url.shortened != (try NotifyURL("https://hooks.example/T01")).shortened)
+        for text in ["https://hooks.example", "https://hooks.example/", "redis+stream:orders"] {
+            #expect(try NotifyURL(text).shortened == text)
+        }
+        let told = AuditFacts.difference(nil, AuditFacts(["url": "\(url)"])).after
+        #expect(told.map { !"\($0)".contains("SECRETPATH") } == true)
+    }
+}
