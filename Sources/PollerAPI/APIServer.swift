@@ -22,7 +22,7 @@ package struct APIServer: Service {
     private let keys: KeyRing
     private let addresses: PerAddressLimit
     private let tls: ListenerTLS?
-    private let rates: RequestLimits
+    private let rates: RequestRates
     private let clock: any Clock<Duration>
     private let logger: Logger
     private let onBound: @Sendable (ListenAddress) -> Void
@@ -52,7 +52,7 @@ package struct APIServer: Service {
         self.keys = keys
         self.addresses = addresses
         self.tls = tls
-        self.rates = rates
+        self.rates = RequestRates(rates, clock: clock)
         self.clock = clock
         self.logger = logger
         self.onBound = onBound
@@ -109,6 +109,7 @@ package struct APIServer: Service {
             clock: clock
         )
         let statusCache = ClusterStatusCache(backend: backend, clock: clock)
+        let scans = Scans(watches: backend.watches, gate: ScanGate(), rates: rates)
         let groups = [
             WatchRoutes(
                 watches: backend.watches,
@@ -121,6 +122,7 @@ package struct APIServer: Service {
                 endpoints: backend.endpoints,
                 reader: reader,
                 polls: polls,
+                scans: scans,
                 now: keys.now
             ).routes,
             BatchRoutes(
@@ -133,13 +135,14 @@ package struct APIServer: Service {
             ).routes,
             SelectionRoutes(
                 watches: backend.watches,
+                scans: scans,
                 statusCache: statusCache,
                 reader: reader,
                 now: keys.now
             ).routes,
             PayerRoutes(watches: backend.watches, desk: desk, reader: reader).routes,
             OrderRoutes(orders: backend.orders, watches: backend.watches).routes,
-            EventRoutes(backend: backend, polls: polls).routes,
+            EventRoutes(backend: backend, polls: polls, scans: scans).routes,
             TimelineRoutes(backend: backend).routes,
             EndpointRoutes(
                 backend: backend.endpoints,
@@ -151,7 +154,7 @@ package struct APIServer: Service {
             ReplayRoutes(backend: backend, runner: replays, reader: reader).routes,
             LaneRoutes(backend: backend, reader: reader, statusCache: statusCache).routes,
             AccountRoutes(backend: backend).routes,
-            QuarantineRoutes(backend: backend, statusCache: statusCache).routes,
+            QuarantineRoutes(backend: backend, scans: scans, statusCache: statusCache).routes,
             OperatorRoutes(backend: backend, statusCache: statusCache, clock: clock).routes,
             IncidentRoutes(incidents: backend.incidents).routes,
             StripeWebhookRoutes(intake: backend.webhooks, reader: reader).routes,
@@ -195,7 +198,7 @@ package struct APIServer: Service {
                 keys: keys,
                 cursors: backend.sealing,
                 audit: recorder.map { RequestAudit(recorder: $0, clock: clock) },
-                rates: RequestRates(rates, clock: clock),
+                rates: rates,
                 table: table
             )
         )

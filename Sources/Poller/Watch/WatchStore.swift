@@ -305,6 +305,11 @@ package struct ListQuery: Hashable, Sendable {
     }
 }
 
+extension ListQuery {
+    /// Whether records must be looked through for it: it leaves some out, and no index says which.
+    package var isScan: Bool { isSelective && search?.lookup == nil }
+}
+
 /// Some items, and where the next ones are.
 package struct ListPage<Item: Sendable>: Sendable {
     package let items: [Item]

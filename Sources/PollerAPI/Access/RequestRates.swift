@@ -38,6 +38,9 @@ final class RequestRates: Sendable {
     /// Who may be known at once, some 100 bytes each; beyond it those that are idle are forgotten, and
     /// when none is, whoever is new is let through: a flood from many addresses is no matter of buckets.
     private static let countMax = 50_000
+    /// Records that cost as much as a request: the fifty milliseconds of Redis that two thousand take are
+    /// those of a hundred requests.
+    private static let recordsOfRequest = 20
     /// What may come at once, as the time in which it would come at the rate.
     private static let burst = Duration.seconds(2)
 
@@ -54,6 +57,20 @@ final class RequestRates: Sendable {
     /// Takes a request of a key in, or refuses it.
     func admit(key name: String) throws(Problem) {
         try admit("key \(name)", limits.perKey, "this key", "POLLER_REQUESTS_PER_KEY")
+    }
+
+    /// Counts what a request has cost beyond itself: records that were looked at for it.
+    ///
+    /// It is never refused, because it was done; the next ones of the key come so much later.
+    func charge(key name: String, records: Int) {
+        guard limits.perKey > 0, records >= Self.recordsOfRequest else { return }
+        let span = Duration.seconds(1) / limits.perKey * (records / Self.recordsOfRequest)
+        let now = elapsed()
+        arrivals.withLock { arrivals in
+            let name = "key \(name)"
+            guard let due = arrivals[name] else { return }
+            arrivals[name] = max(due, now) + span
+        }
     }
 
     /// Takes a request of an address in, or refuses it.

@@ -47,6 +47,7 @@ struct EventRoutes {
 
     let backend: APIBackend
     let polls: LongPolls
+    let scans: Scans
 
     var routes: [AnsweredRoute] {
         [Self.ofWatch.answered(by: watchEvents), Self.all.answered(by: events)]
@@ -84,7 +85,11 @@ struct EventRoutes {
         let page = try await polls.first(within: input.wait, for: context.waiter) { entry in
             filter.matches(entry.event)
         } read: { () async throws -> OutboxPage? in
-            let page = try await reader.page(after: position.withLock { $0 })
+            let start = position.withLock { $0 }
+            let page = try await scans.passing(for: context.caller) {
+                let page = try await reader.page(after: start)
+                return (page, page.passed)
+            }
             // Entries that the filter hides need not be looked at again.
             position.withLock { $0 = page.next }
             return page.isWorthTelling ? page : nil

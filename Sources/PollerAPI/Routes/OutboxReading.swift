@@ -32,7 +32,8 @@ struct OutboxReading: Sendable {
                 events: page.events + part.events,
                 next: part.next,
                 hasMore: part.hasMore,
-                hasGap: page.hasGap || part.hasGap
+                hasGap: page.hasGap || part.hasGap,
+                passed: page.passed + part.passed
             )
             // A part that was cut has one more of theirs behind it.
             if part.isCut || !part.hasMore { break }
@@ -101,7 +102,8 @@ struct OutboxReading: Sendable {
             next: cursor,
             hasMore: hasMore || isCut,
             hasGap: hasGap,
-            isCut: isCut
+            isCut: isCut,
+            passed: found.count
         )
     }
 }
@@ -119,6 +121,8 @@ struct OutboxPage: Sendable {
     let hasGap: Bool
     /// Whether it is known that an event follows which passes.
     let isCut: Bool
+    /// Entries that were looked at for it.
+    let passed: Int
 
     /// Puts a page together; an empty one by default.
     init(
@@ -126,13 +130,15 @@ struct OutboxPage: Sendable {
         next: OutboxCursor,
         hasMore: Bool = false,
         hasGap: Bool = false,
-        isCut: Bool = false
+        isCut: Bool = false,
+        passed: Int = 0
     ) {
         self.events = events
         self.next = next
         self.hasMore = hasMore
         self.hasGap = hasGap
         self.isCut = isCut
+        self.passed = passed
     }
 
     /// Whether somebody who waits wants to be answered with it.

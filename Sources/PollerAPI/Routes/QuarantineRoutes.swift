@@ -63,6 +63,7 @@ struct QuarantineRoutes {
     )
 
     let backend: APIBackend
+    let scans: Scans
     let statusCache: ClusterStatusCache
 
     var routes: [AnsweredRoute] {
@@ -79,7 +80,8 @@ struct QuarantineRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        Response(try await backend.watches.list(query).wire(for: context) { PollerWire.Watch($0) })
+        let page = try await scans.list(query, for: context.caller)
+        return Response(page.wire(for: context) { PollerWire.Watch($0) })
     }
 
     /// Redriving what is open already succeeds: the answer to the first try got lost.

@@ -45,6 +45,7 @@ struct SelectionRoutes {
     )
 
     let watches: any WatchStore
+    let scans: Scans
     let statusCache: ClusterStatusCache
     let reader: BodyReader
     /// What ages in a search are counted from.
@@ -102,7 +103,7 @@ struct SelectionRoutes {
         { _, request, context in
             let selection = try await reader.object(WatchSelection.self, of: request)
             let query = try query(of: selection, state, context)
-            let page = try await watches.list(query)
+            let page = try await scans.list(query, for: context.caller)
             var result = SelectionResult()
             result.matched = page.items.count
             if context.caller.accounts.isAll { result.looked = page.looked }

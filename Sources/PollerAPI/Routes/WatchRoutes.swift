@@ -122,6 +122,7 @@ struct WatchRoutes {
     let endpoints: EndpointBackend
     let reader: BodyReader
     let polls: LongPolls
+    let scans: Scans
     /// What ages in a search are counted from.
     let now: @Sendable () -> Timestamp
 
@@ -170,7 +171,7 @@ struct WatchRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let query = try wanted.query(among: watches.searchKeys, at: now())
-        let page = try await watches.list(query)
+        let page = try await scans.list(query, for: context.caller)
         return Response(page.wire(for: context) { PollerWire.Watch($0) })
     }
 

@@ -1,0 +1,96 @@
+import Poller
+import PollerTesting
+import Synchronization
+import Testing
+
+@testable import PollerAPI
+
+@Suite("Looking through many records, few at a time", .timeLimit(.minutes(1)))
+struct ScanGateTests {
+    /// Looks that go on until they are let go, and the order in which they began.
+    private final class Looks: Sendable {
+        let gate = ScanGate()
+        private let begun = Mutex<[String]>([])
+        private let ends = Mutex<[CheckedContinuation<Void, Never>]>([])
+
+        var names: [String] { begun.withLock { $0 } }
+
+        func look(_ key: String) async throws {
+            try await gate.run(for: key) {
+                await withCheckedContinuation { end in
+                    ends.withLock { $0.append(end) }
+                    begun.withLock { $0.append(key) }
+                }
+            }
+        }
+
+        /// Ends the one that began first of those that go on.
+        func end() { ends.withLock { $0.isEmpty ? nil : $0.removeFirst() }?.resume() }
+    }
+
+    @Test("one of a key at a time, two of all, and the keys take turns")
+    func turns() async throws {
+        let looks = Looks()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            // The queue of `flood` is there before the others come.
+            for count in 1...6 {
+                group.addTask { try await looks.look("flood") }
+                try await eventually("it is in the queue") {
+                    looks.names.count == 1 && looks.gate.waiting == count - 1
+                }
+            }
+            group.addTask { try await looks.look("shop") }
+            try await eventually("another key begins at once") { looks.names.count == 2 }
+            group.addTask { try await looks.look("desk") }
+            try await eventually("a third waits") { looks.gate.waiting == 6 }
+            for wanted in 3...8 {
+                looks.end()
+                try await eventually("the next begins") { looks.names.count == wanted }
+            }
+            for _ in 0..<2 { looks.end() }
+            try await group.waitForAll()
+        }
+        #expect(looks.names.prefix(2) == ["flood", "shop"])
+        #expect(looks.names.dropFirst(2).prefix(2).contains("desk"), "\(looks.names)")
+    }
+
+    @Test("a key with too many that wait is told when to come again; others are not")
+    func full() async throws {
+        let looks = Looks()
+        let tasks = (0...ScanGate.waitingPerKeyMax).map { _ in
+            Task { try await looks.look("flood") }
+        }
+        try await eventually("the queue is full") {
+            looks.gate.waiting == ScanGate.waitingPerKeyMax
+        }
+        let refused = await #expect(throws: Problem.self) { try await looks.look("flood") }
+        #expect(refused?.code == .tooManyRequests && refused?.retryAfterSeconds == 1)
+        let other = Task { try await looks.look("shop") }
+        try await eventually("another key begins") { looks.names.contains("shop") }
+        // Who has gone away is no longer waited for.
+        for task in tasks { task.cancel() }
+        try await eventually("the queue is empty") { looks.gate.waiting == 0 }
+        for _ in 0..<2 { looks.end() }
+        for task in tasks { _ = await task.result }
+        try await other.value
+        let again = Task { try await looks.look("flood") }
+        try await eventually("it begins again") { looks.names.count == 3 }
+        looks.end()
+        try await again.value
+    }
+
+    @Test("what was looked at counts in the key's rate, and in nobody else's")
+    func cost() throws {
+        let clock = ManualClock()
+        let rates = RequestRates(RequestLimits(perKey: 100, perAddress: nil), clock: clock)
+        try rates.admit(key: "flood")
+        rates.charge(key: "flood", records: 2000)
+        try rates.admit(key: "flood")
+        rates.charge(key: "flood", records: 2000)
+        rates.charge(key: "flood", records: 2000)
+        #expect(throws: Problem.self) { try rates.admit(key: "flood") }
+        try rates.admit(key: "shop")
+        clock.advance(by: .seconds(2))
+        try rates.admit(key: "flood")
+    }
+}
