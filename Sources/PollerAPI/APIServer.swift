@@ -22,6 +22,7 @@ package struct APIServer: Service {
     private let keys: KeyRing
     private let addresses: PerAddressLimit
     private let tls: ListenerTLS?
+    private let limits: RequestLimits
     private let rates: RequestRates
     private let clock: any Clock<Duration>
     private let logger: Logger
@@ -52,6 +53,7 @@ package struct APIServer: Service {
         self.keys = keys
         self.addresses = addresses
         self.tls = tls
+        limits = rates
         self.rates = RequestRates(rates, clock: clock)
         self.clock = clock
         self.logger = logger
@@ -93,7 +95,7 @@ package struct APIServer: Service {
         let polls = LongPolls(
             feed: backend.feed,
             addresses: addresses,
-            perKey: rates.waitsPerKey,
+            perKey: limits.waitsPerKey,
             clock: clock
         )
         let openWatches = backend.accounts.openWatches
