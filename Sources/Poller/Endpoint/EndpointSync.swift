@@ -87,9 +87,10 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
 
     private func restore(_ file: FileEndpoints) async {
         do {
-            let changes = try await file.apply()
+            let changes = try await file.restore()
+            guard !changes.isEmpty else { return }
             logger.warning(
-                "endpoints of the configuration file were lost and are back",
+                "endpoints of the configuration file were missing and are there",
                 metadata: ["changes": "\(changes.count)"]
             )
         } catch {

@@ -9,10 +9,17 @@ package struct FileEndpoints: Sendable {
 
     /// What was done to one endpoint.
     package struct Change: Hashable, Sendable {
-        /// `created`, `changed`, `enabled again` or `disabled`.
+        /// `created`, `changed`, `enabled again` or `disabled`; or ``leftOut``.
         package let what: String
         package let id: EndpointID
+
+        /// Whether it is one there was no room for.
+        package var isLeftOut: Bool { what == leftOut }
     }
+
+    /// What became of an endpoint that is one too many: whoever filled the registry must not keep a
+    /// notifier from telling all others.
+    static let leftOut = "left out: there is no room for it"
 
     private let wanted: [Endpoint]
     private let store: any EndpointStore
@@ -34,10 +41,18 @@ package struct FileEndpoints: Sendable {
         wanted.contains { directory.known($0.id) == nil }
     }
 
-    /// Applies the file once; returns what that has changed.
-    ///
-    /// Errors: ``InvalidInput`` when there are too many endpoints.
-    package func apply() async throws -> [Change] {
+    /// Makes those again that the store has lost, or had no room for; returns what was made.
+    func restore() async throws(StoreError) -> [Change] {
+        var changes: [Change] = []
+        for endpoint in wanted {
+            guard try await store.read(endpoint.id) == nil else { continue }
+            if let change = try await apply(endpoint), !change.isLeftOut { changes.append(change) }
+        }
+        return changes
+    }
+
+    /// Applies the file once; returns what that has changed, and what there is no room for.
+    package func apply() async throws(StoreError) -> [Change] {
         var changes: [Change] = []
         for endpoint in wanted {
             if let change = try await apply(endpoint) { changes.append(change) }
@@ -63,18 +78,14 @@ package struct FileEndpoints: Sendable {
         return false
     }
 
-    private func apply(_ wish: Endpoint) async throws -> Change? {
+    private func apply(_ wish: Endpoint) async throws(StoreError) -> Change? {
         guard let old = try await store.read(wish.id)?.endpoint else {
             switch try await store.create(wish, request: nil) {
             case .created(let made):
                 await note("createEndpoint", from: nil, to: made)
                 return Change(what: "created", id: wish.id)
             case .tooMany:
-                throw InvalidInput(
-                    field: "endpoints",
-                    message: "has \(wish.name ?? "one") beyond the \(Endpoint.countMax) there "
-                        + "may be; remove those nobody needs"
-                )
+                return Change(what: Self.leftOut, id: wish.id)
             // Another notifier was faster with the same file, which no account's limit bounds.
             case .exists, .repeated, .conflict, .tooManyOfAccount: return nil
             }

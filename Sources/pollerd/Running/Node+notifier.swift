@@ -167,6 +167,16 @@ extension Node {
         let file = FileEndpoints(wanted, store: cluster.endpoints, audit: audit)
         do {
             for change in try await file.apply() {
+                guard !change.isLeftOut else {
+                    log("endpoints").error(
+                        "an endpoint of the configuration file is told nothing: there are too many",
+                        metadata: [
+                            "endpoint": "\(change.id)",
+                            "hint": "remove those nobody needs; it is made once there is room",
+                        ]
+                    )
+                    continue
+                }
                 log("endpoints").notice(
                     "endpoint of the configuration file",
                     metadata: ["endpoint": "\(change.id)", "change": "\(change.what)"]

@@ -213,6 +213,26 @@ struct EndpointDirectoryTests {
         #expect(try await interested(EndpointTests.event()) == [endpoint.id])
     }
 
+    @Test("one there is no room for is left out and said so, and made once there is room")
+    func noRoom() async throws {
+        let store = MemoryEndpointStore(time: time, countMax: 1)
+        let account = AccountID(unchecked: "acct_a")
+        let wanted = try ["a", "b"].map { name in
+            Endpoint(
+                id: EndpointID(account: account, name: name),
+                account: account,
+                name: name,
+                url: try NotifyURL("https://\(name).example/"),
+                secrets: []
+            )
+        }
+        let file = FileEndpoints(wanted, store: store)
+        #expect(try await file.apply().map(\.isLeftOut) == [false, true])
+        #expect(try await file.restore() == [])
+        _ = try await store.remove(wanted[0].id)
+        #expect(try await file.restore().map(\.what) == ["created"])
+    }
+
     @Test("a configuration file makes, changes, disables and enables its endpoints, no others")
     func file() async throws {
         let mine = try await create("mine")
