@@ -29,8 +29,8 @@ package struct Metric: Hashable, Sendable {
 
     /// Every metric that a process of ours may have; a new one is a row here.
     ///
-    /// The gauges of the cluster are told by each process that runs an API, all the same: take their
-    /// maximum. The others are about the process alone: take their sum.
+    /// Gauges are told by each process that knows them, those of the cluster by all that run an API:
+    /// take their maximum. The others are about the process alone: take their sum.
     package static let all: [Metric] = sections.flatMap(\.metrics)
 
     /// The parts of the table, as the reference and the board have them.

@@ -84,9 +84,63 @@ struct EndpointHealthTests {
     @Test("an endpoint that is removed meanwhile was not disabled")
     func removed() async throws {
         let made = try await endpoint()
-        let directory = EndpointDirectory(store: store, logger: Sample.quiet)
-        _ = try await store.remove(made.id)
+        let removing = RemovingEndpointStore(base: store)
+        let directory = EndpointDirectory(store: removing, logger: Sample.quiet)
         #expect(try await !directory.disable(made.id, reason: "answered 410"))
+        #expect(try await store.read(made.id) == nil)
+    }
+}
+
+/// A registry in which somebody removes an endpoint whenever another is about to change it.
+private struct RemovingEndpointStore: EndpointStore {
+    let base: MemoryEndpointStore
+
+    func replace(
+        _ endpoint: Endpoint,
+        version: Int64
+    ) async throws(StoreError) -> Endpoint? {
+        _ = try await base.remove(endpoint.id, version: nil)
+        return try await base.replace(endpoint, version: version)
+    }
+
+    func version() async throws(StoreError) -> Int64 { try await base.version() }
+
+    func changes(
+        since version: Int64,
+        isContinuing: Bool
+    ) async throws(StoreError) -> EndpointChanges {
+        try await base.changes(since: version, isContinuing: isContinuing)
+    }
+
+    func create(
+        _ endpoint: Endpoint,
+        request: EndpointRequest?,
+        accountMax: Int
+    ) async throws(StoreError) -> EndpointCreation {
+        try await base.create(endpoint, request: request, accountMax: accountMax)
+    }
+
+    func read(_ id: EndpointID) async throws(StoreError) -> StoredEndpoint? {
+        try await base.read(id)
+    }
+
+    func remove(
+        _ id: EndpointID,
+        version: Int64?
+    ) async throws(StoreError) -> EndpointRemoval {
+        try await base.remove(id, version: version)
+    }
+
+    func counts(of accounts: [AccountID]) async throws(StoreError) -> [Int] {
+        try await base.counts(of: accounts)
+    }
+
+    func list(
+        accounts: AccountSet,
+        limit: Int,
+        cursor: String?
+    ) async throws(StoreError) -> ListPage<Endpoint> {
+        try await base.list(accounts: accounts, limit: limit, cursor: cursor)
     }
 }
 

@@ -7,10 +7,12 @@ import Testing
 struct WorkersWantedTests {
     private static let now = VirtualTime.start
 
-    /// A lane that has let its overdue items start for a minute, unless something is said.
+    /// A lane whose overdue items are an hour late and might have been started for a minute, unless
+    /// something else is said.
     private static func lane(
         _ account: String = "a",
         overdue: Int,
+        dueFor: Duration = .seconds(3600),
         inFlight: Int = 0,
         limit: LaneLimit? = nil,
         isPaused: Bool = false,
@@ -24,7 +26,7 @@ struct WorkersWantedTests {
             partition: 0,
             waiting: overdue,
             overdue: overdue,
-            oldestDue: overdue > 0 ? now + .seconds(-3600) : nil,
+            oldestDue: overdue > 0 ? now + (.zero - dueFor) : nil,
             inFlight: inFlight,
             limit: limit,
             isPaused: isPaused,
@@ -78,12 +80,10 @@ struct WorkersWantedTests {
 
     @Test("a lane at its rate wants no more, however long its queue is")
     func rateLimited() {
-        // Served at its rate: the next start is allowed in a moment, or was a moment ago.
-        for freeFor in [Duration.milliseconds(-50), .zero, .milliseconds(900)] {
-            let lane = Self.lane(overdue: 10_000, inFlight: 4, freeFor: freeFor)
-            #expect(wanted([lane], places: [256]) == 1)
-            #expect(wanted([lane], places: [4]) == 1)
-        }
+        // The next start lies ahead, as claims that look ahead leave it.
+        let lane = Self.lane(overdue: 10_000, inFlight: 4, freeFor: .milliseconds(-50))
+        #expect(wanted([lane], places: [256]) == 1)
+        #expect(wanted([lane], places: [4]) == 1)
         let many = (0..<200).map {
             Self.lane("a\($0)", overdue: 10_000, inFlight: 2, freeFor: .milliseconds(-20))
         }
@@ -101,13 +101,38 @@ struct WorkersWantedTests {
         #expect(wanted(accounts, places: [256]) == 4, "100 × (3 + a burst of 5)")
     }
 
+    @Test("a lane that gets less than its rate wants what is left of its burst")
+    func belowItsRate() {
+        // 20/s with a burst of 5: one was taken a moment ago, and three may follow at once.
+        for (freeFor, left) in [(Duration.zero, 1), (.milliseconds(110), 3), (.seconds(60), 5)] {
+            let lane = Self.lane(overdue: 300, freeFor: freeFor)
+            #expect(wanted([lane], places: [1]) == left, "\(freeFor)")
+        }
+        let slowed = Self.lane(overdue: 300, freeFor: .milliseconds(110), factor: 0.5)
+        #expect(wanted([slowed], places: [1]) == 2, "at half its rate less has come back")
+        let never = LaneReport(
+            lane: slowed.lane,
+            partition: 0,
+            waiting: 9,
+            overdue: 9,
+            oldestDue: Self.now + .seconds(-9),
+            inFlight: 0,
+            limit: nil,
+            isPaused: false,
+            heldUntil: nil,
+            factor: 1,
+            failures: 0,
+            now: Self.now
+        )
+        #expect(wanted([never], places: [1]) == 5, "nothing was ever started")
+    }
+
     @Test("where lanes let nothing start nobody is wanted", arguments: [1, 10])
     func stopped(places: Int) {
         let lanes = [
             Self.lane("paused", overdue: 300, isPaused: true),
             Self.lane("held", overdue: 300, heldFor: .seconds(9)),
             Self.lane("open", overdue: 300, heldFor: .seconds(9), failures: 10),
-            Self.lane("served", overdue: 300, limit: .unlimited, freeFor: .zero),
         ]
         #expect(wanted(lanes, places: [places], standard: .unlimited) == 1)
         let full = Self.lane(overdue: 300, inFlight: 20)
@@ -121,11 +146,11 @@ struct WorkersWantedTests {
         #expect(wanted([slowed], places: [1]) == 5, "five slots, four of them taken")
     }
 
-    @Test("what was just let start is left to those who are there for two seconds")
+    @Test("what has become due is left to those who are there for two seconds")
     func patience() {
-        let fresh = Self.lane(overdue: 300, limit: .unlimited, freeFor: .seconds(2))
+        let fresh = Self.lane(overdue: 300, dueFor: .seconds(2), limit: .unlimited)
         #expect(wanted([fresh], places: [10]) == 1)
-        let left = Self.lane(overdue: 300, limit: .unlimited, freeFor: .milliseconds(2001))
+        let left = Self.lane(overdue: 300, dueFor: .milliseconds(2001), limit: .unlimited)
         #expect(wanted([left], places: [10]) == 30)
     }
 

@@ -1,0 +1,52 @@
+"""How many workers a cluster says it could use, beside a real one that has too few places."""
+
+from harness.cluster import Cluster
+from harness.poller_api import PollerAPI
+from harness.waiting import wait_until
+from test_command_line import run
+
+PLACES = 4
+WATCHES = 60
+# Polls at one a second: longer than a lane may be left alone before somebody is wanted for it.
+POLLS = 4
+
+
+def test_workers_are_wanted_for_what_lanes_allow_and_not_for_the_queue(chaos):
+    env = {"POLLER_WORKER_CONCURRENCY": str(PLACES)}
+    cluster: Cluster = chaos(workers=1, notifiers=0, apis=2, listen=False, env=env)
+    # Each poll holds its place for a while.
+    cluster.sandbox.fault("delay", "/v1/sources", delay_ms=1000)
+
+    def stats() -> dict:
+        return cluster.api.get("/v1/stats")
+
+    wait_until(lambda: stats()["workers"] == 1, 20, "the worker is there")
+    assert stats()["workers_wanted"] == 1, "an idle cluster wants one"
+    for source in cluster.sandbox.create_sources(WATCHES):
+        cluster.enqueue(source, policy="interactive", notify=[])
+    wanted = wait_until(lambda: (w := stats()["workers_wanted"]) > 5 and w, 20, "more are wanted")
+    assert wanted <= 1 + WATCHES / PLACES, "no more than there are polls"
+    shown = run("pollerctl", "stats", env={"POLLER_URL": cluster.api.url})
+    assert "workers wanted" in shown.stdout
+    other = PollerAPI(cluster.apis[1].address("api"))
+    assert other.get("/v1/stats")["workers_wanted"] > 5, "every process tells it"
+
+    # A rate that one worker reaches with a place to spare: the queue grows, and nobody more is wanted.
+    lane = "/v1/lanes/default%2Fsources"
+    limit = {"rate": 1, "burst": 1, "concurrency": 20}
+    assert cluster.api.request("POST", f"{lane}/limit", json=limit).ok
+    wait_until(lambda: stats()["workers_wanted"] == 1, 20, "one is enough")
+    polled = cluster.workers[0].metric("poller_polls_total")
+
+    def is_served() -> bool:
+        now = stats()
+        # A second one for a moment in which a claim is late, never one for each four that wait.
+        assert now["watches"]["overdue"] > WATCHES / 2 and now["workers_wanted"] <= 2, now
+        return cluster.workers[0].metric("poller_polls_total") >= polled + POLLS
+
+    wait_until(is_served, 20, "the lane goes on at its rate", pause_s=0.1)
+
+    assert cluster.api.request("POST", f"{lane}/limit", json={"default": True}).ok
+    wait_until(lambda: stats()["workers_wanted"] > 5, 20, "more again")
+    assert cluster.api.request("POST", f"{lane}/pause").ok
+    wait_until(lambda: stats()["workers_wanted"] == 1, 20, "nobody for a lane that is paused")
