@@ -88,7 +88,7 @@ struct DeliveryRoutes {
         """,
         access: .key(.retryDeliveries),
         input: .delivery,
-        repeats: .byNature,
+        repeats: .byNature("what rests already stays so"),
         answers: [.ok("Nothing that was given up is left of it.", "Delivery")],
         problems: [404, 409]
     )

@@ -55,7 +55,7 @@ struct QuarantineRoutes {
         """,
         access: .key(.writeWatches),
         input: .watch,
-        repeats: .byNature,
+        repeats: .byNature("what is dismissed already stays closed"),
         answers: [
             .ok("The watch, closed; it also was when it is not in quarantine any more.", "Watch")
         ],

@@ -120,8 +120,11 @@ private struct RemovingEndpointStore: EndpointStore {
         try await base.create(endpoint, request: request, accountMax: accountMax)
     }
 
-    func read(_ id: EndpointID) async throws(StoreError) -> StoredEndpoint? {
-        try await base.read(id)
+    func read(
+        _ id: EndpointID,
+        of accounts: AccountSet
+    ) async throws(StoreError) -> StoredEndpoint? {
+        try await base.read(id, of: accounts)
     }
 
     func remove(
