@@ -91,7 +91,14 @@ import Testing
         if let event = PackedEvent.event(packed, of: Self.key) { #expect(!event.json.isEmpty) }
     }
 
-    private static let written = ""
+    private static let written = """
+        01004b01c40000930004b6438a19b3a892a4a08a2823e3bcc86c5797e2cab07c73b74c7357cc2a1a\
+        292011753472e58ca7627634378745a1e9308e42432b23132b13132c51885627131f8710234df5cc\
+        8c2dd1e21000438a19b3a892a4a08a2823e3bcc86c5797e2cab07c73b74c7357cc2a1a292009d6d1\
+        29be8e06a1852151be69a901d93ea05829742ecfca2ac153773b9a9bc362d97418c7b2a195918995\
+        89099658c65d6de3094d32aa73b0eb1175b6a5a9a9a1a58985e168dd4d8dba1ba280700d0ed46668\
+        64ae07cc9b7a86562666a686c688fa1b5f948f80aa1c92434cf5cc8c2dd14a2d00
+        """
 
     private static func bytes(ofHex text: String) -> [UInt8]? {
         let digits = Array(text)
