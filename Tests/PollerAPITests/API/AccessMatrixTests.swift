@@ -138,7 +138,7 @@ struct AccessMatrixTests {
                 #expect(replays == [false, true, false], "\(route.operation)")
                 kept += 1
             }
-            #expect(kept == 8)
+            #expect(kept == 9)
         }
     }
 
@@ -271,7 +271,7 @@ private struct Foreigner {
         case "enqueueBatch": #"[{"source":"src_2"}]"#
         case "createEndpoint": #"{"url":"https://n.example"}"#
         case "createKey": #"{"role":"viewer","accounts":["default"]}"#
-        case "cancelWatches", "redriveWatches": #"{"q":"src_9"}"#
+        case "cancelWatches", "redriveWatches", "dismissWatches": #"{"q":"src_9"}"#
         default: "{}"
         }
     }

@@ -292,8 +292,8 @@ struct RepeatTests {
     )
     func everyRoute() async throws {
         let kept: Set = [
-            "enqueue", "enqueueBatch", "cancelWatches", "redriveWatches", "createEndpoint",
-            "rotateEndpoint", "startReplay", "createKey",
+            "enqueue", "enqueueBatch", "cancelWatches", "redriveWatches", "dismissWatches",
+            "createEndpoint", "rotateEndpoint", "startReplay", "createKey",
         ]
         try await LiveAPI.run { api in
             for route in api.routes where route.method != .get && route.access.scope != nil {
