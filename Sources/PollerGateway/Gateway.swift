@@ -223,8 +223,9 @@ package struct GatewayLimits: Hashable, Sendable {
     package var framesPerSecond = 100
     /// Frames a client may send before its credentials are known: they are one message.
     package var framesBeforeAuth = 20
-    /// What is read of a connection in one turn of its event loop, in bytes: the others wait for it. The
-    /// smallest frame has six.
+    /// What is read of a connection in one turn of its event loop, in bytes: the others wait for it.
+    ///
+    /// The smallest frame has six.
     package var readBytesMax = 4096
     /// Messages and bytes kept for a client that does not read.
     package var queueMessagesMax = 256

@@ -280,7 +280,6 @@ def test_every_mistake_of_the_file_is_named_at_once(tmp_path: Path):
         "accounts.a.stripe_api_key is a secret", "has chrge", "upstreams.bank needs status", "endpoints.odd",
     ):
         assert done.stderr.count(said) == 1, f"{said}\n{done.stderr}"
-    assert "endpoint inside cannot be told" in done.stderr and "POLLER_ALLOW_CIDRS" in done.stderr
     for line in ("upstreams +file +good", "accounts +\\(none\\)"):
         assert re.search(f"^{line}$", done.stdout, re.M), done.stdout
     started = run("pollerd", "worker", "--config", str(file))

@@ -45,7 +45,8 @@ package struct FileEndpoints: Sendable {
     func restore() async throws(StoreError) -> [Change] {
         var changes: [Change] = []
         for endpoint in wanted {
-            guard try await store.read(endpoint.id) == nil else { continue }
+            let isThere = try await store.read(endpoint.id) != nil
+            if isThere { continue }
             if let change = try await apply(endpoint), !change.isLeftOut { changes.append(change) }
         }
         return changes

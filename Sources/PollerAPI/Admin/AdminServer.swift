@@ -97,7 +97,8 @@ private struct LocalHostMiddleware: RouterMiddleware {
         context: APIContext,
         next: @concurrent (Request, APIContext) async throws -> Response
     ) async throws -> Response {
-        let hosts = [request.head.authority].compactMap(\.self) + request.headers[values: .otherHost]
+        let hosts =
+            [request.head.authority].compactMap(\.self) + request.headers[values: .otherHost]
         guard hosts.isEmpty || LocalRequest.isLocal(hosts: hosts, headers: []) else {
             return AdminServer.text(
                 "Only http://127.0.0.1 and localhost are served here, without TLS.\n",

@@ -51,7 +51,8 @@ struct KeyNameRoutesTests {
             let watch = #"{"source":"src_1","account":"acme","notify":["redis+stream:NAME"]}"#
             let hook = #"{"url":"redis+stream:NAME","account":"acme"}"#
             for (path, body) in [
-                ("/v1/watches", watch), ("/v1/watches/batch", "[\(watch)]"), ("/v1/endpoints", hook),
+                ("/v1/watches", watch), ("/v1/watches/batch", "[\(watch)]"),
+                ("/v1/endpoints", hook),
             ] {
                 for (name, key, isTaken) in [
                     ("orders", "key-of-acme-0123456789", false),

@@ -82,7 +82,10 @@ struct ScanGateTests {
     @Test("what was looked at counts in the key's rate, and in nobody else's")
     func cost() throws {
         let clock = ManualClock()
-        let rates = RequestRates(RequestLimits(perKey: 100, perAddress: nil, waitsPerKey: 1), clock: clock)
+        let rates = RequestRates(
+            RequestLimits(perKey: 100, perAddress: nil, waitsPerKey: 1),
+            clock: clock
+        )
         try rates.admit(key: "flood")
         rates.charge(key: "flood", records: 2000)
         try rates.admit(key: "flood")
