@@ -42,6 +42,21 @@ def test_it_brings_everything_a_first_try_needs(embedded: Role):
     assert plain.status_code in (400, 426)
 
 
+def test_what_runs_beside_it_inherits_no_secret(tmp_path: Path):
+    secret = "CANARY-of-the-environment"
+    env = ENV | {"STRIPE_WEBHOOK_SECRET": f"whsec_{secret}", "UNRELATED": secret}
+    command = [program("pollerd"), "all", "--embedded", "--data-dir", str(tmp_path / "data")]
+    role = Role("pollerd", command, tmp_path, env).start()
+    try:
+        role.wait_ready()
+        beside = [pid for pid in role.leftovers() if pid != role.pid]
+        assert len(beside) >= 2, "redis-server and stripe-sandbox"
+        for pid in beside:
+            assert secret.encode() not in Path(f"/proc/{pid}/environ").read_bytes()
+    finally:
+        role.end()
+
+
 def test_sigterm_ends_all_of_it(embedded: Role):
     url = redis_url(embedded)
     assert embedded.terminate() == 0, embedded.tail()
