@@ -36,6 +36,8 @@ final class ScanGate: Sendable {
         /// The keys whose turn it is next, first.
         var turns: [String] = []
         var count = 0
+        /// Of each key, those that wait or are about to.
+        var ofKey: [String: Int] = [:]
         var lastID = 0
         /// Those that have a number and do not wait yet, and those of them that were given up.
         var entering: Set<Int> = []
@@ -66,7 +68,7 @@ final class ScanGate: Sendable {
                 return nil
             }
             guard state.count < Self.waitingMax,
-                state.waiting[key]?.count ?? 0 < Self.waitingPerKeyMax
+                state.ofKey[key] ?? 0 < Self.waitingPerKeyMax
             else {
                 throw Problem(
                     .tooManyRequests,
@@ -76,7 +78,7 @@ final class ScanGate: Sendable {
                 )
             }
             state.lastID += 1
-            state.count += 1
+            Self.count(1, of: key, &state)
             state.entering.insert(state.lastID)
             return state.lastID
         }
@@ -96,7 +98,7 @@ final class ScanGate: Sendable {
             giveUp(id, key)
         }
         guard hasTurn else {
-            state.withLock { $0.count -= 1 }
+            state.withLock { Self.count(-1, of: key, &$0) }
             throw CancellationError()
         }
     }
@@ -123,7 +125,7 @@ final class ScanGate: Sendable {
                 }
                 begun.append(queue.removeFirst())
                 state.running[key, default: 0] += 1
-                state.count -= 1
+                Self.count(-1, of: key, &state)
                 state.turns.remove(at: index)
                 state.waiting[key] = queue.isEmpty ? nil : queue
                 if !queue.isEmpty { state.turns.append(key) }
@@ -148,6 +150,12 @@ final class ScanGate: Sendable {
             return waiting
         }
         waiting?.turn.resume(returning: false)
+    }
+
+    private static func count(_ more: Int, of key: String, _ state: inout State) {
+        state.count += more
+        let left = (state.ofKey[key] ?? 0) + more
+        state.ofKey[key] = left > 0 ? left : nil
     }
 
     private static func mayRun(_ key: String, _ state: State) -> Bool {
