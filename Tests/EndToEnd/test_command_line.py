@@ -286,6 +286,25 @@ def test_every_mistake_of_the_file_is_named_at_once(tmp_path: Path):
     assert started.returncode == 78 and started.stderr.count("\n") == 1, started.stderr
 
 
+def test_an_endpoint_of_the_file_that_can_never_be_told_is_warned_of(tmp_path: Path):
+    file = tmp_path / "poller.yaml"
+    file.write_text(
+        "endpoints: {inside: {url: 'https://10.0.0.1/h', secret: {env: HOOK}},"
+        " outside: {url: 'https://shop.example/h', secret: {env: HOOK}}}\n"
+    )
+    arguments = ("pollerd", "check-config", "--config", str(file))
+    env = {"HOOK": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}
+    done = run(*arguments, env=env)
+    assert done.returncode == 0 and done.stderr.count("cannot be told") == 1, done.stderr
+    assert "endpoint inside" in done.stderr and "POLLER_ALLOW_CIDRS" in done.stderr
+    # What is allowed for all processes is known to be meant.
+    allowed = run(*arguments, env=env | {"POLLER_ALLOW_CIDRS": "10.0.0.0/8"})
+    assert allowed.returncode == 0 and not allowed.stderr
+    # While another option is wrong it is not known what is allowed, and nothing is made up.
+    wrong = run(*arguments, env=env | {"POLLER_ALLOW_CIDRS": "10.0.0.0/8", "POLLER_LEASE": "soon"})
+    assert wrong.returncode == 78 and "cannot be told" not in wrong.stderr
+
+
 def test_the_page_of_options_is_what_check_config_describes():
     page = (Path(__file__).resolve().parents[2] / "Sources/Poller/Poller.docc/Guides/Options.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \| `(\w+)`( \(or `…_FILE`\))? \| (?:`(.*?)`)? ?\| (.*) \|$", page, re.MULTILINE)

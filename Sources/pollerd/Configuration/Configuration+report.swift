@@ -94,11 +94,11 @@ extension Configuration {
     ///
     /// No mistakes, because the process that tells them may be one of another configuration.
     var unreachableEndpoints: [String] {
-        // Beside other mistakes nothing is known to be allowed.
-        let settings = try? Settings(self, isTrial: true)
+        // Beside other mistakes it is not known what is allowed.
+        guard let settings = try? Settings(self, isTrial: true) else { return [] }
         let guarding = AddressGuard(
-            allowing: settings?.allowedRanges ?? [],
-            translators: settings?.translators ?? []
+            allowing: settings.allowedRanges,
+            translators: settings.translators
         )
         return (sections.endpoints ?? []).compactMap { endpoint in
             guarding.objection(to: endpoint.url).map {
