@@ -262,7 +262,8 @@ private struct Stage {
             let pause = "/v1/lanes/default/sources/pause"
             _ = try await api.request(.POST, pause, headers: headers)
             return ("/v1/lanes/default/sources/resume", nil)
-        case "limitLane": return ("/v1/lanes/default/sources/limit", #"{"rate":3}"#)
+        // So many that what other routes need a worker for is claimed, too.
+        case "limitLane": return ("/v1/lanes/default/sources/limit", #"{"rate":3000,"burst":100}"#)
         case "liftSuppression":
             let bounce = #"{"recipient":"a@b.example","type":"hard_bounce"}"#
             _ = try await api.request(.POST, "/v1/mail/bounces", body: bounce, headers: headers)
@@ -286,13 +287,13 @@ private struct Stage {
     }
 
     /// A delivery that waits.
-    private func delivery() async throws -> String {
-        _ = try await watch("d")
+    private func delivery(of name: String = "d") async throws -> String {
+        _ = try await watch(name)
         let mark = DeliveryMark(
             endpoint: EndpointID(unchecked: endpoint),
             watch: WatchKey(
                 account: .main,
-                source: SourceID(unchecked: "src_d"),
+                source: SourceID(unchecked: "src_\(name)"),
                 kind: .source
             )
         )
@@ -302,7 +303,7 @@ private struct Stage {
 
     /// A delivery that has given something up.
     private func deadDelivery() async throws -> String {
-        let id = try DeliveryID(try await delivery())
+        let id = try DeliveryID(try await delivery(of: "given_up"))
         let claim = try await api.backend.deliveries.claim(
             ClaimRequest(
                 partition: id.partition,
