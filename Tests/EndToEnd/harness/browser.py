@@ -118,7 +118,8 @@ class Browser:
 
     @property
     def text(self) -> str:
-        return self.evaluate("document.body.innerText")
+        # Between two pages there is no body.
+        return self.evaluate("document.body?.innerText ?? ''")
 
     @property
     def address(self) -> str:

@@ -57,7 +57,7 @@ class RedisCluster:
     def client(self) -> redis.cluster.RedisCluster:
         nodes = [redis.cluster.ClusterNode("127.0.0.1", s.port) for s in self.servers if s.running]
         return redis.cluster.RedisCluster(
-            startup_nodes=nodes, decode_responses=True, socket_timeout=5
+            startup_nodes=nodes, decode_responses=True, encoding_errors="surrogateescape", socket_timeout=5
         )
 
     def _by_port(self, port: int) -> RedisServer:

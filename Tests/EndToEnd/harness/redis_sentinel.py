@@ -75,7 +75,7 @@ class RedisSentinel:
 
     def client(self) -> redis.Redis:
         """A client that asks for the master anew with every connection."""
-        return self._asker.master_for(NAME, decode_responses=True, socket_timeout=5)
+        return self._asker.master_for(NAME, decode_responses=True, encoding_errors="surrogateescape", socket_timeout=5)
 
     def wait_failover(self, old: RedisServer, timeout_s: float = 30) -> RedisServer:
         """Waits until another server than `old` is the master and takes writes."""

@@ -90,4 +90,4 @@ class RedisServer(Process):
 
     def client(self) -> redis.Redis:
         # A frozen server answers nothing: without a timeout its client would be frozen with it.
-        return redis.Redis.from_url(self.url, decode_responses=True, socket_timeout=5)
+        return redis.Redis.from_url(self.url, decode_responses=True, encoding_errors="surrogateescape", socket_timeout=5)
