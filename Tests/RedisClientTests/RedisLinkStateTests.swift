@@ -189,8 +189,9 @@ extension RedisLinkState where Use == Void, Socket == Void {
         #expect(log.failed(attempt: 9, isLoss: false, now: start + .seconds(31)) == 2)
         _ = log.recovered()
         #expect(log.failed(attempt: 1, now: start + .seconds(90)) == 1)
-        // It was back a moment ago.
-        #expect(log.failed(attempt: 2, now: start + .seconds(91)) == nil)
+        // Of a loss the cause is news.
+        #expect(log.failed(attempt: 2, now: start + .seconds(91)) == 1)
+        #expect(log.failed(attempt: 3, now: start + .seconds(92)) == nil)
     }
 
     @Test("a server that accepts and drops everybody is told once, not at each connection")

@@ -131,7 +131,7 @@ extension RedisTopologyTests {
                 let log = RecordedLog()
                 try await LiveRedis.withClient(url, logger: log.logger) { _ in
                     try await eventually("the log says what is wrong") {
-                        log.all.contains { $0.hasPrefix("warning") && $0.contains(advice) }
+                        log.all.contains { $0.hasPrefix("error") && $0.contains(advice) }
                     }
                 }
             }

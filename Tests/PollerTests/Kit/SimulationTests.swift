@@ -28,10 +28,10 @@ struct SimulationTests {
     )
     func findsFlaw(_ flaw: QueueFlaw) async throws {
         var fault: String?
-        for seed in 0..<UInt64(30) where fault == nil {
+        for seed in 0..<UInt64(200) where fault == nil {
             fault = try await Self.simulation(seed, flaws: [flaw]).firstFault()
         }
-        #expect(fault != nil, "30 seeds did not notice it")
+        #expect(fault != nil, "200 seeds did not notice it")
     }
 
     @Test("a failing seed is told with its number and the shortest way to it")
