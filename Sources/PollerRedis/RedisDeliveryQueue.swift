@@ -43,29 +43,46 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkLedger, LaneControl, Audit
         let byPartition = Dictionary(grouping: deliveries) { mark in
             redis.keys.partition(of: mark.endpoint.description)
         }
-        for (partition, marks) in byPartition {
-            for start in stride(from: 0, to: marks.count, by: RedisPartitions.chunk) {
-                let end = min(start + RedisPartitions.chunk, marks.count)
-                let arguments = marks[start..<end].flatMap { mark -> [RedisArgument] in
-                    let endpoint = mark.endpoint
-                    return [
-                        .string(Delivery.id(endpoint: endpoint, watch: mark.watch).description),
-                        .string(mark.watch.source.description),
-                        .string(DeliveryRecord.facts(of: mark.watch)),
-                        .string(LaneID(endpoint: endpoint).description),
-                        .string(mark.url?.description ?? ""),
-                        .string(mark.telling.map(String.init) ?? ""),
-                    ]
+        // Together: one event for thousands of endpoints is marked in all partitions.
+        let failures = await withTaskGroup(of: StoreError?.self) { group in
+            for (partition, marks) in byPartition {
+                group.addTask {
+                    do throws(StoreError) {
+                        try await self.mark(marks, in: partition)
+                        return nil
+                    } catch {
+                        return error
+                    }
                 }
-                let reply = try await redis.run(
-                    redis.scripts[.mark],
-                    partition: partition,
-                    arguments,
-                    isDurable: true
-                )
-                if (reply.int ?? 0) > 0 {
-                    throw .unavailable("a delivery is in a notifier's hands")
-                }
+            }
+            return await group.reduce(into: [StoreError?]()) { $0.append($1) }
+        }
+        if let failure = failures.compactMap(\.self).first { throw failure }
+    }
+
+    private func mark(_ marks: [DeliveryMark], in partition: Int) async throws(StoreError) {
+        for start in stride(from: 0, to: marks.count, by: RedisPartitions.chunk) {
+            let end = min(start + RedisPartitions.chunk, marks.count)
+            let arguments = marks[start..<end].flatMap { mark -> [RedisArgument] in
+                let endpoint = mark.endpoint
+                return [
+                    .string(Delivery.id(endpoint: endpoint, watch: mark.watch).description),
+                    .string(mark.watch.source.description),
+                    .string(DeliveryRecord.facts(of: mark.watch)),
+                    .string(LaneID(endpoint: endpoint).description),
+                    .string(mark.url?.description ?? ""),
+                    .string(mark.telling.map(String.init) ?? ""),
+                    .string(mark.isUrgent ? "1" : ""),
+                ]
+            }
+            let reply = try await redis.run(
+                redis.scripts[.mark],
+                partition: partition,
+                arguments,
+                isDurable: true
+            )
+            if (reply.int ?? 0) > 0 {
+                throw .unavailable("a delivery is in a notifier's hands")
             }
         }
     }

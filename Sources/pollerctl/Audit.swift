@@ -118,7 +118,7 @@ struct PastInstant: ExpressibleByArgument {
 extension Received<AuditEntry> {
     /// Prints the change on one line: as the server sent it, or for people.
     fileprivate func show(json isJSON: Bool) {
-        guard !isJSON else { return Terminal.printLine(json) }
+        guard !isJSON else { return Terminal.printJSON(json) }
         let separator = Terminal.isInteractive ? "  " : "\t"
         let cells = Terminal.isInteractive ? value.row.filter { $0.text != "-" } : value.row
         Terminal.printLine(

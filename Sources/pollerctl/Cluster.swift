@@ -16,7 +16,7 @@ struct Doctor: AsyncParsableCommand {
         try await server.perform { client in
             let report = try await client.health()
             if server.json {
-                Terminal.printLine(RawJSON(unchecked: report.json).inOrder)
+                Terminal.printJSON(RawJSON(unchecked: report.json).inOrder)
             } else {
                 Self.show("ok", "server", "answers at \(client.url)", action: nil)
                 for check in report.checks {
@@ -73,7 +73,7 @@ struct ShowStats: AsyncParsableCommand {
         try await server.perform { client in
             let stats = try await client.stats()
             guard !server.json else {
-                return Terminal.printLine(RawJSON(unchecked: stats.json).inOrder)
+                return Terminal.printJSON(RawJSON(unchecked: stats.json).inOrder)
             }
             var table = Table("", "WATCHES", "DELIVERIES")
             let rows: [(String, KeyPath<Stats.Counts, Int>)] = [
@@ -187,7 +187,7 @@ struct WorkerList: AsyncParsableCommand {
         try await server.perform { client in
             let page = try await client.workers()
             if server.json {
-                for worker in page.items { Terminal.printLine(worker.json) }
+                for worker in page.items { Terminal.printJSON(worker.json) }
             } else {
                 var table = Worker.table
                 table.rows = page.items.map(\.value.row)

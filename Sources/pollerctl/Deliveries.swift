@@ -108,7 +108,7 @@ struct DeliveryAttempts: AsyncParsableCommand {
         try await server.perform { client in
             let attempts = try await client.attempts(of: id)
             if server.json {
-                for attempt in attempts { Terminal.printLine(attempt.json) }
+                for attempt in attempts { Terminal.printJSON(attempt.json) }
             } else {
                 var table = DeliveryAttempt.table
                 table.rows = attempts.map(\.value.row)

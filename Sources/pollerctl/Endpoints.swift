@@ -217,7 +217,7 @@ struct EndpointProbe: AsyncParsableCommand {
         try await server.perform { client in
             let result = try await client.testEndpoint(endpoint)
             if server.json {
-                Terminal.printLine(result.json)
+                Terminal.printJSON(result.json)
             } else {
                 let what = result.isDelivered ? "accepted" : "not accepted: "
                 let reason = result.reason ?? ""

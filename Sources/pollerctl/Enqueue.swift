@@ -148,7 +148,7 @@ struct Enqueue: AsyncParsableCommand {
         if server.json {
             var summary = result
             summary.duplicates = duplicates
-            Terminal.printLine(RawJSON(unchecked: summary.json).inOrder)
+            Terminal.printJSON(RawJSON(unchecked: summary.json).inOrder)
         } else if result.results.count <= Self.listedMax {
             // An id that others may have too is told with the account that other commands need.
             let isNamed = result.results.contains { $0.account != "default" }

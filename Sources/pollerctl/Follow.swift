@@ -149,7 +149,7 @@ struct Follow: AsyncParsableCommand {
 extension Received<Event> {
     /// Prints the event on one line: as the server sent it, or for people.
     func show(json isJSON: Bool) {
-        guard !isJSON else { return Terminal.printLine(json) }
+        guard !isJSON else { return Terminal.printJSON(json) }
         let event = value
         let (change, colour) = event.change
         let cells: [Table.Cell] = [

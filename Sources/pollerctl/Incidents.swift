@@ -33,7 +33,7 @@ struct IncidentList: AsyncParsableCommand {
         try await server.perform { client in
             let page = try await client.incidents(status: open ? .open : nil)
             if server.json {
-                for incident in page.items { Terminal.printLine(incident.json) }
+                for incident in page.items { Terminal.printJSON(incident.json) }
             } else {
                 var table = Incident.table
                 table.rows = page.items.map(\.value.row)

@@ -87,7 +87,7 @@ struct DeliveryReplay: AsyncParsableCommand {
 extension Received<Replay> {
     /// Prints the job: as JSON, or as a line.
     fileprivate func show(json isJSON: Bool) {
-        guard !isJSON else { return Terminal.printLine(json) }
+        guard !isJSON else { return Terminal.printJSON(json) }
         let replay = value
         let what = replay.isDryRun ? "would be sent again" : "are sent again"
         var line =

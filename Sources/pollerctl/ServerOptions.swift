@@ -88,7 +88,7 @@ extension ServerOptions {
             cursor = page.next
             hasMore = page.next != nil
             if self.json {
-                for item in page.items { Terminal.printLine(item.json) }
+                for item in page.items { Terminal.printJSON(item.json) }
             } else {
                 table.rows += page.items.map { row($0.value) }
             }

@@ -175,19 +175,20 @@ protocol Shown {
 extension Received where Shape: Shown {
     /// Prints the value: as the server sent it, or one fact a line.
     func show(json isJSON: Bool) {
-        if isJSON { Terminal.printLine(json) } else { value.facts.print() }
+        if isJSON { Terminal.printJSON(json) } else { value.facts.print() }
     }
 
     /// Prints what became of it: as the server sent it, or as a line.
     func show(change: String, json isJSON: Bool) {
-        Terminal.printLine(isJSON ? json : "\(Terminal.clean(value.title)) \(change)")
+        if isJSON { return Terminal.printJSON(json) }
+        Terminal.printLine("\(Terminal.clean(value.title)) \(change)")
     }
 }
 
 extension Encodable {
     /// Prints the value as one line of JSON, names in order.
     func showJSON() throws {
-        Terminal.printLine(try jsonText)
+        Terminal.printJSON(try jsonText)
     }
 
     /// The value as JSON, names in order.

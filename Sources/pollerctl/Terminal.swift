@@ -49,6 +49,27 @@ enum Terminal {
         }
     }
 
+    /// Writes a line of JSON, in which what nobody sees or turns the line around stands as its escape: the same
+    /// document to a program.
+    static func printJSON(_ json: String) { printLine(plain(json: json)) }
+
+    /// The same JSON, with `\u202e` for what ``clean(_:)`` escapes.
+    static func plain(json: String) -> String {
+        var plain = ""
+        for scalar in json.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case _ where scalar.isASCII: plain.unicodeScalars.append(scalar)
+            case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:
+                for unit in UTF16.encode(scalar) ?? .init() {
+                    let digits = String(unit, radix: 16)
+                    plain += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                }
+            default: plain.unicodeScalars.append(scalar)
+            }
+        }
+        return plain
+    }
+
     /// Writes cells as a line of its own: with spaces and colour for people, with tabs for programs.
     ///
     /// What a terminal has no room for goes on below, cell by cell.

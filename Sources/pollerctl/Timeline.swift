@@ -59,7 +59,7 @@ extension Received<TimelineEntry> {
     /// Prints the entry: as the server sent it, a line for programs, or a sentence for people with what
     /// else is known below it.
     fileprivate func show(json isJSON: Bool, of source: String?) {
-        if isJSON { return Terminal.printLine(json) }
+        if isJSON { return Terminal.printJSON(json) }
         let (text, rest) = (Terminal.clean(value.text), value.rest(of: source))
         guard Terminal.isInteractive else {
             let cells = ["\(value.at)", value.kind.rawValue, text, rest]

@@ -25,7 +25,7 @@ struct Top: AsyncParsableCommand {
     func run() async throws {
         try await server.perform { client in
             let view = try await ClusterView(client, RecentActivity(client))
-            if server.json { return Terminal.printLine(view.json) }
+            if server.json { return Terminal.printJSON(view.json) }
             guard Terminal.takesCommands else {
                 for line in view.lines { Terminal.printLine(line) }
                 return

@@ -189,7 +189,7 @@ struct Wait: AsyncParsableCommand {
     }
 
     private func show(_ watch: Received<Watch>) {
-        guard !server.json else { return Terminal.printLine(watch.json) }
+        guard !server.json else { return Terminal.printJSON(watch.json) }
         let words = [watch.source, watch.status ?? "not seen yet", watch.payment?.state.rawValue]
         Terminal.printLine(words.compactMap(\.self).map(Terminal.clean).joined(separator: "\t"))
     }

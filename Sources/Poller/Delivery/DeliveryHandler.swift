@@ -17,22 +17,26 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
     private let fallbacks: FallbackCall?
     private let book: (any DeliveryBook)?
     private let channels: [String: any DeliveryChannel]
+    private let slow: SlowReceivers?
     private let logger: Logger
 
     /// Delivers what `store` has recorded, to inline URLs and to the endpoints of `directory`,
     /// through the channel that serves the URL's scheme.
     ///
     /// `deliveries` is where fallback endpoints are marked and past attempts are looked up;
-    /// without it there are no fallbacks. `audit` is told of endpoints that are disabled.
+    /// without it there are no fallbacks. `audit` is told of endpoints that are disabled. `places` is how
+    /// many attempts are made at once, of which slow receivers of one account get a part; without it, all.
     package init(
         store: Store,
         directory: EndpointDirectory? = nil,
         deliveries: (any DeliveryQueue & DeliveryBook)? = nil,
         channels: [any DeliveryChannel],
         audit: AuditRecorder? = nil,
+        places: Int? = nil,
         logger: Logger
     ) {
         self.store = store
+        slow = places.map(SlowReceivers.init)
         resolver = DeliveryResolver(store: store, directory: directory)
         book = deliveries
         fallbacks = deliveries.map { FallbackCall(directory: directory, deliveries: $0) }
@@ -97,7 +101,9 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         let timeout = target.endpoint?.timeout ?? channel.timeout
         // After a stall somebody else may hold it before this attempt could end: give it back.
         guard leased.remaining > timeout else { return nil }
-        let began = leased.now
+        let (began, account) = (leased.now, leased.item.watch.account)
+        if let wait = slow?.begin(account, now: began) { return putOff(state, wait) }
+        defer { slow?.end(account, began: began) }
         var result = await deliver(pending.event, to: target, state.failures + 1, channel)
         // Not every channel takes the time itself.
         if result.phases.totalMs == nil { result.phases.totalMs = Int((leased.now - began).ms) }
@@ -109,6 +115,13 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
             await health?.record(result, of: endpoint, leased.lease.trouble, now: leased.now)
         }
         return await told(turn.conclude(result, began: began), target)
+    }
+
+    /// Tries it in a moment: the receivers of its account hold as many places as they may.
+    private func putOff(_ state: DeliveryState, _ wait: Duration) -> Decision<DeliveryChange> {
+        Counter(label: "poller_deliveries_put_off_total").increment()
+        let why = "put off for a moment: too many receivers of its account are slow to answer"
+        return .silent(.next(after: wait), state, why: why)
     }
 
     /// Makes the attempt, with the watch where the channel asks for it.

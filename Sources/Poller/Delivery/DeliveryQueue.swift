@@ -17,6 +17,8 @@ package struct DeliveryMark: Hashable, Sendable {
     package let watch: WatchKey
     /// An event that is sent whatever the endpoint asked for; nil for none in particular.
     package let telling: Int?
+    /// Whether it goes before what is told to many and what is tried again.
+    package let isUrgent: Bool
 
     /// Names the delivery to an inline URL, which is an endpoint under the watch's account.
     package init(url: NotifyURL, watch: WatchKey) {
@@ -24,14 +26,21 @@ package struct DeliveryMark: Hashable, Sendable {
         self.url = url
         self.watch = watch
         telling = nil
+        isUrgent = true
     }
 
     /// Names the delivery to a registered endpoint.
-    package init(endpoint: EndpointID, watch: WatchKey, telling: Int? = nil) {
+    package init(
+        endpoint: EndpointID,
+        watch: WatchKey,
+        telling: Int? = nil,
+        isUrgent: Bool = true
+    ) {
         self.endpoint = endpoint
         url = nil
         self.watch = watch
         self.telling = telling
+        self.isUrgent = isUrgent
     }
 }
 

@@ -29,6 +29,8 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let clock: C
     private let logger: Logger
     private let arrivals: OutboxArrivals<Events, C>
+    /// The partitions that are being read, and whether news have come of them since.
+    private let reads = Mutex<[Int: Bool]>([:])
     /// The partitions that could not be read last.
     private let isAway = Mutex<Set<Int>>([])
 
@@ -58,45 +60,85 @@ where C.Duration == Duration, C.Instant: Sendable {
     }
 
     /// Reads until shut down or cancelled.
+    ///
+    /// Each partition for itself: one with an event for thousands of endpoints does not hold the others up.
     package func run() async {
-        await arrivals.run { await self.readAll($0) }
+        let (turns, turn) = AsyncStream.makeStream(of: Int.self)
+        await withDiscardingTaskGroup { group in
+            group.addTask {
+                await self.arrivals.run { partitions in
+                    for partition in partitions where self.begins(partition) {
+                        turn.yield(partition)
+                    }
+                }
+                turn.finish()
+            }
+            for await partition in turns {
+                group.addTask {
+                    repeat { await self.readAll(partition) } while self.goesOn(partition)
+                }
+            }
+            group.cancelAll()
+        }
     }
 
-    private func readAll(_ partitions: Set<Int>) async {
-        for partition in partitions where !Task.isCancelled {
-            do {
-                while try await readBatch(partition) >= batch {}
-                isAway.withLock { _ = $0.remove(partition) }
-            } catch {
-                guard !Task.isCancelled else { return }
-                // Once for an outage, in whatever partition it is met first.
-                let isNews = isAway.withLock { $0.insert(partition).inserted && $0.count == 1 }
-                logger.log(
-                    level: isNews ? .warning : .debug,
-                    "outbox unreadable",
-                    metadata: ["partition": "\(partition)", "error": "\(error)"]
-                )
-            }
+    /// Whether the partition is to be read by a task of its own; one that has it already looks again.
+    private func begins(_ partition: Int) -> Bool {
+        reads.withLock { reads in
+            defer { reads[partition] = reads[partition] != nil }
+            return reads[partition] == nil
+        }
+    }
+
+    /// Whether news came while the partition was read.
+    private func goesOn(_ partition: Int) -> Bool {
+        reads.withLock { reads in
+            let isAgain = reads[partition] == true && !Task.isCancelled
+            reads[partition] = isAgain ? false : nil
+            return isAgain
+        }
+    }
+
+    private func readAll(_ partition: Int) async {
+        do {
+            while try await readBatch(partition) >= batch, !Task.isCancelled {}
+            isAway.withLock { _ = $0.remove(partition) }
+        } catch {
+            guard !Task.isCancelled else { return }
+            // Once for an outage, in whatever partition it is met first.
+            let isNews = isAway.withLock { $0.insert(partition).inserted && $0.count == 1 }
+            logger.log(
+                level: isNews ? .warning : .debug,
+                "outbox unreadable",
+                metadata: ["partition": "\(partition)", "error": "\(error)"]
+            )
         }
     }
 
     private func readBatch(_ partition: Int) async throws(StoreError) -> Int {
-        let entries = try await outbox.unacknowledged(
+        let read = try await outbox.unacknowledged(
             partition: partition,
             consumer: owner,
             idle: abandonedAfter,
             limit: batch
         )
-        guard !entries.isEmpty else { return 0 }
+        guard !read.isEmpty else { return 0 }
         // After the entries were read: every endpoint that is older than they are is known then.
         try await directory?.refresh()
+        for entry in read { try await note(entry.event) }
+        // What many are told waits for what few are: it takes long. A delivery reads its watch's events itself, so
+        // their order is not that of marks.
+        let (few, many) = read.reduce(into: ([OutboxEntry](), [OutboxEntry]())) {
+            if $1.isForMany(directory) { $0.1.append($1) } else { $0.0.append($1) }
+        }
+        let entries = few + many
         var heldAgain = clock.now.advanced(by: heldAgainAfter)
         var marks: Set<DeliveryMark> = []
         var isMarked = 0
         for index in entries.indices {
-            try await note(entries[index].event)
             marks.formUnion(entries[index].marks(directory))
-            guard marks.count >= marksMax || index == entries.count - 1 else { continue }
+            let isLast = index == few.count - 1 || index == entries.count - 1
+            guard marks.count >= marksMax || isLast else { continue }
             var rest = Array(marks)[...]
             while !rest.isEmpty {
                 if clock.now >= heldAgain {
@@ -105,6 +147,8 @@ where C.Duration == Duration, C.Instant: Sendable {
                     heldAgain = clock.now.advanced(by: heldAgainAfter)
                 }
                 try await deliveries.mark(Array(rest.prefix(marksMax)))
+                // What is not acknowledged is marked by others, or by us when we are back.
+                guard !Task.isCancelled else { return 0 }
                 rest = rest.dropFirst(marksMax)
             }
             let done = entries[isMarked...index].map(\.id)
@@ -135,12 +179,27 @@ where C.Duration == Duration, C.Instant: Sendable {
 }
 
 extension OutboxEntry {
+    /// An event for more endpoints than this hurries for none of them, or thousands of one account would stand
+    /// before the one of another.
+    static var urgentMax: Int { 16 }
+
+    /// Whether more endpoints want the event than can be told in a hurry.
+    func isForMany(_ directory: EndpointDirectory?) -> Bool {
+        (directory?.interested(in: event).count ?? 0) > Self.urgentMax
+    }
+
     /// The deliveries the event makes necessary: inline URLs, and the endpoints that want it; of what tells
     /// of the cluster also the operators of the configuration.
     func marks(_ directory: EndpointDirectory?) -> [DeliveryMark] {
         let endpoints = directory?.interested(in: event) ?? []
         let operators = event.isForOperators ? directory?.operators ?? [] : []
         return (notify + operators).map { DeliveryMark(url: $0, watch: event.key) }
-            + endpoints.map { DeliveryMark(endpoint: $0, watch: event.key) }
+            + endpoints.map {
+                DeliveryMark(
+                    endpoint: $0,
+                    watch: event.key,
+                    isUrgent: endpoints.count <= Self.urgentMax
+                )
+            }
     }
 }

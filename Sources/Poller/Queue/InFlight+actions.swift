@@ -1,5 +1,12 @@
 // What an ``InFlight`` asks of its worker.
 extension InFlight {
+    /// The pauses before an unreachable store is tried again, each twice the one before.
+    ///
+    /// The longest is how long a store that is back may go unnoticed.
+    static var pauses: (first: Duration, longest: Duration) { (.milliseconds(20), .seconds(1)) }
+    /// How long the worker sleeps when nothing is planned: until it is woken, in effect.
+    static var idle: Duration { .seconds(3600) }
+
     /// The earlier of two instants, of which either may be none.
     func earlier(_ one: Instant?, _ other: Instant?) -> Instant? {
         guard let one, let other else { return one ?? other }

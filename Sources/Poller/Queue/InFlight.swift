@@ -33,13 +33,6 @@ struct InFlight<Item: Sendable, Change: Sendable, Instant: InstantProtocol & Sen
 where Instant.Duration == Duration {
     typealias Exchange = Poller.Exchange<Change, Instant>
 
-    /// The pauses before an unreachable store is tried again, each twice the one before.
-    ///
-    /// The longest is how long a store that is back may go unnoticed.
-    static var pauses: (first: Duration, longest: Duration) { (.milliseconds(20), .seconds(1)) }
-    /// How long the worker sleeps when nothing is planned: until it is woken, in effect.
-    private static var idle: Duration { .seconds(3600) }
-
     /// Whether new work is taken at all.
     private enum Phase: Sendable {
         case working
@@ -53,6 +46,7 @@ where Instant.Duration == Duration {
     private var suspects = SuspectIsolation<Work, Instant>()
 
     private var places: Places
+    private var slow: SlowHandlers<Instant>
     /// Leases in hand: to be started, being handled, or waiting to be recorded.
     private(set) var held = 0
     private var exchanges = 0
@@ -68,6 +62,7 @@ where Instant.Duration == Duration {
     init(partitions: Int, settings: LeaseWorkerSettings, now: Instant) {
         self.settings = settings
         places = Places(concurrency: settings.concurrency)
+        slow = SlowHandlers(patience: settings.patience, most: settings.concurrency)
         schedule = PartitionSchedule(partitions: partitions, ahead: settings.ahead, now: now)
         results = WaitingResults(partitions: partitions)
         starts = Upcoming(now: now)
@@ -85,12 +80,16 @@ where Instant.Duration == Duration {
     /// Handlers that may be started; suspects that wait have their places already.
     private var startable: Int { max(0, places.startable - suspects.waiting) }
 
+    /// Handlers that run, with a place or without.
+    private var running: Int { places.running + slow.count }
+
     /// When there is something to do by itself.
     var nextInstant: Instant? {
         let cancelAt: Instant? = if case .draining(let cancelAt) = phase { cancelAt } else { nil }
         let start = starts.nextInstant(hasPlace: startable > 0)
-        let planned = schedule.nextInstant(canClaim: canClaim)
-        return earlier(earlier(start, planned), earlier(suspects.nextInstant, cancelAt))
+        let planned = earlier(start, schedule.nextInstant(canClaim: canClaim))
+        let left = canClaim && startable > 0 ? nil : slow.nextInstant
+        return earlier(earlier(planned, cancelAt), earlier(suspects.nextInstant, left))
     }
 }
 
@@ -99,6 +98,7 @@ extension InFlight {
     /// The next thing to do; ask again until it says ``Action/sleep(until:)`` or ``Action/end``.
     mutating func next(now: Instant) -> Action {
         sleepsUntil = nil
+        places.leave(slow.leave(now: now))
         let due = takeDue(now: now)
         if !due.isEmpty { return .start(due) }
         let together = nextExchanges(now: now)
@@ -121,9 +121,10 @@ extension InFlight {
         var due = starts.begin(limit: startable, now: now)
         for late in starts.giveUp(now: now) { giveBack(late, now: now) }
         places.ahead = starts.count
-        let isAlone = places.running == 0 && due.isEmpty && starts.isEmpty
+        let isAlone = running == 0 && due.isEmpty && starts.isEmpty
         due += suspects.takeDue(isAlone: isAlone, now: now)
         places.start(due.count)
+        slow.begin(due, now: now)
         return due
     }
 
@@ -212,10 +213,10 @@ extension InFlight {
     /// woken for it.
     mutating func finished(_ work: Work, _ decision: Decision<Change>?, now: Instant) -> Bool {
         let couldClaim = canClaim
-        places.finish()
+        if slow.end(work) { places.finish() }
         var mustWake = isDraining
         if work.isSuspect, suspects.finished() { mustWake = true }
-        if places.running == 0, suspects.isPending { mustWake = true }
+        if running == 0, suspects.isPending { mustWake = true }
         // An item has waited for this place, or will not have to.
         let start = starts.nextInstant(hasPlace: startable > 0)
         if let start, let until = sleepsUntil, start < until { mustWake = true }

@@ -201,7 +201,7 @@ extension LeaseWorker {
 package struct LeaseWorkerSettings: Sendable {
     /// This process; random for each start.
     package let owner: OwnerID
-    /// Handlers that run at once.
+    /// Handlers that run at once, beside those that have lost ``patience``.
     package let concurrency: Int
     /// How long a claimed item is ours: longer than the handler's longest attempt.
     package let lease: Duration
@@ -212,6 +212,9 @@ package struct LeaseWorkerSettings: Sendable {
     /// How far before its time an item may be claimed, to start from a local timer: what is due until
     /// the next tick (``PartitionSchedule``), and a little more.
     package let ahead: Duration
+    /// How long a handler holds one of the places of ``concurrency``: then it runs on without, as long as
+    /// there are fewer of these than places; nil to hold it to its end.
+    package let patience: Duration?
 
     /// Sets how a loop works.
     package init(
@@ -220,7 +223,8 @@ package struct LeaseWorkerSettings: Sendable {
         lease: Duration,
         lane: LaneLimit,
         drainTimeout: Duration,
-        ahead: Duration = .milliseconds(250)
+        ahead: Duration = .milliseconds(250),
+        patience: Duration? = nil
     ) {
         self.owner = owner
         self.concurrency = concurrency
@@ -228,6 +232,7 @@ package struct LeaseWorkerSettings: Sendable {
         self.lane = lane
         self.drainTimeout = drainTimeout
         self.ahead = ahead
+        self.patience = patience
     }
 
     /// Asks for at most `limit` due items of a partition, ahead of their time where nobody goes first.

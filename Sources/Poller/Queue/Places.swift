@@ -67,6 +67,9 @@ struct Places: Sendable {
     /// A handler is done.
     mutating func finish() { running -= 1 }
 
+    /// So many go on without their places.
+    mutating func leave(_ count: Int) { running -= count }
+
     /// The share of a claim when `count` are still to be made now.
     ///
     /// They leave as much as one of them takes, so that other partitions need not wait for the answers.

@@ -122,6 +122,12 @@ package struct Metric: Hashable, Sendable {
             ["scheme", "result"],
             "Attempts by what came of them."
         ),
+        Metric(
+            .counter,
+            "deliveries_put_off_total",
+            [],
+            "Attempts put off because slow receivers of their account hold as many places as they may."
+        ),
         Metric(.histogram, "delivery_lag_seconds", [], "From the recorded event to its delivery."),
         Metric(.gauge, "endpoints", [], "Registered endpoints that this process knows."),
         Metric(

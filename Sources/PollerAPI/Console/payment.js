@@ -43,8 +43,10 @@ function summary(watch) {
 
 function tools(watch, refresh) {
   const isOpen = watch.state === "open";
+  // A look opens again what ended without an answer.
+  const mayBeSeen = isOpen || ["expired", "gone"].includes(watch.closed_reason);
   return [
-    isOpen && may("watches:poll") && act("Look now", {
+    mayBeSeen && may("watches:poll") && act("Look now", {
       path: watchPath(watch, "poll"), then: refresh,
       said: "It is looked at as soon as a worker is free.",
     }),

@@ -2,8 +2,9 @@
 -- Marks deliveries: their watch has something the endpoint may not have been told.
 --
 -- KEYS[1]  meta key of the partition all of them belong to
--- ARGV     for each delivery six values: id, source, facts (packed, see DeliveryRecord), lane,
---          inline URL or '', and the seq of an event that is sent whatever the endpoint wants, or ''
+-- ARGV     for each delivery seven values: id, source, facts (packed, see DeliveryRecord), lane,
+--          inline URL or '', the seq of an event that is sent whatever the endpoint wants, or '',
+--          and 1 when it is urgent
 -- RETURNS  how many were not marked: somebody holds them, and they name an event
 -- COST     two reads and one write for a delivery that waits already; and one write in any case,
 --          which replicas can be waited for by
@@ -21,7 +22,7 @@ local function send_also(item, state, seq)
   call('HSET', item, ITEM.state, table.concat(parts, '|'))
 end
 
-for at = 1, #ARGV, 6 do
+for at = 1, #ARGV, 7 do
   local id, lane = ARGV[at], ARGV[at + 3]
   local item = key(KEY.item, id)
   local w = call('HMGET', item, ITEM.source, ITEM.closed, ITEM.state)
@@ -46,7 +47,13 @@ for at = 1, #ARGV, 6 do
     end
     if seq ~= '' then send_also(item, w[3] or DELIVERY.fresh, seq) end
     -- One that waits for its next attempt is due now too: something new is a reason to try again.
-    make_due(id, lane, now)
+    if ARGV[at + 6] == '1' then
+      make_due(id, lane, now)
+    elseif not call('ZSCORE', key(URGENT, lane), id) then
+      call('ZADD', key(REST, lane), 'LT', int(now), id)
+      lane_of(lane)
+      rescored[REST][lane] = true
+    end
   end
 end
 save_lanes(now)

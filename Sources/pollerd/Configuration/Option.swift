@@ -301,7 +301,7 @@ struct Option: Sendable {
             "delivery_concurrency",
             "POLLER_DELIVERY_CONCURRENCY",
             "256",
-            "deliveries in flight at once in this process"
+            "deliveries in flight at once in this process, and as many again that a receiver lets wait"
         ),
         Option(
             "endpoint_concurrency",

@@ -83,6 +83,7 @@ extension Node {
                 deliveries: cluster.deliveries,
                 channels: channels.all,
                 audit: audit,
+                places: settings.deliveryConcurrency,
                 logger: log("notifier")
             ),
             settings: LeaseWorkerSettings(
@@ -90,7 +91,8 @@ extension Node {
                 concurrency: settings.deliveryConcurrency,
                 lease: settings.deliveryLease,
                 lane: endpointLimit,
-                drainTimeout: settings.drainTimeout
+                drainTimeout: settings.drainTimeout,
+                patience: .seconds(1)
             ),
             clock: clock,
             logger: log("notifier")

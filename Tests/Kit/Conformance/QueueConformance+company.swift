@@ -51,10 +51,46 @@ extension QueueConformance {
             let page = try await bench.deliveries.deliveries(query)
             try bench.equal(page.items.map(\.id), [id], "deliveries")
         },
+        ConformanceCase("what is told to many lets what is told to one go first") { bench in
+            let one = try bench.mark("1", "one.example")
+            let many = try bench.neighbours(of: one, 40)
+            try await bench.deliveries.mark(many)
+            try await bench.advance(ms: 50)
+            try await bench.deliveries.mark([one])
+            let leases = try await bench.claim(one, limit: 5).leases
+            try bench.equal(leases.count, 5, "leases")
+            try bench.equal(leases.contains { $0.item.endpoint == one.endpoint }, true, "the one")
+            // What one of the many is told besides is in no less of a hurry for it.
+            let besides = DeliveryMark(endpoint: many[39].endpoint, watch: many[39].watch)
+            try await bench.deliveries.mark([besides])
+            try await bench.deliveries.mark([many[39]])
+            let next = try await bench.claim(one, limit: 5).leases.map(\.item.endpoint)
+            try bench.equal(next.contains(besides.endpoint), true, "the one that is urgent now")
+            var rest = 0
+            while case let leases = try await bench.claim(one, limit: 64).leases, !leases.isEmpty {
+                rest += leases.count
+            }
+            try bench.equal(rest, 31, "the rest")
+        },
     ]
 }
 
 extension ConformanceBench {
+    /// Marks that are in no hurry, of endpoints in one partition with that of another mark.
+    fileprivate func neighbours(of mark: DeliveryMark, _ count: Int) throws -> [DeliveryMark] {
+        let partition = harness.partition(of: LaneID(endpoint: mark.endpoint))
+        var found: [DeliveryMark] = []
+        var number = 0
+        while found.count < count {
+            number += 1
+            let url = "https://many.example/\(number)"
+            let endpoint = EndpointID(account: mark.watch.account, url: url)
+            guard harness.partition(of: LaneID(endpoint: endpoint)) == partition else { continue }
+            found.append(DeliveryMark(endpoint: endpoint, watch: mark.watch, isUrgent: false))
+        }
+        return found
+    }
+
     /// Watches that all have the same order and customer.
     fileprivate func enqueueFound(_ keys: [WatchKey]) async throws {
         let metadata = "{\"order\":\"A77\",\"customer\":\"Jane Doe\"}"

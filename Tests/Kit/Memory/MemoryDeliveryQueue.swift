@@ -145,7 +145,7 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
                         }
                         queue[partition].update(id) { $0.sendAlso(seq) }
                     }
-                    queue[partition].makeDue(id, now: now)
+                    queue[partition].makeDue(id, isUrgent: mark.isUrgent, now: now)
                     continue
                 }
                 let delivery = Delivery(
@@ -154,7 +154,13 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
                     watch: mark.watch,
                     state: DeliveryState(again: [mark.telling].compactMap(\.self))
                 )
-                queue[partition].insert(id, lane: lane, Record(delivery: delivery), now: now)
+                queue[partition].insert(
+                    id,
+                    lane: lane,
+                    Record(delivery: delivery),
+                    isUrgent: mark.isUrgent,
+                    now: now
+                )
             }
         }
     }

@@ -140,9 +140,15 @@ struct MemoryPartition<Record: Sendable>: Sendable {
     // MARK: Changing items
 
     /// Adds an item that is due now.
-    mutating func insert(_ id: ItemID, lane: LaneID, _ record: Record, now: Timestamp) {
-        let item = Item(lane: lane, phase: .waiting(due: now, isUrgent: true), record: record)
-        wait(id, item, due: now, isUrgent: true)
+    mutating func insert(
+        _ id: ItemID,
+        lane: LaneID,
+        _ record: Record,
+        isUrgent: Bool = true,
+        now: Timestamp
+    ) {
+        let item = Item(lane: lane, phase: .waiting(due: now, isUrgent: isUrgent), record: record)
+        wait(id, item, due: now, isUrgent: isUrgent)
     }
 
     /// Replaces what an item's owner keeps in it.
@@ -152,13 +158,15 @@ struct MemoryPartition<Record: Sendable>: Sendable {
         items[id] = item
     }
 
-    /// Makes an item due now and urgent, at once or after its lease; a closed one opens again.
-    mutating func makeDue(_ id: ItemID, now: Timestamp) {
+    /// Makes an item due now, at once or after its lease; a closed one opens again.
+    ///
+    /// Unless it `isUrgent`, it keeps the wheel that it waits in.
+    mutating func makeDue(_ id: ItemID, isUrgent: Bool = true, now: Timestamp) {
         guard var item = items[id] else { return }
         switch item.phase {
-        case .waiting(let due, let isUrgent):
-            self[item.lane].remove(.init(due: due, id: id), isUrgent: isUrgent)
-            wait(id, item, due: min(due, now), isUrgent: true)
+        case .waiting(let due, let wasUrgent):
+            self[item.lane].remove(.init(due: due, id: id), isUrgent: wasUrgent)
+            wait(id, item, due: min(due, now), isUrgent: wasUrgent || isUrgent)
         case .leased(var lease):
             isMarked = isMarked || !lease.hinted
             lease.hinted = !flaws.contains(.forgetsHintsWhileLeased)
@@ -167,7 +175,7 @@ struct MemoryPartition<Record: Sendable>: Sendable {
         case .closed:
             quarantine.removeAll { $0 == id }
             item.crashes = 0
-            wait(id, item, due: now, isUrgent: true)
+            wait(id, item, due: now, isUrgent: isUrgent)
         }
     }
 

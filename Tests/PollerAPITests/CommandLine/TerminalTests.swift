@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import pollerctl
@@ -11,5 +12,15 @@ struct TerminalTests {
         #expect(Terminal.clean(turned) == #"10\u{202E}99\u{2066}\u{200B}€"#)
         #expect(Terminal.clean("one\u{2028}two") == #"one\u{2028}two"#)
         #expect(Terminal.clean("Zoë Grün 日本") == "Zoë Grün 日本")
+    }
+
+    @Test("JSON says the same in escapes")
+    func json() throws {
+        let text = "10\u{202E}99\u{2066}\u{85}€ Zoë \u{E0001}"
+        let sent = "{\"a\":\"\(text)\"}"
+        let plain = Terminal.plain(json: sent)
+        #expect(plain == #"{"a":"10\u202e99\u2066\u0085€ Zoë \udb40\udc01"}"#)
+        let read = try JSONDecoder().decode([String: String].self, from: Data(plain.utf8))
+        #expect(read == ["a": text])
     }
 }

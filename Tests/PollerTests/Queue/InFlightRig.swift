@@ -13,14 +13,21 @@ struct InFlightRig {
     /// Items that were started and are not finished, the earliest first.
     private(set) var started: [Machine.Work] = []
 
-    init(partitions: Int, concurrency: Int, ahead: Duration, now: ManualClock.Instant) {
+    init(
+        partitions: Int,
+        concurrency: Int,
+        ahead: Duration,
+        patience: Duration? = nil,
+        now: ManualClock.Instant
+    ) {
         let settings = LeaseWorkerSettings(
             owner: Sample.owner,
             concurrency: concurrency,
             lease: .seconds(12),
             lane: .unlimited,
             drainTimeout: .seconds(5),
-            ahead: ahead
+            ahead: ahead,
+            patience: patience
         )
         machine = Machine(partitions: partitions, settings: settings, now: now)
     }
@@ -99,6 +106,12 @@ struct InFlightRig {
             Decision(verdict: .next(after: wait), change: 0, isNews: false),
             now: now
         )
+    }
+
+    /// The item that was started last is done, and nothing has changed.
+    mutating func finishLast(now: ManualClock.Instant) {
+        let decision = Decision(verdict: .next(after: .seconds(60)), change: 0, isNews: false)
+        _ = machine.finished(started.removeLast(), decision, now: now)
     }
 
     /// A handler has met what only others can do; its result is recorded.

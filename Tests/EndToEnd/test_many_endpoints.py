@@ -1,0 +1,149 @@
+"""One account with thousands of endpoints beside another with one: who has one is told at once."""
+
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+import requests
+from harness.cluster import Cluster
+from harness.waiting import wait_until
+
+# Who is told before whom hangs on who gets on.
+pytestmark = pytest.mark.alone
+
+MANY = 1500
+KEYS = {"many": "sk_test_many", "one": "sk_test_one"}
+
+
+class Receiver:
+    """Accepts everything and keeps the order of the paths that were asked for."""
+
+    def __init__(self):
+        self.paths: list[str] = []
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            timeout = 60
+
+            def do_POST(self):
+                self.rfile.read(int(self.headers.get("content-length", 0)))
+                receiver.paths.append(self.path)
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.server.socket.listen(1024)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Silence:
+    """Takes every connection and never says a word."""
+
+    def __init__(self):
+        self.socket = socket.create_server(("127.0.0.1", 0), backlog=1024)
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        self.taken: list[socket.socket] = []
+        threading.Thread(target=self.take, daemon=True).start()
+
+    def take(self):
+        while True:
+            try:
+                self.taken.append(self.socket.accept()[0])
+            except OSError:
+                return
+
+    def close(self):
+        self.socket.close()
+        for connection in self.taken:
+            connection.close()
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    config = tmp_path / "poller.yaml"
+    accounts = "".join(f"  {name}: {{stripe_api_key: {{env: KEY_{name.upper()}}}}}\n" for name in KEYS)
+    config.write_text(f"accounts:\n{accounts}")
+    env = {"POLLER_CONFIG_FILE": str(config), "POLLER_LANE_RATE": "0", "POLLER_LOG_LEVEL": "warning"}
+    env |= {f"KEY_{name.upper()}": key for name, key in KEYS.items()}
+    with Cluster(workers=1, notifiers=1, listen=False, env=env) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def receiver():
+    receiver = Receiver()
+    yield receiver
+    receiver.close()
+
+
+def source(cluster: Cluster, account: str) -> str:
+    form = {"type": "ideal", "amount": 1099, "currency": "eur", "redirect[return_url]": "https://shop.example.com/"}
+    made = requests.post(f"{cluster.sandbox.url}/v1/sources", data=form, auth=(KEYS[account], ""), timeout=10)
+    assert made.ok, made.text
+    return made.json()["id"]
+
+
+def watch(cluster: Cluster, account: str, **more) -> None:
+    body = {"source": source(cluster, account), "account": account, "policy": "interactive"} | more
+    made = cluster.api.request("POST", "/v1/watches", json=body)
+    assert made.status_code == 201, made.text
+
+
+def many_endpoints(cluster: Cluster, url: str) -> None:
+    def make(number: int) -> None:
+        body = {"url": f"{url}/many/{number}", "account": "many"}
+        made = cluster.api.request("POST", "/v1/endpoints", json=body)
+        assert made.status_code == 201, made.text
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(make, range(MANY)))
+
+
+def waiting(cluster: Cluster) -> int:
+    stats = cluster.api.get("/v1/stats")["deliveries"]
+    return stats["pending"] + stats["leased"]
+
+
+def test_who_has_one_endpoint_does_not_stand_behind_those_of_another_account(cluster, receiver):
+    many_endpoints(cluster, receiver.url)
+    for _ in range(4):
+        watch(cluster, "many")
+    wait_until(lambda: receiver.paths, 30, "the first of the many is told", pause_s=0.01)
+    for number in range(3):
+        watch(cluster, "one", notify=[f"{receiver.url}/one/{number}"])
+    wait_until(lambda: len(receiver.paths) >= 4 * MANY + 3, 120, "all are told", pause_s=0.1)
+    places = [receiver.paths.index(f"/one/{number}") for number in range(3)]
+    print(f"told as number {places} of {4 * MANY + 3}")
+    assert max(places) < MANY
+    assert len(receiver.paths) == 4 * MANY + 3
+
+
+def test_receivers_that_never_answer_hold_up_nobody_else(cluster, receiver):
+    silence = Silence()
+    try:
+        many_endpoints(cluster, silence.url)
+        watch(cluster, "many")
+        wait_until(lambda: len(silence.taken) >= 200, 30, "most places wait for an answer", pause_s=0.05)
+        began = time.monotonic()
+        for number in range(3):
+            watch(cluster, "one", notify=[f"{receiver.url}/one/{number}"])
+            # One that is never told here would be told when the first of the many have run out of time.
+            wait_until(lambda: f"/one/{number}" in receiver.paths, 10, "the other account is told", pause_s=0.02)
+        print(f"told three within {time.monotonic() - began:.2f} s, {waiting(cluster)} of the others wait")
+        assert waiting(cluster) >= MANY * 0.9
+        assert cluster.notifiers[0].metric("poller_deliveries_put_off_total") > 0
+    finally:
+        silence.close()

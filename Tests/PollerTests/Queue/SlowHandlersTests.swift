@@ -1,0 +1,70 @@
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+@Suite("Handlers that take long")
+struct SlowHandlersTests {
+    func at(_ ms: Int) -> ManualClock.Instant { .init(offset: .milliseconds(ms)) }
+
+    /// A worker with two places, both of them taken at 0.
+    func busy(patience: Duration?) throws -> InFlightRig {
+        var rig = InFlightRig(
+            partitions: 1,
+            concurrency: 2,
+            ahead: .milliseconds(250),
+            patience: patience,
+            now: at(0)
+        )
+        try fill(&rig, 2, at: 0)
+        #expect(rig.started.count == 2 && rig.free == 0)
+        return rig
+    }
+
+    func fill(_ rig: inout InFlightRig, _ count: Int, at ms: Int) throws {
+        let exchange = rig.next(now: at(ms))
+        rig.answered(try #require(exchange), taken: count, nextReady: .zero, now: at(ms))
+    }
+
+    @Test("go on without their places after a second, as many as there are places")
+    func leave() throws {
+        var rig = try busy(patience: .seconds(1))
+        #expect(rig.nextInstant == at(1000))
+        let early = rig.next(now: at(999))
+        #expect(early == nil && rig.free == 0)
+        try fill(&rig, 2, at: 1000)
+        #expect(rig.started.count == 4 && rig.free == 0)
+        // Two run aside; no more may.
+        let late = rig.next(now: at(2500))
+        #expect(late == nil && rig.free == 0)
+        // One of those ends, which lets another take its time, and its place goes to a new one.
+        rig.finishFirst(now: at(3000))
+        try fill(&rig, 0, at: 3300)
+        #expect(rig.free == 1)
+        // One that holds a place still.
+        rig.finishLast(now: at(3301))
+        try fill(&rig, 0, at: 3700)
+        #expect(rig.free == 2)
+    }
+
+    @Test("hold them to the end in a worker without patience")
+    func patient() throws {
+        var rig = try busy(patience: nil)
+        let late = rig.next(now: at(60_000))
+        #expect(late == nil && rig.free == 0)
+    }
+
+    @Test("are told apart from those that have ended and whose memory another has got")
+    func memory() {
+        final class Work {}
+        var slow = SlowHandlers<ManualClock.Instant>(patience: .seconds(1), most: 9)
+        let work = Work()
+        slow.begin([work], now: at(0))
+        let heldPlace = slow.end(work)
+        slow.begin([work], now: at(500))
+        let (early, late) = (slow.leave(now: at(1400)), slow.leave(now: at(1500)))
+        #expect(heldPlace && early == 0 && late == 1 && slow.count == 1)
+        let holdsPlace = slow.end(work)
+        #expect(!holdsPlace && slow.count == 0)
+    }
+}
