@@ -4,54 +4,16 @@ import json
 import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import jsonschema
 import pytest
 import requests
+from harness.accepting_shop import Shop
 from harness.cluster import WEBHOOK_SECRET, Cluster, program
 from harness.redis_server import free_port
 from harness.waiting import wait_until
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 from test_command_line import NOWHERE, run
-
-
-class Shop:
-    """Keeps every request as it came and accepts it."""
-
-    def __init__(self):
-        self.requests: list[tuple[dict, bytes]] = []
-        shop = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            timeout = 120
-
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers.get("content-length", 0)))
-                shop.requests.append(({k.lower(): v for k, v in self.headers.items()}, body))
-                self.send_response(204)
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
-        Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def told(self, source: str) -> list[str]:
-        events = [json.loads(body) for _, body in self.requests]
-        return [event["status"] for event in events if event["source"] == source]
-
-    def of(self, source: str) -> list[tuple[dict, bytes]]:
-        return [(headers, body) for headers, body in self.requests if json.loads(body)["source"] == source]
-
-    def close(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
 
 
 @pytest.fixture

@@ -4,13 +4,14 @@ import json
 import re
 
 import pytest
+from harness.accepting_shop import Shop
 from harness.cluster import Cluster
 from harness.moody_receiver import MoodyReceiver
 from harness.poller_api import PollerAPI
 from harness.process import Process
 from harness.waiting import wait_until
 from test_command_line import run
-from test_endpoints import Shop, endpoint, genuine
+from test_endpoints import endpoint, genuine
 
 # Short, so that a test need not wait for a minute; looks are half a second apart then.
 HOLD = "2s"

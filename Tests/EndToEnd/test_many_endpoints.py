@@ -4,10 +4,10 @@ import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 import requests
+from harness.accepting_shop import Shop
 from harness.cluster import Cluster
 from harness.waiting import wait_until
 
@@ -16,37 +16,6 @@ pytestmark = pytest.mark.alone
 
 MANY = 1500
 KEYS = {"many": "sk_test_many", "one": "sk_test_one"}
-
-
-class Receiver:
-    """Accepts everything and keeps the order of the paths that were asked for."""
-
-    def __init__(self):
-        self.paths: list[str] = []
-        receiver = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            timeout = 60
-
-            def do_POST(self):
-                self.rfile.read(int(self.headers.get("content-length", 0)))
-                receiver.paths.append(self.path)
-                self.send_response(204)
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.server.socket.listen(1024)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
 
 
 class Silence:
@@ -83,10 +52,10 @@ def cluster(tmp_path):
 
 
 @pytest.fixture
-def receiver():
-    receiver = Receiver()
-    yield receiver
-    receiver.close()
+def shop():
+    shop = Shop()
+    yield shop
+    shop.close()
 
 
 def source(cluster: Cluster, account: str) -> str:
@@ -117,21 +86,21 @@ def waiting(cluster: Cluster) -> int:
     return stats["pending"] + stats["leased"]
 
 
-def test_who_has_one_endpoint_does_not_stand_behind_those_of_another_account(cluster, receiver):
-    many_endpoints(cluster, receiver.url)
+def test_who_has_one_endpoint_does_not_stand_behind_those_of_another_account(cluster, shop):
+    many_endpoints(cluster, shop.origin)
     for _ in range(4):
         watch(cluster, "many")
-    wait_until(lambda: receiver.paths, 30, "the first of the many is told", pause_s=0.01)
+    wait_until(lambda: shop.paths, 30, "the first of the many is told", pause_s=0.01)
     for number in range(3):
-        watch(cluster, "one", notify=[f"{receiver.url}/one/{number}"])
-    wait_until(lambda: len(receiver.paths) >= 4 * MANY + 3, 120, "all are told", pause_s=0.1)
-    places = [receiver.paths.index(f"/one/{number}") for number in range(3)]
+        watch(cluster, "one", notify=[f"{shop.origin}/one/{number}"])
+    wait_until(lambda: len(shop.paths) >= 4 * MANY + 3, 120, "all are told", pause_s=0.1)
+    places = [shop.paths.index(f"/one/{number}") for number in range(3)]
     print(f"told as number {places} of {4 * MANY + 3}")
     assert max(places) < MANY
-    assert len(receiver.paths) == 4 * MANY + 3
+    assert len(shop.paths) == 4 * MANY + 3
 
 
-def test_receivers_that_never_answer_hold_up_nobody_else(cluster, receiver):
+def test_receivers_that_never_answer_hold_up_nobody_else(cluster, shop):
     silence = Silence()
     try:
         many_endpoints(cluster, silence.url)
@@ -139,9 +108,9 @@ def test_receivers_that_never_answer_hold_up_nobody_else(cluster, receiver):
         wait_until(lambda: len(silence.taken) >= 200, 30, "most places wait for an answer", pause_s=0.05)
         began = time.monotonic()
         for number in range(3):
-            watch(cluster, "one", notify=[f"{receiver.url}/one/{number}"])
+            watch(cluster, "one", notify=[f"{shop.origin}/one/{number}"])
             # One that is never told here would be told when the first of the many have run out of time.
-            wait_until(lambda: f"/one/{number}" in receiver.paths, 10, "the other account is told", pause_s=0.02)
+            wait_until(lambda: f"/one/{number}" in shop.paths, 10, "the other account is told", pause_s=0.02)
         print(f"told three within {time.monotonic() - began:.2f} s, {waiting(cluster)} of the others wait")
         assert waiting(cluster) >= MANY * 0.9
         assert cluster.notifiers[0].metric("poller_deliveries_put_off_total") > 0

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 from test_charging import a_second_after, charges_of, create
-from test_endpoints import Shop
 
+from harness.accepting_shop import Shop
 from harness.cluster import Cluster, program
 from harness.waiting import wait_until
 

@@ -65,6 +65,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     package func run() async {
         let (turns, turn) = AsyncStream.makeStream(of: Int.self)
         await withDiscardingTaskGroup { group in
+            // Hears of news while partitions are read, and ends at the shutdown, which ends all else.
             group.addTask {
                 await self.arrivals.run { partitions in
                     for partition in partitions where self.begins(partition) {
@@ -74,6 +75,7 @@ where C.Duration == Duration, C.Instant: Sendable {
                 turn.finish()
             }
             for await partition in turns {
+                // One for each partition at most, which goes on until it has read all.
                 group.addTask {
                     repeat { await self.readAll(partition) } while self.goesOn(partition)
                 }

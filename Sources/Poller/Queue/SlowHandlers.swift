@@ -12,7 +12,7 @@ where Instant.Duration == Duration {
     /// When each that holds a place has begun.
     private var holders: [ObjectIdentifier: Instant] = [:]
     /// The same in the order in which they began, also of such as have ended since.
-    private var inOrder: [(id: ObjectIdentifier, began: Instant)] = []
+    private(set) var inOrder: [(id: ObjectIdentifier, began: Instant)] = []
     /// Those before it in `inOrder` have been looked at.
     private var head = 0
     private var aside: Set<ObjectIdentifier> = []
@@ -47,10 +47,10 @@ where Instant.Duration == Duration {
     mutating func leave(now: Instant) -> Int {
         guard let patience else { return 0 }
         let before = aside.count
-        while let first = first, aside.count < most {
-            // Another may have its place in memory by now.
+        while let first = first {
+            // Those that have ended go in any case; another may have their place in memory by now.
             if holders[first.id] == first.began {
-                guard first.began.advanced(by: patience) <= now else { break }
+                guard aside.count < most, first.began.advanced(by: patience) <= now else { break }
                 holders[first.id] = nil
                 aside.insert(first.id)
             }

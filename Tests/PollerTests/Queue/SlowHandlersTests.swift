@@ -54,6 +54,23 @@ struct SlowHandlersTests {
         #expect(late == nil && rig.free == 0)
     }
 
+    @Test("leave nothing behind when they end, whatever others do")
+    func endings() {
+        final class Work {}
+        var slow = SlowHandlers<ManualClock.Instant>(patience: .seconds(1), most: 1)
+        let silent = [Work(), Work()]
+        slow.begin(silent, now: at(0))
+        let left = slow.leave(now: at(1000))
+        #expect(left == 1)
+        // There is no room for the second; it waits, and all that began after it.
+        let quick = (0..<100).map { _ in Work() }
+        slow.begin(quick, now: at(1000))
+        for work in quick { _ = slow.end(work) }
+        _ = slow.end(silent[1])
+        let then = slow.leave(now: at(1001))
+        #expect(then == 0 && slow.count == 1 && slow.inOrder.isEmpty)
+    }
+
     @Test("are told apart from those that have ended and whose memory another has got")
     func memory() {
         final class Work {}
