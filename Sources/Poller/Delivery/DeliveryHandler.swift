@@ -101,9 +101,13 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         let timeout = target.endpoint?.timeout ?? channel.timeout
         // After a stall somebody else may hold it before this attempt could end: give it back.
         guard leased.remaining > timeout else { return nil }
-        let (began, account) = (leased.now, leased.item.watch.account)
-        if let wait = slow?.begin(account, now: began) { return putOff(state, wait) }
-        defer { slow?.end(account, began: began) }
+        let began = leased.now
+        let party = SlowReceivers.Party(
+            account: leased.item.watch.account,
+            channel: channel.schemes.min() ?? ""
+        )
+        if let wait = slow?.begin(party, now: began) { return putOff(state, wait) }
+        defer { slow?.end(party, began: began) }
         var result = await deliver(pending.event, to: target, state.failures + 1, channel)
         // Not every channel takes the time itself.
         if result.phases.totalMs == nil { result.phases.totalMs = Int((leased.now - began).ms) }

@@ -11,7 +11,8 @@ import Synchronization
 /// half of what those of others leave; then its next attempts are put off for a while, so that their places are
 /// free at once. While most of these are slow, an account may make no more than a quarter of the attempts at
 /// once, or the next one to fall silent would hold every place before it is known to. Quick receivers are not
-/// put off but then, however many they are.
+/// put off but then, however many they are. Each channel of an account counts for itself: its mail, which goes
+/// through one relay, says nothing of its webhooks.
 ///
 /// No I/O and no clock. A class, because the handlers of a notifier share it.
 final class SlowReceivers: Sendable {
@@ -22,10 +23,17 @@ final class SlowReceivers: Sendable {
         (.seconds(3), .milliseconds(97), 93)
     }
 
+    /// Whom an account tells through one channel.
+    struct Party: Hashable, Sendable {
+        let account: AccountID
+        /// The channel's name: one of its schemes, always the same.
+        let channel: String
+    }
+
     /// What is under way, and how often something was put off.
     private struct State: Sendable {
-        /// By account, when each attempt under way has begun, the oldest first.
-        var attempts: [AccountID: [Timestamp]] = [:]
+        /// When each attempt under way has begun, the oldest first.
+        var attempts: [Party: [Timestamp]] = [:]
         var putOff = 0
     }
 
@@ -38,9 +46,9 @@ final class SlowReceivers: Sendable {
     }
 
     /// Counts an attempt that begins now, until ``end(_:began:)``; or returns for how long it is to be put off.
-    func begin(_ account: AccountID, now: Timestamp) -> Duration? {
+    func begin(_ party: Party, now: Timestamp) -> Duration? {
         state.withLock { state in
-            let own = state.attempts[account] ?? []
+            let own = state.attempts[party] ?? []
             // As long as they are this few, they are within bounds, however slow.
             if own.count >= max(1, places / 8), isTooMany(own, of: state.attempts.values, now) {
                 state.putOff += 1
@@ -48,7 +56,7 @@ final class SlowReceivers: Sendable {
             }
             // Clocks may step back: the order is that of the times.
             let at = own.lastIndex { $0 <= now }.map { $0 + 1 } ?? 0
-            state.attempts[account, default: []].insert(now, at: at)
+            state.attempts[party, default: []].insert(now, at: at)
             return nil
         }
     }
@@ -67,11 +75,11 @@ final class SlowReceivers: Sendable {
     }
 
     /// An attempt has ended.
-    func end(_ account: AccountID, began: Timestamp) {
+    func end(_ party: Party, began: Timestamp) {
         state.withLock { state in
-            guard let at = state.attempts[account]?.firstIndex(of: began) else { return }
-            state.attempts[account]?.remove(at: at)
-            if state.attempts[account]?.isEmpty == true { state.attempts[account] = nil }
+            guard let at = state.attempts[party]?.firstIndex(of: began) else { return }
+            state.attempts[party]?.remove(at: at)
+            if state.attempts[party]?.isEmpty == true { state.attempts[party] = nil }
         }
     }
 }

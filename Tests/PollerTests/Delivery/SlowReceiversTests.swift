@@ -6,12 +6,12 @@ import Testing
 @Suite("Slow receivers of an account")
 struct SlowReceiversTests {
     let slow = SlowReceivers(places: 16)
-    let acme = AccountID(unchecked: "acme")
-    let rival = AccountID(unchecked: "rival")
+    let acme = SlowReceivers.Party(account: AccountID(unchecked: "acme"), channel: "http")
+    let rival = SlowReceivers.Party(account: AccountID(unchecked: "rival"), channel: "http")
 
     /// How many of `count` attempts at once may begin at an instant.
-    func begin(_ count: Int, _ account: AccountID, at ms: Int64) -> Int {
-        (0..<count).count { _ in slow.begin(account, now: Timestamp(ms: ms)) == nil }
+    func begin(_ count: Int, _ party: SlowReceivers.Party, at ms: Int64) -> Int {
+        (0..<count).count { _ in slow.begin(party, now: Timestamp(ms: ms)) == nil }
     }
 
     @Test("hold half of the places, and the next account half of what they leave")
@@ -24,9 +24,17 @@ struct SlowReceiversTests {
         // Now that most are slow, nobody else may take more than a quarter before it is known how they are.
         #expect(begin(5, rival, at: 1000) == 4)
         #expect(begin(1, rival, at: 2000) == 0)
-        let third = AccountID(unchecked: "third")
+        let third = SlowReceivers.Party(account: AccountID(unchecked: "third"), channel: "http")
         #expect(begin(3, third, at: 2000) == 3)
         #expect(begin(1, third, at: 3000) == 0)
+    }
+
+    @Test("by mail say nothing of its webhooks")
+    func channels() {
+        let mail = SlowReceivers.Party(account: acme.account, channel: "mailto")
+        #expect(begin(8, mail, at: 0) == 8)
+        #expect(begin(1, mail, at: 1000) == 0)
+        #expect(begin(1, acme, at: 1000) == 1)
     }
 
     @Test("that have answered let the others begin")
