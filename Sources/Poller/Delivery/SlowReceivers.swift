@@ -15,9 +15,9 @@ import Synchronization
 /// through one relay, says nothing of its webhooks.
 ///
 /// No I/O and no clock. A class, because the handlers of a notifier share it.
-final class SlowReceivers: Sendable {
-    /// How long an attempt may take before it counts: a good receiver has answered by then.
-    static var patience: Duration { .seconds(1) }
+package final class SlowReceivers: Sendable {
+    /// How long an attempt may take before it counts and gives its place back: a good receiver has answered by then.
+    package static var patience: Duration { .seconds(1) }
     /// For how long an attempt is put off: a little longer each time, so that they do not come back together.
     static var pause: (shortest: Duration, step: Duration, steps: Int) {
         (.seconds(3), .milliseconds(97), 93)

@@ -92,7 +92,7 @@ extension Node {
                 lease: settings.deliveryLease,
                 lane: endpointLimit,
                 drainTimeout: settings.drainTimeout,
-                patience: .seconds(1)
+                patience: SlowReceivers.patience
             ),
             clock: clock,
             logger: log("notifier")
