@@ -17,7 +17,7 @@ package import RedisClient
 /// | `<ns>unseen{<account>}` | zset | event → when the sweep saw it before any webhook, ms; at most 10,000 |
 /// | `<ns>mark{<account>}<name>` | string | a mark of an event or a change, with its expiry |
 /// | `<ns>reads{<account>}` | hash | what was read of an account (``UsageField``), thirty days |
-/// | `poller:layout` | hash | `partitions`, fixed when the store is created; `reader`, `release` and `raised` (``StoreVersion``) |
+/// | `poller:layout` | hash | `partitions`, fixed when the store is created; `reader` and `release` (``StoreVersion``) |
 /// | `poller:secrets` | hash | what all processes share (``SecretsField``), sealed where there is a master key |
 /// | `poller:functions` | hash | libraries of functions, by release (``RedisFunctions``) |
 /// | `poller:suppressed:<id>` | string | why a recipient is sent no mail, by a digest of the address |

@@ -4,8 +4,9 @@ package import RedisClient
 /// The list of live processes, in Redis.
 ///
 /// *Shape*: one hash in partition 0, owner → `<end ms> <roles>|<pid>|<host>|<version>|<started
-/// ms>|<in flight>|<owner>`. Among the roles of a worker stands `places=<how many>`, which earlier
-/// releases take for a role: they know processes of seven parts alone.
+/// ms>|<in flight>|<owner>`. Among the roles stand `form=<form of the store that it writes>` and of a
+/// worker `places=<how many>`, which earlier releases take for roles: they know processes of seven parts
+/// alone.
 package struct RedisMembership: Membership {
     private let client: RedisClient
     private let keys: [String]
@@ -43,12 +44,13 @@ package struct RedisMembership: Membership {
         return (reply.array ?? []).compactMap { $0.string.flatMap(Self.member(of:)) }
     }
 
-    private static let placesMark = "places="
+    private static let (placesMark, formMark) = ("places=", "form=")
 
     private static func text(of member: Member) -> String {
         let places = member.places.map { ",\(placesMark)\($0)" } ?? ""
+        let form = member.form.map { ",\(formMark)\($0)" } ?? ""
         return Packed.join([
-            member.roles + places, String(member.pid), member.host, member.version,
+            member.roles + places + form, String(member.pid), member.host, member.version,
             String(member.startedAt.ms), String(member.inFlight), member.owner.description,
         ])
     }
@@ -59,16 +61,19 @@ package struct RedisMembership: Membership {
             let inFlight = Int(parts[5])
         else { return nil }
         let words = parts[0].split(separator: ",")
+        func number(_ mark: String) -> Int? {
+            words.first { $0.hasPrefix(mark) }.flatMap { Int($0.dropFirst(mark.count)) }
+        }
         return Member(
             owner: OwnerID(unchecked: parts[6]),
-            roles: words.filter { !$0.hasPrefix(placesMark) }.joined(separator: ","),
+            roles: words.filter { !$0.contains("=") }.joined(separator: ","),
             pid: pid,
             host: parts[2],
             version: parts[3],
             startedAt: Timestamp(ms: started),
             inFlight: inFlight,
-            places: words.first { $0.hasPrefix(placesMark) }
-                .flatMap { Int($0.dropFirst(placesMark.count)) }
+            places: number(placesMark),
+            form: number(formMark)
         )
     }
 }

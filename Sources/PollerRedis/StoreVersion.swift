@@ -43,20 +43,6 @@ package enum StoreVersion {
         return !numbers(version).lexicographicallyPrecedes(numbers(release))
     }
 
-    /// When a store was given its form; nil when it has had it from its beginning.
-    package static func raisedAt(
-        _ layout: StoreLayout,
-        on client: RedisClient
-    ) async throws(StoreError) -> Timestamp? {
-        do throws(RedisError) {
-            let key = RedisArgument.string("\(layout.namespace):layout")
-            let raised = try await client.send(RedisCommand("HGET", [key, "raised"])).int
-            return raised.map { Timestamp(ms: Int64($0)) }
-        } catch {
-            throw StoreError(error)
-        }
-    }
-
     /// A store that this program must leave alone.
     package struct TooNew: Error, Hashable, CustomStringConvertible {
         /// The oldest form that its readers must know.
@@ -114,10 +100,8 @@ package enum StoreVersion {
     ) async throws(StoreError) {
         do throws(RedisError) {
             let key = RedisArgument.string("\(layout.namespace):layout")
-            let time = try await client.send(RedisCommand("TIME")).array?.first?.int ?? 0
             let values: [RedisArgument] = [
-                field, RedisArgument(current), "release", .string(release), "raised",
-                RedisArgument(time * 1000),
+                field, RedisArgument(current), "release", .string(release),
             ]
             _ = try await client.send(RedisCommand("HSET", [key] + values))
         } catch {

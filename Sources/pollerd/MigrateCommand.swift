@@ -144,11 +144,10 @@ private struct Migration {
             .map { "\($0.roles) on \($0.host), process \($0.pid), version \($0.version)" }
     }
 
-    /// The live processes that were started before the store had its form.
+    /// The live processes that write an older form than the store has: they were started before.
     func behind() async throws -> [String] {
-        guard let raised = try await StoreVersion.raisedAt(layout, on: client) else { return [] }
-        return try await members.members()
-            .filter { $0.startedAt < raised }
+        try await members.members()
+            .filter { ($0.form ?? 1) < layout.form }
             .map { "\($0.roles) on \($0.host), process \($0.pid)" }
     }
 }

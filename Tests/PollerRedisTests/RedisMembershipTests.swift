@@ -8,7 +8,7 @@ import Testing
 struct RedisMembershipTests {
     private let owner = OwnerID(unchecked: "AAAAAAAAAAA")
 
-    private func member(places: Int?) -> Member {
+    private func member(places: Int?, form: Int?) -> Member {
         Member(
             owner: owner,
             roles: "api,worker",
@@ -17,30 +17,32 @@ struct RedisMembershipTests {
             version: "1",
             startedAt: Timestamp(ms: 5),
             inFlight: 7,
-            places: places
+            places: places,
+            form: form
         )
     }
 
-    @Test("a worker's places are told in the seven parts that the release before reads")
+    @Test(
+        "a worker's places and the form it writes are told in the seven parts that the release before reads"
+    )
     func sevenParts() async throws {
         try await withRedis { client in
             let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
             let members = RedisMembership(client: client, layout: layout)
-            #expect(
-                try await members.beat(member(places: 64), for: .seconds(6)) == [member(places: 64)]
-            )
+            let worker = member(places: 64, form: 2)
+            #expect(try await members.beat(worker, for: .seconds(6)) == [worker])
             let list = "\(layout.watchKeys.namespace)p{0}"
             let stored = try await client.send(
                 RedisCommand("HGET", [.string(list), .string("\(owner)")])
             )
             let parts = try #require(stored.string).split(separator: " ", maxSplits: 1)
-            #expect(parts[1] == "api,worker,places=64|1|h|1|5|7|AAAAAAAAAAA")
+            #expect(parts[1] == "api,worker,places=64,form=2|1|h|1|5|7|AAAAAAAAAAA")
 
             let former = "\(parts[0]) api,worker|1|h|1|5|7|AAAAAAAAAAA"
             _ = try await client.send(
                 RedisCommand("HSET", [.string(list), .string("\(owner)"), .string(former)])
             )
-            #expect(try await members.members() == [member(places: nil)])
+            #expect(try await members.members() == [member(places: nil, form: nil)])
         }
     }
 }

@@ -121,6 +121,8 @@ package struct Member: Hashable, Sendable {
     package var inFlight: Int
     /// Polls that it may run at once; nil when it polls nothing, or is of a release that does not say.
     package let places: Int?
+    /// The form in which it writes to the store; nil when it is of a release that does not say.
+    package let form: Int?
 
     /// Describes a process.
     package init(
@@ -131,7 +133,8 @@ package struct Member: Hashable, Sendable {
         version: String,
         startedAt: Timestamp,
         inFlight: Int,
-        places: Int? = nil
+        places: Int? = nil,
+        form: Int? = nil
     ) {
         self.owner = owner
         self.roles = roles
@@ -141,6 +144,7 @@ package struct Member: Hashable, Sendable {
         self.startedAt = startedAt
         self.inFlight = inFlight
         self.places = places
+        self.form = form
     }
 }
 

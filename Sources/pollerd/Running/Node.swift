@@ -180,7 +180,8 @@ struct Node: Sendable {
                 version: PollerdCommand.version,
                 startedAt: WallClock.now(),
                 inFlight: 0,
-                places: roles.contains(.worker) ? settings.workerConcurrency : nil
+                places: roles.contains(.worker) ? settings.workerConcurrency : nil,
+                form: cluster.layout.form
             ),
             loops: loops,
             clock: clock,
