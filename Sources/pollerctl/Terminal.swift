@@ -58,7 +58,7 @@ enum Terminal {
         var plain = ""
         for scalar in json.unicodeScalars {
             switch scalar.properties.generalCategory {
-            case _ where scalar.isASCII: plain.unicodeScalars.append(scalar)
+            case _ where scalar.isASCII && scalar.value != 0x7f: plain.unicodeScalars.append(scalar)
             case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:
                 for unit in UTF16.encode(scalar) ?? .init() {
                     let digits = String(unit, radix: 16)

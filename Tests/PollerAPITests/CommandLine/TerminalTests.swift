@@ -16,10 +16,10 @@ struct TerminalTests {
 
     @Test("JSON says the same in escapes")
     func json() throws {
-        let text = "10\u{202E}99\u{2066}\u{85}€ Zoë \u{E0001}"
+        let text = "10\u{202E}99\u{2066}\u{85}\u{7F}€ Zoë \u{E0001}"
         let sent = "{\"a\":\"\(text)\"}"
         let plain = Terminal.plain(json: sent)
-        #expect(plain == #"{"a":"10\u202e99\u2066\u0085€ Zoë \udb40\udc01"}"#)
+        #expect(plain == #"{"a":"10\u202e99\u2066\u0085\u007f€ Zoë \udb40\udc01"}"#)
         let read = try JSONDecoder().decode([String: String].self, from: Data(plain.utf8))
         #expect(read == ["a": text])
     }
