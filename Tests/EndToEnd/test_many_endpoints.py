@@ -66,14 +66,15 @@ def source(cluster: Cluster, account: str) -> str:
 
 
 def watch(cluster: Cluster, account: str, **more) -> None:
-    body = {"source": source(cluster, account), "account": account, "policy": "interactive"} | more
+    body = {"account": account, "policy": "interactive"} | more
+    body.setdefault("source", source(cluster, account))
     made = cluster.api.request("POST", "/v1/watches", json=body)
     assert made.status_code == 201, made.text
 
 
-def many_endpoints(cluster: Cluster, url: str) -> None:
+def many_endpoints(cluster: Cluster, url: str, **more) -> None:
     def make(number: int) -> None:
-        body = {"url": f"{url}/many/{number}", "account": "many"}
+        body = {"url": f"{url}/many/{number}", "account": "many"} | more
         made = cluster.api.request("POST", "/v1/endpoints", json=body)
         assert made.status_code == 201, made.text
 
@@ -114,5 +115,33 @@ def test_receivers_that_never_answer_hold_up_nobody_else(cluster, shop):
         print(f"told three within {time.monotonic() - began:.2f} s, {waiting(cluster)} of the others wait")
         assert waiting(cluster) >= MANY * 0.9
         assert cluster.notifiers[0].metric("poller_deliveries_put_off_total") > 0
+    finally:
+        silence.close()
+
+
+def test_a_platform_that_never_answers_holds_up_no_other_receiver_of_the_account(cluster, shop):
+    silence = Silence()
+    try:
+        platform = source(cluster, "many")
+        many_endpoints(cluster, silence.url, sources=[platform])
+        watch(cluster, "many", source=platform)
+        # What has begun before anybody knew how slow it is ends first.
+        wait_until(lambda: len(silence.taken) >= 300, 60, "the first have run out of time", pause_s=0.1)
+        elsewhere = shop.origin.replace("127.0.0.1", "localhost")
+        lags = []
+        for number in range(8):
+            # At whatever moment of its next attempts.
+            tried = len(silence.taken)
+            if number > 0:
+                wait_until(lambda: len(silence.taken) >= tried + 20, 30, "others are tried", pause_s=0.02)
+            began = time.monotonic()
+            watch(cluster, "many", notify=[f"{elsewhere}/elsewhere/{number}"])
+            # Where all receivers of an account share one bound, it draws lots with a thousand, for a minute or so.
+            wait_until(lambda: f"/elsewhere/{number}" in shop.paths, 20, "the other receiver is told", pause_s=0.02)
+            lags.append(time.monotonic() - began)
+        # The first may wait for those that began before it was known how slow they are.
+        assert max(lags[1:]) < 3, lags
+        print(f"told after {[round(lag, 2) for lag in lags]} s, {waiting(cluster)} of the others wait")
+        assert waiting(cluster) >= MANY * 0.8
     finally:
         silence.close()

@@ -100,6 +100,20 @@ package struct DeliveryDecider: Sendable {
         return ended(.givenUp, next, event, .hold(.zero), more)
     }
 
+    /// Not tried, for want of a place: comes back after `wait` as if it had not been its turn, but the
+    /// fallback is told in time.
+    ///
+    /// What else waits for an endpoint that fails already waits with it; one that does not is not blamed.
+    func putOff(
+        _ state: DeliveryState,
+        _ event: Event,
+        for wait: Duration,
+        trouble: LaneTrouble?,
+        now: Timestamp
+    ) -> DeliveryDecision {
+        again(state, event, wait, .hold(trouble == nil ? .zero : wait), now)
+    }
+
     private func ended(
         _ fate: DeliveryDecision.Fate,
         _ state: DeliveryState,

@@ -101,13 +101,18 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         let timeout = target.endpoint?.timeout ?? channel.timeout
         // After a stall somebody else may hold it before this attempt could end: give it back.
         guard leased.remaining > timeout else { return nil }
-        let began = leased.now
+        let (began, host) = (leased.now, String(target.url.host))
         let party = SlowReceivers.Party(
             account: leased.item.watch.account,
             channel: channel.schemes.min() ?? ""
         )
-        if let wait = slow?.begin(party, now: began) { return putOff(state, wait) }
-        defer { slow?.end(party, began: began) }
+        // One whose notifiers have ended is tried, or nobody would ever know whether it ends the next.
+        let isNeeded = leased.lease.crashes > 0
+        if let wait = slow?.begin(party, host, isNeeded: isNeeded, now: began) {
+            Counter(label: "poller_deliveries_put_off_total").increment()
+            return await told(turn.putOff(for: wait), target)
+        }
+        defer { slow?.end(party, host, began: began, now: leased.now) }
         var result = await deliver(pending.event, to: target, state.failures + 1, channel)
         // Not every channel takes the time itself.
         if result.phases.totalMs == nil { result.phases.totalMs = Int((leased.now - began).ms) }
@@ -119,13 +124,6 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
             await health?.record(result, of: endpoint, leased.lease.trouble, now: leased.now)
         }
         return await told(turn.conclude(result, began: began), target)
-    }
-
-    /// Tries it in a moment: the receivers of its account hold as many places as they may.
-    private func putOff(_ state: DeliveryState, _ wait: Duration) -> Decision<DeliveryChange> {
-        Counter(label: "poller_deliveries_put_off_total").increment()
-        let why = "put off for a moment: too many receivers of its account are slow to answer"
-        return .silent(.next(after: wait), state, why: why)
     }
 
     /// Makes the attempt, with the watch where the channel asks for it.

@@ -76,6 +76,19 @@ struct DeliveryTurn: Sendable {
         return conclusion(decision, error, nil)
     }
 
+    /// Tries it later: the receivers of its account hold as many places as they may.
+    func putOff(for wait: Duration) -> Conclusion {
+        let decision = decider.putOff(
+            state,
+            event,
+            for: wait,
+            trouble: leased.lease.trouble,
+            now: leased.now
+        )
+        let why = "put off for a moment: too many receivers of its account are slow to answer"
+        return conclusion(decision, why, nil)
+    }
+
     private func conclusion(
         _ decision: DeliveryDecision,
         _ error: String?,

@@ -63,6 +63,8 @@ where C.Duration == Duration, C.Instant: Sendable {
     ///
     /// Each partition for itself: one with an event for thousands of endpoints does not hold the others up.
     package func run() async {
+        // Once, or each partition would read all endpoints; what fails here is asked for again with the first entry.
+        try? await directory?.refresh()
         let (turns, turn) = AsyncStream.makeStream(of: Int.self)
         await withDiscardingTaskGroup { group in
             // Hears of news while partitions are read, and ends at the shutdown, which ends all else.
@@ -127,14 +129,23 @@ where C.Duration == Duration, C.Instant: Sendable {
         guard !read.isEmpty else { return 0 }
         // After the entries were read: every endpoint that is older than they are is known then.
         try await directory?.refresh()
-        for entry in read { try await note(entry.event) }
+        var heldAgain = clock.now.advanced(by: heldAgainAfter)
+        /// Nobody else may take for abandoned what takes us long.
+        func hold(_ left: some Sequence<OutboxEntry>) async throws(StoreError) {
+            guard clock.now >= heldAgain else { return }
+            try await outbox.hold(partition: partition, consumer: owner, left.map(\.id))
+            heldAgain = clock.now.advanced(by: heldAgainAfter)
+        }
+        for entry in read {
+            try await hold(read)
+            try await note(entry.event)
+        }
         // What many are told waits for what few are: it takes long. A delivery reads its watch's events itself, so
         // their order is not that of marks.
         let (few, many) = read.reduce(into: ([OutboxEntry](), [OutboxEntry]())) {
             if $1.isForMany(directory) { $0.1.append($1) } else { $0.0.append($1) }
         }
         let entries = few + many
-        var heldAgain = clock.now.advanced(by: heldAgainAfter)
         var marks: Set<DeliveryMark> = []
         var isMarked = 0
         for index in entries.indices {
@@ -143,11 +154,7 @@ where C.Duration == Duration, C.Instant: Sendable {
             guard marks.count >= marksMax || isLast else { continue }
             var rest = Array(marks)[...]
             while !rest.isEmpty {
-                if clock.now >= heldAgain {
-                    let ids = entries[isMarked...].map(\.id)
-                    try await outbox.hold(partition: partition, consumer: owner, ids)
-                    heldAgain = clock.now.advanced(by: heldAgainAfter)
-                }
+                try await hold(entries[isMarked...])
                 try await deliveries.mark(Array(rest.prefix(marksMax)))
                 // What is not acknowledged is marked by others, or by us when we are back.
                 guard !Task.isCancelled else { return 0 }

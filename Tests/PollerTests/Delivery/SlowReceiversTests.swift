@@ -10,8 +10,18 @@ struct SlowReceiversTests {
     let rival = SlowReceivers.Party(account: AccountID(unchecked: "rival"), channel: "http")
 
     /// How many of `count` attempts at once may begin at an instant.
-    func begin(_ count: Int, _ party: SlowReceivers.Party, at ms: Int64) -> Int {
-        (0..<count).count { _ in slow.begin(party, now: Timestamp(ms: ms)) == nil }
+    func begin(
+        _ count: Int,
+        _ party: SlowReceivers.Party,
+        _ host: String = "a.example",
+        at ms: Int64
+    ) -> Int {
+        (0..<count).count { _ in slow.begin(party, host, now: Timestamp(ms: ms)) == nil }
+    }
+
+    func end(_ party: SlowReceivers.Party, _ host: String = "a.example", began: Int64, at ms: Int64)
+    {
+        slow.end(party, host, began: Timestamp(ms: began), now: Timestamp(ms: ms))
     }
 
     @Test("hold half of the places, and the next account half of what they leave")
@@ -19,14 +29,50 @@ struct SlowReceiversTests {
         #expect(begin(8, acme, at: 0) == 8)
         // None of them is slow yet, so nobody is put off.
         #expect(begin(8, acme, at: 999) == 8)
-        for _ in 0..<8 { slow.end(acme, began: Timestamp(ms: 999)) }
-        #expect(begin(1, acme, at: 1000) == 0)
-        // Now that most are slow, nobody else may take more than a quarter before it is known how they are.
-        #expect(begin(5, rival, at: 1000) == 4)
+        for _ in 0..<8 { end(acme, began: 999, at: 999) }
+        #expect(begin(1, acme, "b.example", at: 1000) == 0)
+        // Now that most are slow, nobody else may take more than a quarter of what is left before it is known how
+        // they are.
+        #expect(begin(7, rival, at: 1000) == 6)
         #expect(begin(1, rival, at: 2000) == 0)
         let third = SlowReceivers.Party(account: AccountID(unchecked: "third"), channel: "http")
-        #expect(begin(3, third, at: 2000) == 3)
+        #expect(begin(5, third, at: 2000) == 4)
         #expect(begin(1, third, at: 3000) == 0)
+    }
+
+    @Test("of one host leave a part to those of another")
+    func hosts() {
+        #expect(begin(8, acme, at: 0) == 8)
+        for _ in 0..<2 { end(acme, began: 0, at: 1000) }
+        #expect(begin(1, acme, at: 1000) == 0)
+        #expect(begin(1, acme, "b.example", at: 1000) == 1)
+        // After three in a row those count too that have just begun.
+        end(acme, began: 0, at: 1000)
+        #expect(begin(2, acme, at: 1000) == 1)
+        end(acme, began: 0, at: 1001)
+        // One answers in time: they are not all slow.
+        end(acme, began: 1000, at: 1001)
+        #expect(begin(6, acme, at: 1001) == 6)
+    }
+
+    @Test("of many accounts together always leave places to the next")
+    func sum() {
+        let slow = SlowReceivers(places: 256)
+        var underWay = 0
+        // As many as there are seconds in an attempt.
+        for account in 0..<15 {
+            let party = SlowReceivers.Party(
+                account: AccountID(unchecked: "account\(account)"),
+                channel: "http"
+            )
+            // A burst each, of which nobody knows before a second has passed how slow it is.
+            let now = Timestamp(ms: Int64(account) * 1000)
+            let begun = (0..<256).count { slow.begin(party, "h\($0).example", now: now) == nil }
+            #expect(begun >= 1, "account \(account)")
+            underWay += begun
+        }
+        // The places, and as many attempts that have lost theirs.
+        #expect(underWay < 2 * 256)
     }
 
     @Test("by mail say nothing of its webhooks")
@@ -39,24 +85,57 @@ struct SlowReceiversTests {
 
     @Test("that have answered let the others begin")
     func ends() {
-        #expect(begin(8, acme, at: 0) == 8)
-        #expect(begin(1, acme, at: 5000) == 0)
-        slow.end(acme, began: Timestamp(ms: 0))
-        #expect(begin(2, acme, at: 5000) == 2)
+        #expect(begin(8, acme, "a.example", at: 0) == 8)
+        #expect(begin(1, acme, "b.example", at: 5000) == 0)
+        end(acme, began: 0, at: 5000)
+        #expect(begin(2, acme, "b.example", at: 5000) == 2)
         // A clock that was set back finds them in order.
-        #expect(begin(1, acme, at: 4000) == 1)
-        #expect(begin(1, acme, at: 5000) == 0)
+        #expect(begin(1, acme, "b.example", at: 4000) == 1)
+        #expect(begin(1, acme, "c.example", at: 5000) == 0)
+    }
+
+    @Test("come back one after the other, the first that came first")
+    func line() {
+        #expect(begin(8, acme, at: 0) == 8)
+        let waits = (0..<12_000).map { _ in
+            slow.begin(acme, "a.example", now: Timestamp(ms: 1000)) ?? .zero
+        }
+        #expect(waits.first == .seconds(3) && waits[1] == .milliseconds(3005))
+        #expect(waits == waits.sorted() && waits.last == .seconds(60))
+        #expect(slow.begin(acme, "a.example", isNeeded: true, now: Timestamp(ms: 1000)) == nil)
     }
 
     @Test("are as many as an account may have at least, in a notifier with few places")
     func few() {
         let slow = SlowReceivers(places: 1)
-        #expect(slow.begin(acme, now: Timestamp(ms: 0)) == nil)
-        let waits = (0..<200).map { _ in slow.begin(acme, now: Timestamp(ms: 1000)) ?? .zero }
-        #expect(waits.allSatisfy { $0 >= .seconds(3) && $0 < .seconds(13) })
-        // They come back one after the other.
-        #expect(Set(waits).count == 93)
-        #expect(slow.begin(rival, now: Timestamp(ms: 1000)) == nil)
+        #expect(slow.begin(acme, "a.example", now: Timestamp(ms: 0)) == nil)
+        #expect(slow.begin(acme, "b.example", now: Timestamp(ms: 1000)) != nil)
+        #expect(slow.begin(rival, "a.example", now: Timestamp(ms: 1000)) == nil)
+    }
+
+    @Test("have the fallback told in time, and hold an endpoint that fails already")
+    func deciding() throws {
+        let decider = DeliveryDecider(schedule: .webhook, notifyBy: .seconds(10))
+        let event = Sample.event(seq: 1)
+        func putOff(after span: Duration, trouble: LaneTrouble? = nil) -> DeliveryDecision {
+            let now = event.polledAt + span
+            return decider.putOff(
+                DeliveryState(),
+                event,
+                for: .seconds(4),
+                trouble: trouble,
+                now: now
+            )
+        }
+        let soon = putOff(after: .seconds(1))
+        #expect(soon.verdict == .next(after: .seconds(4)) && soon.signal == .hold(.zero))
+        #expect(soon.state == DeliveryState() && !soon.escalates)
+        #expect(putOff(after: .seconds(9)).verdict == .next(after: .seconds(1)))
+        let late = putOff(after: .seconds(10))
+        #expect(late.escalates && late.state.escalated == event.seq)
+        #expect(late.verdict == .next(after: .seconds(4)))
+        let trouble = LaneTrouble(failures: 3, since: event.polledAt)
+        #expect(putOff(after: .seconds(1), trouble: trouble).signal == .hold(.seconds(4)))
     }
 }
 
@@ -78,7 +157,7 @@ extension DeliveryHandlerTests {
         let put = try #require(await handler.handle(later))
         #expect(put.change.state == DeliveryState() && put.change.attempt == nil)
         guard case .next(let wait) = put.verdict else { return #expect(Bool(false), "\(put)") }
-        #expect(wait >= .seconds(3) && wait < .seconds(13))
+        #expect(wait == .seconds(3))
         #expect(put.change.lastError?.contains("slow to answer") == true)
         slow.cancel()
         #expect(await slow.value == nil)
