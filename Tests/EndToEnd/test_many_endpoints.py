@@ -1,5 +1,6 @@
 """One account with thousands of endpoints beside another with one: who has one is told at once."""
 
+import contextlib
 import socket
 import threading
 import time
@@ -19,9 +20,10 @@ KEYS = {"many": "sk_test_many", "one": "sk_test_one"}
 
 
 class Silence:
-    """Takes every connection and never says a word."""
+    """Takes every connection and never says a word; or to one of so many."""
 
-    def __init__(self):
+    def __init__(self, answers_one_of: int = 0):
+        self.answers_one_of = answers_one_of
         self.socket = socket.create_server(("127.0.0.1", 0), backlog=1024)
         self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
         self.taken: list[socket.socket] = []
@@ -33,6 +35,11 @@ class Silence:
                 self.taken.append(self.socket.accept()[0])
             except OSError:
                 return
+            if self.answers_one_of and len(self.taken) % self.answers_one_of == 0:
+                with contextlib.suppress(OSError):
+                    self.taken[-1].settimeout(1)
+                    self.taken[-1].recv(65536)
+                    self.taken[-1].sendall(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
 
     def close(self):
         self.socket.close()
@@ -119,8 +126,8 @@ def test_receivers_that_never_answer_hold_up_nobody_else(cluster, shop):
         silence.close()
 
 
-def test_a_platform_that_never_answers_holds_up_no_other_receiver_of_the_account(cluster, shop):
-    silence = Silence()
+def test_a_platform_that_hardly_answers_holds_up_no_other_receiver_of_the_account(cluster, shop):
+    silence = Silence(answers_one_of=10)
     try:
         platform = source(cluster, "many")
         many_endpoints(cluster, silence.url, sources=[platform])
@@ -142,6 +149,6 @@ def test_a_platform_that_never_answers_holds_up_no_other_receiver_of_the_account
         # The first may wait for those that began before it was known how slow they are.
         assert max(lags[1:]) < 3, lags
         print(f"told after {[round(lag, 2) for lag in lags]} s, {waiting(cluster)} of the others wait")
-        assert waiting(cluster) >= MANY * 0.8
+        assert waiting(cluster) >= MANY * 0.5
     finally:
         silence.close()

@@ -12,6 +12,9 @@ package struct DeliveryDecider: Sendable {
     /// How long an endpoint that answered 410 is left alone.
     private static let goneHold = Duration.seconds(3600)
 
+    /// What waits in line comes back when its fallback is due; so late it may be by then.
+    private static let lateMax = SlowReceivers.pause.upperBound
+
     private let schedule: RetrySchedule
     /// The span after which the fallback is told; nil when there is none.
     private let notifyBy: Duration?
@@ -103,7 +106,8 @@ package struct DeliveryDecider: Sendable {
     /// Not tried, for want of a place: comes back after `wait` as if it had not been its turn, but the
     /// fallback is told in time.
     ///
-    /// What else waits for an endpoint that fails already waits with it; one that does not is not blamed.
+    /// While the circuit is open, its one attempt at a time is this one: what else waits for it waits with it. Of
+    /// what is old, because it is told again, the fallback is told only once an attempt has failed.
     func putOff(
         _ state: DeliveryState,
         _ event: Event,
@@ -111,7 +115,19 @@ package struct DeliveryDecider: Sendable {
         trouble: LaneTrouble?,
         now: Timestamp
     ) -> DeliveryDecision {
-        again(state, event, wait, .hold(trouble == nil ? .zero : wait), now)
+        let signal = LaneSignal.hold(trouble?.isProbed == true ? wait : .zero)
+        let isOld = notifyBy.map { now - event.polledAt > $0 + Self.lateMax } ?? false
+        guard state.again.contains(event.seq) || isOld && state.failedSince == nil else {
+            return again(state, event, wait, signal, now)
+        }
+        return DeliveryDecision(
+            fate: .failed,
+            state: state,
+            verdict: .next(after: wait),
+            signal: signal,
+            wait: wait,
+            escalates: false
+        )
     }
 
     private func ended(

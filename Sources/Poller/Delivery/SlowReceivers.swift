@@ -11,14 +11,14 @@ import Synchronization
 /// put off for a while, so that its place is free at once:
 /// 1. The slow attempts of an account are half of what those of other accounts leave.
 /// 2. Those of one host are three quarters of what the account's other hosts leave of that, so that who
-///    answers is told beside a platform that does not. Once a host has been slow ``Host/suspectAt`` times in a
-///    row, all its attempts count, or each second would begin as many as there are places.
+///    answers is told beside a platform that does not. While most of a host's attempts are very slow, all of
+///    them count, or each second would begin as many as there are places.
 /// 3. While much is slow, the attempts of an account are a quarter of what those of others leave, or the next
 ///    one to fall silent would hold every place before it is known to.
 ///
-/// Quick receivers are put off by the third alone, and nobody is while little is under way. Each channel of an
-/// account counts for itself: its mail, which goes through one relay, says nothing of its webhooks. Who is put
-/// off stands in a line: a return each ``step``, so that the first to come back are the first that came.
+/// Nobody is put off while little is under way. Each channel of an account counts for itself: its mail, which
+/// goes through one relay, says nothing of its webhooks. Who is put off stands in a line of their host, a return
+/// each ``step``, so that the first to come back are the first that came; and the account in one that is quicker.
 ///
 /// No I/O and no clock. A class, because the handlers of a notifier share it.
 package final class SlowReceivers: Sendable {
@@ -26,8 +26,10 @@ package final class SlowReceivers: Sendable {
     package static var patience: Duration { .seconds(1) }
     /// For how long an attempt is put off.
     static var pause: ClosedRange<Duration> { .seconds(3) ... .seconds(60) }
-    /// Between two returns of an account: 200 a second are nothing to Redis.
+    /// Between two returns to a host: 200 a second are nothing to Redis.
     static var step: Duration { .milliseconds(5) }
+    /// Between two returns of an account: as much as its hosts may ask for together.
+    static var accountStep: Duration { .milliseconds(1) }
     /// Hosts remembered of an account while nothing is under way to them.
     private static var hostsMax: Int { 1024 }
 
@@ -60,25 +62,72 @@ package final class SlowReceivers: Sendable {
 
     /// What is known of a host.
     private struct Host: Sendable {
-        /// One of many receivers behind a host may be slow; three in a row seldom are by chance.
+        /// From here on all its attempts count: one of many receivers behind a host may be slow, and a few more by
+        /// chance.
         static var suspectAt: Int { 3 }
+        /// So many quick answers make up for any number of slow ones.
+        static var suspicionMax: Int { 10 }
+        /// An attempt that raises suspicion: a receiver that takes a second or two ends by itself.
+        static var silence: Duration { SlowReceivers.patience * 3 }
 
         var attempts = Attempts()
-        /// Attempts in a row that were slow.
-        var slowInARow = 0
+        /// Very slow attempts less quick ones.
+        var suspicion = 0
+        /// When the last of those that were put off comes back.
+        var lastReturn: Timestamp?
 
         func counted(_ now: Timestamp) -> Int {
-            slowInARow >= Self.suspectAt ? attempts.count : attempts.slow(now)
+            suspicion >= Self.suspectAt ? attempts.count : attempts.slow(now)
+        }
+
+        mutating func end(_ began: Timestamp, _ now: Timestamp) {
+            attempts.end(began)
+            if now - began >= Self.silence { suspicion = min(suspicion + 1, Self.suspicionMax) }
+            if now - began < SlowReceivers.patience { suspicion = max(suspicion - 1, 0) }
+        }
+
+        func isForgettable(_ now: Timestamp) -> Bool {
+            attempts.count == 0 && (lastReturn ?? now) <= now
         }
     }
 
     /// What an account has under way through a channel.
     private struct Own: Sendable {
         var attempts = Attempts()
-        /// Those to which something is under way, or that were slow last.
         var hosts: [String: Host] = [:]
-        /// When the last of those that were put off comes back.
+        /// The account's place in its own line.
         var lastReturn: Timestamp?
+
+        mutating func begin(_ host: String, _ now: Timestamp) {
+            attempts.begin(now)
+            hosts[host, default: Host()].attempts.begin(now)
+        }
+
+        /// When an attempt that is put off comes back.
+        mutating func putOff(_ host: String, _ now: Timestamp) -> Timestamp {
+            let soon = now + SlowReceivers.pause.lowerBound
+            let own = max(soon, lastReturn.map { $0 + SlowReceivers.accountStep } ?? soon)
+            lastReturn = own
+            let after = hosts[host]?.lastReturn.map { $0 + SlowReceivers.step } ?? own
+            let back = min(max(own, after), now + SlowReceivers.pause.upperBound)
+            hosts[host, default: Host()].lastReturn = back
+            return back
+        }
+
+        mutating func end(_ host: String, _ began: Timestamp, _ now: Timestamp) {
+            attempts.end(began)
+            hosts[host]?.end(began, now)
+            if let ended = hosts[host], ended.suspicion == 0, ended.isForgettable(now) {
+                hosts[host] = nil
+            }
+            if hosts.count > SlowReceivers.hostsMax {
+                hosts = hosts.filter { $0.value.attempts.count > 0 }
+            }
+        }
+
+        func isForgettable(_ now: Timestamp) -> Bool {
+            attempts.count == 0 && hosts.values.allSatisfy { $0.isForgettable(now) }
+        }
     }
 
     private let places: Int
@@ -101,14 +150,9 @@ package final class SlowReceivers: Sendable {
     ) -> Duration? {
         parties.withLock { parties in
             if !isNeeded, isTooMuch(party, host, parties, now) {
-                let last = parties[party]?.lastReturn ?? now
-                let soon = max(now + Self.pause.lowerBound, last + Self.step)
-                let back = min(soon, now + Self.pause.upperBound)
-                parties[party]?.lastReturn = back
-                return back - now
+                return parties[party, default: Own()].putOff(host, now) - now
             }
-            parties[party, default: Own()].attempts.begin(now)
-            parties[party]?.hosts[host, default: Host()].attempts.begin(now)
+            parties[party, default: Own()].begin(host, now)
             return nil
         }
     }
@@ -137,16 +181,9 @@ package final class SlowReceivers: Sendable {
     /// An attempt has ended.
     func end(_ party: Party, _ host: String, began: Timestamp, now: Timestamp) {
         parties.withLock { parties in
-            guard var own = parties[party], var ended = own.hosts[host] else { return }
-            own.attempts.end(began)
-            ended.attempts.end(began)
-            ended.slowInARow = now - began >= Self.patience ? ended.slowInARow + 1 : 0
-            let isOver = ended.attempts.count == 0 && ended.slowInARow == 0
-            own.hosts[host] = isOver ? nil : ended
-            if own.hosts.count > Self.hostsMax {
-                own.hosts = own.hosts.filter { $0.value.attempts.count > 0 }
-            }
-            parties[party] = own
+            parties[party]?.end(host, began, now)
+            // Who has nothing under way is found out about again within three attempts.
+            if parties[party]?.isForgettable(now) == true { parties[party] = nil }
         }
     }
 }

@@ -43,16 +43,26 @@ struct SlowReceiversTests {
     @Test("of one host leave a part to those of another")
     func hosts() {
         #expect(begin(8, acme, at: 0) == 8)
-        for _ in 0..<2 { end(acme, began: 0, at: 1000) }
-        #expect(begin(1, acme, at: 1000) == 0)
-        #expect(begin(1, acme, "b.example", at: 1000) == 1)
-        // After three in a row those count too that have just begun.
-        end(acme, began: 0, at: 1000)
-        #expect(begin(2, acme, at: 1000) == 1)
-        end(acme, began: 0, at: 1001)
-        // One answers in time: they are not all slow.
-        end(acme, began: 1000, at: 1001)
-        #expect(begin(6, acme, at: 1001) == 6)
+        for _ in 0..<2 { end(acme, began: 0, at: 3000) }
+        #expect(begin(1, acme, at: 3000) == 0)
+        #expect(begin(1, acme, "b.example", at: 3000) == 1)
+        // From the third on those count too that have just begun.
+        end(acme, began: 0, at: 3000)
+        #expect(begin(2, acme, at: 3000) == 1)
+        end(acme, began: 0, at: 3000)
+        // One answers in time: most are slow all the same.
+        end(acme, began: 3000, at: 3001)
+        #expect(begin(6, acme, at: 3001) == 2)
+        // Two answer: they are not all slow.
+        for _ in 0..<2 { end(acme, began: 3001, at: 3002) }
+        #expect(begin(6, acme, at: 3002) == 6)
+    }
+
+    @Test("that take a second or two are no silent host")
+    func lame() {
+        #expect(begin(5, acme, at: 0) == 5)
+        for _ in 0..<4 { end(acme, began: 0, at: 2900) }
+        #expect(begin(9, acme, at: 2900) == 9)
     }
 
     @Test("of many accounts together always leave places to the next")
@@ -102,6 +112,9 @@ struct SlowReceiversTests {
         }
         #expect(waits.first == .seconds(3) && waits[1] == .milliseconds(3005))
         #expect(waits == waits.sorted() && waits.last == .seconds(60))
+        // Another host stands in the account's line alone.
+        let other = slow.begin(acme, "b.example", now: Timestamp(ms: 1000))
+        #expect(other == .milliseconds(15_000))
         #expect(slow.begin(acme, "a.example", isNeeded: true, now: Timestamp(ms: 1000)) == nil)
     }
 
@@ -134,8 +147,12 @@ struct SlowReceiversTests {
         let late = putOff(after: .seconds(10))
         #expect(late.escalates && late.state.escalated == event.seq)
         #expect(late.verdict == .next(after: .seconds(4)))
-        let trouble = LaneTrouble(failures: 3, since: event.polledAt)
-        #expect(putOff(after: .seconds(1), trouble: trouble).signal == .hold(.seconds(4)))
+        // Long past, so it is told again: it was accepted, or the fallback told, when it was new.
+        #expect(!putOff(after: .seconds(71)).escalates)
+        let failing = LaneTrouble(failures: 3, since: event.polledAt)
+        #expect(putOff(after: .seconds(1), trouble: failing).signal == .hold(.zero))
+        let open = LaneTrouble(failures: LaneSignal.failuresMax, since: event.polledAt)
+        #expect(putOff(after: .seconds(1), trouble: open).signal == .hold(.seconds(4)))
     }
 }
 
