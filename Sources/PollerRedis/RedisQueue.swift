@@ -121,6 +121,19 @@ extension RedisQueue {
         )
     }
 
+    package func recall(_ lost: LostClaims) async throws(StoreError) -> Int {
+        let reply = try await redis.run(
+            redis.scripts[.recall],
+            partition: lost.partition,
+            [
+                .string(lost.owner.description), RedisArgument(lost.lease.ms),
+                lost.since.map { RedisArgument($0.ms) } ?? "",
+            ]
+        )
+        guard let count = reply.int else { throw .corrupt("recall.lua answered \(reply)") }
+        return count
+    }
+
     package func purge(
         partition: Int,
         retention: Duration,

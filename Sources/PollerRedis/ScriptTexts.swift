@@ -2,7 +2,8 @@
 enum ScriptName: String, CaseIterable {
     case orderStore, orderList
     case incidentTake, incidentStore, incidentList, deadLetters
-    case enqueue, mark, revise, claim, commit, release, hint, cancel, announce, redrive, dismiss
+    case enqueue, mark, revise, claim, commit, release, recall, hint, cancel, announce, redrive,
+        dismiss
     case note
     case lane, control, explain, audit, beat, read, list, log, stats
     case search, index, closed, named, laneNames, held
@@ -18,6 +19,7 @@ enum ScriptName: String, CaseIterable {
         case opening
         case searching
         case claiming
+        case releasing
         case counting
     }
 
@@ -35,6 +37,7 @@ enum ScriptName: String, CaseIterable {
         case .claim: PackageResources.claim_lua
         case .commit: PackageResources.commit_lua
         case .release: PackageResources.release_lua
+        case .recall: PackageResources.recall_lua
         case .hint: PackageResources.hint_lua
         case .cancel: PackageResources.cancel_lua
         case .announce: PackageResources.announce_lua
@@ -90,6 +93,7 @@ enum ScriptName: String, CaseIterable {
         case .enqueue, .index, .named, .purge: [.prelude, .searching]
         case .claim: [.prelude, .claiming]
         case .commit: [.prelude, .opening, .searching, .claiming]
+        case .release, .recall: [.prelude, .releasing]
         case .endpointCreate, .endpointWrite, .endpointCount, .audit: [.prelude, .counting]
         // They concern accounts instead of partitions, and go by Redis' own clock.
         case .sweepTake, .sweepFinish, .reads, .remember, .suppress, .reseal: []
@@ -122,6 +126,7 @@ struct ScriptTexts {
             .opening: Self.rendered(PackageResources.opening_lua),
             .searching: Self.rendered(PackageResources.searching_lua),
             .claiming: Self.rendered(PackageResources.claiming_lua),
+            .releasing: Self.rendered(PackageResources.releasing_lua),
             .counting: Self.rendered(PackageResources.counting_lua),
         ]
     }

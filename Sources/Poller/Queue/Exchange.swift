@@ -9,6 +9,8 @@ where Instant.Duration == Duration {
     let claim: ClaimRequest?
     /// Only the insurance made this claim.
     let isInsurance: Bool
+    /// The claims before it that were not answered.
+    var lost: LostClaims?
     /// What the claim may bring, as it was promised.
     var reservation = Places.Reservation.nothing
 
@@ -111,7 +113,8 @@ extension LeaseQueue {
     /// Makes one exchange; never throws: what could not be done stands in the outcome.
     ///
     /// Releases go first, in an operation of their own: they happen when a process drains or finds
-    /// its suspects crowded. Commits and the claim are one operation.
+    /// its suspects crowded; then what lost claims hold, which happens when the store was away. Commits
+    /// and the claim are one operation.
     func exchange<Instant: InstantProtocol & Sendable>(
         _ exchange: Exchange<Change, Instant>,
         _ logger: Logger
@@ -132,6 +135,12 @@ extension LeaseQueue {
                 let done = try await release(releases.map(\.ref))
                 for (release, result) in zip(releases, done) {
                     answer.results[release.index] = result
+                }
+            }
+            if let lost = exchange.lost {
+                let count = try await recall(lost)
+                if count > 0 {
+                    logger.info("recalls what a lost answer held", metadata: ["count": "\(count)"])
                 }
             }
             if commits.isEmpty {

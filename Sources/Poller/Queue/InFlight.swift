@@ -153,6 +153,7 @@ extension InFlight {
                     results: carried[index],
                     claim: request?.claim,
                     isInsurance: turn.isInsurance,
+                    lost: request.flatMap { turn.lost(before: $0.claim) },
                     reservation: request?.room ?? .nothing
                 )
             )
@@ -302,10 +303,8 @@ extension InFlight {
             schedule.sent(index)
             return lost
         }
-        let claim = answer.claim
-        let ready = claim.flatMap { claim in claim.nextReady.map { max($0 - claim.now, .zero) } }
-        schedule.claimed(index, taken: claim?.leases.count ?? 0, nextReady: ready, now: now)
-        if let claim { take(claim, asked: asked, now: now) }
+        schedule.claimed(index, answer.claim, now: now)
+        if let claim = answer.claim { take(claim, asked: asked, now: now) }
         return lost
     }
 

@@ -14,6 +14,7 @@
 /// 3. A commit under that token *and* owner records what came of it and says when it is due again.
 ///    A release gives it back as it was.
 /// 4. A lease that ended without either is put back by the next claim of anybody in its partition.
+/// 5. What a claim took whose answer got lost, its owner recalls with its next one.
 ///
 /// The token tells one claim of an item from the next. The owner, random for each start of a process,
 /// tells two claims apart that bear the same token because the store has lost writes in between.
@@ -53,6 +54,9 @@ package protocol LeaseQueue<Item, Change>: Sendable {
 
     /// Gives items back untouched, at their old due time.
     func release(_ refs: [LeaseRef]) async throws(StoreError) -> [CommitResult]
+
+    /// Gives back, untouched, what claims took whose answers got lost; how many items that were.
+    func recall(_ lost: LostClaims) async throws(StoreError) -> Int
 
     /// Forgets some items that were closed longer ago than `retention`; true when there may be
     /// more.
@@ -123,6 +127,28 @@ package struct ClaimRequest: Hashable, Sendable {
         self.lease = lease
         self.lane = lane
         self.ahead = min(max(ahead, .zero), .seconds(1))
+    }
+}
+
+/// Claims of one owner in one partition whose answers got lost: nobody knows what they took, if anything.
+///
+/// An owner makes one claim of a partition at a time, so all that it holds there by the claims whose
+/// answers it has heard is leased until the end of the last of these at most: what is leased for longer
+/// is what got lost.
+package struct LostClaims: Hashable, Sendable {
+    package let partition: Int
+    package let owner: OwnerID
+    /// How long each of them has leased what it took.
+    package let lease: Duration
+    /// When the last claim before them was made, by the store's clock; nil: none was ever answered.
+    package let since: Timestamp?
+
+    /// Claims after `since`, made like the one that is made now.
+    package init(before request: ClaimRequest, since: Timestamp?) {
+        partition = request.partition
+        owner = request.owner
+        lease = request.lease
+        self.since = since
     }
 }
 

@@ -69,6 +69,15 @@ where Instant.Duration == Duration {
         let occasion: Occasion
         /// Nothing but the insurance would make its claim.
         let isInsurance: Bool
+        /// Claims before were not answered, so that they may have taken what nobody knows of.
+        let hasLostClaims: Bool
+        /// When the last claim that was answered was made, by the store's clock.
+        let answeredAt: Timestamp?
+
+        /// The claims before this one that were not answered.
+        func lost(before request: ClaimRequest) -> LostClaims? {
+            hasLostClaims ? LostClaims(before: request, since: answeredAt) : nil
+        }
     }
 
     /// What is known about one partition since its last claim.
@@ -90,6 +99,9 @@ where Instant.Duration == Duration {
         /// From when on it may go with others.
         var claimFrom: Instant
         var isOurs = true
+        var hasLostClaims = false
+        /// When the last claim that was answered was made, by the store's clock.
+        var answeredAt: Timestamp?
         /// When an item that somebody holds was marked last.
         var markedAt: Instant?
         /// Others go first until then.
@@ -166,7 +178,13 @@ where Instant.Duration == Duration {
             var isInsurance = false
             if case .insurance = partition.occasion { isInsurance = partition.claimFrom <= now }
             turns.append(
-                Turn(partition: index, occasion: partition.occasion, isInsurance: isInsurance)
+                Turn(
+                    partition: index,
+                    occasion: partition.occasion,
+                    isInsurance: isInsurance,
+                    hasLostClaims: partition.hasLostClaims,
+                    answeredAt: partition.answeredAt
+                )
             )
             partitions[index].state = .sending
             partitions[index].sendBy = nil
@@ -185,9 +203,14 @@ where Instant.Duration == Duration {
         partitions[index].state = .idle
     }
 
-    /// A claim took `taken` items and heard that the partition is ready again in `nextReady` (nil:
-    /// it is empty).
-    mutating func claimed(_ index: Int, taken: Int, nextReady: Duration?, now: Instant) {
+    /// A claim took items and heard when the partition is ready again; nil when the store refused what
+    /// was sent, and perhaps only a part of it.
+    mutating func claimed<Item: Sendable>(_ index: Int, _ claim: Claim<Item>?, now: Instant) {
+        let taken = claim?.leases.count ?? 0
+        let nextReady = claim.flatMap { claim in claim.nextReady.map { max($0 - claim.now, .zero) }
+        }
+        partitions[index].hasLostClaims = claim == nil
+        if let claim { partitions[index].answeredAt = claim.now }
         let state = partitions[index].state
         partitions[index].state = .idle
         if case .claiming(isWoken: true) = state {
@@ -216,6 +239,7 @@ where Instant.Duration == Duration {
     /// An exchange failed: try again after a pause, also with the results that it has put back.
     mutating func failed(_ index: Int, hasResults: Bool, pause: Duration, now: Instant) {
         let again = now.advanced(by: pause)
+        if case .claiming = partitions[index].state { partitions[index].hasLostClaims = true }
         partitions[index].state = .idle
         partitions[index].plan(.due, from: again, by: again)
         if hasResults { send(index, by: again, isWaitedFor: true) }

@@ -117,6 +117,53 @@ extension QueueConformance {
             try bench.equal(try await bench.watches.commit([commit]), [.leaseLost], "commit")
             try bench.equal(try await bench.snapshot(key).watch.seq, 1, "seq")
         },
+        ConformanceCase("an owner recalls what claims took whose answers it has not heard") {
+            bench in
+            let keys = bench.keys(0..<4)
+            let limit = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 3)
+            try await bench.enqueue(keys)
+            let home = bench.partition(of: keys[0])
+            let heard = try await bench.claim(in: home, limit: 1, lane: limit)
+            try await bench.advance(ms: 5)
+            let bert = ConformanceBench.bert
+            let other = try await bench.claim(in: home, limit: 1, owner: bert, lane: limit)
+            let lost = try await bench.claim(in: home, limit: 1, lane: limit)
+            try bench.equal(lost.leases.count, 1, "items of the lost claim")
+            let unheard = LostClaims(before: bench.request(home, lane: limit), since: heard.now)
+            for expected in [1, 0] {
+                let count = try await bench.watches.recall(unheard)
+                try bench.equal(count, expected, "items recalled")
+            }
+            for lease in heard.leases + other.leases {
+                let result = try await bench.commit(lease, .next(after: .seconds(60)))
+                try bench.equal(result, .done, "a commit of what was heard of")
+            }
+            let late = try await bench.watches.release(lost.leases.map(\.ref))
+            try bench.equal(late, [.done], "the release of what was recalled")
+            let again = try await bench.claim(in: home, lane: limit)
+            try bench.equal(again.leases.count, 2, "items of the next claim")
+            let lease = try bench.some(
+                again.leases.first { $0.item.key == lost.leases[0].item.key },
+                "the lost item"
+            )
+            try bench.equal(lease.due, lost.leases[0].due, "due")
+            try bench.equal(lease.crashes, 0, "crashes")
+            try bench.expect(lease.ref.token > lost.leases[0].ref.token, "the token did not rise")
+        },
+        ConformanceCase("an owner that has heard nothing recalls all that it holds") { bench in
+            let keys = bench.keys(0..<3)
+            try await bench.enqueue(keys)
+            let home = bench.partition(of: keys[0])
+            _ = try await bench.claim(in: home)
+            let recalled = try await bench.watches.recall(
+                LostClaims(before: bench.request(home), since: nil)
+            )
+            try bench.equal(recalled, 3, "items recalled")
+            let none = try await bench.deliveries.recall(
+                LostClaims(before: bench.request(home), since: nil)
+            )
+            try bench.equal(none, 0, "deliveries recalled")
+        },
         ConformanceCase("a repeated release answers done") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key)

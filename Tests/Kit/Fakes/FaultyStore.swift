@@ -252,6 +252,10 @@ extension FaultyLeaseQueue {
         try await plan.run(.release) { () throws(StoreError) in try await base.release(refs) }
     }
 
+    package func recall(_ lost: LostClaims) async throws(StoreError) -> Int {
+        try await plan.run(.release) { () throws(StoreError) in try await base.recall(lost) }
+    }
+
     package func purge(
         partition: Int,
         retention: Duration,

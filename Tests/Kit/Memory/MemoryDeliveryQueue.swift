@@ -117,6 +117,10 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
         changing { queue, now in queue.release(refs, now: now) }
     }
 
+    package func recall(_ lost: LostClaims) async throws(StoreError) -> Int {
+        changing { queue, now in queue.recall(lost, now: now) }
+    }
+
     package func purge(
         partition: Int,
         retention: Duration,

@@ -121,6 +121,20 @@ struct MemoryQueue<Record: Sendable>: Sendable {
         }
     }
 
+    /// Gives back what an owner took by claims whose answers it has not heard.
+    mutating func recall(_ lost: LostClaims, now: Timestamp) -> Int {
+        guard partitions.indices.contains(lost.partition) else { return 0 }
+        let partition = partitions[lost.partition]
+        let taken = partition.leaseEnds.filter { id, end in
+            guard case .leased(let lease) = partition.items[id]?.phase, lease.owner == lost.owner
+            else { return false }
+            if partition.flaws.contains(.recallsWhatIsHeld) { return true }
+            return lost.since.map { end > $0 + lost.lease } ?? true
+        }
+        for id in taken.keys { partitions[lost.partition].giveBack(id, now: now) }
+        return taken.count
+    }
+
     /// The partitions in which something became ready earlier than anybody was told.
     mutating func takeNews(_ now: Timestamp) -> [Int] {
         partitions.indices.filter { partitions[$0].takeNews(now) }

@@ -200,6 +200,10 @@ package final class MemoryStore: WatchStore, Outbox {
         changing { state, now in state.queue.release(refs, now: now) }
     }
 
+    package func recall(_ lost: LostClaims) async throws(StoreError) -> Int {
+        changing { state, now in state.queue.recall(lost, now: now) }
+    }
+
     package func purge(
         partition: Int,
         retention: Duration,

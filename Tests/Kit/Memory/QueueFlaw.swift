@@ -2,6 +2,8 @@
 package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     /// Commits are taken from anybody who ever held the item: no fence.
     case takesStaleCommits
+    /// What an owner has heard of is recalled too.
+    case recallsWhatIsHeld
     /// The slots of leases that ended stay taken.
     case keepsSlotsOfEndedLeases
     /// A hint that comes while the item is leased is forgotten.
@@ -110,7 +112,7 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
             .freezesWithTheClock, .endsThingsInGaps, .forgetsPayments, .learnsNoSecrets,
             .hearsNothingOfMoney, .movesToOtherOrders, .storesOrdersOverOthers,
             .tellsNothingOfOrders, .forgetsWhatMayComeBack, .closesOverNews, .looksWithoutTurns,
-            .takesLateLooks, .tellsNothingOfIncidents:
+            .takesLateLooks, .tellsNothingOfIncidents, .recallsWhatIsHeld:
             true
         default: false
         }

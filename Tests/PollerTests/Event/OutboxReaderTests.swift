@@ -192,6 +192,8 @@ private struct SlowMarks: DeliveryQueue {
         try await base.release(refs)
     }
 
+    func recall(_ lost: LostClaims) async throws(StoreError) -> Int { try await base.recall(lost) }
+
     func purge(
         partition: Int,
         retention: Duration,

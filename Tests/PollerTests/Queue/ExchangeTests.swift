@@ -62,6 +62,32 @@ struct ExchangeTests {
         #expect(answer.claim != nil)
     }
 
+    @Test("what lost claims hold is recalled before the claim, and after an outage again")
+    func recalls() async throws {
+        let request = ClaimRequest(
+            partition: 0,
+            limit: 5,
+            owner: Sample.owner,
+            lease: .seconds(12),
+            lane: .unlimited
+        )
+        let lost = LostClaims(before: request, since: Timestamp(ms: 7))
+        var exchange = Exchange<Int, ManualClock.Instant>(
+            partition: 0,
+            results: [],
+            claim: request,
+            isInsurance: false
+        )
+        exchange.lost = lost
+        queue.fail([.unavailable("away")])
+        let first = await queue.exchange(exchange, Sample.quiet)
+        #expect(first.isUnavailable)
+        #expect(first.claim == nil)
+        let second = await queue.exchange(exchange, Sample.quiet)
+        #expect(second.claim != nil)
+        #expect(queue.recalls == [lost, lost])
+    }
+
     @Test("a store that is away leaves every result open")
     func unavailable() async {
         queue.fail([.unavailable("away")])
@@ -90,6 +116,7 @@ final class SpyQueue: LeaseQueue {
     private struct State: Sendable {
         var batches: [[Int]] = []
         var releases: [[LeaseRef]] = []
+        var recalls: [LostClaims] = []
         var errors: [StoreError] = []
         var isClosed = false
         var waiting: [CheckedContinuation<Void, Never>] = []
@@ -102,6 +129,7 @@ final class SpyQueue: LeaseQueue {
     var batches: [[Int]] { state.withLock { $0.batches } }
     /// The leases of each release operation so far.
     var releases: [[LeaseRef]] { state.withLock { $0.releases } }
+    var recalls: [LostClaims] { state.withLock { $0.recalls } }
 
     /// Lets the next operations fail with these errors.
     func fail(_ errors: [StoreError]) {
@@ -137,6 +165,12 @@ final class SpyQueue: LeaseQueue {
         state.withLock { $0.releases.append(refs) }
         try await goOn()
         return refs.map { _ in .done }
+    }
+
+    func recall(_ lost: LostClaims) async throws(StoreError) -> Int {
+        state.withLock { $0.recalls.append(lost) }
+        try await goOn()
+        return 1
     }
 
     func purge(

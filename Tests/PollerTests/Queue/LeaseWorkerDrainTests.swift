@@ -145,6 +145,8 @@ extension WatchStoreForwarding {
         try await base.release(refs)
     }
 
+    func recall(_ lost: LostClaims) async throws(StoreError) -> Int { try await base.recall(lost) }
+
     func purge(
         partition: Int,
         retention: Duration,

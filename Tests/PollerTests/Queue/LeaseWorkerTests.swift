@@ -163,6 +163,49 @@ struct LeaseWorkerTests {
         #expect(rig.store.violations() == [])
     }
 
+    @Test("what a claim took whose answer got lost is polled soon, not when its lease ends")
+    func lostAnswers() async throws {
+        _ = try await rig.enqueue(12)
+        let plan = FaultPlan()
+        plan.fail(.claim, [.answerLost, .answerLost, .answerLost])
+        let began = rig.clock.now
+        let worker = rig.worker(on: FaultyStore(rig.store, plan: plan))
+        try await running(worker.run) {
+            try await rig.timePasses(by: .milliseconds(10), until: "all are polled") {
+                Set(rig.upstream.calls.map(\.watch.key)).count == 12
+            }
+        }
+        #expect(plan.failures == 3)
+        // The lease is 12 s.
+        #expect(began.duration(to: rig.clock.now) < .seconds(2))
+        #expect(rig.store.violations() == [])
+    }
+
+    @Test("what is being polled is not recalled with what a lost answer held")
+    func lostAnswerBesideAPoll() async throws {
+        let first = Sample.key("src_first")
+        let second = Sample.key("src_second")
+        rig.upstream.hold(first.source)
+        _ = try await rig.store.enqueue([NewWatch(key: first)])
+        let plan = FaultPlan()
+        let worker = rig.worker(on: FaultyStore(rig.store, plan: plan))
+        try await running(worker.run) {
+            try await rig.timePasses(until: "the first is being polled") {
+                rig.upstream.calls.count == 1
+            }
+            plan.fail(.claim, [.answerLost])
+            _ = try await rig.store.enqueue([NewWatch(key: second)])
+            try await rig.timePasses(by: .milliseconds(10), until: "the second is polled") {
+                !rig.upstream.calls(of: second.source).isEmpty
+            }
+            rig.upstream.release(first.source)
+            try await eventually("the first is recorded") {
+                try await rig.statuses(of: first) == ["pending"]
+            }
+        }
+        #expect(rig.upstream.calls(of: first.source).count == 1)
+    }
+
     @Test("two workers share the work and record every change once")
     func two() async throws {
         let keys = try await rig.enqueue(40)

@@ -1,0 +1,48 @@
+"""The answer to a claim gets lost on its way: what it took is not lost for the span of a lease."""
+
+import time
+from urllib.parse import urlsplit
+
+from harness.cluster import Cluster
+from harness.deaf_way import DeafWay
+
+# Longer than the test may take: nobody is to be saved by its end.
+LEASE_S = 45
+ROUNDS = 4
+SOURCES = 12
+
+
+def test_what_a_lost_answer_held_is_told_at_once(chaos):
+    """Connections of the worker and of the notifier are cut between a claim and its answer, again and again."""
+    cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
+    found = urlsplit(cluster.redis.url)
+    way = DeafWay(found.hostname, found.port)
+    env = {"POLLER_REDIS_URL": way.url, "POLLER_LEASE": f"{LEASE_S}s", "POLLER_DELIVERY_LEASE": f"{LEASE_S}s"}
+    worker = cluster.role("worker", "worker", env).start().wait_ready()
+    notifier = cluster.role("notifier", "notifier", env).start().wait_ready()
+    told: list[str] = []
+    slowest = 0.0
+    for number in range(ROUNDS):
+        sources = cluster.sandbox.create_sources(SOURCES)
+        way.lose(b"claim" if number % 2 else b"commit", 3)
+        begun = time.monotonic()
+        for source in sources:
+            cluster.enqueue(source, notify=[cluster.webhook.url])
+        for source in sources:
+            cluster.wait_status(source, "pending", LEASE_S + 15)
+        for source in sources:
+            cluster.sandbox.set_status(source, "failed")
+        for source in sources:
+            cluster.wait_status(source, "failed", LEASE_S + 15)
+        told += sources
+        cluster.wait_delivered(told, LEASE_S + 15, mail=False)
+        slowest = max(slowest, time.monotonic() - begun)
+        assert way.left == 0, "no answer was lost"
+    assert slowest < LEASE_S / 2, f"a round took {slowest:.1f} s"
+    assert "recalls what a lost answer held" in worker.stdout() + worker.stderr()
+    for role in (worker, notifier):
+        assert role.metric("poller_leases_recovered_total") == 0
+    history = cluster.history({source: cluster.api.events(source) for source in told})
+    history.channel("webhook", cluster.webhook.receipts.among(told))
+    history.verdict()
+    way.close()
