@@ -34,6 +34,7 @@ struct Fsck: AsyncParsableCommand {
             let cluster = try await Cluster.join(
                 client,
                 namespace: settings.namespace,
+                partitions: settings.partitions,
                 logger: logger
             )
             let watches = try await audit(cluster.watches, "watches")

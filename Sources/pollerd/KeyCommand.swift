@@ -73,6 +73,7 @@ struct KeyCreate: AsyncParsableCommand {
             let cluster = try await Cluster.join(
                 client,
                 namespace: settings.namespace,
+                partitions: settings.partitions,
                 logger: logger
             )
             // There is always room for one made here: it may be the one that mends the others.

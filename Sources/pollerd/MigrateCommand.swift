@@ -122,6 +122,7 @@ private struct Migration {
             let cluster = try await Cluster.join(
                 client,
                 namespace: settings.namespace,
+                partitions: settings.partitions,
                 logger: logger
             )
             try await body(

@@ -31,6 +31,7 @@ struct Reindex: AsyncParsableCommand {
             let cluster = try await Cluster.join(
                 client,
                 namespace: settings.namespace,
+                partitions: settings.partitions,
                 search: settings.searchKeys,
                 logger: logger
             )

@@ -44,6 +44,7 @@ struct Rekey: AsyncParsableCommand {
             let cluster = try await Cluster.join(
                 client,
                 namespace: settings.namespace,
+                partitions: settings.partitions,
                 masterKeys: settings.masterKeys,
                 logger: logger
             )

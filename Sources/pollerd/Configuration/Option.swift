@@ -57,6 +57,12 @@ struct Option: Sendable {
             "URL of the store: redis://, rediss://, unix://, redis+cluster://, redis+sentinel://"
         ),
         Option("namespace", "POLLER_NAMESPACE", "poller", "key prefix in Redis"),
+        Option(
+            "partitions",
+            "POLLER_PARTITIONS",
+            "auto",
+            "parts of a new store, 1 to 1024, four for each master expected; auto: 16, on a Redis Cluster 64"
+        ),
         Option("api_bind", "POLLER_API_BIND", "127.0.0.1:8080", "address of the HTTP API"),
         Option(
             "gateway_bind",

@@ -15,6 +15,8 @@ import StripeAPI
 struct Settings: Sendable {
     var redisURL: RedisURL
     let namespace: String
+    /// What a new store is divided into; nil: as is usual.
+    let partitions: Int?
     let apiBind: ListenAddress
     /// Nil where no gateway is wanted.
     let gatewayBind: ListenAddress?
@@ -87,6 +89,8 @@ struct Settings: Sendable {
             throw read.wrong("redis_url", "\(error)")
         }
         namespace = try read.name("namespace")
+        partitions =
+            read.text("partitions") == "auto" ? nil : try read.count("partitions", 1...1024)
         apiBind = try read.bind("api_bind")
         gatewayBind = read.text("gateway_bind") == "off" ? nil : try read.bind("gateway_bind")
         allowedOrigins = try read.origins("allow_origins")

@@ -26,11 +26,14 @@ struct Cluster: Sendable {
 
     /// Waits for Redis as long as it takes, then checks that it can be trusted with payments.
     ///
+    /// `partitions` are those of a store that is made now; one that is there keeps its own, and says so.
+    ///
     /// - Throws: ``ConfigurationError`` when Redis is too old or may evict keys: such a store
     ///   loses work silently, so we do not start on it; and when only newer programs can read it.
     static func join(
         _ client: RedisClient,
         namespace: String,
+        partitions: Int?,
         durability: RedisDurability? = nil,
         search: SearchKeys = .standard,
         masterKeys: MasterKeys = .none,
@@ -61,9 +64,19 @@ struct Cluster: Sendable {
                 let layout = try await StoreLayout.agreed(
                     on: client,
                     namespace: namespace,
-                    partitions: client.isCluster
-                        ? StoreLayout.partitionsOnCluster : StoreLayout.partitionsOnOneRedis
+                    partitions: partitions
+                        ?? (client.isCluster
+                            ? StoreLayout.partitionsOnCluster : StoreLayout.partitionsOnOneRedis)
                 )
+                if let partitions, partitions != layout.partitions {
+                    logger.warning(
+                        "the store was made with another number of partitions, and keeps it",
+                        metadata: [
+                            "partitions": "\(layout.partitions)", "asked": "\(partitions)",
+                            "hint": "take POLLER_PARTITIONS away, or begin another store",
+                        ]
+                    )
+                }
                 await RedisFunctions(client: client, layout: layout, logger: logger)
                     .prepare(release: PollerdCommand.version)
                 var chance = SystemRandomNumberGenerator()

@@ -115,6 +115,7 @@ struct NodeProcess {
             let cluster = try await Cluster.join(
                 client,
                 namespace: settings.namespace,
+                partitions: settings.partitions,
                 durability: settings.durability,
                 search: settings.searchKeys,
                 masterKeys: settings.masterKeys,

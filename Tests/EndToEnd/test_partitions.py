@@ -1,0 +1,33 @@
+"""Into how many parts a store is divided is said when it is made, and holds from then on."""
+
+from harness.cluster import Cluster, Role, program
+from test_command_line import run
+
+
+def test_a_store_is_made_with_as_many_partitions_as_asked_for_and_keeps_them(chaos, tmp_path):
+    cluster: Cluster = chaos(env={"POLLER_PARTITIONS": "48"}, listen=False)
+    with cluster.redis.client() as client:
+        assert client.hget("poller:layout", "partitions") == "48"
+    # Of ten accounts, which 48 parts keep apart and 16 would not.
+    sources = cluster.sandbox.create_sources(10)
+    for number, source in enumerate(sources):
+        cluster.enqueue(source, notify=[f"{cluster.webhook.url}/{number}"])
+    for source in sources:
+        cluster.wait_status(source, "pending")
+    cluster.wait_delivered(sources, mail=False)
+
+    late = Role("late", [program("pollerd"), "worker"], tmp_path, cluster.env | {"POLLER_PARTITIONS": "96"})
+    try:
+        late.start().wait_ready()
+        assert "made with another number of partitions" in late.stderr(), late.tail()
+    finally:
+        late.end()
+    with cluster.redis.client() as client:
+        assert client.hget("poller:layout", "partitions") == "48"
+    assert cluster.fsck().returncode == 0, cluster.fsck().stdout
+
+
+def test_a_number_that_cannot_be_is_refused():
+    for wrong in ("0", "1025", "many"):
+        done = run("pollerd", "worker", env={"POLLER_PARTITIONS": wrong})
+        assert done.returncode == 78 and "from 1 to 1024" in done.stderr, done
