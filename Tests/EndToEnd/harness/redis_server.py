@@ -43,6 +43,7 @@ class RedisServer(Process):
         env: dict[str, str] | None = None,
     ):
         self.port = port or free_port()
+        self.folder = data
         data.mkdir(parents=True, exist_ok=True)
         settings = {
             "bind": "127.0.0.1",

@@ -1,0 +1,77 @@
+"""Redis is lost with its disk, and an older copy of its files takes its place, under processes that go on."""
+
+import shutil
+from pathlib import Path
+
+import requests
+
+from harness.cluster import Cluster
+from harness.waiting import wait_until
+
+EACH = 20
+
+
+def told(cluster: Cluster, sources: list[str], status: str) -> dict[str, set[str]]:
+    """The ids under which the shop was told that status, by source; waits until it was told of all."""
+    found: dict[str, set[str]] = {}
+
+    def all_there() -> bool:
+        found.clear()
+        for receipt in cluster.webhook.receipts.among(sources).all():
+            if receipt.status == status:
+                found.setdefault(receipt.source, set()).add(receipt.event)
+        return len(found) == len(sources)
+
+    wait_until(all_there, 30, f"{status} told of {len(sources)} sources")
+    return found
+
+
+def test_after_an_older_copy_was_restored_the_truth_is_told_again_under_the_same_ids(chaos, tmp_path: Path):
+    cluster: Cluster = chaos(listen=False)
+    copy, files = tmp_path / "backup", cluster.redis.folder
+    known = cluster.sandbox.create_sources(3 * EACH)
+    early, late, waiting = known[:EACH], known[EACH : 2 * EACH], known[2 * EACH :]
+    for source in known:
+        cluster.enqueue(source, notify=[cluster.webhook.url])
+    for source in early:
+        cluster.sandbox.set_status(source, "failed")
+    told(cluster, early, "failed")
+    told(cluster, late + waiting, "pending")
+    for source in late + waiting:
+        cluster.wait_status(source, "pending")
+    shutil.copytree(files, copy)
+
+    # What happens from here on is not in the copy.
+    new = cluster.sandbox.create_sources(EACH)
+    for source in new:
+        cluster.enqueue(source, notify=[cluster.webhook.url])
+    for source in late + new:
+        cluster.sandbox.set_status(source, "failed")
+    told(cluster, new, "failed")
+    before = told(cluster, late, "failed")
+
+    cluster.redis.kill9()
+    shutil.rmtree(files)
+    shutil.copytree(copy, files)
+    cluster.redis.start()
+
+    # Nobody was restarted. What the copy knows is looked at again, and told under the ids of before.
+    for source in late:
+        cluster.wait_status(source, "failed", 60)
+    for source in waiting:
+        cluster.sandbox.set_status(source, "failed")
+    told(cluster, waiting, "failed")
+    for source in early:
+        assert cluster.api.watch(source)["status"] == "failed"
+    # What it does not know the shop enqueues again, as it may at any time: that is another history, which
+    # begins with what is true now.
+    for source in new:
+        assert requests.get(f"{cluster.api.url}/v1/watches/{source}", timeout=10).status_code == 404
+        cluster.enqueue(source, notify=[cluster.webhook.url])
+    for source in new:
+        cluster.wait_status(source, "failed")
+    cluster.wait_delivered(known + new, mail=False)
+    assert told(cluster, late, "failed") == before
+    for source in new:
+        assert "pending" not in [event["status"] for event in cluster.api.events(source)]
+    assert cluster.fsck().returncode == 0, cluster.fsck().stdout
