@@ -6,7 +6,7 @@
 /// may be in hand whatever answers are still on their way, and an item that kills its process must
 /// not take others along.
 ///
-/// *Approach.* Events go in (``drain(now:)``, ``own(_:now:)``, ``wake(partition:now:)``,
+/// *Approach.* Events go in (``drain(now:)``, ``share(_:now:)``, ``wake(partition:now:)``,
 /// ``finished(_:_:now:)``, ``answered(_:to:asked:now:)``), and ``next(now:)`` says what is to be done:
 /// start handlers, make an exchange, sleep. The worker does it and tells what came of it. When a
 /// partition is worth an exchange is ``PartitionSchedule``'s to know; what is in hand is counted here
@@ -63,7 +63,8 @@ where Instant.Duration == Duration {
         self.settings = settings
         places = Places(concurrency: settings.concurrency)
         slow = SlowHandlers(patience: settings.patience, most: settings.concurrency)
-        schedule = PartitionSchedule(partitions: partitions, ahead: settings.ahead, now: now)
+        let (ahead, lease) = (settings.ahead, settings.lease)
+        schedule = PartitionSchedule(partitions: partitions, ahead: ahead, lease: lease, now: now)
         results = WaitingResults(partitions: partitions)
         starts = Upcoming(now: now)
     }
@@ -195,9 +196,9 @@ extension InFlight {
         return true
     }
 
-    /// These partitions are ours to claim from first; in the others we only help out.
-    mutating func own(_ partitions: Set<Int>, now: Instant) {
-        schedule.own(partitions, now: now)
+    /// Where we stand: what is ours to claim from first, and where we help or only look in.
+    mutating func share(_ share: PartitionShare, now: Instant) {
+        schedule.share(share, now: now)
     }
 
     /// Something in the partition (nil: in any) became due earlier than the last claim told.

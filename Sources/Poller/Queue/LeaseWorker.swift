@@ -101,9 +101,9 @@ where C.Duration == Duration, C.Instant: Sendable {
         waker.wake()
     }
 
-    /// These partitions are ours to claim from first; in the others we only help out.
-    package func own(_ partitions: Set<Int>) {
-        flight.withLock { $0.own(partitions, now: clock.now) }
+    /// Where we stand: what is ours to claim from first, and where we help or only look in.
+    package func share(_ share: PartitionShare) {
+        flight.withLock { $0.share(share, now: clock.now) }
         waker.wake()
     }
 

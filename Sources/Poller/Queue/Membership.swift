@@ -15,19 +15,19 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
         package let role: String
         package let partitions: Int
         package let inFlight: @Sendable () -> Int
-        package let own: @Sendable (Set<Int>) -> Void
+        package let share: @Sendable (PartitionShare) -> Void
 
         /// Describes a loop.
         package init(
             role: String,
             partitions: Int,
             inFlight: @escaping @Sendable () -> Int,
-            own: @escaping @Sendable (Set<Int>) -> Void
+            share: @escaping @Sendable (PartitionShare) -> Void
         ) {
             self.role = role
             self.partitions = partitions
             self.inFlight = inFlight
-            self.own = own
+            self.share = share
         }
     }
 
@@ -77,11 +77,11 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
                 let peers = members.filter {
                     $0.roles.split(separator: ",").contains { $0 == loop.role }
                 }
-                loop.own(
-                    Ownership.partitions(
-                        loop.partitions,
+                loop.share(
+                    PartitionShare(
                         of: member.owner,
-                        among: peers.map(\.owner)
+                        among: peers.map(\.owner),
+                        partitions: loop.partitions
                     )
                 )
             }
@@ -148,41 +148,56 @@ package struct Member: Hashable, Sendable {
     }
 }
 
-/// Which partitions a process claims from first: rendezvous hashing over the live ones.
+/// How near a process stands to each partition: rendezvous hashing over the live ones.
+///
+/// The nearest owns a partition and claims from it first. The next help out as soon as it is late, and
+/// the others look in now and then, so that what a partition costs does not grow with the processes
+/// (``PartitionSchedule``).
 ///
 /// Everybody computes the same answer from the same list, and a process that comes or goes moves
 /// only its own share (Thaler and Ravishankar, 1998). A hint for efficiency: two that disagree
 /// for a moment both claim, which is as safe as ever.
-package enum Ownership {
-    /// The partitions of 0 ..< `partitions` in which `me` scores highest of `members`.
-    ///
-    /// `me` counts as a member, also before it is listed.
-    package static func partitions(
-        _ partitions: Int,
-        of me: OwnerID,
-        among members: [OwnerID]
-    ) -> Set<Int> {
-        let others = members.filter { $0 != me }
-        return Set(
-            (0..<partitions).filter { partition in
-                let mine = score(me, partition)
-                return others.allSatisfy { other in
-                    let theirs = score(other, partition)
-                    return mine != theirs ? mine > theirs : me.description > other.description
-                }
+package struct PartitionShare: Hashable, Sendable {
+    /// How many members stand nearer, by partition.
+    package let ranks: [Int]
+
+    /// The partitions that are ours to claim from first.
+    package var owned: Set<Int> { Set(ranks.indices.filter { ranks[$0] == 0 }) }
+
+    /// Where `me` stands among `members`; it counts as one also before it is listed.
+    package init(of me: OwnerID, among members: [OwnerID], partitions: Int) {
+        let others = Set(members).subtracting([me]).map { (owner: $0, seed: Self.seed($0)) }
+        let own = Self.seed(me)
+        ranks = (0..<partitions).map { partition in
+            let digits = Array(String(partition).utf8)
+            let mine = Self.score(own, digits)
+            return others.count { other in
+                let theirs = Self.score(other.seed, digits)
+                return mine != theirs ? mine < theirs : me.description < other.owner.description
             }
-        )
+        }
+    }
+
+    /// Owner of some partitions, and next to all others.
+    package init(owning owned: Set<Int>, of partitions: Int) {
+        ranks = (0..<partitions).map { owned.contains($0) ? 0 : 1 }
     }
 
     /// FNV-1a over the owner and the partition, mixed by the finaliser of MurmurHash3: both are
     /// too short for FNV alone to spread.
-    private static func score(_ owner: OwnerID, _ partition: Int) -> UInt64 {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in "\(owner)/\(partition)".utf8 {
-            hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3
-        }
+    private static func score(_ seed: UInt64, _ partition: [UInt8]) -> UInt64 {
+        var hash = fold(partition, into: seed)
         hash = (hash ^ (hash >> 33)) &* 0xff51_afd7_ed55_8ccd
         hash = (hash ^ (hash >> 33)) &* 0xc4ce_b9fe_1a85_ec53
         return hash ^ (hash >> 33)
+    }
+
+    /// What an owner gives to all of its scores.
+    private static func seed(_ owner: OwnerID) -> UInt64 {
+        fold("\(owner)/".utf8, into: 0xcbf2_9ce4_8422_2325)
+    }
+
+    private static func fold(_ bytes: some Sequence<UInt8>, into hash: UInt64) -> UInt64 {
+        bytes.reduce(hash) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     }
 }

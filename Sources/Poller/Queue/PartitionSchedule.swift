@@ -30,7 +30,8 @@ where Instant.Duration == Duration {
     /// How long before something is ready its claim goes out at the latest: what a round trip and a
     /// busy machine may take.
     static var lead: Duration { .milliseconds(20) }
-    /// The longest a partition goes without a claim: the "+ 1 s" of the polling guarantee.
+    /// The longest a partition goes without a claim of its owner and helpers: the "+ 1 s" of the polling
+    /// guarantee.
     static var insurance: Duration { .seconds(1) }
     /// The pause after a claim that found nothing although the partition said it was ready: its
     /// lane is closing under somebody else's claim.
@@ -38,6 +39,12 @@ where Instant.Duration == Duration {
     /// How much later than its owner others claim from a partition: they find something only
     /// when the owner is late.
     static var stealPause: Duration { .milliseconds(50) }
+    /// So many processes beside the owner of a partition claim when it is late; the others look in now and
+    /// then, and help where they have found something.
+    static var helpers: Int { 2 }
+    /// The longest that somebody who only looks in does not: as long as a dead owner's share takes to be
+    /// another's, which the polling guarantee has room for where a lease is as long (``Heartbeat``).
+    static var lookInSpan: Duration { .seconds(8) }
     /// How much later we claim where we have met what only others can do: later than any of them.
     static var leftPause: Duration { .milliseconds(100) }
     /// How long that holds: a process that is configured anew is another process.
@@ -80,65 +87,12 @@ where Instant.Duration == Duration {
         }
     }
 
-    /// What is known about one partition since its last claim.
-    private struct Partition: Sendable {
-        /// Whether an exchange with it is under way, and what that asked for.
-        enum State: Sendable {
-            case idle
-            /// Its results are on their way and nothing is asked for.
-            case sending
-            /// A claim is on its way; `isWoken` since it began, so its answer may not know the
-            /// news yet.
-            case claiming(isWoken: Bool)
-        }
-
-        var state = State.idle
-        var occasion = Occasion.due
-        /// When the next claim must begin.
-        var claimBy: Instant
-        /// From when on it may go with others.
-        var claimFrom: Instant
-        var isOurs = true
-        var hasLostClaims = false
-        /// When the last claim that was answered was made, by the store's clock.
-        var answeredAt: Timestamp?
-        /// When an item that somebody holds was marked last.
-        var markedAt: Instant?
-        /// Others go first until then.
-        var leftUntil: Instant?
-        /// When the results that somebody waits for must go; nil when none waits.
-        var sendBy: Instant?
-        /// The same for results that nobody waits for.
-        var tickBy: Instant?
-
-        var isIdle: Bool { if case .idle = state { true } else { false } }
-
-        /// Plans the next claim.
-        mutating func plan(_ occasion: Occasion, from: Instant, by: Instant) {
-            self.occasion = occasion
-            (claimFrom, claimBy) = (from, by)
-        }
-
-        /// Whether it must go now, with all that may go with it.
-        func opensTick(_ now: Instant, canClaim: Bool) -> Bool {
-            guard isIdle else { return false }
-            if let tickBy, tickBy <= now { return true }
-            return canClaim && occasion.isRoutine && claimBy <= now
-        }
-
-        /// Whether it goes now.
-        func goes(_ now: Instant, canClaim: Bool, isTick: Bool) -> Bool {
-            guard isIdle else { return false }
-            if let sendBy, sendBy <= now { return true }
-            if canClaim, (isTick ? claimFrom : claimBy) <= now { return true }
-            return isTick && (tickBy != nil || sendBy != nil)
-        }
-    }
-
     /// How long what nobody waits for may wait for company.
     let tickSpan: Duration
     private let ahead: Duration
     private let lead: Duration
+    /// The longest that we go without a claim where others stand nearer.
+    private let lookIn: Duration
     private var partitions: [Partition]
     /// Where the next search for partitions starts, so that all get their turn.
     private var turn = 0
@@ -146,8 +100,9 @@ where Instant.Duration == Duration {
     /// All partitions are due now and ours.
     ///
     /// Claims go out before something is ready: by all that they look `ahead` when others go, by
-    /// ``lead`` at the latest.
-    init(partitions: Int, ahead: Duration, now: Instant) {
+    /// ``lead`` at the latest. With a `lease` so short that the polling guarantee has no room for it nobody
+    /// only looks in.
+    init(partitions: Int, ahead: Duration, lease: Duration, now: Instant) {
         self.partitions = Array(
             repeating: Partition(claimBy: now, claimFrom: now),
             count: partitions
@@ -155,6 +110,7 @@ where Instant.Duration == Duration {
         self.ahead = ahead
         lead = min(Self.lead, ahead / 2)
         tickSpan = ahead - lead
+        lookIn = lease < Self.lookInSpan ? Self.insurance : Self.lookInSpan
     }
 
     /// Whether something is due that nobody has claimed.
@@ -176,7 +132,9 @@ where Instant.Duration == Duration {
             guard partition.goes(now, canClaim: canClaim, isTick: isTick) else { continue }
             if turns.isEmpty { turn = (index + 1) % partitions.count }
             var isInsurance = false
-            if case .insurance = partition.occasion { isInsurance = partition.claimFrom <= now }
+            if case .insurance = partition.occasion, partition.rank <= Self.helpers {
+                isInsurance = partition.claimFrom <= now
+            }
             turns.append(
                 Turn(
                     partition: index,
@@ -218,10 +176,13 @@ where Instant.Duration == Duration {
         }
         let late = pause(partitions[index], now: now)
         let pause = taken == 0 ? Self.emptyPause : .zero
-        let wait = nextReady.map { max($0 + (late ?? .zero - lead), pause) } ?? Self.insurance
-        guard let nextReady, wait < Self.insurance else {
-            let by = now.advanced(by: Self.insurance)
-            let from = now.advanced(by: max(Self.insurance - tickSpan, .zero))
+        let insurance = partitions[index].insurance(lookIn: lookIn)
+        let wait = nextReady.map { max($0 + (late ?? .zero - lead), pause) } ?? insurance
+        // Where others stand nearer and there was nothing to do, they are to do what comes.
+        let leavesIt = taken == 0 && partitions[index].rank > Self.helpers
+        guard let nextReady, wait < insurance, !leavesIt else {
+            let by = now.advanced(by: insurance)
+            let from = now.advanced(by: max(insurance - tickSpan, .zero))
             return partitions[index].plan(.insurance, from: from, by: by)
         }
         let by = now.advanced(by: wait)
@@ -266,7 +227,9 @@ where Instant.Duration == Duration {
             for index in partitions.indices { wake(partition: index, now: now) }
             return
         }
-        guard partitions.indices.contains(partition) else { return }
+        guard partitions.indices.contains(partition), !partitions[partition].onlyLooksIn else {
+            return
+        }
         let late = pause(partitions[partition], now: now)
         let by = min(partitions[partition].claimBy, now.advanced(by: late ?? .zero))
         partitions[partition].plan(late == nil ? .due : .helping, from: by, by: by)
@@ -301,7 +264,7 @@ where Instant.Duration == Duration {
     /// How much later than at once we claim, so that others go first; nil where we are the first.
     private func pause(_ partition: Partition, now: Instant) -> Duration? {
         if let until = partition.leftUntil, now < until { return Self.leftPause }
-        return partition.isOurs ? nil : Self.stealPause
+        return partition.rank == 0 ? nil : Self.stealPause
     }
 
     /// Whether we are the first to claim from a partition, and so may look ahead.
@@ -312,14 +275,19 @@ where Instant.Duration == Duration {
         partitions[partition].leftUntil = now.advanced(by: Self.leftSpan)
     }
 
-    /// These partitions are ours to claim from first; in the others we only help out.
-    mutating func own(_ ours: Set<Int>, now: Instant) {
-        for index in partitions.indices {
-            let isOurs = ours.contains(index)
-            if isOurs, !partitions[index].isOurs {
+    /// Where we stand now; what became ours is due, and where we came nearer we look in sooner.
+    mutating func share(_ share: PartitionShare, now: Instant) {
+        for (index, rank) in zip(partitions.indices, share.ranks) {
+            let former = partitions[index].rank
+            partitions[index].rank = rank
+            if rank == 0, former > 0 {
                 partitions[index].plan(.due, from: now, by: now)
+            } else if rank < former, case .insurance = partitions[index].occasion {
+                let soonest = now.advanced(by: partitions[index].insurance(lookIn: lookIn))
+                let by = min(partitions[index].claimBy, soonest)
+                let from = min(partitions[index].claimFrom, by)
+                partitions[index].plan(.insurance, from: from, by: by)
             }
-            partitions[index].isOurs = isOurs
         }
     }
 

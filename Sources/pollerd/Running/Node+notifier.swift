@@ -154,9 +154,9 @@ extension Node {
                 role: Role.notifier.rawValue,
                 partitions: partitions,
                 inFlight: { 0 },
-                own: { partitions in
-                    fallbacks.own(partitions)
-                    repair.own(partitions)
+                share: { share in
+                    fallbacks.own(share.owned)
+                    repair.own(share.owned)
                 }
             ),
         ]

@@ -165,7 +165,7 @@ struct Node: Sendable {
             role: role.rawValue,
             partitions: partitions,
             inFlight: { loop.inFlight },
-            own: { loop.own($0) }
+            share: { loop.share($0) }
         )
     }
 

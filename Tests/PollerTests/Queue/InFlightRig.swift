@@ -147,7 +147,17 @@ struct InFlightRig {
     }
 
     mutating func own(_ partitions: Set<Int>, now: ManualClock.Instant) {
-        machine.own(partitions, now: now)
+        machine.share(PartitionShare(owning: partitions, of: 4), now: now)
+    }
+
+    /// So many others stand nearer to every partition.
+    mutating func stand(at rank: Int, now: ManualClock.Instant) {
+        let owners = (0...rank).map { OwnerID(unchecked: "owner-\($0)") }
+        let farthest = owners.first { me in
+            PartitionShare(of: me, among: owners, partitions: 1).ranks == [rank]
+        }
+        guard let farthest else { return }
+        machine.share(PartitionShare(of: farthest, among: owners, partitions: 1), now: now)
     }
 
     mutating func drain(now: ManualClock.Instant) {

@@ -213,6 +213,60 @@ struct InFlightTests {
         #expect(exchangeAll(&schedule, at: 60) == [0])
     }
 
+    @Test("where two stand nearer than we, we look in now and then and hear no wakes")
+    func lookingIn() throws {
+        var schedule = schedule(partitions: 1, ahead: .milliseconds(20))
+        schedule.stand(at: 5, now: at(0))
+        let first = try exchange(&schedule, at: 0)
+        schedule.answered(first, taken: 0, nextReady: .milliseconds(100), now: at(0))
+        schedule.wake(partition: 0, now: at(10))
+        #expect(schedule.next(now: at(4_999)) == nil)
+        let second = try exchange(&schedule, at: 5_000)
+        #expect(!second.isInsurance)
+        // Who finds something helps, until there is nothing more.
+        schedule.answered(second, taken: 1, nextReady: .milliseconds(100), now: at(5_000))
+        #expect(schedule.next(now: at(5_149)) == nil)
+        let third = try exchange(&schedule, at: 5_150)
+        schedule.answered(third, taken: 1, nextReady: nil, now: at(5_150))
+    }
+
+    @Test("with leases too short for it nobody is farther than a helper")
+    func shortLeases() throws {
+        var schedule = PartitionSchedule(
+            partitions: 1,
+            ahead: .milliseconds(20),
+            lease: .seconds(3),
+            now: at(0)
+        )
+        let owners = (0..<6).map { OwnerID(unchecked: "owner-\($0)") }
+        let farthest = try #require(
+            owners.first { PartitionShare(of: $0, among: owners, partitions: 1).ranks == [5] }
+        )
+        schedule.share(PartitionShare(of: farthest, among: owners, partitions: 1), now: at(0))
+        #expect(schedule.next(now: at(0), canClaim: true).count == 1)
+        schedule.claiming(0)
+        schedule.claimed(
+            0,
+            Claim<Int>(leases: [], now: Timestamp(ms: 0), nextReady: nil),
+            now: at(0)
+        )
+        #expect(schedule.nextInstant(canClaim: true) == at(1_000))
+    }
+
+    @Test("who comes nearer to a partition looks into it as soon as its helpers do")
+    func comingNearer() throws {
+        var schedule = schedule(partitions: 1, ahead: .milliseconds(20))
+        schedule.stand(at: 90, now: at(0))
+        let first = try exchange(&schedule, at: 0)
+        schedule.answered(first, taken: 0, nextReady: nil, now: at(0))
+        #expect(schedule.next(now: at(1_000)) == nil)
+        schedule.stand(at: 2, now: at(1_000))
+        #expect(schedule.next(now: at(1_999)) == nil)
+        #expect(exchangeAll(&schedule, at: 2_000) == [0])
+        schedule.stand(at: 0, now: at(2_100))
+        #expect(exchangeAll(&schedule, at: 2_100) == [0])
+    }
+
     @Test("where we met what only others can do we claim last for a minute, our own or not")
     func leaving() {
         var schedule = schedule(partitions: 1)

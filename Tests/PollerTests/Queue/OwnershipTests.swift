@@ -1,12 +1,12 @@
 import Poller
 import Testing
 
-@Suite("Ownership")
-struct OwnershipTests {
+@Suite("PartitionShare")
+struct PartitionShareTests {
     let owners = (0..<5).map { OwnerID(unchecked: "owner-\($0)") }
 
     func shares(_ members: [OwnerID], partitions: Int = 64) -> [Set<Int>] {
-        members.map { Ownership.partitions(partitions, of: $0, among: members) }
+        members.map { PartitionShare(of: $0, among: members, partitions: partitions).owned }
     }
 
     @Test("every partition has exactly one owner", arguments: 1...5)
@@ -30,7 +30,22 @@ struct OwnershipTests {
 
     @Test("somebody who is not on the list yet counts as on it")
     func unlisted() {
-        let mine = Ownership.partitions(64, of: owners[0], among: Array(owners.dropFirst()))
+        let rest = Array(owners.dropFirst())
+        let mine = PartitionShare(of: owners[0], among: rest, partitions: 64).owned
         #expect(mine == shares(owners)[0])
+    }
+
+    @Test("each partition has everybody in a place of its own")
+    func ranks() {
+        let shares = owners.map { PartitionShare(of: $0, among: owners, partitions: 64) }
+        for partition in 0..<64 {
+            #expect(shares.map { $0.ranks[partition] }.sorted() == [0, 1, 2, 3, 4])
+        }
+    }
+
+    @Test("who owns what is as in the releases before")
+    func agreed() {
+        let share = PartitionShare(of: owners[2], among: owners, partitions: 16)
+        #expect(share.owned == [6])
     }
 }
