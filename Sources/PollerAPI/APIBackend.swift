@@ -48,6 +48,8 @@ package struct APIBackend: Sendable {
     package let branding: [AccountID: Branding]
     /// What the return page says.
     package let words: PayerLexicon
+    /// Where requests to enqueue are told to, for traces; nil where nothing is traced.
+    package let tracer: (any WorkTracer)?
 
     /// Puts a backend together.
     ///
@@ -79,6 +81,7 @@ package struct APIBackend: Sendable {
     ///   - deadlines: tells what is done before deadlines pass; nil when that is nobody's to tell.
     ///   - branding: whose return page it is, by account.
     ///   - words: what the return page says.
+    ///   - tracer: where requests to enqueue are told to, for traces.
     package init(
         watches: any WatchStore,
         accounts: AccountBackend,
@@ -105,7 +108,8 @@ package struct APIBackend: Sendable {
         payers: (any PayerUpstream)? = nil,
         deadlines: DeadlineForecast? = nil,
         branding: [AccountID: Branding] = [:],
-        words: PayerLexicon = .standard
+        words: PayerLexicon = .standard,
+        tracer: (any WorkTracer)? = nil
     ) {
         self.watches = watches
         self.accounts = accounts
@@ -133,6 +137,7 @@ package struct APIBackend: Sendable {
         self.deadlines = deadlines
         self.branding = branding
         self.words = words
+        self.tracer = tracer
     }
 }
 

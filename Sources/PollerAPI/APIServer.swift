@@ -111,6 +111,7 @@ package struct APIServer: Service {
             clock: clock
         )
         let statusCache = ClusterStatusCache(backend: backend, clock: clock)
+        let tracing = EnqueueTracing(tracer: backend.tracer, now: keys.now)
         let scans = Scans(watches: backend.watches, gate: ScanGate(), rates: rates)
         let groups = [
             WatchRoutes(
@@ -125,7 +126,8 @@ package struct APIServer: Service {
                 reader: reader,
                 polls: polls,
                 scans: scans,
-                now: keys.now
+                now: keys.now,
+                tracing: tracing
             ).routes,
             BatchRoutes(
                 watches: backend.watches,
@@ -133,7 +135,8 @@ package struct APIServer: Service {
                 openWatches: openWatches,
                 locator: backend.locator,
                 endpoints: backend.endpoints,
-                reader: reader
+                reader: reader,
+                tracing: tracing
             ).routes,
             SelectionRoutes(
                 watches: backend.watches,

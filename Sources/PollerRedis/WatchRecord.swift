@@ -6,7 +6,9 @@ import Poller
 /// pending and `|f` when nothing but a final status ends it, and then, where there is any, `|` and letters:
 /// ``PaceLetter`` and one for each thing to be done before a deadline passes (``ActLetter``), as in
 /// `standard||pc`. Releases before this one pass over these, so a watch of nobody's choice (`auto`) is a
-/// `standard` one to them; state `status|attempts|step|failures|last polled ms|malformed`
+/// `standard` one to them. A fourth fact is the trace of a watch that has one (`TraceContext`), as in
+/// `standard|||S_kvNXezTaajzpKdDg5HNgDwZ6oLqQK3AQ`; it is one of the facts so that the claim of a watch
+/// without one reads no more than before; state `status|attempts|step|failures|last polled ms|malformed`
 /// and, once there is a charge, `|` and how far it has come, and once there is a detail (``Observation/detail``, up to
 /// seven characters), a further `|` and that (missing before the first poll);
 /// private value = client secret, and after a newline the order to charge, if there is one. Account
@@ -26,6 +28,10 @@ enum WatchRecord: ItemRecord {
         var facts = [(isAuto ? PollPolicy.standard : watch.policy).name]
         if goal != nil || !letters.isEmpty { facts.append(goal?.rawValue ?? "") }
         if !letters.isEmpty { facts.append(letters) }
+        if let trace = watch.trace {
+            while facts.count < 3 { facts.append("") }
+            facts.append(trace.packed)
+        }
         return Packed.join(facts)
     }
 
@@ -106,6 +112,7 @@ enum WatchRecord: ItemRecord {
             charge: long.count == 2 ? ChargeOrder(json: String(long[1])) : nil,
             acts: acts(facts),
             order: fields.order.map(OrderID.init(unchecked:)),
+            trace: facts.count > 3 ? TraceContext(packed: facts[3]) : nil,
             state: known,
             payment: fields.payment.map { PaymentMemory(packed: $0, charge: known.charge.charge) }
         )

@@ -49,6 +49,8 @@ public struct Event: WireObject, Hashable {
     package var object: RawJSON?
     /// When, and how late, the upstream was asked.
     public var observed = Observed()
+    /// Its place in the trace of the request to enqueue (W3C Trace Context); nil where there was none.
+    public var traceparent: String?
     /// What was given to enqueue; nil when that was nothing.
     public var metadata: Texts?
 
@@ -120,6 +122,13 @@ public struct Event: WireObject, Hashable {
         Field("livemode", \.isLive, note: "Whether real money is meant.")
         Field(nullable: "object", \.object, .type("object"))
         Field("observed", \.observed)
+        Field(
+            "traceparent",
+            \.traceparent,
+            note:
+                "Its place in the trace of the request to enqueue, as W3C Trace Context writes it; "
+                + "only where there is one."
+        )
         Field("metadata", \.metadata, note: "What was given to enqueue.")
     }
 }

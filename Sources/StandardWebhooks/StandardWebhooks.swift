@@ -120,18 +120,21 @@ package enum WebhookHeaders {
     /// The headers of one attempt, names in lower case.
     ///
     /// `id` is the event's, the same for every attempt; `signatures` has one for each live secret,
-    /// made over the same `id`, `timestamp` (seconds since 1970) and body.
+    /// made over the same `id`, `timestamp` (seconds since 1970) and body. `traceparent` tells the receiver
+    /// which trace it is of (W3C Trace Context); it is not signed, and nothing depends on it.
     package static func of(
         id: String,
         timestamp: Int64,
-        signatures: [String]
+        signatures: [String],
+        traceparent: String? = nil
     ) -> [(name: String, value: String)] {
-        [
+        let trace = traceparent.map { [("traceparent", $0)] } ?? []
+        return [
             ("content-type", "application/json"),
             ("user-agent", "poller/1"),
             ("webhook-id", id),
             ("webhook-timestamp", String(timestamp)),
             ("webhook-signature", signatures.joined(separator: " ")),
-        ]
+        ] + trace
     }
 }

@@ -99,6 +99,33 @@ struct WebhookChannelTests {
         await channel.close()
     }
 
+    @Test("a receiver is told the trace, unless its endpoint sets one of its own")
+    func trace() async throws {
+        let sink = try sink()
+        let url = try NotifyURL("http://127.0.0.1:\(try await sink.port())/")
+        let channel = channel()
+        var own = Endpoint(
+            id: EndpointID(unchecked: "ep_1"),
+            account: .main,
+            url: url,
+            secrets: [EndpointSecret(secret)]
+        )
+        own.headers = [try EndpointHeader("Traceparent", "mine")]
+        for target in [DeliveryTarget(url), DeliveryTarget(own)] {
+            for trace in [nil, Samples.trace] {
+                var target = target
+                target.trace = trace
+                let result = await channel.deliver(Samples.event(), to: target, attempt: 1)
+                #expect(result.outcome == .delivered)
+            }
+        }
+        try await eventually("four requests") { sink.lines.count { $0["path"] != nil } == 4 }
+        let told = sink.lines.filter { $0["path"] != nil }
+            .map { $0["headers"]?["traceparent"]?.string ?? "none" }
+        #expect(told == ["none", Samples.trace.traceparent, "mine", "mine"])
+        await channel.close()
+    }
+
     @Test("connections are used again")
     func keepAlive() async throws {
         let sink = try sink()

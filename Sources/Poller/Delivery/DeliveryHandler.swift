@@ -18,6 +18,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
     private let book: (any DeliveryBook)?
     private let channels: [String: any DeliveryChannel]
     private let slow: SlowReceivers?
+    private let tracer: (any WorkTracer)?
     private let logger: Logger
 
     /// Delivers what `store` has recorded, to inline URLs and to the endpoints of `directory`,
@@ -26,6 +27,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
     /// `deliveries` is where fallback endpoints are marked and past attempts are looked up;
     /// without it there are no fallbacks. `audit` is told of endpoints that are disabled. `places` is how
     /// many attempts are made at once, of which slow receivers of one account get a part; without it, all.
+    /// Without a `tracer` a receiver is told of a trace what the event carries of it.
     package init(
         store: Store,
         directory: EndpointDirectory? = nil,
@@ -33,9 +35,11 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         channels: [any DeliveryChannel],
         audit: AuditRecorder? = nil,
         places: Int? = nil,
+        tracer: (any WorkTracer)? = nil,
         logger: Logger
     ) {
         self.store = store
+        self.tracer = tracer
         slow = places.map(SlowReceivers.init)
         resolver = DeliveryResolver(store: store, directory: directory)
         book = deliveries
@@ -91,7 +95,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
             schedule: own?.schedule(standard: channel.schedule) ?? channel.schedule,
             notifyBy: fallbacks == nil ? nil : target.endpoint?.notifyBy?.within
         )
-        let turn = DeliveryTurn(leased, pending, target, decider, logger)
+        var turn = DeliveryTurn(leased, pending, target, decider, logger)
         if leased.lease.crashes >= Lease<Delivery>.poisonAt {
             // It may as well be that the notifiers ended of something else: what was not told is told later.
             let why = "\(leased.lease.crashes) notifiers in a row ended without a word on it"
@@ -113,10 +117,13 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
             return await told(turn.putOff(for: wait), target)
         }
         defer { slow?.end(party, host, began: began, now: leased.now) }
-        var result = await deliver(pending.event, to: target, state.failures + 1, channel)
+        let span = tracer?.begin(.delivery, under: pending.event.trace, linked: nil, at: began)
+        turn.trace = span?.context ?? pending.event.trace
+        var result = await deliver(pending.event, to: turn.traced, state.failures + 1, channel)
         // Not every channel takes the time itself.
         if result.phases.totalMs == nil { result.phases.totalMs = Int((leased.now - began).ms) }
         if Task.isCancelled, result.outcome != .delivered { return nil }
+        span?.end(turn.facts(of: result), at: leased.now)
         if channel is MissingChannel {
             return await told(turn.conclude(result, began: began), target).leftToOthers
         }

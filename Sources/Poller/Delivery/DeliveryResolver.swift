@@ -5,6 +5,8 @@ package struct DeliveryTarget: Hashable, Sendable {
     package let endpoint: Endpoint?
     /// The watch that is told of, for channels that say more than the event does; nil when it is gone.
     package var snapshot: WatchSnapshot?
+    /// What the receiver is told of the trace: the attempt itself, or what the event has; nil where nobody traces.
+    package var trace: TraceContext?
 
     /// An inline `notify` URL.
     package init(_ url: NotifyURL) {

@@ -15,6 +15,8 @@ struct DeliveryTurn: Sendable {
     private let target: DeliveryTarget
     private let decider: DeliveryDecider
     private let logger: Logger
+    /// The place of the attempt in a trace; nil before there is one, and where nobody traces.
+    var trace: TraceContext?
 
     /// A turn that tries an event.
     init(
@@ -29,6 +31,13 @@ struct DeliveryTurn: Sendable {
         self.target = target
         self.decider = decider
         self.logger = logger
+    }
+
+    /// The receiver, with what it is told of the trace.
+    var traced: DeliveryTarget {
+        var target = target
+        target.trace = trace
+        return target
     }
 
     private var event: Event { pending.event }
@@ -143,8 +152,32 @@ struct DeliveryTurn: Sendable {
             "attempt": "\(state.failures + 1)", "class": "\(kind.rawValue)",
         ]
         if let error { metadata["error"] = "\(error)" }
+        metadata.add(trace ?? event.trace)
         if let wait = decision.wait { metadata["retry.ms"] = "\(wait.ms)" }
         return metadata
+    }
+}
+
+extension DeliveryTurn {
+    /// What a trace tells of an attempt.
+    func facts(of result: AttemptResult) -> SpanFacts {
+        var facts = SpanFacts()
+        facts.add(event.key)
+        facts.add(event)
+        facts.add("poller.endpoint", leased.item.endpoint.description)
+        facts.add("poller.attempt", state.failures + 1)
+        facts.add("poller.outcome", result.outcome.rawValue)
+        facts.add("server.address", String(target.url.host))
+        facts.add("url.scheme", target.url.scheme)
+        if ["http", "https"].contains(target.url.scheme) {
+            facts.add("http.request.method", "POST")
+            facts.add("http.response.status_code", result.code)
+            if state.failures > 0 { facts.add("http.request.resend_count", state.failures) }
+        }
+        if result.outcome == .failed || result.outcome == .rejected {
+            facts.fail(result.kind.rawValue, result.reason)
+        }
+        return facts
     }
 }
 

@@ -64,6 +64,8 @@ package struct Event: Hashable, Sendable {
     package let polledAt: Timestamp
     /// What was given with the request to watch, a JSON object; empty when that was nothing.
     package let metadata: String
+    /// The trace it belongs to, and its cause there; nil where nobody traces.
+    package let trace: TraceContext?
     /// The whole event as it goes over every wire.
     package let json: String
     /// Earlier events that gave way to this one at one endpoint; not part of what was recorded.
@@ -151,6 +153,8 @@ package struct Event: Hashable, Sendable {
         wire.object = kept?.withoutSecrets()
         wire.observed.polledAt = Time(ms: polledAt.ms)
         wire.observed.lagMs = Int(lag.ms)
+        trace = watch.trace
+        wire.traceparent = trace?.traceparent
         metadata = ""
         json = wire.json
     }
@@ -187,11 +191,12 @@ package struct Event: Hashable, Sendable {
         isLive = wire.isLive
         polledAt = Timestamp(ms: wire.observed.polledAt.ms)
         metadata = wire.metadata?.json.description ?? ""
+        trace = wire.traceparent.flatMap { TraceContext(traceparent: $0) }
         self.json = json
     }
 
-    /// What is left of an event once everybody was told: without the upstream's object, the metadata and
-    /// the next step.
+    /// What is left of an event once everybody was told: without the upstream's object, the metadata,
+    /// the trace and the next step.
     package var withoutBody: Event { Event(summary: summary, of: key) ?? self }
 
     /// The same as JSON, also without what its watch knows: its source and its account.
@@ -203,6 +208,7 @@ package struct Event: Hashable, Sendable {
         wire.object = nil
         wire.metadata = nil
         wire.nextStep = nil
+        wire.traceparent = nil
         wire.source = ""
         wire.account = ""
         return wire.json

@@ -119,9 +119,11 @@ extension Order {
             members: before.members
         )
         count(subjects.count, at: cause.polledAt)
+        var watch = known.watch
+        watch.trace = cause.trace
         return subjects.enumerated().map { place, subject in
             Event(
-                watch: known.watch,
+                watch: watch,
                 of: subject,
                 at: place,
                 status: status,

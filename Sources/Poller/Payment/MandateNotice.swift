@@ -96,6 +96,7 @@ extension Watch {
             run: run + 1,
             seq: seq,
             order: order,
+            trace: trace,
             state: state
         )
     }

@@ -85,7 +85,7 @@ package struct SecureTries: Sendable {
     ) async throws(StoreError) {
         guard try await watches.snapshot(of: secure.key) == nil else { return }
         let snapshot = try await watches.snapshot(of: card.key)
-        let new: NewWatch
+        var new: NewWatch
         do throws(InvalidInput) {
             new = try NewWatch(
                 key: secure.key,
@@ -100,6 +100,7 @@ package struct SecureTries: Sendable {
         } catch {
             throw .corrupt("the watch of \(card.key.source) cannot be repeated: \(error)")
         }
+        new.trace = card.trace
         _ = try await enqueuer.enqueue([new])
     }
 }

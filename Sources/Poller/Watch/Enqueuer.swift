@@ -21,6 +21,10 @@ package struct NewWatch: Hashable, Sendable {
     package let acts: DeadlineActs
     /// What is paid by it; the first one holds until a closed watch starts again.
     package let order: OrderID?
+    /// The trace it is enqueued in; nil where the caller has told none.
+    ///
+    /// The first one holds until a closed watch starts again.
+    package var trace: TraceContext?
 
     /// Checks what spans several fields; the fields have checked themselves.
     ///

@@ -3,14 +3,17 @@ import Logging
 /// What a turn says of itself, in figures and in the log.
 extension PollHandler {
     /// Counts a turn, and logs what matters of it.
+    ///
+    /// `trace` is what the watch itself carries; a change has its own place in it.
     func report(
         _ turn: PollTurn,
         _ result: PollResult,
-        _ decision: Decision<WatchChange>
+        _ decision: Decision<WatchChange>,
+        _ trace: TraceContext?
     ) {
         metrics.count(result, lag: turn.polledAt - turn.due, took: turn.now - turn.polledAt)
         // Made only where the level is logged: text for each poll costs as much as deciding about it.
-        func metadata() -> Logger.Metadata { self.metadata(turn, result, decision) }
+        func metadata() -> Logger.Metadata { self.metadata(turn, result, decision, trace) }
         if decision.change.event != nil {
             metrics.count(changes: 1)
             logger.info("change observed", metadata: metadata())
@@ -26,7 +29,8 @@ extension PollHandler {
     private func metadata(
         _ turn: PollTurn,
         _ result: PollResult,
-        _ decision: Decision<WatchChange>
+        _ decision: Decision<WatchChange>,
+        _ trace: TraceContext?
     ) -> Logger.Metadata {
         let watch = turn.watch
         var metadata: Logger.Metadata = [
@@ -39,6 +43,7 @@ extension PollHandler {
             metadata["status"] = "\(event.status?.description ?? "unknown")"
             metadata["seq"] = "\(event.seq)"
         }
+        metadata.add(decision.change.event.map(\.trace) ?? trace)
         return metadata
     }
 }

@@ -30,6 +30,7 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     let timeout: Duration
     let decider = PollDecider()
     let metrics = PollMetrics()
+    private let tracer: (any WorkTracer)?
     let logger: Logger
 
     /// A handler whose polls take at most `timeout`, from the connection to the last byte.
@@ -37,7 +38,8 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
     /// Without a charger nothing is charged, and without a settler nothing captured or cancelled, whatever
     /// a watch asks for; without a reader of payments
     /// only statuses are told; without a book each source is charged, whatever order it pays;
-    /// without `secureTries` what 3-D Secure is done with is made and not watched.
+    /// without `secureTries` what 3-D Secure is done with is made and not watched; without a tracer what
+    /// a watch carries of a trace is passed on as it is.
     package init(
         upstream: Provider,
         charger: (any Charger)? = nil,
@@ -46,8 +48,10 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         orders: OrderBook? = nil,
         secureTries: SecureTries? = nil,
         timeout: Duration,
+        tracer: (any WorkTracer)? = nil,
         logger: Logger
     ) {
+        self.tracer = tracer
         self.upstream = upstream
         self.charger = charger
         self.settler = settler
@@ -88,7 +92,10 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
         let refunded = await refundDuplicate(watch, after: result, charged?.1, leased)
         if Task.isCancelled { return nil }
 
-        var turn = pollTurn(watch, leased, polledAt)
+        let traced = tracer.map { TracedPoll($0, watch, at: polledAt) }
+        var told = watch
+        if let traced { told.trace = traced.cause }
+        var turn = pollTurn(told, leased, polledAt)
         turn.chargeSeen = looked.charge
         turn.isDuplicateBack = refunded?.isBack
         var acted: ActedOn?
@@ -104,7 +111,8 @@ package struct PollHandler<Provider: Upstream>: ItemHandler {
             let seen = known.map(ChargeStep.charge) ?? step
             decision.change.seesMoney = seen.seesNews(of: watch, result, charged?.1, decision)
         }
-        report(turn, result, decision)
+        traced?.end(turn, result, decision)
+        report(turn, result, decision, watch.trace)
         return decision
     }
 

@@ -29,6 +29,8 @@ package struct Watch: Hashable, Sendable {
     package var acts: DeadlineActs
     /// What is paid by it, where somebody has said so.
     package let order: OrderID?
+    /// The trace that it was enqueued in, where the caller has told one; what is told of it carries that on.
+    package var trace: TraceContext?
     package let state: WatchState
     /// What is remembered of its payment; nil before anybody has looked at that.
     package let payment: PaymentMemory?
@@ -50,6 +52,7 @@ package struct Watch: Hashable, Sendable {
         charge: ChargeOrder? = nil,
         acts: DeadlineActs = .unsaid,
         order: OrderID? = nil,
+        trace: TraceContext? = nil,
         state: WatchState = WatchState(),
         payment: PaymentMemory? = nil
     ) {
@@ -68,6 +71,7 @@ package struct Watch: Hashable, Sendable {
         self.charge = charge
         self.acts = acts
         self.order = order
+        self.trace = trace
         self.state = state
         self.payment = payment
     }

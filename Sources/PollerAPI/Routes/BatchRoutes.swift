@@ -23,6 +23,7 @@ struct BatchRoutes {
         the same Idempotency-Key: that is carried out again, and joins what is watched.
         """,
         access: .key(.writeWatches),
+        input: .traceparent,
         repeats: .kept(whenFull: false),
         body: RouteBody(
             content: [
@@ -53,6 +54,7 @@ struct BatchRoutes {
     let locator: (any SourceLocator)?
     let endpoints: EndpointBackend
     let reader: BodyReader
+    let tracing: EnqueueTracing
 
     var routes: [AnsweredRoute] { [Self.enqueue.answered(by: enqueue)] }
 
@@ -62,14 +64,25 @@ struct BatchRoutes {
     /// again: those are joined then.
     @Sendable
     private func enqueue(
-        _: Void,
+        _ caller: TraceContext?,
         _ request: Request,
         _ context: APIContext
+    ) async throws -> Response {
+        try await tracing.span(of: Self.enqueue.description, under: caller) { trace, facts in
+            try await enqueue(request, context, in: trace, &facts)
+        }
+    }
+
+    private func enqueue(
+        _ request: Request,
+        _ context: APIContext,
+        in trace: TraceContext?,
+        _ facts: inout SpanFacts
     ) async throws -> Response {
         let bytes = try await reader.read(request, bytesMax: BodyReader.batchBytesMax)
         let type = request.headers[.contentType]?.lowercased() ?? ""
         let isLines = Self.lineTypes.contains { type.hasPrefix($0) }
-        let batch = try WatchBatch(
+        var batch = try WatchBatch(
             bytes,
             isLines: isLines,
             for: context.caller,
@@ -77,6 +90,8 @@ struct BatchRoutes {
             endpoints: endpoints
         )
 
+        batch.carry(trace)
+        facts.add("poller.watches", batch.groups.reduce(0) { $0 + $1.count })
         try await refuseMismatches(in: batch)
         // Half of a batch would leave the client to find out which half.
         if let refusal = try await openWatches.refusal(of: batch.groups.flatMap(\.self)) {

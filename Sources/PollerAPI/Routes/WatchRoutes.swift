@@ -23,6 +23,7 @@ struct WatchRoutes {
         "enqueue",
         "Watch a source, or join its open watch",
         access: .key(.writeWatches),
+        input: .traceparent,
         repeats: .kept(whenFull: false),
         body: .json(.shape("NewWatch")),
         answers: [
@@ -125,6 +126,7 @@ struct WatchRoutes {
     let scans: Scans
     /// What ages in a search are counted from.
     let now: @Sendable () -> Timestamp
+    let tracing: EnqueueTracing
 
     var routes: [AnsweredRoute] {
         [
@@ -136,17 +138,30 @@ struct WatchRoutes {
 
     @Sendable
     private func enqueue(
-        _: Void,
+        _ caller: TraceContext?,
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
+        try await tracing.span(of: Self.enqueue.description, under: caller) { trace, facts in
+            try await enqueue(request, context, in: trace, &facts)
+        }
+    }
+
+    private func enqueue(
+        _ request: Request,
+        _ context: APIContext,
+        in trace: TraceContext?,
+        _ facts: inout SpanFacts
+    ) async throws -> Response {
         let wanted = try await reader.object(WatchRequest.self, of: request)
-        let new = try NewWatch(
+        var new = try NewWatch(
             wanted,
             for: context.caller,
             locator: locator,
             endpoints: endpoints
         )
+        new.trace = trace
+        facts.add(new.key)
         try await watches.refuseMismatch(of: new)
         if let refusal = try await openWatches.refusal(of: [new]) { throw Problem(refusal) }
         let results = try await enqueuer.enqueue([new])

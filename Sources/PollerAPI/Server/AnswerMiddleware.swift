@@ -91,6 +91,8 @@ extension HTTPField.Name {
     static let idempotencyKey = Self.known("Idempotency-Key")
     /// Says that an answer is that of an earlier request.
     static let idempotentReplayed = Self.known("Idempotent-Replayed")
+    /// The trace that a request belongs to.
+    static let traceparent = Self.known("traceparent")
     /// What proves that a body is Stripe's.
     static let stripeSignature = Self.known("Stripe-Signature")
 

@@ -74,6 +74,14 @@ struct WatchBatch {
         }
     }
 
+    /// Gives all of them the trace of the request that brings them.
+    mutating func carry(_ trace: TraceContext?) {
+        guard trace != nil else { return }
+        for group in groups.indices {
+            for place in groups[group].indices { groups[group][place].trace = trace }
+        }
+    }
+
     private static func array(_ bytes: [UInt8]) throws(Problem) -> [RawJSON] {
         let value = try Problem.checkedJSON(bytes)
         guard let items = value.elements else {

@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// *Request*: the event's bytes as they are recorded (or its thin form), the endpoint's own
 /// headers, `webhook-id` (the event's id, the same for every attempt), `webhook-timestamp`,
-/// `webhook-signature` with one `v1,…` or `v1a,…` for each live secret.
+/// `webhook-signature` with one `v1,…` or `v1a,…` for each live secret; `traceparent` of what is traced.
 /// *Limits*: 15 s, or the endpoint's own timeout, from resolving the name to the end of the
 /// answer, of which 8 KiB are read.
 /// A receiver that has sent a 2xx head has accepted, whatever becomes of the body: an attempt
@@ -130,14 +130,18 @@ package struct WebhookChannel: DeliveryChannel, Service {
         let signatures = secrets.map {
             $0.signature(id: event.id, timestamp: timestamp, body: body)
         }
+        let own = receiver.endpoint?.headers ?? []
+        // Who has set one of their own, from before there was this one, gets theirs.
+        let isTraced = !own.contains { $0.name.lowercased() == "traceparent" }
         var headers = HTTPHeaders(
             WebhookHeaders.of(
                 id: event.id.description,
                 timestamp: timestamp,
-                signatures: signatures
+                signatures: signatures,
+                traceparent: isTraced ? receiver.trace?.traceparent : nil
             )
         )
-        for header in receiver.endpoint?.headers ?? [] {
+        for header in own {
             headers.add(name: header.name, value: header.value)
         }
         return headers

@@ -36,18 +36,21 @@ local function merged(old, new)
 end
 
 -- How far a watch goes (see WatchRecord): of two requests the farther holds. What it does before a
--- deadline: of two that say something about the same the first holds.
+-- deadline, and which trace it is of: of two that say something about the same the first holds.
 local REACH = { [GOAL.leftPending] = 1, [GOAL.final] = 3 }
 local ABOUT = {
   '[' .. ACT.capture .. ACT.release .. ACT.leaveHold .. ']',
   '[' .. ACT.abandon .. ACT.leaveAbandoned .. ']',
 }
 local function joined(old, new)
-  local policy, reach, acts = match(old, '^([^|]*)|?(%a?)|?(%a*)')
-  local _, asked, told = match(new, '^([^|]*)|?(%a?)|?(%a*)')
+  local form = '^([^|]*)|?(%a?)|?(%a*)|?([%w_-]*)'
+  local policy, reach, acts, trace = match(old, form)
+  local _, asked, told, given = match(new, form)
+  if trace == '' then trace = given end
   if (REACH[asked] or 2) > (REACH[reach] or 2) then reach = asked end
   local said = match(acts, PACE.auto) or ''
   for at = 1, #ABOUT do said = said .. (match(acts, ABOUT[at]) or match(told, ABOUT[at]) or '') end
+  if trace ~= '' then return policy .. '|' .. reach .. '|' .. said .. '|' .. trace end
   if said ~= '' then return policy .. '|' .. reach .. '|' .. said end
   return reach ~= '' and policy .. '|' .. reach or policy
 end

@@ -63,7 +63,8 @@ struct Forwarder: Sendable {
         let headers = WebhookHeaders.of(
             id: id,
             timestamp: timestamp,
-            signatures: [key.signature(id: id, timestamp: timestamp, body: event.json)]
+            signatures: [key.signature(id: id, timestamp: timestamp, body: event.json)],
+            traceparent: event.value.traceparent
         )
         for (name, value) in headers { request.headers.add(name: name, value: value) }
         request.body = .bytes(ByteBuffer(string: event.json))

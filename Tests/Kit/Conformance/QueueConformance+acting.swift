@@ -50,6 +50,38 @@ extension QueueConformance {
             _ = try await bench.watches.enqueue([try NewWatch(key: key)])
             try bench.equal(try await bench.snapshot(key).watch.acts, .unsaid, "after a restart")
         },
+        ConformanceCase("the first trace of a watch is kept, whatever is said beside it") { bench in
+            let traces = ["4bf92f3577b34da6a3ce929d0e0e4736", "ffffffffffffffffffffffffffffffff"]
+                .compactMap { TraceContext(traceparent: "00-\($0)-00f067aa0ba902b7-01") }
+            let acts = DeadlineActs(authorisation: .capture, abandoned: .cancel)
+            for goal in WatchGoal.allCases {
+                let key = intent("traced_\(goal.rawValue)")
+                var new = try NewWatch(key: key, policy: .interactive)
+                for (trace, holds) in [
+                    (nil, nil), (traces[0], traces[0]), (nil, traces[0]), (traces[1], traces[0]),
+                ] {
+                    new.trace = trace
+                    _ = try await bench.watches.enqueue([new])
+                    try bench.equal(try await bench.snapshot(key).watch.trace, holds, "the trace")
+                }
+                _ = try await bench.watches.enqueue([try NewWatch(key: key, goal: goal, acts: acts)]
+                )
+                let all = try await bench.snapshot(key).watch
+                try bench.equal(all.trace, traces[0], "after a request that says more")
+                try bench.equal(all.acts, acts, "what is to be done")
+                try bench.equal(all.goal, goal.farther(.settled), "how far it goes")
+                _ = try await bench.watches.cancel(key)
+                let told = try await bench.watches.events(of: key, after: 0, limit: 10)
+                try bench.equal(told.map(\.trace), [traces[0]], "what is told of it")
+                new.trace = traces[1]
+                _ = try await bench.watches.enqueue([new])
+                try bench.equal(
+                    try await bench.snapshot(key).watch.trace,
+                    traces[1],
+                    "after a restart"
+                )
+            }
+        },
         ConformanceCase("the pace is kept as it was asked for first, whatever is said beside it") {
             bench in
             for policy in PollPolicy.named {

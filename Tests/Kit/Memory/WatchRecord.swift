@@ -21,6 +21,7 @@ struct WatchRecord: Sendable {
     private(set) var charge: ChargeOrder?
     private(set) var acts: DeadlineActs
     private(set) var order: OrderID?
+    private var trace: TraceContext?
     private(set) var state = WatchState()
     private(set) var payment: PaymentMemory?
     private(set) var notify: [NotifyURL]
@@ -48,6 +49,7 @@ struct WatchRecord: Sendable {
         charge = new.charge
         acts = new.acts
         order = new.order
+        trace = new.trace
     }
 
     /// The record of an order nobody has known before.
@@ -130,6 +132,7 @@ struct WatchRecord: Sendable {
             charge: charge,
             acts: acts,
             order: order,
+            trace: trace,
             state: state,
             // As it comes back from a store that keeps it packed.
             payment: payment.map { PaymentMemory(packed: $0.packed, charge: state.charge.charge) }
@@ -157,6 +160,7 @@ struct WatchRecord: Sendable {
         deadline = max(deadline, now + new.timeout)
         goal = goal.farther(new.goal)
         acts = acts.filled(by: new.acts)
+        trace = trace ?? new.trace
         clientSecret = new.clientSecret ?? clientSecret
         charge = charge.flatMap { $0.isNothing ? nil : $0 } ?? new.charge ?? charge
         reopenedSeq = nil

@@ -83,6 +83,31 @@ struct WatchRoutesTests {
         }
     }
 
+    @Test("the caller's trace is kept with the watch, and what is none is passed over")
+    func trace() async throws {
+        try await LiveAPI.run { api in
+            for (number, text) in ["", "no trace", Samples.trace.traceparent].enumerated() {
+                for (path, body) in [
+                    ("/v1/watches", #"{"source":"src_\#(number)"}"#),
+                    ("/v1/watches/batch", #"[{"source":"src_b\#(number)"}]"#),
+                ] {
+                    let headers = ["Content-Type": "application/json", "traceparent": text]
+                    let answer = try await api.request(.POST, path, body: body, headers: headers)
+                    #expect(answer.status == 200 || answer.status == 201)
+                }
+                for source in ["src_\(number)", "src_b\(number)"] {
+                    let key = WatchKey(
+                        account: .main,
+                        source: SourceID(unchecked: source),
+                        kind: .source
+                    )
+                    let kept = try await api.store.snapshot(of: key)?.watch.trace
+                    #expect(kept == (number == 2 ? Samples.trace : nil))
+                }
+            }
+        }
+    }
+
     @Test("ids of unknown prefix need a kind, in body and query")
     func kinds() async throws {
         try await LiveAPI.run { api in

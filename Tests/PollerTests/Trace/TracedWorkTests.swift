@@ -1,0 +1,179 @@
+import Poller
+import PollerTesting
+import Testing
+
+/// What handlers tell of their work, and what their work carries on.
+@Suite struct TracedWorkTests {
+    private let upstream = ScriptedUpstream()
+    private let tracer = RecordingTracer()
+
+    private func poll(
+        _ trace: TraceContext?,
+        _ answer: PollResult,
+        by tracer: RecordingTracer?
+    ) async throws -> Decision<WatchChange> {
+        var watch = Sample.watch(status: "pending", seq: 1)
+        watch.trace = trace
+        upstream.script(watch.key.source, [answer])
+        let now = VirtualTime.start
+        let handler = PollHandler(
+            upstream: upstream,
+            timeout: .seconds(8),
+            tracer: tracer,
+            logger: Sample.quiet
+        )
+        let lease = Lease(
+            ref: LeaseRef(id: watch.key.id, partition: 0, token: 1, owner: Sample.owner),
+            item: watch,
+            lane: watch.key.lane,
+            due: now,
+            claimedAt: now,
+            endsAt: now + .seconds(30),
+            crashes: 0
+        )
+        return try #require(await handler.handle(LeasedItem(lease: lease, elapsed: { .zero })))
+    }
+
+    @Test("a look without news is no span, whatever the watch carries")
+    func silent() async throws {
+        for trace in [nil, Samples.trace] {
+            _ = try await poll(trace, .pending, by: tracer)
+        }
+        #expect(tracer.ended.isEmpty)
+    }
+
+    @Test("a change stands under the request to watch, linked to a look in a trace of its own")
+    func change() async throws {
+        let decision = try await poll(Samples.trace, .status("chargeable"), by: tracer)
+        #expect(tracer.ended.map(\.work) == [.poll, .change])
+        let (look, change) = (tracer.ended[0], tracer.ended[1])
+        #expect(look.parent == nil && look.link == Samples.trace)
+        #expect(look.context.traceID != Samples.trace.traceID)
+        #expect(change.parent == Samples.trace && change.link == look.context)
+        #expect(!decision.change.events.isEmpty)
+        #expect(decision.change.events.allSatisfy { $0.trace == change.context })
+        let event = try #require(decision.change.event)
+        #expect(event.json.contains(#""traceparent":"\#(change.context.traceparent)""#))
+        #expect(change.text("poller.event.id") == event.id.description)
+        #expect(look.text("poller.result") == "observed" && look.facts?.error == nil)
+    }
+
+    @Test("a change of what nobody has given a trace stands in that of the look")
+    func root() async throws {
+        let decision = try await poll(nil, .status("chargeable"), by: tracer)
+        #expect(tracer.ended[1].parent == tracer.ended[0].context && tracer.ended[1].link == nil)
+        #expect(decision.change.event?.trace == tracer.ended[1].context)
+    }
+
+    @Test("a look that failed is a span that failed")
+    func failure() async throws {
+        let gone = PollResult.unavailable("no answer", retryAfter: nil)
+        _ = try await poll(Samples.trace, gone, by: tracer)
+        #expect(tracer.ended.map(\.work) == [.poll])
+        #expect(tracer.ended[0].facts?.error == "no answer")
+        #expect(tracer.ended[0].text("error.type") == "unavailable")
+    }
+
+    @Test("without a tracer an event carries what the watch does, and else nothing")
+    func off() async throws {
+        let carried = try await poll(Samples.trace, .status("chargeable"), by: nil)
+        #expect(carried.change.events.allSatisfy { $0.trace == Samples.trace })
+        let bare = try await poll(nil, .status("chargeable"), by: nil)
+        let event = try #require(bare.change.event)
+        #expect(event.trace == nil && !event.json.contains("traceparent"))
+    }
+
+    @Test("an event read back has its trace; one that is faded has none")
+    func event() throws {
+        var watch = Sample.watch()
+        watch.trace = Samples.trace
+        let event = Event(
+            watch: watch,
+            status: .chargeable,
+            final: false,
+            object: nil,
+            polledAt: VirtualTime.start,
+            lag: .zero
+        )
+        let read = try #require(Event(json: event.carrying(metadata: #"{"a":"b"}"#).json))
+        #expect(read.trace == Samples.trace && read.id == event.id)
+        #expect(read.withoutBody.trace == nil)
+        let broken = event.json.replacing("00-4bf9", with: "00-4BF9")
+        #expect(try #require(Event(json: broken)).trace == nil)
+    }
+
+    @Test("a longer text is cut, and what is not known is not told")
+    func facts() {
+        var facts = SpanFacts()
+        facts.add("a", String(repeating: "x", count: 1000))
+        facts.add("b", nil as String?)
+        facts.add("c", nil as Int?)
+        facts.fail("kind", String(repeating: "y", count: 1000))
+        #expect(facts.all.map(\.name) == ["a", "error.type"])
+        #expect(facts.all.first?.value == .text(String(repeating: "x", count: 256)))
+        #expect(facts.error?.count == 256)
+    }
+}
+
+extension DeliveryHandlerTests {
+    /// A watch with a trace, of which an event was recorded.
+    private func recordTraced(_ trace: TraceContext?) async throws {
+        var new = try NewWatch(key: key)
+        new.trace = trace
+        _ = try await store.enqueue([new])
+        try await record(["chargeable"])
+    }
+
+    private func tell(
+        _ answer: AttemptResult,
+        _ state: DeliveryState = DeliveryState(),
+        by tracer: RecordingTracer?
+    ) async throws -> TraceContext? {
+        let channel = RecordingChannel()
+        channel.script([answer])
+        let handler = DeliveryHandler(
+            store: store,
+            channels: [channel],
+            tracer: tracer,
+            logger: Sample.quiet
+        )
+        _ = await handler.handle(try leased(state, url: "https://a.example/hook"))
+        return try #require(channel.attempts.first).target.trace
+    }
+
+    @Test("an attempt is a span under the change, and the receiver is told of it")
+    func traced() async throws {
+        try await recordTraced(Samples.trace)
+        let tracer = RecordingTracer()
+        let told = try await tell(.delivered, by: tracer)
+        let span = try #require(tracer.ended.first)
+        #expect(span.work == .delivery && span.parent == Samples.trace && span.link == nil)
+        #expect(told == span.context && told?.traceID == Samples.trace.traceID)
+        #expect(span.number("poller.attempt") == 1 && span.text("server.address") == "a.example")
+        #expect(span.facts?.error == nil)
+    }
+
+    @Test("each attempt is a span of its own, and one that failed says why")
+    func tracedFailure() async throws {
+        try await recordTraced(Samples.trace)
+        let tracer = RecordingTracer()
+        let answer = AttemptResult.failed("answered 500", .serverError, code: 500)
+        _ = try await tell(answer, DeliveryState(failures: 2, attempts: 2), by: tracer)
+        let span = try #require(tracer.ended.first)
+        #expect(span.facts?.error == "answered 500" && span.text("error.type") == "server_error")
+        #expect(span.number("http.response.status_code") == 500)
+        #expect(span.number("poller.attempt") == 3 && span.number("http.request.resend_count") == 2)
+    }
+
+    @Test("without a tracer a receiver is told what the event carries, and else nothing")
+    func untraced() async throws {
+        try await recordTraced(Samples.trace)
+        #expect(try await tell(.delivered, by: nil) == Samples.trace)
+    }
+
+    @Test("an event without a trace is told without one")
+    func unknown() async throws {
+        try await record(["chargeable"])
+        #expect(try await tell(.delivered, by: nil) == nil)
+    }
+}
