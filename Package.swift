@@ -12,32 +12,29 @@ let settings: [SwiftSetting] = [
 ]
 
 // Products of other packages, by the names the targets below use.
-let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
-let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
-let lifecycle = Target.Dependency.product(
-    name: "ServiceLifecycle",
-    package: "swift-service-lifecycle"
-)
-let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
-let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
-let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
-let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
-let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
-let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
-let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
-let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
-let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
-let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
-let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
-let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
-let arguments = Target.Dependency.product(
-    name: "ArgumentParser",
-    package: "swift-argument-parser"
-)
-let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
-let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
-let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
-let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
+typealias Other = Target.Dependency
+let logging = Other.product(name: "Logging", package: "swift-log")
+let metrics = Other.product(name: "Metrics", package: "swift-metrics")
+let lifecycle = Other.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let signals = Other.product(name: "UnixSignals", package: "swift-service-lifecycle")
+let crypto = Other.product(name: "Crypto", package: "swift-crypto")
+let nioCore = Other.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Other.product(name: "NIOPosix", package: "swift-nio")
+let nioHTTP1 = Other.product(name: "NIOHTTP1", package: "swift-nio")
+let nioWebSocket = Other.product(name: "NIOWebSocket", package: "swift-nio")
+let nioTLS = Other.product(name: "NIOTLS", package: "swift-nio")
+let nioEmbedded = Other.product(name: "NIOEmbedded", package: "swift-nio")
+let nioSSL = Other.product(name: "NIOSSL", package: "swift-nio-ssl")
+let httpClient = Other.product(name: "AsyncHTTPClient", package: "async-http-client")
+let hummingbird = Other.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore = Other.product(name: "HummingbirdCore", package: "hummingbird")
+let arguments = Other.product(name: "ArgumentParser", package: "swift-argument-parser")
+let jwtKit = Other.product(name: "JWTKit", package: "jwt-kit")
+let mustache = Other.product(name: "Mustache", package: "swift-mustache")
+let tracing = Other.product(name: "Tracing", package: "swift-distributed-tracing")
+let deque = Other.product(name: "DequeModule", package: "swift-collections")
+let yams = Other.product(name: "Yams", package: "Yams")
+let histogram = Other.product(name: "Histogram", package: "hdrhistogram-swift")
 
 let package = Package(
     name: "poller",
@@ -57,6 +54,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", exact: "1.7.3"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
@@ -149,8 +147,7 @@ let package = Package(
             name: "PollerDelivery",
             dependencies: [
                 "JSONText", "Poller", "PollerNet", "PollerWords", "StandardWebhooks", "CCurl",
-                nioCore, nioPosix, nioHTTP1, nioSSL,
-                lifecycle, mustache,
+                nioCore, nioPosix, nioHTTP1, nioSSL, lifecycle, mustache,
             ],
             resources: [.embedInCode("MailTemplates")],
             swiftSettings: settings
@@ -164,18 +161,25 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // What handlers tell of their work, as spans for a collector of OpenTelemetry.
+        .target(
+            name: "PollerTracing",
+            dependencies: [
+                "Poller", tracing, httpClient, nioCore, nioHTTP1, logging, metrics, lifecycle,
+                deque,
+            ],
+            swiftSettings: settings
+        ),
         // The HTTP API and the admin listener.
         .target(
             name: "PollerAPI",
             dependencies: [
                 "JSONText", "PollerWire", "Poller", "PollerNet", "PollerWords", "StandardWebhooks",
-                hummingbird, hummingbirdCore,
-                nioCore, nioHTTP1, nioPosix, logging,
-                metrics, lifecycle, crypto,
+                hummingbird, hummingbirdCore, nioCore, nioHTTP1, nioPosix, logging, metrics,
+                lifecycle, crypto,
             ],
             resources: [
-                .embedInCode("Console"),
-                .embedInCode("ReturnPage"), .embedInCode("MailPages"),
+                .embedInCode("Console"), .embedInCode("ReturnPage"), .embedInCode("MailPages"),
             ],
             swiftSettings: settings
         ),
@@ -209,11 +213,10 @@ let package = Package(
             name: "pollerd",
             dependencies: [
                 "JSONText", "Poller", "PollerRedis", "PollerUpstreams", "PollerDelivery",
-                "PollerGateway", "PollerAPI", "PollerNet", "PollerWire", "BenchPlan",
-                "ChildPrograms", "RedisClient", "SecretFiles", "StripeAPI", logging, metrics,
-                lifecycle, signals, arguments,
-                nioCore,
-                .product(name: "Yams", package: "Yams"),
+                "PollerGateway", "PollerAPI", "PollerNet", "PollerTracing", "PollerWire",
+                "BenchPlan", "ChildPrograms", "RedisClient", "SecretFiles", "StripeAPI", logging,
+                metrics, lifecycle, signals, arguments, nioCore,
+                yams,
             ],
             swiftSettings: settings
         ),
@@ -223,8 +226,8 @@ let package = Package(
             dependencies: [
                 "BenchPlan", "ChildPrograms", "JSONText", "Poller", "PollerRedis",
                 "PollerUpstreams", "PollerDelivery", "PollerHTTP", "PollerNet", "RedisClient",
-                "StripeAPI", arguments,
-                logging, nioCore, nioHTTP1, nioPosix, nioSSL, nioWebSocket, httpClient, histogram,
+                "StripeAPI", arguments, logging, nioCore, nioHTTP1, nioPosix, nioSSL, nioWebSocket,
+                httpClient, histogram,
             ],
             swiftSettings: settings
         ),
@@ -238,9 +241,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "stripe-sandbox",
-            dependencies: [
-                "SecretFiles", "StripeSandbox", signals, arguments, logging, lifecycle,
-            ],
+            dependencies: ["SecretFiles", "StripeSandbox", signals, arguments, logging, lifecycle],
             path: "Sources/Stripe/stripe-sandbox",
             swiftSettings: settings
         ),
@@ -281,9 +282,8 @@ let package = Package(
             name: "PollerUpstreamsTests",
             dependencies: [
                 "JSONText", "Poller", "PollerNet", "PollerRedis", "PollerTesting",
-                "PollerUpstreams",
-                "RedisClient", "StripeAPI", "StripeSandbox", httpClient, nioCore, nioPosix,
-                nioHTTP1, logging,
+                "PollerUpstreams", "RedisClient", "StripeAPI", "StripeSandbox", httpClient, nioCore,
+                nioPosix, nioHTTP1, logging,
             ],
             swiftSettings: settings
         ),
@@ -300,9 +300,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PollerHTTPTests",
-            dependencies: [
-                "PollerHTTP", nioCore, nioPosix, nioHTTP1, nioSSL, nioEmbedded,
-            ],
+            dependencies: ["PollerHTTP", nioCore, nioPosix, nioHTTP1, nioSSL, nioEmbedded],
             swiftSettings: settings
         ),
         .testTarget(
@@ -333,14 +331,16 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "PollerTracingTests",
+            dependencies: ["Poller", "PollerTesting", "PollerTracing", tracing, logging],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "PollerAPITests",
             dependencies: [
                 "JSONText", "PollerWire", "Poller", "PollerAPI", "PollerGateway", "PollerClient",
-                "PollerNet",
-                "PollerTesting", "PollerWords", "pollerctl", httpClient, nioCore, nioPosix,
-                nioHTTP1, lifecycle,
-                metrics, logging,
-                crypto,
+                "PollerNet", "PollerTesting", "PollerWords", "pollerctl", httpClient, nioCore,
+                nioPosix, nioHTTP1, lifecycle, metrics, logging, crypto,
             ],
             swiftSettings: settings
         ),

@@ -175,6 +175,18 @@ package struct Metric: Hashable, Sendable {
             [],
             "Changes that the log has and the audit trail has not."
         ),
+        Metric(
+            .counter,
+            "spans_exported_total",
+            [],
+            "Spans that the collector of traces has taken."
+        ),
+        Metric(
+            .counter,
+            "spans_dropped_total",
+            [],
+            "Spans that found no place in the queue, or that the collector has not taken."
+        ),
         Metric(.counter, "metrics_refused_total", [], "Series beyond the bounds of this page."),
         Metric(.gauge, "build_info", ["version", "roles"], "1; what this process runs."),
     ]

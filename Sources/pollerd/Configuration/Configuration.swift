@@ -75,6 +75,7 @@ struct Configuration: Sendable {
         let places = [
             Place(origin: .flag) { flags[$0.key] },
             Place(origin: .environment) { secrets.variable($0.variable) },
+            Place(origin: .environment) { $0.commonVariable.flatMap(secrets.variable) },
             Place(origin: .file) { written[$0.key]?.text },
             Place(origin: .standard, text: \.standard),
         ]

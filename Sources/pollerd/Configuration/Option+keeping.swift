@@ -1,7 +1,7 @@
 import Poller
 
 extension Option {
-    /// How long things are kept, by what they are found, and what is logged.
+    /// How long things are kept, by what they are found, and what is logged and traced.
     static let ofKeeping: [Option] = [
         Option(
             "outbox_retention",
@@ -39,6 +39,28 @@ extension Option {
             "POLLER_LOG_FORMAT",
             nil,
             "text or json; text on a terminal, else json"
+        ),
+        Option(
+            "otlp_endpoint",
+            "POLLER_OTLP_ENDPOINT",
+            nil,
+            common: "OTEL_EXPORTER_OTLP_ENDPOINT",
+            "collector of traces (OTLP over HTTP), http://collector:4318; or OTEL_EXPORTER_OTLP_ENDPOINT"
+        ),
+        Option(
+            "otlp_headers",
+            "POLLER_OTLP_HEADERS",
+            nil,
+            secrecy: .hidden,
+            common: "OTEL_EXPORTER_OTLP_HEADERS",
+            "what the collector wants, by comma: authorization=Bearer%20…; or OTEL_EXPORTER_OTLP_HEADERS"
+        ),
+        Option(
+            "otlp_service",
+            "POLLER_OTLP_SERVICE",
+            nil,
+            common: "OTEL_SERVICE_NAME",
+            "this process in traces; pollerd-ROLE, and pollerd of several roles; or OTEL_SERVICE_NAME"
         ),
     ]
 }

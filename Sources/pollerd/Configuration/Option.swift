@@ -10,6 +10,8 @@ struct Option: Sendable {
     let key: String
     /// The environment variable.
     let variable: String
+    /// The variable by which other programs know the same, which is looked at after ours; nil where there is none.
+    let commonVariable: String?
     /// What holds when nobody sets it; nil when there is no such thing.
     let standard: String?
     /// Who may see it.
@@ -32,10 +34,12 @@ struct Option: Sendable {
         _ variable: String,
         _ standard: String?,
         secrecy: Secrecy = .open,
+        common commonVariable: String? = nil,
         _ help: String
     ) {
         self.key = key
         self.variable = variable
+        self.commonVariable = commonVariable
         self.standard = standard
         self.secrecy = secrecy
         self.help = help

@@ -4,6 +4,7 @@ import Poller
 import PollerAPI
 import PollerDelivery
 import PollerNet
+import PollerTracing
 import PollerUpstreams
 import RedisClient
 import StripeAPI
@@ -73,6 +74,8 @@ struct Settings: Sendable {
     let searchKeys: SearchKeys
     let logLevel: Logger.Level
     let logFormat: LogFormat
+    /// Who is told what this process does, and under which name; nil where nobody traces.
+    let traces: (collector: OTLPCollector, service: String?)?
     let announcer: Announcer
 
     /// Parses every option.
@@ -205,6 +208,7 @@ struct Settings: Sendable {
         let isChosen = configuration.values["log_format"] != nil
         logFormat =
             isChosen ? try read.choice("log_format", LogFormat.init(rawValue:)) : .standard
+        traces = try read.collector().map { ($0, read.text("otlp_service")) }
         announcer = Announcer(
             isJSON: isChosen && logFormat == .json,
             supervisor: Supervisor(environment: ProcessInfo.processInfo.environment)

@@ -4,6 +4,7 @@ import PollerAPI
 import PollerDelivery
 import PollerGateway
 import PollerRedis
+import PollerTracing
 import ServiceLifecycle
 
 /// How customers are told.
@@ -84,6 +85,7 @@ extension Node {
                 channels: channels.all,
                 audit: audit,
                 places: settings.deliveryConcurrency,
+                tracer: traces?.tracer,
                 logger: log("notifier")
             ),
             settings: LeaseWorkerSettings(

@@ -8,6 +8,7 @@ import PollerDelivery
 import PollerGateway
 import PollerNet
 import PollerRedis
+import PollerTracing
 import PollerUpstreams
 import RedisClient
 import ServiceLifecycle
@@ -34,6 +35,8 @@ struct Node: Sendable {
     /// Looks up every name that a customer or an upstream has chosen.
     let resolver: any AddressResolver
     let startup: Startup
+    /// Nil where nothing is traced.
+    let traces: TraceExport?
 
     /// A node that announces itself as ready when all its listeners are bound.
     init(
@@ -53,6 +56,7 @@ struct Node: Sendable {
         clock = ContinuousClock()
         resolver = SystemResolver(clock: clock)
         accounts = Self.accounts(settings)
+        traces = Self.traces(of: roles, settings, as: cluster.owner, clock: clock, logger)
         // The admin listener, and those of the roles that serve others.
         let count = 1 + roles.intersection([.api, .gateway]).count
         startup = Startup(
@@ -73,6 +77,7 @@ struct Node: Sendable {
         let certificates = (try tls("api"), try tls("gateway"), try tls("admin"))
         if let tls = certificates.2 { services.append(tls) }
         services.append(admin(certificates.2))
+        if let traces { services.append(traces.service) }
         let channels = roles.isDisjoint(with: [.api, .notifier]) ? nil : try await channels()
         services += channels?.services ?? []
         let ring = RootRing(try await cluster.secrets.roots(), wallClock: WallClock.now)
@@ -134,6 +139,7 @@ struct Node: Sendable {
                 )
             ),
             timeout: settings.pollTimeout,
+            tracer: traces?.tracer,
             logger: log("worker")
         )
         let worker = LeaseWorker(
@@ -266,7 +272,8 @@ struct Node: Sendable {
             payers: StripePayers(accounts: accounts),
             deadlines: DeadlineForecast(settler: settler, payments: StripePayments()),
             branding: branding,
-            words: settings.templates.words
+            words: settings.templates.words,
+            tracer: traces?.tracer
         )
         let server = APIServer(
             bind: settings.apiBind,
@@ -295,44 +302,6 @@ struct Node: Sendable {
 
     /// Notes what is changed by no request.
     var audit: AuditRecorder { AuditRecorder(trail: cluster.trail, logger: log("audit")) }
-
-    /// The keys of the file and of the store, read once.
-    private func keyRing() async throws -> KeyRing {
-        let file = try settings.apiKeysFile.map { path throws(InvalidInput) in
-            try KeyFile(contentsOfFile: path)
-        }
-        let ring = KeyRing(
-            file: file?.callers ?? [:],
-            store: cluster.keys,
-            clock: clock,
-            wallClock: WallClock.now,
-            logger: log("keys")
-        )
-        if roles != [.worker] {
-            try await ring.refresh()
-            try refusePublicBindWithoutKeys(ring)
-        }
-        return ring
-    }
-
-    private func refusePublicBindWithoutKeys(_ keys: KeyRing) throws {
-        var binds: [(String, ListenAddress)] = []
-        if roles.contains(.api) { binds.append(("POLLER_API_BIND", settings.apiBind)) }
-        if roles.contains(.gateway), let bind = settings.gatewayBind {
-            binds.append(("POLLER_GATEWAY_BIND", bind))
-        }
-        guard keys.isOpen != false else { return }
-        for (variable, address) in binds where !address.isLoopback {
-            throw ConfigurationError(
-                "\(variable)=\(address) is public, but there are no API keys: make one with "
-                    + "pollerd key create --role admin, set POLLER_API_KEYS_FILE, or bind a "
-                    + "loopback address"
-            )
-        }
-        if !binds.isEmpty {
-            logger.notice("no API keys: serving this machine only, to everybody on it")
-        }
-    }
 }
 
 /// What a process does in a cluster.

@@ -14,7 +14,7 @@ LAYERS = [
     {"RedisClient", "StripeAPI", "PollerWire", "StripeJSON", "PollerHTTP"},
     {"Poller", "PollerClient", "StripeSandbox"},
     {"PollerRedis", "PollerNet", "PollerWords", "PollerTesting"},
-    {"PollerUpstreams", "PollerDelivery", "PollerGateway", "PollerAPI"},
+    {"PollerUpstreams", "PollerDelivery", "PollerGateway", "PollerAPI", "PollerTracing"},
     {"pollerd", "pollerctl", "stripe-sandbox", "pollerd-bench"},
 ]
 # What the product without I/O may import besides our own targets: nothing of the network, Redis or HTTP.

@@ -1,0 +1,129 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+package import Poller
+
+/// Where spans are sent: a collector that takes OTLP over HTTP.
+package struct OTLPCollector: Hashable, Sendable {
+    /// A batch that no collector has taken by then is one that it will not take.
+    private static let timeout = Duration.seconds(10)
+    /// What is read of an answer, so that the connection can be used again.
+    private static let answerBytesMax = 8192
+    /// The longest that a collector's `Retry-After` is waited for.
+    private static let retryAfterMax = 60
+
+    let url: String
+    private let headers: [Header]
+
+    /// A header that a collector wants, mostly a credential.
+    private struct Header: Hashable {
+        let name: String
+        let value: String
+    }
+
+    /// A collector.
+    ///
+    /// - Parameters:
+    ///   - endpoint: its base, `http://collector:4318`; the path of traces is added, as the standard has it.
+    ///   - headers: `name=value`, by comma, values in percent-encoding, as `OTEL_EXPORTER_OTLP_HEADERS` is
+    ///     written; never shown.
+    /// - Throws: `InvalidInput` when the headers are none.
+    package init(endpoint: String, headers: String = "") throws(InvalidInput) {
+        var base = endpoint
+        while base.hasSuffix("/") { base.removeLast() }
+        url = base + "/v1/traces"
+        var read: [Header] = []
+        for part in headers.split(separator: ",") {
+            let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = pair[0].filter { $0 != " " }
+            let value = pair.count == 2 ? pair[1].trimmed.removingPercentEncoding : nil
+            guard !name.isEmpty, name.utf8.allSatisfy(Self.isOfToken), let value,
+                value.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
+            else {
+                throw InvalidInput(
+                    field: "otlp_headers",
+                    message: "must be name=value, by comma, with values in percent-encoding"
+                )
+            }
+            read.append(Header(name: name, value: value))
+        }
+        self.headers = read
+    }
+
+    /// What came of sending a batch.
+    enum Outcome: Sendable {
+        case taken
+        /// It would be refused again.
+        case refused(String)
+        /// It may be taken later, and not before the span that the collector asks for.
+        case busy(String, Duration?)
+    }
+
+    /// Sends a request; whatever happens is one of the outcomes.
+    func send(_ body: [UInt8], by http: HTTPClient, clock: some Clock<Duration>) async -> Outcome {
+        var request = HTTPClientRequest(url: url)
+        request.method = .POST
+        request.headers.add(name: "content-type", value: "application/x-protobuf")
+        request.headers.add(name: "user-agent", value: "poller/1")
+        for header in headers {
+            request.headers.replaceOrAdd(name: header.name, value: header.value)
+        }
+        request.body = .bytes(body)
+        do {
+            // The client's own timeout ends with the head; a body that never ends must not hold us.
+            return try await withThrowingTaskGroup(of: Outcome?.self) { [request] group in
+                group.addTask { try await Self.exchange(request, http) }
+                group.addTask {
+                    try await clock.sleep(for: Self.timeout)
+                    return nil
+                }
+                defer { group.cancelAll() }
+                let first = try await group.next() ?? nil
+                return first ?? .busy("did not answer within \(Self.timeout.text)", nil)
+            }
+        } catch {
+            return .busy("cannot be reached: \(error)", nil)
+        }
+    }
+
+    private static func exchange(
+        _ request: HTTPClientRequest,
+        _ http: HTTPClient
+    ) async throws -> Outcome {
+        let response = try await http.execute(request, timeout: TimeAmount(timeout))
+        let status = response.status.code
+        let wait = response.headers.first(name: "retry-after").flatMap { Int($0) }
+        // Of what is too long the connection is closed.
+        _ = try? await response.body.collect(upTo: answerBytesMax)
+        switch status {
+        case 200..<300: return .taken
+        case 429, 502, 503, 504:
+            return .busy(
+                "answered \(status)",
+                wait.map { .seconds(min(max($0, 0), retryAfterMax)) }
+            )
+        default: return .refused("answered \(status)")
+        }
+    }
+
+    private static func isOfToken(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
+            UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+}
+
+extension Substring {
+    /// Without the spaces around it.
+    fileprivate var trimmed: String {
+        var text = self
+        while text.first == " " { text.removeFirst() }
+        while text.last == " " { text.removeLast() }
+        return String(text)
+    }
+}

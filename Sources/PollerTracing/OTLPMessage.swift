@@ -1,0 +1,179 @@
+import Poller
+import Tracing
+
+// Spans as a collector reads them: `ExportTraceServiceRequest` of OTLP, in protobuf.
+//
+// *Source*: opentelemetry-proto 1.x, `trace/v1/trace.proto`; numbers of fields never change. By hand because
+// swift-protobuf would be one more library to build, with generated code a hundred times as long, for
+// messages of which we write ten and read none. What is written is read in the tests by the messages of
+// opentelemetry-proto itself.
+
+/// Writes protobuf: each field as its number, how it is written, and its bytes.
+struct ProtobufWriter {
+    private(set) var bytes: [UInt8] = []
+
+    /// A whole number; 0 is what a reader takes for one that is missing, and is left out.
+    mutating func number(_ field: Int, _ value: UInt64) {
+        guard value != 0 else { return }
+        tag(field, 0)
+        varint(value)
+    }
+
+    /// A number of eight bytes.
+    mutating func fixed64(_ field: Int, _ value: UInt64) {
+        tag(field, 1)
+        for place in 0..<8 { bytes.append(UInt8(truncatingIfNeeded: value >> (8 * place))) }
+    }
+
+    /// A number of four bytes.
+    mutating func fixed32(_ field: Int, _ value: UInt32) {
+        tag(field, 5)
+        for place in 0..<4 { bytes.append(UInt8(truncatingIfNeeded: value >> (8 * UInt32(place)))) }
+    }
+
+    mutating func bytes(_ field: Int, _ value: some Collection<UInt8>) {
+        tag(field, 2)
+        varint(UInt64(value.count))
+        bytes += value
+    }
+
+    mutating func text(_ field: Int, _ value: String) { bytes(field, Array(value.utf8)) }
+
+    /// A message within this one.
+    mutating func message(_ field: Int, _ write: (inout ProtobufWriter) -> Void) {
+        var inner = ProtobufWriter()
+        write(&inner)
+        bytes(field, inner.bytes)
+    }
+
+    private mutating func tag(_ field: Int, _ wire: UInt64) { varint(UInt64(field) << 3 | wire) }
+
+    private mutating func varint(_ value: UInt64) {
+        var rest = value
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(rest))
+    }
+}
+
+/// Whose spans they are: one process of the cluster.
+package struct TracedProcess: Hashable, Sendable {
+    /// `service.name`, `service.instance.id`, `service.version` and what else names it.
+    let attributes: [String: String]
+    let version: String
+
+    /// Names a process.
+    ///
+    /// - Parameters:
+    ///   - service: what it is called among all services, such as `pollerd-worker`.
+    ///   - instance: which one of them it is.
+    ///   - version: what it runs.
+    package init(service: String, instance: String, version: String) {
+        self.version = version
+        attributes = [
+            "service.name": service, "service.instance.id": instance, "service.version": version,
+            "telemetry.sdk.name": "poller", "telemetry.sdk.language": "swift",
+            "telemetry.sdk.version": version,
+        ]
+    }
+}
+
+extension TracedProcess {
+    /// The request that tells of spans.
+    func request(of spans: [SpanRecord]) -> [UInt8] {
+        var request = ProtobufWriter()
+        request.message(1) { resourceSpans in
+            resourceSpans.message(1) { resource in
+                for (name, value) in attributes.sorted(by: { $0.key < $1.key }) {
+                    resource.attribute(1, name, .string(value))
+                }
+            }
+            resourceSpans.message(2) { scopeSpans in
+                scopeSpans.message(1) { scope in
+                    scope.text(1, "poller")
+                    scope.text(2, version)
+                }
+                for span in spans { scopeSpans.message(2) { $0.write(span) } }
+            }
+        }
+        return request.bytes
+    }
+}
+
+extension ProtobufWriter {
+    /// Writes a `Span`.
+    fileprivate mutating func write(_ span: SpanRecord) {
+        bytes(1, span.trace.traceBytes)
+        bytes(2, span.trace.spanBytes)
+        if let parent = span.parent { bytes(4, parent.spanBytes) }
+        text(5, span.name)
+        number(6, Self.number(of: span.kind))
+        fixed64(7, span.began)
+        fixed64(8, span.ended)
+        attributes(9, span.attributes)
+        for event in span.events {
+            message(11) { message in
+                message.fixed64(1, event.nanosecondsSinceEpoch)
+                message.text(2, event.name)
+                message.attributes(3, event.attributes)
+            }
+        }
+        for link in span.links {
+            message(13) { message in
+                message.bytes(1, link.traceBytes)
+                message.bytes(2, link.spanBytes)
+                message.fixed32(6, UInt32(link.flags))
+            }
+        }
+        if let status = span.status {
+            message(15) { message in
+                if let text = status.message { message.text(2, text) }
+                message.number(3, status.code == .ok ? 1 : 2)
+            }
+        }
+        fixed32(16, UInt32(span.trace.flags))
+    }
+
+    private static func number(of kind: SpanKind) -> UInt64 {
+        switch kind {
+        case .internal: 1
+        case .server: 2
+        case .client: 3
+        case .producer: 4
+        case .consumer: 5
+        }
+    }
+
+    /// Writes attributes by their names, so that the same are the same bytes.
+    private mutating func attributes(_ field: Int, _ attributes: SpanAttributes) {
+        var pairs: [(String, SpanAttribute)] = []
+        func add(_ name: String, _ value: SpanAttribute) { pairs.append((name, value)) }
+        attributes.forEach(add)
+        for (name, value) in pairs.sorted(by: { $0.0 < $1.0 }) { attribute(field, name, value) }
+    }
+
+    /// Writes a `KeyValue`; an attribute of a kind that nobody here makes is written as text.
+    fileprivate mutating func attribute(_ field: Int, _ name: String, _ value: SpanAttribute) {
+        message(field) { pair in
+            pair.text(1, name)
+            pair.message(2) { any in
+                switch value {
+                case .string(let text): any.text(1, text)
+                // Of a choice, the member that is meant is written, also where it is 0 or false.
+                case .bool(let flag): any.chosen(2, flag ? 1 : 0)
+                case .int32(let number): any.chosen(3, UInt64(bitPattern: Int64(number)))
+                case .int64(let number): any.chosen(3, UInt64(bitPattern: number))
+                case .double(let number): any.fixed64(4, number.bitPattern)
+                default: any.text(1, "\(value)")
+                }
+            }
+        }
+    }
+
+    private mutating func chosen(_ field: Int, _ value: UInt64) {
+        tag(field, 0)
+        varint(value)
+    }
+}

@@ -1,0 +1,106 @@
+import Poller
+import Synchronization
+package import Tracing
+
+/// A span that may be added to until it ends; then it is queued.
+///
+/// A class, because whoever has begun it and whoever adds to it share it.
+package final class OTLPSpan: Tracing.Span {
+    /// Beyond this nobody reads it, and a mistake in a loop would fill the queue with one span.
+    private static let partsMax = 128
+
+    let trace: TraceContext
+    package let context: InstrumentationContext
+    private let queue: SpanQueue
+    /// What has been told so far; nil once it has ended, and of a trace that is not recorded.
+    private let open: Mutex<SpanRecord?>
+
+    /// Begins one; of a trace that is not sampled nothing is kept.
+    init(
+        _ name: String,
+        trace: TraceContext,
+        parent: TraceContext?,
+        context: InstrumentationContext,
+        kind: SpanKind,
+        began: UInt64,
+        queue: SpanQueue
+    ) {
+        self.trace = trace
+        self.context = context
+        self.queue = queue
+        let record = SpanRecord(trace: trace, parent: parent, name: name, kind: kind, began: began)
+        open = Mutex(trace.isSampled ? record : nil)
+    }
+
+    package var isRecording: Bool { open.withLock { $0 != nil } }
+
+    package var operationName: String {
+        get { open.withLock { $0?.name ?? "" } }
+        set { open.withLock { $0?.name = newValue } }
+    }
+
+    package var attributes: SpanAttributes {
+        get { open.withLock { $0?.attributes ?? [:] } }
+        set { open.withLock { $0?.attributes = newValue } }
+    }
+
+    package func setStatus(_ status: SpanStatus) { open.withLock { $0?.status = status } }
+
+    package func addEvent(_ event: SpanEvent) {
+        open.withLock { record in
+            if record?.events.count ?? 0 < Self.partsMax { record?.events.append(event) }
+        }
+    }
+
+    package func recordError<Instant: TracerInstant>(
+        _ error: any Error,
+        attributes: SpanAttributes,
+        at instant: @autoclosure () -> Instant
+    ) {
+        var attributes = attributes
+        attributes.set("exception.type", value: .string("\(type(of: error))"))
+        attributes.set("exception.message", value: .string("\(error)"))
+        addEvent(SpanEvent(name: "exception", at: instant(), attributes: attributes))
+    }
+
+    package func addLink(_ link: SpanLink) {
+        guard let other = link.context.trace else { return }
+        open.withLock { record in
+            if record?.links.count ?? 0 < Self.partsMax { record?.links.append(other) }
+        }
+    }
+
+    package func end<Instant: TracerInstant>(at instant: @autoclosure () -> Instant) {
+        let ended = open.withLock { record in
+            defer { record = nil }
+            return record
+        }
+        guard var ended else { return }
+        // A clock that was set back must not make a span that ends before it begins.
+        ended.ended = max(instant().nanosecondsSinceEpoch, ended.began)
+        queue.add(ended)
+    }
+}
+
+/// What is told of a span.
+struct SpanRecord: Sendable {
+    let trace: TraceContext
+    let parent: TraceContext?
+    var name: String
+    let kind: SpanKind
+    /// Nanoseconds since 1970.
+    let began: UInt64
+    var ended: UInt64 = 0
+    var attributes: SpanAttributes = [:]
+    var events: [SpanEvent] = []
+    var links: [TraceContext] = []
+    var status: SpanStatus?
+
+    init(trace: TraceContext, parent: TraceContext?, name: String, kind: SpanKind, began: UInt64) {
+        self.trace = trace
+        self.parent = parent
+        self.name = name
+        self.kind = kind
+        self.began = began
+    }
+}

@@ -1,0 +1,45 @@
+import Logging
+import Poller
+import PollerTracing
+
+/// What a process tells of its work in traces.
+extension Node {
+    /// What traces this process; nil where no collector is told.
+    static func traces(
+        of roles: Set<Role>,
+        _ settings: Settings,
+        as owner: OwnerID,
+        clock: ContinuousClock,
+        _ logger: Logger
+    ) -> TraceExport? {
+        guard let traces = settings.traces else { return nil }
+        // A process of several roles is no service of its own in a map of services.
+        let role = roles.count == 1 ? roles.first.map { "-\($0.rawValue)" } : nil
+        var logger = logger
+        logger[metadataKey: "part"] = "traces"
+        return TraceExport(
+            to: traces.collector,
+            of: TracedProcess(
+                service: traces.service ?? "pollerd" + (role ?? ""),
+                instance: "\(owner)",
+                version: PollerdCommand.version
+            ),
+            clock: clock,
+            logger: logger
+        )
+    }
+}
+
+extension OptionReader {
+    /// Who is told what this process does; nil where nobody is.
+    func collector() throws(ConfigurationError) -> OTLPCollector? {
+        let headers = text("otlp_headers") ?? ""
+        guard text("otlp_endpoint")?.isEmpty == false else { return nil }
+        let endpoint = try httpURL("otlp_endpoint")
+        do throws(InvalidInput) {
+            return try OTLPCollector(endpoint: endpoint, headers: headers)
+        } catch {
+            throw wrong("otlp_headers", error.message)
+        }
+    }
+}

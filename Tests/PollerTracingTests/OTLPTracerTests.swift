@@ -1,0 +1,103 @@
+import Poller
+import PollerTesting
+import Testing
+import Tracing
+
+@testable import PollerTracing
+
+/// Spans from their beginning to the queue.
+///
+/// That a collector reads them is shown by `test_traces.py`, with
+/// the messages of opentelemetry-proto.
+@Suite struct OTLPTracerTests {
+    private let queue = SpanQueue()
+    private var work: TracerOfWork { TracerOfWork(tracer: OTLPTracer(queue: queue)) }
+    private let now = Timestamp(ms: 1_795_165_200_125)
+
+    private var ended: [SpanRecord] { queue.take(1000) ?? [] }
+
+    @Test("a span under another stands in its trace, and one under none begins a trace")
+    func parents() {
+        let below = work.begin(.delivery, under: Samples.trace, linked: nil, at: now)
+        #expect(below.context.traceID == Samples.trace.traceID)
+        #expect(below.context.spanID != Samples.trace.spanID && below.context.isSampled)
+        let root = work.begin(.poll, under: nil, linked: Samples.trace, at: now)
+        #expect(root.context.traceID != Samples.trace.traceID && root.context.isSampled)
+        #expect(queue.take(1) == nil)
+        root.end(SpanFacts(), at: now + .milliseconds(5))
+        let told = ended
+        #expect(told.map(\.name) == ["poll"] && told.map(\.links) == [[Samples.trace]])
+        #expect(told[0].parent == nil && told[0].ended - told[0].began == 5_000_000)
+    }
+
+    @Test("what the caller does not record is not recorded, nor what is linked to it")
+    func unsampled() throws {
+        let other = try #require(
+            TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00")
+        )
+        for span in [
+            work.begin(.delivery, under: other, linked: nil, at: now),
+            work.begin(.poll, under: nil, linked: other, at: now),
+        ] {
+            #expect(!span.context.isSampled)
+            span.end(SpanFacts(), at: now)
+        }
+        #expect(ended.isEmpty)
+    }
+
+    @Test("a span is told once, and ends no earlier than it began")
+    func once() {
+        let span = work.begin(.change, under: Samples.trace, linked: nil, at: now)
+        var facts = SpanFacts()
+        facts.add("poller.seq", 2)
+        facts.fail("timeout", "no answer")
+        span.end(facts, at: now + .seconds(-9))
+        span.end(SpanFacts(), at: now)
+        let told = ended
+        #expect(told.count == 1 && told[0].began == told[0].ended)
+        #expect(told[0].attributes.get("poller.seq") == .int64(2))
+        #expect(told[0].status == SpanStatus(code: .error, message: "no answer"))
+    }
+
+    @Test("any code may trace by the API of swift-distributed-tracing")
+    func facade() throws {
+        struct Headers: Injector, Extractor {
+            func inject(_ value: String, forKey key: String, into carrier: inout [String: String]) {
+                carrier[key] = value
+            }
+            func extract(key: String, from carrier: [String: String]) -> String? { carrier[key] }
+        }
+        let tracer = OTLPTracer(queue: queue)
+        var context = InstrumentationContext.topLevel
+        tracer.extract(
+            ["traceparent": Samples.trace.traceparent],
+            into: &context,
+            using: Headers()
+        )
+        var sent: [String: String] = [:]
+        struct Broken: Error {}
+        _ = try? tracer.withSpan("outer", context: context) { span in
+            span.attributes["a"] = true
+            tracer.inject(span.context, into: &sent, using: Headers())
+            throw Broken()
+        }
+        let told = try #require(ended.first)
+        #expect(told.parent == Samples.trace && sent["traceparent"] == told.trace.traceparent)
+        #expect(told.events.map(\.name) == ["exception"] && told.status?.code == .error)
+    }
+
+    @Test("a queue that is full drops what comes, and keeps what was there")
+    func full() {
+        let queue = SpanQueue(spansMax: 3)
+        let work = TracerOfWork(tracer: OTLPTracer(queue: queue))
+        let named = (0..<5).map { _ in
+            let span = work.begin(.poll, under: nil, linked: nil, at: now)
+            span.end(SpanFacts(), at: now)
+            return span.context
+        }
+        let batch = queue.take(2)
+        #expect(batch?.map(\.trace) == Array(named[0..<2]))
+        queue.putBack(batch ?? [])
+        #expect(queue.take(9)?.map(\.trace) == Array(named[0..<3]) && queue.take(1) == nil)
+    }
+}
