@@ -33,7 +33,7 @@ class Process:
         inherited = {
             key: value
             for key, value in os.environ.items()
-            if not key.startswith(("POLLER_", "STRIPE_"))
+            if not key.startswith(("POLLER_", "STRIPE_", "OTEL_"))
         }
         with open(self.out, "wb") as out, open(self.err, "wb") as err:
             self._child = subprocess.Popen(

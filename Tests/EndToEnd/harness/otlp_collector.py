@@ -1,0 +1,140 @@
+"""A collector of traces that reads OTLP by the messages of opentelemetry-proto, and can be hostile."""
+
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span as Message
+
+from .waiting import wait_until
+
+
+@dataclass(frozen=True)
+class Span:
+    """One span as it was sent; ids in hexadecimal."""
+
+    name: str
+    trace: str
+    id: str
+    parent: str
+    kind: str
+    links: list[tuple[str, str]]
+    attributes: dict
+    error: str | None
+    began_ns: int
+    ended_ns: int
+    resource: dict = field(repr=False)
+
+    @staticmethod
+    def of(message: Message, resource: dict) -> "Span":
+        return Span(
+            name=message.name,
+            trace=message.trace_id.hex(),
+            id=message.span_id.hex(),
+            parent=message.parent_span_id.hex(),
+            kind=Message.SpanKind.Name(message.kind).removeprefix("SPAN_KIND_").lower(),
+            links=[(link.trace_id.hex(), link.span_id.hex()) for link in message.links],
+            attributes=values(message.attributes),
+            error=message.status.message if message.status.code == 2 else None,
+            began_ns=message.start_time_unix_nano,
+            ended_ns=message.end_time_unix_nano,
+            resource=resource,
+        )
+
+
+def values(attributes) -> dict:
+    return {pair.key: getattr(pair.value, pair.value.WhichOneof("value")) for pair in attributes}
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+
+
+class OTLPCollector:
+    """Takes what it is sent, or answers by `mode`: a status, `hang`, or `drip` for an answer without an end."""
+
+    def __init__(self, port: int = 0, mode: int | str = 200):
+        self.mode = mode
+        self.headers: list[dict] = []
+        self.answers: Counter = Counter()
+        self._spans: list[Span] = []
+        self._closing = threading.Event()
+        collector = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            timeout = 30
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["content-length"]))
+                collector._take(self, body)
+
+            def log_message(self, *_arguments) -> None:
+                """Says nothing: the spans are the log."""
+
+        self._server = _Server(("127.0.0.1", port), Handler)
+        self.port = self._server.server_port
+        self.url = f"http://127.0.0.1:{self.port}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def _take(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
+        assert request.path == "/v1/traces" and request.headers["content-type"] == "application/x-protobuf"
+        mode = self.mode
+        self.answers[mode] += 1
+        self.headers.append({name.lower(): value for name, value in request.headers.items()})
+        if mode == "hang":
+            self._closing.wait(60)
+            return
+        if mode == "drip":
+            request.send_response(200)
+            request.send_header("content-length", "1000000")
+            request.end_headers()
+            while not self._closing.wait(0.2):
+                request.wfile.write(b"x")
+            return
+        if mode == 200:
+            message = ExportTraceServiceRequest.FromString(body)
+            assert message.SerializeToString() == body, "not as protobuf itself writes it"
+            for of_process in message.resource_spans:
+                resource = values(of_process.resource.attributes)
+                for scope in of_process.scope_spans:
+                    self._spans += [Span.of(span, resource) for span in scope.spans]
+        request.send_response(mode)
+        if mode in (429, 503):
+            request.send_header("retry-after", "1")
+        request.send_header("content-length", "0")
+        request.end_headers()
+
+    def spans(self, name: str | None = None, **attributes) -> list[Span]:
+        """What was sent, by its name and attributes (`_` for `.`)."""
+        wanted = {key.replace("_", "."): value for key, value in attributes.items()}
+        return [
+            span
+            for span in list(self._spans)
+            if (name is None or span.name == name) and wanted.items() <= span.attributes.items()
+        ]
+
+    def wait(self, count: int, name: str, timeout_s: float = 15, **attributes) -> list[Span]:
+        """Waits for so many spans."""
+
+        def look() -> list[Span] | None:
+            found = self.spans(name, **attributes)
+            return found if len(found) >= count else None
+
+        return wait_until(look, timeout_s, f"{count} spans {name} {attributes}")
+
+    def close(self) -> None:
+        self._closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def caller(flags: str = "01") -> tuple[str, str, str]:
+    """A trace of a caller: its id, the caller's span, and the header that tells of both."""
+    number = time.time_ns()
+    trace, span = f"{number:032x}", f"{number:016x}"
+    return trace, span, f"00-{trace}-{span}-{flags}"

@@ -1,0 +1,248 @@
+"""One payment as one trace: from the caller over enqueue and change to the webhook, and nothing where it is off."""
+
+import base64
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.cluster import Cluster, program
+from harness.otlp_collector import OTLPCollector, caller
+from harness.redis_server import free_port
+from harness.waiting import wait_until
+
+# Between the answer of the sandbox and the receipt of the webhook, on a busy machine; an exporter's timeout is 10 s.
+PROMPT_S = 5
+
+
+@pytest.fixture
+def collector() -> Iterator[OTLPCollector]:
+    made = OTLPCollector()
+    yield made
+    made.close()
+
+
+def enqueue(cluster: Cluster, header: str | None, **fields) -> str:
+    """Watches a new source in the trace that a header tells."""
+    source = cluster.sandbox.create_source()
+    headers = {"traceparent": header} if header else {}
+    fields = {"source": source, "policy": "interactive", "notify": [cluster.webhook.url]} | fields
+    answer = cluster.api.request("POST", "/v1/watches", json=fields, headers=headers)
+    assert answer.status_code == 201, answer.text
+    return source
+
+
+def receipts(cluster: Cluster, source: str, count: int, timeout_s: float = 20) -> list:
+    def look() -> list | None:
+        found = cluster.webhook.receipts.among([source]).all()
+        return found if len(found) >= count else None
+
+    return wait_until(look, timeout_s, f"{count} webhooks of {source}")
+
+
+def settle(cluster: Cluster, source: str) -> list:
+    """The customer pays; gives the webhooks of the watch."""
+    cluster.wait_status(source, "pending")
+    cluster.sandbox.authorise(source)
+    cluster.wait_status(source, "chargeable")
+    return receipts(cluster, source, len(cluster.api.events(source)))
+
+
+def stored(cluster: Cluster, source: str) -> list[str]:
+    """The facts of a watch, as its record has them."""
+    with cluster.redis.client() as client:
+        for key in client.scan_iter("poller:w{*}*"):
+            s, facts = client.hmget(key, "s", "i")
+            if s == source:
+                return facts.split("|")
+    raise AssertionError(f"no record of {source}")
+
+
+def lines(process, message: str) -> list[dict]:
+    parsed = [json.loads(line) for line in process.stderr().splitlines() if line.startswith("{")]
+    return [line for line in parsed if line["message"] == message]
+
+
+def test_one_trace_from_the_caller_to_the_webhook(chaos, collector: OTLPCollector):
+    cluster: Cluster = chaos(env={"POLLER_OTLP_ENDPOINT": collector.url})
+    trace, span, header = caller()
+    source = enqueue(cluster, header)
+    told = settle(cluster, source)
+    events = {event["id"]: event for event in cluster.api.events(source)}
+
+    (entry,) = collector.wait(1, "enqueue", poller_source=source)
+    assert (entry.trace, entry.parent, entry.kind, entry.error) == (trace, span, "server", None)
+    assert entry.attributes["http.route"] == "/v1/watches" and entry.attributes["http.response.status_code"] == 201
+    assert entry.resource["service.name"] == "pollerd-api" and entry.resource["service.version"]
+
+    # Two turns had news; what they have recorded together is one change.
+    changes = collector.wait(2, "change", poller_source=source)
+    polls = {(poll.trace, poll.id): poll for poll in collector.wait(2, "poll", poller_source=source)}
+    assert len(changes) == len(polls) == 2
+    for change in changes:
+        assert (change.trace, change.parent, change.kind) == (trace, entry.id, "internal")
+        (link,) = change.links
+        poll = polls[link]
+        assert poll.trace != trace and poll.parent == "" and poll.links == [(trace, entry.id)]
+        assert poll.kind == "client" and poll.attributes["poller.result"] == "observed"
+        assert poll.began_ns <= poll.ended_ns < time.time_ns()
+        assert change.resource["service.name"] == "pollerd-worker"
+
+    sent = {span.id: span for span in collector.wait(len(told), "delivery", poller_source=source)}
+    assert len(sent) == len(told) == len(events)
+    assert len({(s.resource["service.name"], s.resource["service.instance.id"]) for s in sent.values()}) == 1
+    for receipt in told:
+        version, told_trace, told_span, flags = receipt.headers["traceparent"].split("-")
+        delivery = sent[told_span]
+        assert (version, told_trace, flags) == ("00", trace, "01")
+        assert (delivery.trace, delivery.kind, delivery.error) == (trace, "client", None)
+        assert delivery.attributes["http.response.status_code"] == 200
+        assert delivery.attributes["poller.event.id"] == receipt.event
+        assert delivery.parent in {change.id for change in changes}
+        # What is recorded names the change; what each channel tells is what is recorded.
+        assert events[receipt.event]["traceparent"] == f"00-{trace}-{delivery.parent}-01"
+    for channel in (cluster.stream, cluster.pubsub):
+        wait_until(lambda: len(channel.receipts.among([source]).all()) >= len(events), 10, "all told")
+        for receipt in channel.receipts.among([source]).all():
+            assert receipt.body["traceparent"] == events[receipt.event]["traceparent"]
+
+    # The last word of a span of `poller_spans_exported_total` is the collector's.
+    assert cluster.notifiers[0].metric("poller_spans_exported_total") >= len(told)
+    assert cluster.notifiers[0].metric("poller_spans_dropped_total") == 0
+    observed = [line for worker in cluster.workers for line in lines(worker, "change observed")]
+    assert {(line["trace_id"], line["span_id"]) for line in observed if line["source"] == source} == {
+        (trace, change.id) for change in changes
+    }
+    delivered = [line for line in lines(cluster.notifiers[0], "delivered") if line["source"] == source]
+    assert {line["span_id"] for line in delivered} == set(sent) and {line["trace_id"] for line in delivered} == {trace}
+
+
+def test_attempts_and_looks_that_fail_are_spans_that_failed(chaos, collector: OTLPCollector):
+    cluster: Cluster = chaos(env={"POLLER_OTLP_ENDPOINT": collector.url}, listen=False)
+    trace, _, header = caller()
+    cluster.webhook.refuse(1)
+    source = enqueue(cluster, header)
+    receipts(cluster, source, 1)
+    first, second = sorted(
+        collector.wait(2, "delivery", poller_source=source, poller_seq=1), key=lambda span: span.began_ns
+    )
+    assert first.error == "answered 503" and first.attributes["error.type"] == "server_error"
+    assert (first.attributes["poller.attempt"], second.attributes["poller.attempt"]) == (1, 2)
+    assert first.trace == second.trace == trace and first.id != second.id and second.error is None
+    cluster.sandbox.fault("status", f"/v1/sources/{source}", status=500)
+    failed = collector.wait(1, "poll", poller_source=source, poller_result="unavailable")[0]
+    assert failed.error and failed.links[0][0] == trace
+    # What is wrong with a request is its caller's mistake.
+    assert cluster.api.request("POST", "/v1/watches", json={"sorce": "x"}, headers={"traceparent": header}).status_code == 400
+    wrong = wait_until(
+        lambda: [s for s in collector.spans("enqueue") if s.attributes["http.response.status_code"] == 400],
+        10, "the refused request is told",
+    )
+    assert wrong[0].trace == trace and wrong[0].error is None
+
+
+def test_what_the_caller_does_not_record_is_passed_on_and_not_recorded(chaos, collector: OTLPCollector):
+    cluster: Cluster = chaos(env={"POLLER_OTLP_ENDPOINT": collector.url}, listen=False)
+    trace, _, header = caller(flags="00")
+    told = settle(cluster, enqueue(cluster, header))
+    assert {tuple(receipt.headers["traceparent"].split("-")[1::2]) for receipt in told} == {(trace, "00")}
+    # Nothing given: a trace of its own, from the look to the webhook, and none kept with the watch.
+    bare = enqueue(cluster, None)
+    assert len(stored(cluster, bare)) < 4
+    told = settle(cluster, bare)
+    sent = {span.id: span for span in collector.wait(len(told), "delivery", poller_source=bare)}
+    polls = {poll.trace for poll in collector.wait(1, "poll", poller_source=bare)}
+    assert {receipt.headers["traceparent"].split("-")[2] for receipt in told} == set(sent)
+    assert {span.trace for span in sent.values()} <= polls
+    assert not [span for span in collector.spans() if span.trace == trace]
+
+
+@pytest.mark.parametrize("mode", ["absent", "hang", "drip", 500, 503, 429])
+def test_a_collector_in_trouble_holds_nothing_up(chaos, mode):
+    port = free_port()
+    collector = None if mode == "absent" else OTLPCollector(port, mode)
+    env = {"POLLER_OTLP_ENDPOINT": f"http://127.0.0.1:{port}"}
+    cluster: Cluster = chaos(env=env, listen=False, workers=1)
+    try:
+        for _ in range(3):
+            source = enqueue(cluster, caller()[2])
+            receipts(cluster, source, 1)
+            began = time.monotonic()
+            cluster.sandbox.authorise(source)
+            cluster.wait_status(source, "chargeable", PROMPT_S)
+            receipts(cluster, source, len(cluster.api.events(source)), PROMPT_S)
+            assert time.monotonic() - began < PROMPT_S
+        notifier = cluster.notifiers[0]
+        if mode in ("absent", 500):
+            wait_until(lambda: lines(notifier, "traces are not exported"), 30, "the outage is told")
+            assert notifier.metric("poller_spans_dropped_total") > 0
+            if collector:
+                collector.mode = 200
+            else:
+                collector = OTLPCollector(port)
+
+            def is_told() -> list:
+                settle(cluster, enqueue(cluster, caller()[2]))
+                return lines(notifier, "traces are exported again")
+
+            assert int(wait_until(is_told, 30, "the recovery is told", 1)[0]["lost"]) > 0
+            assert len(lines(notifier, "traces are not exported")) == 1
+            collector.wait(1, "delivery")
+        elif mode in (429, 503):
+            wait_until(lambda: collector.answers[mode] >= 4, 20, "it is asked again, a few times")
+        began = time.monotonic()
+        assert notifier.terminate() == 0
+        # The drain itself, and three seconds for a last try.
+        assert time.monotonic() - began < 9
+    finally:
+        if collector:
+            collector.close()
+
+
+def test_what_is_queued_is_sent_when_a_process_drains(chaos, collector: OTLPCollector):
+    cluster: Cluster = chaos(env={"POLLER_OTLP_ENDPOINT": collector.url}, listen=False, workers=1)
+    source = enqueue(cluster, caller()[2])
+    told = receipts(cluster, source, 1)
+    assert cluster.notifiers[0].terminate() == 0
+    assert len(collector.spans("delivery", poller_source=source)) == len(told)
+
+
+def test_where_nothing_is_traced_a_trace_is_passed_on_and_else_there_is_nothing(calm: Cluster):
+    trace, span, header = caller()
+    source = enqueue(calm, header)
+    facts = stored(calm, source)
+    assert base64.urlsafe_b64decode(facts[3] + "==") == bytes.fromhex(trace + span + "01")
+    assert {receipt.headers["traceparent"] for receipt in settle(calm, source)} == {header}
+    assert {event["traceparent"] for event in calm.api.events(source)} == {header}
+
+    bare = enqueue(calm, "00-" + "0" * 32 + f"-{span}-01")
+    assert len(stored(calm, bare)) < 4
+    told = settle(calm, bare)
+    assert not [receipt for receipt in told if "traceparent" in receipt.headers]
+    assert not [event for event in calm.api.events(bare) if "traceparent" in event]
+    for receipt in calm.stream.receipts.among([bare]).all() + calm.pubsub.receipts.among([bare]).all():
+        assert "traceparent" not in receipt.body
+    assert not [line for worker in calm.workers for line in lines(worker, "change observed") if
+                line["source"] == bare and "trace_id" in line]
+
+
+def test_the_names_of_opentelemetry_are_known_and_a_secret_stays_one(chaos, collector: OTLPCollector, tmp_path: Path):
+    secret = tmp_path / "headers"
+    secret.write_text("authorization=Bearer%20canary-of-the-collector\n")
+    secret.chmod(0o600)
+    env = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url + "/", "POLLER_OTLP_HEADERS_FILE": str(secret),
+        "OTEL_SERVICE_NAME": "payments",
+    }
+    cluster: Cluster = chaos(env=env, listen=False, workers=1)
+    enqueue(cluster, None)
+    assert collector.wait(1, "enqueue")[0].resource["service.name"] == "payments"
+    assert collector.headers[0]["authorization"] == "Bearer canary-of-the-collector"
+    checked = subprocess.run(
+        [program("pollerd"), "check-config"], env=cluster.env, capture_output=True, text=True, timeout=30
+    )
+    assert checked.returncode == 0 and collector.url in checked.stdout
+    assert "canary" not in checked.stdout + checked.stderr + cluster.report()
