@@ -178,7 +178,12 @@ def test_a_collector_in_trouble_holds_nothing_up(chaos, mode):
         notifier = cluster.notifiers[0]
         if mode in ("absent", 500):
             wait_until(lambda: lines(notifier, "traces are not exported"), 30, "the outage is told")
-            assert notifier.metric("poller_spans_dropped_total") > 0
+            lost = notifier.metric("poller_spans_dropped_total")
+            assert lost > 0
+            # A second batch is lost, and says nothing.
+            settle(cluster, enqueue(cluster, caller()[2]))
+            wait_until(lambda: notifier.metric("poller_spans_dropped_total") > lost, 20, "more is lost")
+            assert len(lines(notifier, "traces are not exported")) == 1
             if collector:
                 collector.mode = 200
             else:
@@ -192,7 +197,13 @@ def test_a_collector_in_trouble_holds_nothing_up(chaos, mode):
             assert len(lines(notifier, "traces are not exported")) == 1
             collector.wait(1, "delivery")
         elif mode in (429, 503):
-            wait_until(lambda: collector.answers[mode] >= 4, 20, "it is asked again, a few times")
+            def tries() -> list[float] | None:
+                found = [at for at, service in collector.tries if service == "pollerd-notifier"]
+                return found[:4] if len(found) >= 4 else None
+
+            first, *_, fourth = wait_until(tries, 20, "it is asked again, a few times")
+            # A second each, as it asks for; between batches that are given up there are five.
+            assert 2.9 < fourth - first < 4.9
         began = time.monotonic()
         assert notifier.terminate() == 0
         # The drain itself, and three seconds for a last try.

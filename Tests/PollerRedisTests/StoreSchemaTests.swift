@@ -81,6 +81,27 @@ import Testing
         )
     }
 
+    @Test("the facts of a watch are those that every release has read, and a trace is the fourth")
+    func facts() throws {
+        let key = WatchKey(
+            account: .main,
+            source: SourceID(unchecked: "pi_1"),
+            kind: .paymentIntent
+        )
+        var plain = try NewWatch(key: key, policy: .standard)
+        #expect(WatchRecord.facts(of: plain) == "standard")
+        plain.trace = TraceContext(
+            traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+        )
+        #expect(WatchRecord.facts(of: plain) == "standard|||S_kvNXezTaajzpKdDg5HNgDwZ6oLqQK3AQ")
+        let acts = DeadlineActs(authorisation: .capture, abandoned: .cancel)
+        var all = try NewWatch(key: key, policy: .interactive, goal: .leftPending, acts: acts)
+        #expect(WatchRecord.facts(of: all) == "interactive|l|ca")
+        all.trace = plain.trace
+        // What is longer than 64 bytes would cost the record its compact form.
+        #expect(WatchRecord.facts(of: all).utf8.count <= 64)
+    }
+
     @Test("a delivery that nobody has tried is what mark.lua begins with")
     func freshDelivery() {
         #expect(DeliveryRecord.text(of: DeliveryState()) == "0|0|0|")

@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections import Counter
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -60,7 +59,8 @@ class OTLPCollector:
     def __init__(self, port: int = 0, mode: int | str = 200):
         self.mode = mode
         self.headers: list[dict] = []
-        self.answers: Counter = Counter()
+        # When each request came, and from which service.
+        self.tries: list[tuple[float, str]] = []
         self._spans: list[Span] = []
         self._closing = threading.Event()
         collector = self
@@ -84,7 +84,9 @@ class OTLPCollector:
     def _take(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
         assert request.path == "/v1/traces" and request.headers["content-type"] == "application/x-protobuf"
         mode = self.mode
-        self.answers[mode] += 1
+        message = ExportTraceServiceRequest.FromString(body)
+        assert message.SerializeToString() == body, "not as protobuf itself writes it"
+        self.tries.append((time.monotonic(), values(message.resource_spans[0].resource.attributes)["service.name"]))
         self.headers.append({name.lower(): value for name, value in request.headers.items()})
         if mode == "hang":
             self._closing.wait(60)
@@ -97,8 +99,6 @@ class OTLPCollector:
                 request.wfile.write(b"x")
             return
         if mode == 200:
-            message = ExportTraceServiceRequest.FromString(body)
-            assert message.SerializeToString() == body, "not as protobuf itself writes it"
             for of_process in message.resource_spans:
                 resource = values(of_process.resource.attributes)
                 for scope in of_process.scope_spans:
