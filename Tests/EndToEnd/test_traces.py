@@ -93,7 +93,8 @@ def test_one_trace_from_the_caller_to_the_webhook(chaos, collector: OTLPCollecto
 
     sent = {span.id: span for span in collector.wait(len(told), "delivery", poller_source=source)}
     assert len(sent) == len(told) == len(events)
-    assert len({(s.resource["service.name"], s.resource["service.instance.id"]) for s in sent.values()}) == 1
+    assert {span.resource["service.name"] for span in sent.values()} == {"pollerd-notifier"}
+    assert len({span.resource["service.instance.id"] for span in sent.values()}) == 1
     for receipt in told:
         version, told_trace, told_span, flags = receipt.headers["traceparent"].split("-")
         delivery = sent[told_span]

@@ -60,7 +60,7 @@ extension Option {
             "POLLER_OTLP_SERVICE",
             nil,
             common: "OTEL_SERVICE_NAME",
-            "this process in traces; pollerd-ROLE, and pollerd of several roles; or OTEL_SERVICE_NAME"
+            "this process in traces; pollerd-ROLE, and pollerd where it has all; or OTEL_SERVICE_NAME"
         ),
     ]
 }

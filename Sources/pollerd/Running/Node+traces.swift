@@ -13,8 +13,10 @@ extension Node {
         _ logger: Logger
     ) -> TraceExport? {
         guard let traces = settings.traces else { return nil }
-        // A process of several roles is no service of its own in a map of services.
-        let role = roles.count == 1 ? roles.first.map { "-\($0.rawValue)" } : nil
+        // A notifier has a gateway unless it is told otherwise; a process of all roles is no service of its
+        // own in a map of services.
+        let own = roles.count == 1 ? roles : roles.subtracting([.gateway])
+        let role = own.count == 1 ? own.first.map { "-\($0.rawValue)" } : nil
         var logger = logger
         logger[metadataKey: "part"] = "traces"
         return TraceExport(
