@@ -12,8 +12,8 @@ package struct APIBackend: Sendable {
     package let outbox: any Outbox
     package let lanes: any LaneControl
     package let members: any Membership
-    /// What holds for lanes without a limit of their own.
-    package let laneLimit: LaneLimit
+    /// What holds now for lanes without a limit of their own.
+    package let laneLimit: @Sendable () -> LaneLimit
     package let feed: any EventFeed
     /// The registered endpoints.
     package let endpoints: EndpointBackend
@@ -44,8 +44,8 @@ package struct APIBackend: Sendable {
     package let deadlines: DeadlineForecast?
     /// The suppression list of mail; nil when nobody keeps a list.
     package let mail: MailPreferences?
-    /// Whose return page it is, by account; a page without a name where there is none.
-    package let branding: [AccountID: Branding]
+    /// Whose return page it is now, by account; a page without a name where there is none.
+    package let branding: @Sendable () -> [AccountID: Branding]
     /// What the return page says.
     package let words: PayerLexicon
     /// Where requests to enqueue are told to, for traces; nil where nothing is traced.
@@ -61,7 +61,7 @@ package struct APIBackend: Sendable {
     ///   - outbox: the recorded events.
     ///   - lanes: the lanes of `watches`.
     ///   - members: who works on this cluster.
-    ///   - laneLimit: what holds for lanes without a limit of their own.
+    ///   - laneLimit: tells what holds for lanes without a limit of their own.
     ///   - feed: wakes long polls; when it does not run, they answer at their timeout.
     ///   - endpoints: the registered endpoints.
     ///   - checks: what the doctor looks at besides the cluster itself.
@@ -79,7 +79,7 @@ package struct APIBackend: Sendable {
     ///   - locator: tells whose source a URL is; nil when sources are named by id alone.
     ///   - payers: tells the upstream what payers have told us; nil when there is none to tell.
     ///   - deadlines: tells what is done before deadlines pass; nil when that is nobody's to tell.
-    ///   - branding: whose return page it is, by account.
+    ///   - branding: tells whose return page it is, by account.
     ///   - words: what the return page says.
     ///   - tracer: where requests to enqueue are told to, for traces.
     package init(
@@ -90,7 +90,7 @@ package struct APIBackend: Sendable {
         outbox: any Outbox,
         lanes: any LaneControl,
         members: any Membership,
-        laneLimit: LaneLimit,
+        laneLimit: @escaping @Sendable () -> LaneLimit,
         feed: any EventFeed,
         endpoints: EndpointBackend,
         checks: [any HealthCheck] = [],
@@ -107,7 +107,7 @@ package struct APIBackend: Sendable {
         locator: (any SourceLocator)? = nil,
         payers: (any PayerUpstream)? = nil,
         deadlines: DeadlineForecast? = nil,
-        branding: [AccountID: Branding] = [:],
+        branding: @escaping @Sendable () -> [AccountID: Branding] = { [:] },
         words: PayerLexicon = .standard,
         tracer: (any WorkTracer)? = nil
     ) {
@@ -155,16 +155,25 @@ extension LiveFeed: EventFeed {}
 /// What the routes know of accounts.
 package struct AccountBackend: Sendable {
     package let book: any AccountBook
-    package let limits: AccountLimits
+    private let current: @Sendable () -> AccountLimits
     /// What enqueues are held to, whoever makes them.
     package let openWatches: OpenWatchLimit
 
     /// Puts it together; one limit for all who enqueue in a process, so that they know of each other.
-    package init(book: any AccountBook, limits: AccountLimits, openWatches: OpenWatchLimit) {
+    ///
+    /// `limits` tells them as they are now.
+    package init(
+        book: any AccountBook,
+        limits: @escaping @Sendable () -> AccountLimits,
+        openWatches: OpenWatchLimit
+    ) {
         self.book = book
-        self.limits = limits
+        current = limits
         self.openWatches = openWatches
     }
+
+    /// What accounts may have now.
+    package var limits: AccountLimits { current() }
 }
 
 /// What the routes of endpoints work on.

@@ -151,7 +151,7 @@ package struct APIServer: Service {
             TimelineRoutes(backend: backend).routes,
             EndpointRoutes(
                 backend: backend.endpoints,
-                limits: backend.accounts.limits,
+                limits: { backend.accounts.limits },
                 lanes: backend.deliveries,
                 reader: reader
             ).routes,

@@ -46,7 +46,7 @@ package final class ListenerTLS: Sendable {
     private static let fileBytesMax = 1_048_576
 
     /// What was read at one look.
-    private struct Texts: Hashable {
+    fileprivate struct Texts: Hashable {
         let certificate: [UInt8]
         let key: [UInt8]
         let clientCA: [UInt8]?
@@ -54,6 +54,7 @@ package final class ListenerTLS: Sendable {
 
     /// What is shown now, and what it was made of.
     private struct State {
+        var files: ListenerTLSFiles
         var context: NIOSSLContext
         var texts: Texts
         /// What was told last that is wrong with the files.
@@ -61,7 +62,6 @@ package final class ListenerTLS: Sendable {
     }
 
     private let name: String
-    private let files: ListenerTLSFiles
     private let clock: any Clock<Duration>
     private let logger: Logger
     private let state: Mutex<State>
@@ -76,12 +76,11 @@ package final class ListenerTLS: Sendable {
         logger: Logger
     ) throws(InvalidInput) {
         self.name = name
-        self.files = files
         self.clock = clock
         self.logger = logger
         let texts = try Self.texts(name, files)
         let context = try Self.context(name, texts)
-        state = Mutex(State(context: context, texts: texts))
+        state = Mutex(State(files: files, context: context, texts: texts))
     }
 
     /// Adds what speaks TLS to a connection; called first when it is being set up.
@@ -90,17 +89,46 @@ package final class ListenerTLS: Sendable {
         try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
     }
 
+    /// What was read of files and can be shown, but is not yet.
+    package struct Prepared: Sendable {
+        fileprivate let files: ListenerTLSFiles
+        fileprivate let context: NIOSSLContext
+        fileprivate let texts: Texts
+    }
+
+    /// Reads these files, which may be others than before, and tries them.
+    ///
+    /// Errors: ``InvalidInput`` for a file that cannot be read or used; nothing has changed then.
+    package func prepare(_ files: ListenerTLSFiles) throws(InvalidInput) -> Prepared {
+        let texts = try Self.texts(name, files)
+        return Prepared(files: files, context: try Self.context(name, texts), texts: texts)
+    }
+
+    /// Shows what was prepared to all who connect from now on, and follows its files.
+    package func show(_ prepared: Prepared) {
+        let isNew = state.withLock { state in
+            defer {
+                state = State(
+                    files: prepared.files,
+                    context: prepared.context,
+                    texts: prepared.texts
+                )
+            }
+            return state.texts != prepared.texts
+        }
+        if isNew { logger.notice("certificate read again", metadata: ["listener": "\(name)"]) }
+    }
+
     /// One look at the files.
     func refresh() {
+        let files = state.withLock { $0.files }
         do throws(InvalidInput) {
             let texts = try Self.texts(name, files)
             guard state.withLock({ $0.texts != texts }) else {
                 state.withLock { $0.complaint = nil }
                 return
             }
-            let context = try Self.context(name, texts)
-            state.withLock { $0 = State(context: context, texts: texts) }
-            logger.notice("certificate read again", metadata: ["listener": "\(name)"])
+            show(Prepared(files: files, context: try Self.context(name, texts), texts: texts))
         } catch {
             let complaint = "\(error.field) \(error.message)"
             let isNew = state.withLock { state in

@@ -27,7 +27,8 @@ struct PollerdCommand: AsyncParsableCommand {
         version: version,
         subcommands: [
             RunAll.self, RunAPI.self, RunWorker.self, RunNotifier.self, RunGateway.self,
-            CheckConfig.self, KeyCommand.self, Rekey.self, Fsck.self, Reindex.self, Migrate.self,
+            CheckConfig.self, KeyCommand.self, Rekey.self, Fsck.self, Reindex.self,
+            Migrate.self,
             Bench.self, Simulate.self,
         ]
     )
@@ -73,7 +74,7 @@ struct RunAll: AsyncParsableCommand {
     func run() async throws {
         try await NodeProcess(
             roles: Set(Role.allCases),
-            configuration: flags.configuration(),
+            source: flags.source(),
             isEmbedded: embedded,
             dataFolder: dataDir
         ).run()
@@ -90,7 +91,7 @@ struct RunAPI: AsyncParsableCommand {
     @OptionGroup var flags: Flags
 
     func run() async throws {
-        try await NodeProcess(roles: [.api], configuration: flags.configuration()).run()
+        try await NodeProcess(roles: [.api], source: flags.source()).run()
     }
 }
 
@@ -104,7 +105,7 @@ struct RunWorker: AsyncParsableCommand {
     @OptionGroup var flags: Flags
 
     func run() async throws {
-        try await NodeProcess(roles: [.worker], configuration: flags.configuration()).run()
+        try await NodeProcess(roles: [.worker], source: flags.source()).run()
     }
 }
 
@@ -120,7 +121,7 @@ struct RunNotifier: AsyncParsableCommand {
     func run() async throws {
         try await NodeProcess(
             roles: [.notifier, .gateway],
-            configuration: flags.configuration()
+            source: flags.source()
         ).run()
     }
 }
@@ -135,7 +136,7 @@ struct RunGateway: AsyncParsableCommand {
     @OptionGroup var flags: Flags
 
     func run() async throws {
-        try await NodeProcess(roles: [.gateway], configuration: flags.configuration()).run()
+        try await NodeProcess(roles: [.gateway], source: flags.source()).run()
     }
 }
 
@@ -167,7 +168,7 @@ struct CheckConfig: AsyncParsableCommand {
         for mistake in mistakes.dropLast() {
             FileHandle.standardError.write(Data("pollerd: \(mistake)\n".utf8))
         }
-        if let last = mistakes.last { throw ConfigurationError(last) }
+        if let last = mistakes.last { throw last }
         if !configuration.unknown.isEmpty {
             throw ConfigurationError("remove or correct the unknown options above")
         }
@@ -176,10 +177,10 @@ struct CheckConfig: AsyncParsableCommand {
 
 extension NodeProcess {
     /// A process on a Redis that somebody else runs.
-    init(roles: Set<Role>, configuration: Configuration) {
+    init(roles: Set<Role>, source: ConfigurationSource) {
         self.init(
             roles: roles,
-            configuration: configuration,
+            source: source,
             isEmbedded: false,
             dataFolder: nil
         )

@@ -307,14 +307,18 @@ def test_an_endpoint_of_the_file_that_can_never_be_told_is_warned_of(tmp_path: P
 
 def test_the_page_of_options_is_what_check_config_describes():
     page = (Path(__file__).resolve().parents[2] / "Sources/Poller/Poller.docc/Guides/Options.md").read_text()
-    rows = re.findall(r"^\| `(\w+)` \| `(\w+)`( \(or `…_FILE`\))? \| (?:`(.*?)`)? ?\| (.*) \|$", page, re.MULTILINE)
-    told = [(key, variable, bool(file), standard, text) for key, variable, file, standard, text in rows]
+    rows = re.findall(
+        r"^\| `(\w+)` \| `(\w+)`( \(or `…_FILE`\))? \| (?:`(.*?)`)? ?\| (while it runs|at a restart) \| (.*) \|$",
+        page, re.MULTILINE,
+    )
+    told = [(key, variable, bool(file), standard, changes, text) for key, variable, file, standard, changes, text in rows]
     options = []
-    for key, text, names, standard in (block for block in described() if re.fullmatch(r"\w+", block[0])):
+    for key, text, names, standard, changes in (block for block in described() if re.fullmatch(r"\w+", block[0])):
         standard = standard.removeprefix("default: ")
         options.append((
             key, names.split(",")[0], "or a file with it" in names,
-            "" if standard in ("not set", "empty") else standard, text,
+            "" if standard in ("not set", "empty") else standard,
+            changes.removeprefix("changes: "), text,
         ))
     assert len(told) > 40 and told == options
 

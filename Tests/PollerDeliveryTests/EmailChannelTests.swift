@@ -30,7 +30,7 @@ struct EmailChannelTests {
         EmailChannel(
             relay: try SMTPRelay("smtp://127.0.0.1:\(try await sink.port())"),
             sender: try MailSender(sender),
-            branding: branding,
+            branding: { branding },
             unsubscribeLinks: base.map { UnsubscribeLinks(base: $0, tokens: tokens) },
             suppressions: suppressions
         )

@@ -38,7 +38,14 @@ struct HTTPUpstreamTests {
             resolver: resolver,
             wallClock: { start }
         )
-        let watch = Watch(
+        let result = await upstream.poll(try watch(account), timeout: .seconds(8))
+        await upstream.close()
+        return result
+    }
+
+    private func watch(_ account: String = "bank") throws -> Watch {
+        let start = Timestamp(ms: 1_795_000_000_000)
+        return Watch(
             key: WatchKey(
                 account: try AccountID(account),
                 source: try SourceID("pay-1"),
@@ -50,9 +57,6 @@ struct HTTPUpstreamTests {
             run: 1,
             seq: 0
         )
-        let result = await upstream.poll(watch, timeout: .seconds(8))
-        await upstream.close()
-        return result
     }
 
     @Test("asks the templated URL with the configured headers and reads the status at the pointer")
@@ -70,6 +74,34 @@ struct HTTPUpstreamTests {
             #expect(request.uri == "/payments/pay-1?full=1")
             #expect(request.headers.first(name: "authorization") == "Bearer canary-1")
             #expect(request.headers.first(name: "host") == "127.0.0.1:\(server.port)")
+        }
+    }
+
+    @Test("other sources are asked over the same connections")
+    func exchanged() async throws {
+        try await StubServer.run { server in
+            let first = HTTPUpstream(
+                sources: [try source(server)],
+                guarding: AddressGuard(allowing: try AddressRange.list("127.0.0.0/8")),
+                resolver: SystemResolver(clock: ContinuousClock()),
+                wallClock: { Timestamp(ms: 1_795_000_000_000) }
+            )
+            let second = first.asking([try source(server, status: "/state")])
+            for (upstream, body) in [
+                (first, #"{"payment":{"state":"a"}}"#), (second, #"{"state":"b"}"#),
+            ] {
+                server.answer(body)
+                guard case .observed = await upstream.poll(try watch(), timeout: .seconds(8)) else {
+                    Issue.record("\(body) was not understood")
+                    continue
+                }
+            }
+            #expect(server.requests.count == 2)
+            await first.close()
+            guard case .unavailable = await second.poll(try watch(), timeout: .seconds(8)) else {
+                Issue.record("it has connections of its own")
+                return
+            }
         }
     }
 

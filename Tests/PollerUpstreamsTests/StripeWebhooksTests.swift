@@ -24,7 +24,7 @@ struct StripeWebhooksTests {
             marks: rig.store,
             enqueuer: enqueues ? Enqueuer(watches: rig.watches, deliveries: rig.deliveries) : nil,
             openWatches: OpenWatchLimit(
-                limits,
+                { limits },
                 book: rig.watches,
                 elapsed: { .zero },
                 logger: AccountRig.quiet

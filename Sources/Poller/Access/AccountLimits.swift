@@ -97,16 +97,16 @@ package final class OpenWatchLimit: Sendable {
     /// Between two warnings, so that clients cannot fill the log.
     private static let pause = Duration.seconds(60)
 
-    private let limits: AccountLimits
+    private let limits: @Sendable () -> AccountLimits
     private let book: any AccountBook
     private let elapsed: @Sendable () -> Duration
     private let logger: Logger
     private let counts = Mutex(OpenWatchCounts())
     private let warned = Mutex<Duration?>(nil)
 
-    /// Holds to `limits` what `book` counts; `elapsed` is a stopwatch.
+    /// Holds to `limits`, as they are at each request, what `book` counts; `elapsed` is a stopwatch.
     package init(
-        _ limits: AccountLimits,
+        _ limits: @escaping @Sendable () -> AccountLimits,
         book: any AccountBook,
         elapsed: @escaping @Sendable () -> Duration,
         logger: Logger
@@ -119,6 +119,7 @@ package final class OpenWatchLimit: Sendable {
 
     /// Why some watches are not to be enqueued, all of them; nil when they may be.
     package func refusal(of new: [NewWatch]) async throws(StoreError) -> TooManyWatches? {
+        let limits = limits()
         var wanted: [AccountID: Set<WatchKey>] = [:]
         for watch in new where limits[watch.key.account].watches > 0 {
             wanted[watch.key.account, default: []].insert(watch.key)

@@ -30,8 +30,10 @@ package final class KeyRing: Sendable {
         case unreadable
     }
 
-    /// What is known of the store's keys.
+    /// What is known of the file's keys and the store's.
     private struct Known {
+        /// What each digest of the file's keys may do.
+        var file: [KeyDigest: Caller]
         var version: Int64?
         var keys: [KeyDigest: AccessKey] = [:]
         var hasHadKeys = false
@@ -41,7 +43,6 @@ package final class KeyRing: Sendable {
     }
 
     private let store: (any KeyStore)?
-    private let file: [KeyDigest: Caller]
     private let clock: any Clock<Duration>
     private let wallClock: @Sendable () -> Timestamp
     private let logger: Logger
@@ -68,11 +69,10 @@ package final class KeyRing: Sendable {
         logger: Logger
     ) {
         self.store = store
-        self.file = file
         self.clock = clock
         self.wallClock = wallClock
         self.logger = logger
-        known = Mutex(Known(version: store == nil ? 0 : nil))
+        known = Mutex(Known(file: file, version: store == nil ? 0 : nil))
         (revoked, revocations) = AsyncStream.makeStream(
             bufferingPolicy: .bufferingNewest(AccessKey.countMax)
         )
@@ -81,9 +81,8 @@ package final class KeyRing: Sendable {
     /// Whether there is no key and never was one, so that this machine is trusted; nil while nobody
     /// can tell.
     package var isOpen: Bool? {
-        guard file.isEmpty else { return false }
-        return known.withLock { known in
-            if known.hasHadKeys { return false }
+        known.withLock { known in
+            if known.hasHadKeys || !known.file.isEmpty { return false }
             return known.version.map { $0 == 0 }
         }
     }
@@ -110,8 +109,10 @@ package final class KeyRing: Sendable {
     package func find(_ text: some StringProtocol) -> Finding {
         guard text.utf8.count <= 200 else { return .unknown }
         let digest = KeyDigest(of: text)
-        if let caller = file[digest] { return .known(caller) }
-        let (key, isRead) = known.withLock { ($0.keys[digest], $0.version != nil) }
+        let (caller, key, isRead) = known.withLock {
+            ($0.file[digest], $0.keys[digest], $0.version != nil)
+        }
+        if let caller { return .known(caller) }
         guard let key else { return isRead ? .unknown : .unreadable }
         let now = wallClock()
         if key.hasEnded(by: now) { return .unknown }
@@ -119,6 +120,22 @@ package final class KeyRing: Sendable {
             if used[key.id] == nil { used[key.id] = now }
         }
         return .known(key.caller)
+    }
+
+    private var file: [KeyDigest: Caller] { known.withLock(\.file) }
+
+    /// From now on these are the keys of the file: who has shown another one is not let in any more.
+    package func replace(file: [KeyDigest: Caller]) {
+        let gone: [String] = known.withLock { known in
+            var gone = known.file.filter { file[$0.key] != $0.value }.map(\.value.name)
+            // Who came in without a key is not let in any more.
+            if known.file.isEmpty, !file.isEmpty, !known.hasHadKeys {
+                gone.append(Caller.local.name)
+            }
+            known.file = file
+            return gone
+        }
+        for name in gone { revocations.yield(name) }
     }
 
     /// Reads the keys when they have changed; who has changed some here calls it at once.

@@ -22,19 +22,19 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
     private let directory: EndpointDirectory
     private let lanes: any LaneControl
     private let deliveries: (any DeliveryQueue & DeliveryBook)?
-    private let file: FileEndpoints?
+    private let file: @Sendable () -> FileEndpoints?
     private let clock: C
     private let logger: Logger
 
     /// Keeps `lanes`, those of `deliveries`, as `directory` has it, and the registry complete of what `file`
-    /// describes.
+    /// describes now.
     ///
     /// Without `deliveries` dead letters of removed endpoints stay.
     package init(
         directory: EndpointDirectory,
         lanes: any LaneControl,
         deliveries: (any DeliveryQueue & DeliveryBook)? = nil,
-        file: FileEndpoints? = nil,
+        file: @escaping @Sendable () -> FileEndpoints? = { nil },
         clock: C,
         logger: Logger
     ) {
@@ -73,7 +73,7 @@ package struct EndpointSync<C: Clock>: Service where C.Duration == Duration {
             logger.debug("endpoints unreadable", metadata: ["error": "\(error)"])
             return
         }
-        if let file, file.isMissing(in: directory) { await restore(file) }
+        if let file = file(), file.isMissing(in: directory) { await restore(file) }
         for (id, endpoint) in directory.takeChanges() where !Task.isCancelled {
             do {
                 try await align(LaneID(endpoint: id), with: endpoint)

@@ -25,7 +25,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     static var failurePauseMax: Duration { .seconds(60) }
 
     /// How one account is swept.
-    package struct Account: Sendable {
+    package struct Account: Hashable, Sendable {
         package let id: AccountID
         /// Whether webhooks are configured, so that an event without one was missed.
         package let expectsWebhooks: Bool

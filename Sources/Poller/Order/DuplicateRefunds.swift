@@ -20,12 +20,16 @@ import Logging
 /// *What stays*: a watch that was cancelled or is dead is not opened again, so its money stays where
 /// it is; `order.paid_twice` has told of it.
 package struct DuplicateRefunds: Sendable {
-    private let accounts: Set<AccountID>
+    private let accounts: @Sendable () -> Set<AccountID>
     private let orders: OrderBook
     private let watches: any WatchStore
 
-    /// Hints in `watches` of what `orders` say, for the accounts that want it.
-    package init(accounts: Set<AccountID>, orders: OrderBook, watches: any WatchStore) {
+    /// Hints in `watches` of what `orders` say, for the accounts that want it now.
+    package init(
+        accounts: @escaping @Sendable () -> Set<AccountID>,
+        orders: OrderBook,
+        watches: any WatchStore
+    ) {
         self.accounts = accounts
         self.orders = orders
         self.watches = watches
@@ -34,7 +38,7 @@ package struct DuplicateRefunds: Sendable {
     /// Has the duplicates of an order looked at, when an event says that it has some.
     package func note(_ event: Event) async throws(StoreError) {
         guard event.key.kind == .order, event.type == "order.paid_twice",
-            let name = event.order, accounts.contains(event.key.account)
+            let name = event.order, accounts().contains(event.key.account)
         else { return }
         let key = OrderKey(account: event.key.account, order: name)
         for duplicate in try await orders.duplicates(of: key) {

@@ -40,7 +40,7 @@ where Instant.Duration == Duration {
         case draining(cancelAt: Instant)
     }
 
-    private let settings: LeaseWorkerSettings
+    var settings: LeaseWorkerSettings
     private var schedule: PartitionSchedule<Instant>
     private var phase = Phase.working
     private var suspects = SuspectIsolation<Work, Instant>()

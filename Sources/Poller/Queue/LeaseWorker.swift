@@ -107,6 +107,11 @@ where C.Duration == Duration, C.Instant: Sendable {
         waker.wake()
     }
 
+    /// From now on this is the limit of lanes that have none of their own.
+    package func limit(lanesTo lane: LaneLimit) {
+        flight.withLock { $0.settings.lane = lane }
+    }
+
     private func hearWakes() async {
         for await partition in queue.wakes() {
             flight.withLock { $0.wake(partition: partition, now: clock.now) }
@@ -206,7 +211,7 @@ package struct LeaseWorkerSettings: Sendable {
     /// How long a claimed item is ours: longer than the handler's longest attempt.
     package let lease: Duration
     /// The limit of lanes that have none of their own.
-    package let lane: LaneLimit
+    package var lane: LaneLimit
     /// How long running handlers may go on after a graceful shutdown began.
     package let drainTimeout: Duration
     /// How far before its time an item may be claimed, to start from a local timer: what is due until

@@ -189,6 +189,24 @@ package struct Metric: Hashable, Sendable {
         ),
         Metric(.counter, "metrics_refused_total", [], "Series beyond the bounds of this page."),
         Metric(.gauge, "build_info", ["version", "roles"], "1; what this process runs."),
+        Metric(
+            .counter,
+            "config_reloads_total",
+            ["result"],
+            "Readings of the configuration while the process runs: changed, same or refused."
+        ),
+        Metric(
+            .gauge,
+            "config_read_timestamp_seconds",
+            [],
+            "When the configuration that holds was read, in seconds since 1970."
+        ),
+        Metric(
+            .gauge,
+            "config_restart_options",
+            [],
+            "Options of that configuration that hold only after a restart."
+        ),
     ]
 
     private static let cluster = [

@@ -64,7 +64,7 @@ struct ClusterStatus: Sendable {
             lanes: lanes,
             more: cursor,
             members: try await seams.members.members(),
-            laneLimit: seams.laneLimit
+            laneLimit: seams.laneLimit()
         )
     }
 
@@ -98,8 +98,8 @@ package struct ClusterSeams: Sendable {
     let deliveries: any DeliveryQueue & DeliveryBook
     let lanes: any LaneControl
     let members: any Membership
-    /// What holds for lanes without a limit of their own.
-    let laneLimit: LaneLimit
+    /// What holds now for lanes without a limit of their own.
+    let laneLimit: @Sendable () -> LaneLimit
 
     /// The queues of a cluster, the lanes of its watches with what holds for those without a limit of
     /// their own, and who works on it.
@@ -108,7 +108,7 @@ package struct ClusterSeams: Sendable {
         deliveries: any DeliveryQueue & DeliveryBook,
         lanes: any LaneControl,
         members: any Membership,
-        laneLimit: LaneLimit
+        laneLimit: @escaping @Sendable () -> LaneLimit
     ) {
         self.watches = watches
         self.deliveries = deliveries

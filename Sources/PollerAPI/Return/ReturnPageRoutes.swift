@@ -77,9 +77,7 @@ struct ReturnPageRoutes {
     let polls: LongPolls
     let desk: PayerDesk
     let reader: BodyReader
-    let branding: [AccountID: Branding]
-    let page = ReturnPage()
-    private let pages: [AccountID: ReturnPage]
+    private let pages: ShopPages<ReturnPage>
     private let lexicon: PayerLexicon
     private let limits = ReturnLimits()
     private let clock: any Clock<Duration>
@@ -90,7 +88,7 @@ struct ReturnPageRoutes {
         polls: LongPolls,
         desk: PayerDesk,
         reader: BodyReader,
-        branding: [AccountID: Branding],
+        branding: @escaping @Sendable () -> [AccountID: Branding],
         words: PayerLexicon,
         clock: any Clock<Duration>
     ) {
@@ -98,12 +96,14 @@ struct ReturnPageRoutes {
         self.polls = polls
         self.desk = desk
         self.reader = reader
-        self.branding = branding
-        pages = branding.mapValues { ReturnPage($0) }
+        pages = ShopPages(of: branding) { ReturnPage($0) }
         lexicon = words
         self.clock = clock
         hinted = HintThrottle(elapsed: clock.stopwatch())
     }
+
+    /// The page of nobody in particular.
+    var page: ReturnPage { pages.plain }
 
     var routes: [AnsweredRoute] {
         [
@@ -181,7 +181,7 @@ struct ReturnPageRoutes {
     ) -> Response {
         let key = snapshot.watch.key
         let words = spoken(to: request, about: snapshot)
-        return (pages[key.account] ?? page).response(
+        return pages[key.account].response(
             // Three loads without a script are ten seconds and more.
             news(of: snapshot, isFirst: loads < 3, after: notice, in: words),
             in: words,
@@ -203,7 +203,7 @@ struct ReturnPageRoutes {
         return ReturnNews(
             snapshot,
             isFirst: isFirst,
-            shop: branding[key.account]?.name,
+            shop: pages.shops[key.account]?.name,
             onward: ReturnPaths(key).onward,
             form: desk.form(of: snapshot),
             after: notice,
@@ -265,7 +265,7 @@ struct ReturnPageRoutes {
             )
         }
         let asked = PayerLanguage(acceptLanguage: request.headers[.acceptLanguage])
-        let shop = snapshot.flatMap { branding[$0.watch.key.account]?.language }
+        let shop = snapshot.flatMap { pages.shops[$0.watch.key.account]?.language }
         return lexicon[told ?? asked ?? shop ?? .en]
     }
 

@@ -88,7 +88,7 @@ struct EndpointRoutes {
     )
 
     let backend: EndpointBackend
-    let limits: AccountLimits
+    let limits: @Sendable () -> AccountLimits
     /// Those of the deliveries.
     let lanes: any LaneControl
     let reader: BodyReader
@@ -140,7 +140,7 @@ struct EndpointRoutes {
                 "There are \(Poller.Endpoint.countMax) endpoints already; remove those nobody needs."
             )
         case .tooManyOfAccount:
-            let most = limits[endpoint.account].endpoints
+            let most = limits()[endpoint.account].endpoints
             throw Problem(
                 .tooManyEndpoints,
                 "The account \(endpoint.account) has the \(most) endpoints it may have; remove those "
@@ -160,7 +160,7 @@ struct EndpointRoutes {
             return try await backend.store.create(
                 endpoint,
                 request: key,
-                accountMax: limits[endpoint.account].endpoints
+                accountMax: limits()[endpoint.account].endpoints
             )
         } catch {
             guard key == nil, case .unavailable = error else { throw error }

@@ -120,7 +120,7 @@ struct LaneRoutes {
                 limit: limit
             )
         }
-        return Response(page.wire(for: context) { Lane($0, standard: backend.laneLimit) })
+        return Response(page.wire(for: context) { Lane($0, standard: backend.laneLimit()) })
     }
 
     private static func isOpen(_ lane: LaneID, to caller: Caller) -> Bool {
@@ -163,7 +163,7 @@ struct LaneRoutes {
         _ context: APIContext
     ) async throws -> Response {
         guard let report = try await backend.lanes.lane(lane) else { throw Self.notFound(lane) }
-        return Response(Lane(report, standard: backend.laneLimit)).revised(report.revision)
+        return Response(Lane(report, standard: backend.laneLimit())).revised(report.revision)
     }
 
     /// Pausing what is paused succeeds: the answer to the first try got lost.
@@ -202,7 +202,7 @@ struct LaneRoutes {
         for _ in 0..<Self.roundsMax {
             let report = try await backend.lanes.lane(lane)
             guard asked.condition.holds(for: report?.revision) else { throw Precondition.failed }
-            let wanted = try change.limit(from: report?.limit ?? backend.laneLimit)
+            let wanted = try change.limit(from: report?.limit ?? backend.laneLimit())
             let known = LaneLimitVersion(report?.limit)
             if try await backend.lanes.limit(lane, to: wanted, instead: known) {
                 let before = shown(report, of: lane)
@@ -236,8 +236,8 @@ struct LaneRoutes {
     }
 
     private func shown(_ report: LaneReport?, of lane: LaneID) -> Lane {
-        report.map { Lane($0, standard: backend.laneLimit) }
-            ?? Lane(forgotten: lane, standard: backend.laneLimit)
+        report.map { Lane($0, standard: backend.laneLimit()) }
+            ?? Lane(forgotten: lane, standard: backend.laneLimit())
     }
 }
 

@@ -55,20 +55,17 @@ struct UnsubscribeRoutes {
 
     let preferences: MailPreferences?
     let reader: BodyReader
-    private let branding: [AccountID: Branding]
-    private let pages: [AccountID: UnsubscribePage]
-    private let page = UnsubscribePage()
+    private let pages: ShopPages<UnsubscribePage>
     private let lexicon: PayerLexicon
 
     init(
         preferences: MailPreferences?,
-        branding: [AccountID: Branding],
+        branding: @escaping @Sendable () -> [AccountID: Branding],
         words: PayerLexicon,
         reader: BodyReader
     ) {
         self.preferences = preferences
-        self.branding = branding
-        pages = branding.mapValues { UnsubscribePage($0) }
+        pages = ShopPages(of: branding) { UnsubscribePage($0) }
         lexicon = words
         self.reader = reader
     }
@@ -118,13 +115,14 @@ struct UnsubscribeRoutes {
         _ request: Request
     ) -> (entry: SuppressionEntry?, page: UnsubscribePage, words: PayerWords) {
         let entry = preferences?.tokens.entry(of: visit.token)
+        let shops = pages.shops
         let account = entry.flatMap { entry in
-            preferences?.tokens.account(visit.sender, of: entry, among: branding.keys)
+            preferences?.tokens.account(visit.sender, of: entry, among: shops.keys)
         }
         let language =
             visit.language ?? PayerLanguage(acceptLanguage: request.headers[.acceptLanguage])
-            ?? account.flatMap { branding[$0]?.language } ?? .en
-        return (entry, account.flatMap { pages[$0] } ?? page, lexicon[language])
+            ?? account.flatMap { shops[$0]?.language } ?? .en
+        return (entry, account.map { pages[$0] } ?? pages.plain, lexicon[language])
     }
 }
 

@@ -115,7 +115,7 @@ struct WatchRoutes {
     let watches: any WatchStore
     let members: any Membership
     /// What holds for lanes without a limit of their own.
-    let laneLimit: Poller.LaneLimit
+    let laneLimit: @Sendable () -> Poller.LaneLimit
     let enqueuer: Enqueuer
     let openWatches: OpenWatchLimit
     let deadlines: DeadlineForecast?
@@ -262,6 +262,7 @@ struct WatchRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
+        let laneLimit = laneLimit()
         let explanation = try await watches.explain(key, limit: laneLimit)
         guard let explanation else { throw Problem.watchNotFound(key) }
         let acts = deadlines?.sentences(of: explanation.snapshot) ?? []

@@ -31,7 +31,7 @@ package struct EmailChannel: DeliveryChannel, Service {
 
     private let relay: SMTPRelay
     private let sender: MailSender
-    private let branding: [AccountID: Branding]
+    private let branding: @Sendable () -> [AccountID: Branding]
     private let unsubscribeLinks: UnsubscribeLinks?
     private let publicURL: String?
     private let templates: MailTemplates
@@ -45,7 +45,7 @@ package struct EmailChannel: DeliveryChannel, Service {
     /// - Parameters:
     ///   - relay: the mail server that takes our mail.
     ///   - sender: who it comes from; an account with a name of its own goes before.
-    ///   - branding: whose payments they are, by account.
+    ///   - branding: tells whose payments they are, by account.
     ///   - unsubscribeLinks: where customers stop our mails; nil when there is no such address.
     ///   - publicURL: where payers find our pages; nil where they do not.
     ///   - templates: what a mail looks like, and its words.
@@ -54,7 +54,7 @@ package struct EmailChannel: DeliveryChannel, Service {
     package init(
         relay: SMTPRelay,
         sender: MailSender,
-        branding: [AccountID: Branding] = [:],
+        branding: @escaping @Sendable () -> [AccountID: Branding] = { [:] },
         unsubscribeLinks: UnsubscribeLinks? = nil,
         publicURL: String? = nil,
         templates: MailTemplates = .standard,
@@ -149,7 +149,7 @@ package struct EmailChannel: DeliveryChannel, Service {
         endpoint: EndpointID
     ) -> MailMessage {
         let account = event.key.account
-        let shop = branding[account]
+        let shop = branding()[account]
         let unsubscribe = unsubscribeLinks?.url(
             for: recipient,
             of: account,

@@ -24,7 +24,7 @@ package struct HTTPUpstream: Upstream, Service {
     /// As much as an event would keep of an object sixteen times over.
     private static let bodyBytesMax = 1 << 20
 
-    private let sources: [AccountID: HTTPSource]
+    private var sources: [AccountID: HTTPSource]
     private let client: GuardedClient
     private let wallClock: @Sendable () -> Timestamp
 
@@ -38,13 +38,24 @@ package struct HTTPUpstream: Upstream, Service {
         trustRoots: NIOSSLTrustRoots = .default,
         wallClock: @escaping @Sendable () -> Timestamp
     ) {
-        self.sources = Dictionary(sources.map { ($0.name, $0) }) { first, _ in first }
+        self.sources = Self.byName(sources)
         self.wallClock = wallClock
         client = GuardedClient(
             guarding: guarding,
             resolver: resolver,
             trustRoots: trustRoots
         )
+    }
+
+    /// The same upstream for other sources, over the same connections.
+    package func asking(_ sources: [HTTPSource]) -> Self {
+        var other = self
+        other.sources = Self.byName(sources)
+        return other
+    }
+
+    private static func byName(_ sources: [HTTPSource]) -> [AccountID: HTTPSource] {
+        Dictionary(sources.map { ($0.name, $0) }) { first, _ in first }
     }
 
     /// Keeps connections until shutdown, then closes them.

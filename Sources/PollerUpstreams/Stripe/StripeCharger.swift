@@ -43,9 +43,9 @@ package struct StripeCharger: Charger {
     /// *Source*: <https://docs.stripe.com/api/metadata>.
     private static let entriesMax = 50
 
-    let accounts: StripeAccounts
-    private let standing: [AccountID: ChargeOrder]
-    let refunding: Set<AccountID>
+    private(set) var accounts: StripeAccounts
+    private var standing: [AccountID: ChargeOrder]
+    private(set) var refunding: Set<AccountID>
     /// Where customers reach us; nil when they do not.
     let publicURL: String?
     let elapsed: @Sendable () -> Duration
@@ -67,6 +67,19 @@ package struct StripeCharger: Charger {
         self.refunding = refunding
         self.publicURL = publicURL
         self.elapsed = elapsed
+    }
+
+    /// The same charger with other credentials and orders, which knows what was searched already.
+    package func charging(
+        as accounts: StripeAccounts,
+        standing: [AccountID: ChargeOrder],
+        refundingDuplicatesOf refunding: Set<AccountID>
+    ) -> Self {
+        var other = self
+        other.accounts = accounts
+        other.standing = standing
+        other.refunding = refunding
+        return other
     }
 
     package func standingOrder(for account: AccountID) -> ChargeOrder? {

@@ -20,9 +20,9 @@ import Synchronization
 /// | 409, 5xx, no answer in time, connection lost | `unavailable` |
 /// | anything else: other 4xx, 3xx, no JSON, a wrong type, a body beyond 1 MiB | `malformed` |
 package struct StripeUpstream: Upstream {
-    private let accounts: StripeAccounts
+    private var accounts: StripeAccounts
     private let polls: StripePolls
-    private let expiry: SourceExpiry
+    private var expiry: SourceExpiry
     private let wallClock: @Sendable () -> Timestamp
 
     /// Asks with the credentials of each watch's account.
@@ -39,6 +39,14 @@ package struct StripeUpstream: Upstream {
         polls = StripePolls(client: PooledClient(), resolver: resolver)
         self.expiry = expiry
         self.wallClock = wallClock
+    }
+
+    /// The same upstream with other credentials, over the same connections.
+    package func asking(as accounts: StripeAccounts, expiry: SourceExpiry) -> Self {
+        var other = self
+        other.accounts = accounts
+        other.expiry = expiry
+        return other
     }
 
     /// What reads payments from the answers.

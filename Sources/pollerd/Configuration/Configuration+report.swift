@@ -64,9 +64,9 @@ extension Configuration {
     /// Everything that is wrong, each value once: whoever corrects one learns of the next at once.
     ///
     /// A wrong value gives way to the option's own default, so that the others are looked at.
-    var mistakes: [String] {
+    var mistakes: [ConfigurationError] {
         var configuration = self
-        var found = sectionMistakes.map(\.description)
+        var found = sectionMistakes
         var seen: Set<String> = []
         while true {
             do throws(ConfigurationError) {
@@ -81,7 +81,8 @@ extension Configuration {
                 }
                 return found
             } catch {
-                found.append(error.description)
+                let line = error.line ?? error.key.flatMap(line(of:))
+                found.append(ConfigurationError(error.description, key: error.key, line: line))
                 guard let key = error.key, seen.insert(key).inserted else { return found }
                 configuration.values[key] = Option.named(key).standard.map {
                     Value(text: $0, origin: .standard)

@@ -36,12 +36,25 @@ struct Configuration: Sendable {
     let sectionMistakes: [ConfigurationError]
     /// Secrets that others can see, a sentence each with what to do.
     let warnings: [String]
+    /// What the sections say, value by value.
+    let statements: [[String]: Statement]
+    /// The lines of the file at which options stand.
+    private let lines: [String: Int]
 
-    /// A value that the file has.
+    /// What the file has, read.
     private struct Written {
-        let text: String
-        /// It stands in the file itself, and not in a variable or a file that it names.
-        let isPlain: Bool
+        var values: [String: Value] = [:]
+        var sections = FileSections()
+        var statements: [[String]: Statement] = [:]
+        var mistakes: [ConfigurationError] = []
+
+        /// The value of an option.
+        struct Value {
+            let text: String
+            /// It stands in the file itself, and not in a variable or a file that it names.
+            let isPlain: Bool
+            let line: Int?
+        }
     }
 
     /// Where options are looked for, before the places after it.
@@ -54,24 +67,24 @@ struct Configuration: Sendable {
     ///
     /// - Parameters:
     ///   - flags: option keys with the values given on the command line.
-    ///   - environment: the process's environment.
     ///   - file: the path of a YAML file of option keys, or nil.
+    ///   - secrets: the process's environment, and where files are read.
     /// - Throws: ``ConfigurationError`` when the file, or one that holds a secret, cannot be read,
     ///   or when it is no flat mapping.
     init(
         flags: [String: String],
-        environment: [String: String],
-        file: String?
+        file: String?,
+        _ secrets: SecretReader
     ) throws(ConfigurationError) {
-        var sections = FileSections()
-        let secrets = SecretReader(environment: environment)
-        var sectionMistakes: [ConfigurationError] = []
-        let written =
+        let whole =
             try file.map { path throws(ConfigurationError) in
-                try Self.read(path, &sections, secrets, &sectionMistakes)
-            } ?? [:]
-        self.sections = sections
-        self.sectionMistakes = sectionMistakes
+                try Self.read(path, secrets)
+            } ?? Written()
+        let written = whole.values
+        sections = whole.sections
+        sectionMistakes = whole.mistakes
+        statements = whole.statements
+        lines = written.compactMapValues(\.line)
         let places = [
             Place(origin: .flag) { flags[$0.key] },
             Place(origin: .environment) { secrets.variable($0.variable) },
@@ -98,7 +111,7 @@ struct Configuration: Sendable {
         unknown =
             written.keys.sorted().filter { !keys.contains($0) }
             .map { "\($0) in \(file ?? "")\(Self.suggestion(for: $0, among: keys))" }
-            + environment.keys.sorted()
+            + secrets.environment.keys.sorted()
             .filter {
                 $0.hasPrefix("POLLER_") && !variables.contains($0) && !foreign.contains($0)
                     && !$0.hasPrefix("POLLER_TEST_") && $0 != "POLLER_BIN_DIR"
@@ -154,12 +167,15 @@ struct Configuration: Sendable {
         }
     }
 
+    /// Where an option stands in the file; nil when something else is said about it, or nothing.
+    func line(of key: String) -> Int? {
+        values[key]?.origin == .file ? lines[key] : nil
+    }
+
     private static func read(
         _ path: String,
-        _ sections: inout FileSections,
-        _ secrets: SecretReader,
-        _ mistakes: inout [ConfigurationError]
-    ) throws(ConfigurationError) -> [String: Written] {
+        _ secrets: SecretReader
+    ) throws(ConfigurationError) -> Written {
         let text: String
         do {
             text = try String(contentsOfFile: path, encoding: .utf8)
@@ -170,15 +186,16 @@ struct Configuration: Sendable {
             throw ConfigurationError("\(path): cannot be read as UTF-8 text")
         }
         do {
-            guard let node = try Yams.compose(yaml: text) else { return [:] }
+            guard let node = try Yams.compose(yaml: text) else { return Written() }
             guard let mapping = node.mapping else {
                 throw ConfigurationError("\(path): is not a mapping of option keys to values")
             }
-            var values: [String: Written] = [:]
+            var written = Written()
             for (key, value) in mapping {
                 if let name = key.string, FileSections.keys.contains(name) {
                     let node = YAMLNode(value, at: "\(path): \(name)", secrets)
-                    mistakes += sections.read(name, node)
+                    written.mistakes += written.sections.read(name, node)
+                    written.statements.merge(node.statements([name])) { $1 }
                     continue
                 }
                 guard let key = key.string else {
@@ -186,32 +203,66 @@ struct Configuration: Sendable {
                 }
                 if value.mapping != nil, Option.isSecret(key) {
                     let node = YAMLNode(value, at: "\(path): \(key)", secrets)
-                    values[key] = Written(text: try node.secret(), isPlain: false)
+                    written.values[key] = Written.Value(
+                        text: try node.secret(),
+                        isPlain: false,
+                        line: value.mark?.line
+                    )
                     continue
                 }
-                guard let value = value.scalar?.string else {
-                    mistakes.append(noSection(key, in: path))
+                guard let text = value.scalar?.string else {
+                    written.mistakes.append(noSection(key, in: path, value.mark?.line))
                     continue
                 }
-                values[key] = Written(text: value, isPlain: true)
+                written.values[key] = Written.Value(
+                    text: text,
+                    isPlain: true,
+                    line: value.mark?.line
+                )
             }
-            return values
+            return written
         } catch let error as ConfigurationError {
             throw error
         } catch {
-            throw ConfigurationError("\(path): is not valid YAML: \(error)")
+            throw noYAML(error, in: path)
+        }
+    }
+
+    /// What to say of a file that is no YAML: never its text, which may be a secret.
+    private static func noYAML(_ error: any Error, in path: String) -> ConfigurationError {
+        switch error as? YamlError {
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
+            ConfigurationError(
+                "\(path): is not valid YAML at line \(mark.line): \(problem)",
+                line: mark.line
+            )
+        case .duplicatedKeysInMapping(let names, let context):
+            ConfigurationError(
+                "\(path): has \(names.joined(separator: ", ")) twice",
+                line: context.mark.line
+            )
+        default: ConfigurationError("\(path): is not valid YAML")
         }
     }
 
     /// What to say of a key that has members, or a list, and is no section.
-    private static func noSection(_ key: String, in path: String) -> ConfigurationError {
+    private static func noSection(
+        _ key: String,
+        in path: String,
+        _ line: Int?
+    ) -> ConfigurationError {
         guard !Option.all.contains(where: { $0.key == key }) else {
-            return ConfigurationError("\(path): \(key) has no plain value; write key: value")
+            return ConfigurationError(
+                "\(path): \(key) has no plain value; write key: value",
+                line: line
+            )
         }
         let guess = suggestion(for: key, among: FileSections.keys)
         let sections = FileSections.keys.joined(separator: ", ")
         return ConfigurationError(
-            "\(path): \(key) is no section of the file\(guess); there are \(sections)"
+            "\(path): \(key) is no section of the file\(guess); there are \(sections)",
+            line: line
         )
     }
 
@@ -243,52 +294,5 @@ struct Configuration: Sendable {
             }
         }
         return row[b.count]
-    }
-}
-
-/// A configuration that cannot be used; the message says what to write instead.
-struct ConfigurationError: Error, CustomStringConvertible {
-    let description: String
-    /// The option whose value is wrong; nil when it is no single one's.
-    let key: String?
-
-    init(_ description: String, key: String? = nil) {
-        self.description = description
-        self.key = key
-    }
-}
-
-/// Where the secrets of a configuration come from: variables and files.
-///
-/// A class, because it gathers what to warn of while the configuration is read.
-final class SecretReader {
-    private let environment: [String: String]
-    /// What the operator should mend, a sentence each.
-    private(set) var warnings: [String] = []
-
-    /// Reads from this environment.
-    init(environment: [String: String]) {
-        self.environment = environment
-    }
-
-    /// A variable; nil when it is not set or empty.
-    func variable(_ name: String) -> String? {
-        environment[name].flatMap { $0.isEmpty ? nil : $0 }
-    }
-
-    /// The secret in a file; `place` is who names it, for the error.
-    func contents(of path: String, for place: String) throws(ConfigurationError) -> String {
-        do throws(SecretFile.Unusable) {
-            let file = try SecretFile(path: path)
-            if let warning = file.warning { warn(warning) }
-            return file.text
-        } catch {
-            throw ConfigurationError("\(place): \(error)")
-        }
-    }
-
-    /// Adds a warning, once.
-    func warn(_ warning: String) {
-        if !warnings.contains(warning) { warnings.append(warning) }
     }
 }

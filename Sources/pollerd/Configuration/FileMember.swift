@@ -33,6 +33,14 @@ struct FileMember: Sendable {
         Set(all.filter { $0.parent == parent }.map(\.name))
     }
 
+    /// Whether what stands at a place of the file may be a secret: such a member, or a name below it.
+    static func isSecret(_ path: [String]) -> Bool {
+        guard path.count > 2 else { return false }
+        return all.contains {
+            $0.parent == "\(path[0]).NAME" && $0.name == path[2] && $0.form.contains("{env: NAME")
+        }
+    }
+
     /// Every member, in the order in which people read them.
     static let all: [FileMember] = [
         ("accounts.NAME", account), ("accounts.NAME.charge", charge),

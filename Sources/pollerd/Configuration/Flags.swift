@@ -38,14 +38,19 @@ struct Flags: ParsableArguments {
         return values
     }
 
-    /// The effective configuration of this process.
-    func configuration() throws -> Configuration {
+    /// Where this process takes its configuration from.
+    func source() throws -> ConfigurationSource {
         let environment = ProcessInfo.processInfo.environment
-        return try Configuration(
+        return ConfigurationSource(
             flags: try values(),
             environment: environment,
             file: file ?? environment["POLLER_CONFIG_FILE"]
         )
+    }
+
+    /// The effective configuration of this process.
+    func configuration() throws -> Configuration {
+        try source().read().configuration.get()
     }
 
     /// Rewrites `--redis-url X` and `--redis-url=X` to `--set redis_url=X`, for every option.

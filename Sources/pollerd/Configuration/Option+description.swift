@@ -2,7 +2,8 @@ import Poller
 
 /// What people are told of options.
 extension Option {
-    /// What `check-config --describe` tells: what it is for, how it is named, and what holds without it.
+    /// What `check-config --describe` tells: what it is for, how it is named, what holds without it, and when
+    /// another value does.
     var description: String {
         let standard = standard.map { $0.isEmpty ? "empty" : $0 } ?? "not set"
         let file = inFile.map { ", or a file with it: \($0.variable), \($0.flag)" } ?? ""
@@ -11,6 +12,7 @@ extension Option {
                 \(help)
                 \(variable), \(flag)\(file)
                 default: \(standard)
+                changes: \(isReloaded ? "while it runs" : "at a restart")
             """
     }
 
@@ -36,7 +38,14 @@ extension Option {
     /// The option that names a file with this one's value; nil for what is no secret.
     var inFile: Option? {
         secrecy == .open
-            ? nil : Option("\(key)_file", "\(variable)_FILE", nil, "file that holds \(key)")
+            ? nil
+            : Option(
+                "\(key)_file",
+                "\(variable)_FILE",
+                nil,
+                isReloaded: isReloaded,
+                "file that holds \(key)"
+            )
     }
 
     /// Finds an option by its key; asking for one that does not exist is a mistake of ours.

@@ -16,6 +16,8 @@ struct Option: Sendable {
     let standard: String?
     /// Who may see it.
     let secrecy: Secrecy
+    /// Whether a running process does by another value once it has read it.
+    let isReloaded: Bool
     /// One line for `--help`, `check-config` and error messages.
     let help: String
 
@@ -35,6 +37,7 @@ struct Option: Sendable {
         _ standard: String?,
         secrecy: Secrecy = .open,
         common commonVariable: String? = nil,
+        isReloaded: Bool = false,
         _ help: String
     ) {
         self.key = key
@@ -42,6 +45,7 @@ struct Option: Sendable {
         self.commonVariable = commonVariable
         self.standard = standard
         self.secrecy = secrecy
+        self.isReloaded = isReloaded
         self.help = help
     }
 
@@ -49,135 +53,23 @@ struct Option: Sendable {
     static let all: [Option] = rows.flatMap { row in [row, row.inFile].compactMap { $0 } }
 
     /// Those that are no file of another one.
-    static let rows = ofRunning + ofKeeping
+    static let rows = ofListening + ofRunning + ofKeeping
 
-    /// Who listens where, who is asked and told, and how much at a time.
+    /// Who is asked and told, and how much at a time.
     private static let ofRunning: [Option] = [
-        Option(
-            "redis_url",
-            "POLLER_REDIS_URL",
-            "redis://127.0.0.1:6379/0",
-            secrecy: .password,
-            "URL of the store: redis://, rediss://, unix://, redis+cluster://, redis+sentinel://"
-        ),
-        Option("namespace", "POLLER_NAMESPACE", "poller", "key prefix in Redis"),
-        Option(
-            "partitions",
-            "POLLER_PARTITIONS",
-            "auto",
-            "parts of a new store, 1 to 1024, four for each master expected; auto: 16, on a Redis Cluster 64"
-        ),
-        Option("api_bind", "POLLER_API_BIND", "127.0.0.1:8080", "address of the HTTP API"),
-        Option(
-            "gateway_bind",
-            "POLLER_GATEWAY_BIND",
-            "127.0.0.1:8081",
-            "address of the WebSocket gateway; off: a notifier has none, and reads no event for it"
-        ),
-        Option(
-            "allow_origins",
-            "POLLER_ALLOW_ORIGINS",
-            "",
-            "origins whose pages may listen at the gateway, by comma: https://shop.example"
-        ),
-        Option(
-            "admin_bind",
-            "POLLER_ADMIN_BIND",
-            "127.0.0.1:9090",
-            "address of /livez, /readyz and /metrics"
-        ),
-        Option(
-            "admin_public",
-            "POLLER_ADMIN_PUBLIC",
-            "false",
-            "true lets admin_bind leave loopback; nothing there asks for a key"
-        ),
-        Option(
-            "api_keys_file",
-            "POLLER_API_KEYS_FILE",
-            nil,
-            "file with an API key a line, besides those that pollerd key create makes"
-        ),
-        Option(
-            "connections_per_address",
-            "POLLER_CONNECTIONS_PER_ADDRESS",
-            nil,
-            "connections of one address at each listener; name many behind a proxy of another host"
-        ),
-        Option(
-            "api_tls_certificate",
-            "POLLER_API_TLS_CERTIFICATE",
-            nil,
-            "PEM file with the API's certificate chain; it speaks TLS then; read again when renewed"
-        ),
-        Option("api_tls_key", "POLLER_API_TLS_KEY", nil, "PEM file with the key to it"),
-        Option(
-            "gateway_tls_certificate",
-            "POLLER_GATEWAY_TLS_CERTIFICATE",
-            nil,
-            "PEM file with the gateway's certificate chain"
-        ),
-        Option("gateway_tls_key", "POLLER_GATEWAY_TLS_KEY", nil, "PEM file with the key to it"),
-        Option(
-            "admin_tls_certificate",
-            "POLLER_ADMIN_TLS_CERTIFICATE",
-            nil,
-            "PEM file with the admin listener's certificate chain"
-        ),
-        Option("admin_tls_key", "POLLER_ADMIN_TLS_KEY", nil, "PEM file with the key to it"),
-        Option(
-            "admin_client_ca",
-            "POLLER_ADMIN_CLIENT_CA",
-            nil,
-            "PEM file with who must have signed the certificates of the admin listener's clients"
-        ),
-        Option(
-            "requests_per_key",
-            "POLLER_REQUESTS_PER_KEY",
-            "1000",
-            "requests a second of one API key at each process; twice as many at once; 0 is unlimited"
-        ),
-        Option(
-            "requests_per_address",
-            "POLLER_REQUESTS_PER_ADDRESS",
-            nil,
-            "requests a second of one address, 0: unlimited; 2000, and of this machine unlimited"
-        ),
-        Option(
-            "waits_per_key",
-            "POLLER_WAITS_PER_KEY",
-            "2048",
-            "long polls of one API key at each process, 0: unlimited; half of the 4096 there may be"
-        ),
-        Option(
-            "streams_per_key",
-            "POLLER_STREAMS_PER_KEY",
-            "25000",
-            "live connections of one API key at each gateway, 0: unlimited; half of those there may be"
-        ),
-        Option(
-            "watches_per_account",
-            "POLLER_WATCHES_PER_ACCOUNT",
-            "0",
-            "open watches of an account; 0 is unlimited; an account of the file may have its own limits"
-        ),
-        Option(
-            "endpoints_per_account",
-            "POLLER_ENDPOINTS_PER_ACCOUNT",
-            "0",
-            "registered endpoints of an account; 0 is unlimited, up to the 10,000 there may be"
-        ),
         Option(
             "stripe_api_key",
             "STRIPE_API_KEY",
             nil,
             secrecy: .hidden,
+            isReloaded: true,
             "key of the default account; a read-only restricted one is enough"
         ),
         Option(
             "stripe_api_base",
             "POLLER_STRIPE_API_BASE",
             "https://api.stripe.com",
+            isReloaded: true,
             "where Stripe is"
         ),
         Option(
@@ -185,30 +77,35 @@ struct Option: Sendable {
             "STRIPE_WEBHOOK_SECRET",
             nil,
             secrecy: .hidden,
+            isReloaded: true,
             "whsec_… of the default account's endpoint; several by comma while one is rolled"
         ),
         Option(
             "stripe_webhook_tolerance",
             "POLLER_STRIPE_WEBHOOK_TOLERANCE",
             "5m",
+            isReloaded: true,
             "how old the signature of a Stripe webhook may be"
         ),
         Option(
             "stripe_enqueue_unknown",
             "POLLER_STRIPE_ENQUEUE_UNKNOWN",
             "false",
+            isReloaded: true,
             "true watches what Stripe's webhooks are about and nobody has enqueued"
         ),
         Option(
             "stripe_sweep",
             "POLLER_STRIPE_SWEEP",
             "auto",
+            isReloaded: true,
             "how often an account's events are read: auto (by its read budget), off, or a span"
         ),
         Option(
             "source_expiry",
             "POLLER_SOURCE_EXPIRY",
             "",
+            isReloaded: true,
             "changes to when Stripe ends sources, by comma: eps=1h/6h (pending/chargeable)"
         ),
         Option(
@@ -293,18 +190,21 @@ struct Option: Sendable {
             "lane_rate",
             "POLLER_LANE_RATE",
             "20",
+            isReloaded: true,
             "polls a second for each account and upstream endpoint; 0 is unlimited"
         ),
         Option(
             "lane_burst",
             "POLLER_LANE_BURST",
             "5",
+            isReloaded: true,
             "polls that may follow each other at once; keep rate + burst within the upstream's limit"
         ),
         Option(
             "lane_concurrency",
             "POLLER_LANE_CONCURRENCY",
             "20",
+            isReloaded: true,
             "polls in flight for each account and upstream endpoint"
         ),
         Option(

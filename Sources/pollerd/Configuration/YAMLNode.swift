@@ -121,5 +121,26 @@ struct YAMLNode {
         }
     }
 
-    func wrong(_ what: String) -> ConfigurationError { ConfigurationError("\(place) \(what)") }
+    func wrong(_ what: String) -> ConfigurationError {
+        ConfigurationError("\(place) \(what)", line: node.mark?.line)
+    }
+
+    /// Every value here and below, by its place: `[accounts, acme, stripe_api_key]`.
+    ///
+    /// What cannot be read is left out; whoever reads the section has said so.
+    func statements(_ path: [String]) -> [[String]: Statement] {
+        let isSecret = FileMember.isSecret(path)
+        if let text = node.scalar?.string {
+            return [path: Statement(text: text, isSecret: isSecret)]
+        }
+        if isSecret, let text = try? secret() {
+            return [path: Statement(text: text, isSecret: true)]
+        }
+        if let list = try? texts() {
+            return [path: Statement(text: list.joined(separator: ", "), isSecret: isSecret)]
+        }
+        return ((try? members()) ?? []).reduce(into: [:]) { found, member in
+            found.merge(member.value.statements(path + [member.name])) { $1 }
+        }
+    }
 }

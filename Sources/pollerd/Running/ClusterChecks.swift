@@ -12,7 +12,7 @@ enum ClusterChecks {
     /// Every check, in the order an operator wants to read them.
     static func all(
         _ cluster: Cluster,
-        accounts: StripeAccounts,
+        live: LiveConfiguration,
         settings: Settings
     ) -> [any HealthCheck] {
         [
@@ -38,9 +38,12 @@ enum ClusterChecks {
                 try await secrets(cluster.secrets, settings.masterKeys)
             },
             Check("inline webhooks") { () throws(StoreError) in
-                try await inline(cluster.secrets, hasOthers: !settings.sections.accounts.isEmpty)
+                try await inline(
+                    cluster.secrets,
+                    hasOthers: !live.now.settings.sections.accounts.isEmpty
+                )
             },
-            Check("stripe api key", .other) { await stripeKeys(accounts) },
+            Check("stripe api key", .other) { await stripeKeys(live.now.accounts) },
             Check("smtp relay", .other) { await smtp(settings) },
             Check("endpoints") { () throws(StoreError) in try await endpoints(cluster.endpoints) },
         ]

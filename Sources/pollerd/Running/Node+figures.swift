@@ -35,7 +35,7 @@ extension Node {
                 deliveries: cluster.deliveries,
                 lanes: cluster.watches,
                 members: cluster.members,
-                laneLimit: settings.lane
+                laneLimit: { [live] in live.now.settings.lane }
             ),
             endpoints: cluster.endpoints,
             keys: cluster.keys,

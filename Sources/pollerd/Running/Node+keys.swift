@@ -4,7 +4,7 @@ import PollerAPI
 
 /// Who is let in.
 extension Node {
-    /// The keys of the file and of the store, read once.
+    /// The keys of the file and of the store, as they are at the start.
     func keyRing() async throws -> KeyRing {
         let file = try settings.apiKeysFile.map { path throws(InvalidInput) in
             try KeyFile(contentsOfFile: path)

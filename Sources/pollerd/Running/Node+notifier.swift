@@ -43,7 +43,7 @@ extension Node {
             let email = EmailChannel(
                 relay: mail.relay,
                 sender: mail.sender,
-                branding: branding,
+                branding: { [live] in live.now.branding },
                 unsubscribeLinks: settings.publicURL.map {
                     UnsubscribeLinks(base: $0, tokens: tokens)
                 },
@@ -63,7 +63,7 @@ extension Node {
     ) async throws -> (
         shared: [Heartbeat<ContinuousClock>.Loop], services: [any Service]
     ) {
-        let file = try await registerEndpoints()
+        try await registerEndpoints(live.now)
         let directory = EndpointDirectory(
             store: cluster.endpoints,
             operators: settings.operators,
@@ -119,7 +119,7 @@ extension Node {
                 directory: directory,
                 lanes: cluster.deliveries,
                 deliveries: cluster.deliveries,
-                file: file,
+                file: { [live] in live.now.endpoints },
                 clock: clock,
                 logger: log("endpoints")
             ),
@@ -131,7 +131,7 @@ extension Node {
                 directory: directory,
                 orders: OrderBook(cluster.watches),
                 refunds: DuplicateRefunds(
-                    accounts: settings.refundingAccounts,
+                    accounts: { [live] in live.now.settings.refundingAccounts },
                     orders: OrderBook(cluster.watches),
                     watches: cluster.watches
                 ),
@@ -166,9 +166,8 @@ extension Node {
     }
 
     /// Makes the registry agree with the endpoints of the configuration file.
-    private func registerEndpoints() async throws -> FileEndpoints? {
-        guard let wanted = settings.sections.endpoints else { return nil }
-        let file = FileEndpoints(wanted, store: cluster.endpoints, audit: audit)
+    func registerEndpoints(_ configured: Configured) async throws {
+        guard let file = configured.endpoints else { return }
         do {
             for change in try await file.apply() {
                 guard !change.isLeftOut else {
@@ -193,21 +192,11 @@ extension Node {
                 metadata: ["hint": "give Redis more memory (maxmemory)"]
             )
         }
-        return file
     }
 }
 
 /// What customers see of us, and what they want.
 extension Node {
-    /// Whose payments they are, by account or upstream.
-    var branding: [AccountID: Branding] {
-        let sections = settings.sections
-        // An account of the same name has the say.
-        return sections.upstreamBranding.merging(sections.accounts.compactMapValues(\.branding)) {
-            $1
-        }
-    }
-
     /// Who is sent no mail.
     var suppressions: RedisSuppressionList {
         RedisSuppressionList(client: cluster.client, layout: cluster.layout)

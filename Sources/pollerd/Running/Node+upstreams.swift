@@ -22,28 +22,91 @@ extension Node {
         )
     }
 
-    /// What workers poll with, and the services beside it: each started before the worker.
-    func polling() -> (upstream: PolledUpstream, services: [any Service]) {
-        let meter = ReadMeter(store: sweeps, clock: clock, logger: log("reads"))
-        let http = HTTPUpstream(
-            sources: settings.sections.upstreams,
-            guarding: guarding,
-            resolver: resolver,
-            wallClock: WallClock.now
+    /// What workers poll with, whatever their configuration says: connections, counts, and what was learned.
+    struct Polling: Sendable {
+        let meter: ReadMeter<ContinuousClock>
+        let http: HTTPUpstream
+        let stripe: StripeUpstream
+        let charger: StripeCharger
+
+        /// Its services, each to be started before the worker.
+        var services: [any Service] { [meter, http] }
+    }
+
+    /// What this node's worker polls with.
+    func polling() -> Polling {
+        let start = clock.now
+        return Polling(
+            meter: ReadMeter(store: sweeps, clock: clock, logger: log("reads")),
+            http: HTTPUpstream(
+                sources: [],
+                guarding: guarding,
+                resolver: resolver,
+                wallClock: WallClock.now
+            ),
+            stripe: StripeUpstream(
+                accounts: live.now.accounts,
+                resolver: resolver,
+                wallClock: WallClock.now
+            ),
+            charger: StripeCharger(
+                accounts: live.now.accounts,
+                publicURL: settings.publicURL,
+                elapsed: { [clock] in start.duration(to: clock.now) }
+            )
         )
-        let stripe = StripeUpstream(
-            accounts: accounts,
-            resolver: resolver,
-            expiry: settings.sourceExpiry,
-            wallClock: WallClock.now
+    }
+
+    /// What a worker does with a watch by these settings.
+    func polls(
+        _ polling: Polling,
+        _ settings: Settings,
+        _ accounts: StripeAccounts
+    ) -> PollHandler<PolledUpstream> {
+        let sections = settings.sections
+        let upstream = MeteredUpstream(
+            Upstreams(
+                stripe: polling.stripe.asking(as: accounts, expiry: settings.sourceExpiry),
+                http: polling.http.asking(sections.upstreams)
+            ),
+            meter: polling.meter
         )
-        var services: [any Service] = [meter, http]
-        let swept = sweptAccounts
-        if !swept.isEmpty {
-            services.append(
+        return PollHandler(
+            upstream: upstream,
+            charger: polling.charger.charging(
+                as: accounts,
+                standing: sections.accounts.compactMapValues(\.charge),
+                refundingDuplicatesOf: settings.refundingAccounts
+            ),
+            settler: StripeSettler(
+                accounts: accounts,
+                standing: sections.accounts.mapValues(\.acts)
+            ),
+            payments: upstream,
+            orders: OrderBook(cluster.watches),
+            secureTries: SecureTries(
+                watches: cluster.watches,
+                enqueuer: Enqueuer(
+                    watches: cluster.watches,
+                    deliveries: cluster.deliveries,
+                    orders: OrderBook(cluster.watches)
+                )
+            ),
+            timeout: self.settings.pollTimeout,
+            tracer: traces?.tracer,
+            logger: log("worker")
+        )
+    }
+
+    /// Reads the events of each account that is configured.
+    func sweep(_ meter: ReadMeter<ContinuousClock>) -> any Service {
+        ConfiguredSweep(
+            clock: clock,
+            accounts: { [live] in Self.sweptAccounts(live.now) },
+            sweep: { accounts in
                 EventSweep(
-                    accounts: swept,
-                    events: StripeEvents(accounts: accounts),
+                    accounts: accounts,
+                    events: live,
                     store: sweeps,
                     watches: cluster.watches,
                     meter: meter,
@@ -51,14 +114,19 @@ extension Node {
                     clock: clock,
                     logger: log("sweep")
                 )
-            )
-        }
-        return (MeteredUpstream(Upstreams(stripe: stripe, http: http), meter: meter), services)
+            }
+        )
     }
 
     /// Gives the lanes of configured upstreams their limits, where they have others.
-    func limitUpstreams() async throws {
-        for source in settings.sections.upstreams {
+    ///
+    /// Those that `former` settings limited likewise are left alone: a person may have given a lane another limit since.
+    func limitUpstreams(_ settings: Settings, since former: Settings? = nil) async throws {
+        let before = Dictionary((former?.sections.upstreams ?? []).map { ($0.name, $0.limit) }) {
+            first,
+            _ in first
+        }
+        for source in settings.sections.upstreams where before[source.name] != source.limit {
             let known = try await cluster.watches.lane(source.lane)?.limit
             if known != source.limit {
                 try await cluster.watches.limit(source.lane, to: source.limit)
@@ -67,8 +135,12 @@ extension Node {
     }
 
     /// Takes Stripe's webhooks; nil when no account has a secret.
-    func webhooks(_ openWatches: OpenWatchLimit) -> (any WebhookIntake)? {
-        let taking = webhookSecrets.filter { !$0.value.isEmpty }
+    func webhooks(
+        _ openWatches: OpenWatchLimit,
+        _ settings: Settings,
+        _ accounts: StripeAccounts
+    ) -> StripeWebhooks? {
+        let taking = Self.webhookSecrets(settings).filter { !$0.value.isEmpty }
         guard !taking.isEmpty else { return nil }
         var configured: [AccountID: StripeWebhooks.Account] = [:]
         for (account, secrets) in taking {
@@ -95,18 +167,14 @@ extension Node {
         )
     }
 
-    /// What accounts have and may have; a new one knows nothing yet of what it has accepted.
-    var accountBackend: AccountBackend {
+    /// Holds whoever enqueues to what accounts may have; a new one knows nothing yet of what it has accepted.
+    func openWatches() -> OpenWatchLimit {
         let start = clock.now
-        return AccountBackend(
+        return OpenWatchLimit(
+            { [live] in live.now.settings.accountLimits },
             book: cluster.watches,
-            limits: settings.accountLimits,
-            openWatches: OpenWatchLimit(
-                settings.accountLimits,
-                book: cluster.watches,
-                elapsed: { [clock] in start.duration(to: clock.now) },
-                logger: log("limits")
-            )
+            elapsed: { [clock] in start.duration(to: clock.now) },
+            logger: log("limits")
         )
     }
 
@@ -114,50 +182,31 @@ extension Node {
         RedisSweepStore(client: cluster.client, layout: cluster.layout)
     }
 
-    private var webhookSecrets: [AccountID: [String]] {
+    private static func webhookSecrets(_ settings: Settings) -> [AccountID: [String]] {
         var secrets = settings.sections.accounts.mapValues(\.webhookSecrets)
         if !settings.stripeWebhookSecrets.isEmpty { secrets[.main] = settings.stripeWebhookSecrets }
         return secrets
     }
 
     /// A publishable key may not list events.
-    private var sweptAccounts: [EventSweep<ContinuousClock>.Account] {
+    private static func sweptAccounts(_ configured: Configured) -> ConfiguredSweep.Accounts {
+        let settings = configured.settings
         if settings.stripeSweep == .off { return [] }
         var interval: Duration?
         if case .every(let span) = settings.stripeSweep { interval = span }
-        return accounts.named
-            .filter { accounts.configuration(for: $0)?.key.kind != .publishable }
+        let secrets = webhookSecrets(settings)
+        return configured.accounts.named
+            .filter { configured.accounts.configuration(for: $0)?.key.kind != .publishable }
             .flatMap { account in
                 EventList.allCases.map { list in
                     EventSweep.Account(
                         id: account,
-                        expectsWebhooks: webhookSecrets[account]?.isEmpty == false,
+                        expectsWebhooks: secrets[account]?.isEmpty == false,
                         interval: interval,
                         list: list
                     )
                 }
             }
-    }
-
-    /// What captures and cancels intents, by what their watches or their account say.
-    var settler: StripeSettler {
-        StripeSettler(
-            accounts: accounts,
-            standing: settings.sections.accounts.mapValues(\.acts)
-        )
-    }
-
-    /// What charges sources, by what their watches or their account say.
-    var charger: StripeCharger {
-        let clock = ContinuousClock()
-        let start = clock.now
-        return StripeCharger(
-            accounts: accounts,
-            standing: settings.sections.accounts.compactMapValues(\.charge),
-            refundingDuplicatesOf: settings.refundingAccounts,
-            publicURL: settings.publicURL,
-            elapsed: { start.duration(to: clock.now) }
-        )
     }
 }
 

@@ -29,7 +29,8 @@ struct Node: Sendable {
     let loops = DrainingLoops()
 
     let clock: ContinuousClock
-    let accounts: StripeAccounts
+    /// What follows the configuration while this runs; `settings` is what holds from the start to the end.
+    let live: LiveConfiguration
     /// What no customer's URL may reach.
     let listeners: OwnListeners
     /// Looks up every name that a customer or an upstream has chosen.
@@ -55,7 +56,7 @@ struct Node: Sendable {
         self.logger = logger
         clock = ContinuousClock()
         resolver = SystemResolver(clock: clock)
-        accounts = Self.accounts(settings)
+        live = LiveConfiguration(Configured(settings, Self.accounts(settings)))
         traces = Self.traces(of: roles, settings, as: cluster.owner, clock: clock, logger)
         // The admin listener, and those of the roles that serve others.
         let count = 1 + roles.intersection([.api, .gateway]).count
@@ -68,8 +69,17 @@ struct Node: Sendable {
     }
 
     /// The services, in the order in which they start.
-    func services() async throws -> [any Service] {
+    ///
+    /// `configurations` tells of another configuration while they run.
+    func services(
+        following configurations: ConfigurationFeed
+    ) async throws -> [any Service] {
         var services: [any Service] = []
+        let parts = FollowingParts(
+            polling: roles.contains(.worker) ? polling() : nil,
+            openWatches: roles.contains(.api) ? openWatches() : nil
+        )
+        live.replace(with: configured(by: settings, parts))
         let feed = LiveFeed(outbox: cluster.watches, clock: clock, logger: log("feed"))
         let keys = try await keyRing()
         await guardStore()
@@ -84,12 +94,13 @@ struct Node: Sendable {
         services.append(SecretsSync(secrets: cluster.secrets, ring: ring, logger: log("secrets")))
         services.append(incidentWatch())
         var shared: [Heartbeat<ContinuousClock>.Loop] = []
+        var limitLanes: @Sendable (LaneLimit) -> Void = { _ in }
         if !roles.isDisjoint(with: [.worker, .notifier]) { services.append(activityReporter()) }
-        if roles.contains(.worker) {
-            let polling = polling()
-            let worker = worker(polling.upstream)
-            services += polling.services
-            try await limitUpstreams()
+        if let polling = parts.polling {
+            let worker = worker()
+            limitLanes = { worker.limit(lanesTo: $0) }
+            services += polling.services + [sweep(polling.meter)]
+            try await limitUpstreams(settings)
             services.append(DrainedLoop(loop: worker))
             shared.append(share(worker, as: .worker, partitions: cluster.watches.partitions))
         }
@@ -108,9 +119,10 @@ struct Node: Sendable {
                 gateway(at: bind, feed: feed, keys: keys, ring: ring, tls: certificates.1)
             )
         }
-        if roles.contains(.api), let channels {
+        if roles.contains(.api), let channels, let openWatches = parts.openWatches {
             if let tls = certificates.0 { services.append(tls) }
             services += try await api(
+                openWatches: openWatches,
                 feed: feed,
                 keys: keys,
                 ring: ring,
@@ -118,34 +130,25 @@ struct Node: Sendable {
                 tls: certificates.0
             )
         }
+        let listeners = ["api": certificates.0, "gateway": certificates.1, "admin": certificates.2]
+        let change = NodeChange(
+            node: self,
+            parts: parts,
+            keys: keys,
+            certificates: listeners.compactMapValues(\.self),
+            limitLanes: limitLanes
+        )
+        services.append(
+            ConfigurationReload(configurations, change, clock: clock, logger: log("config"))
+        )
         return services
     }
 
-    private func worker(
-        _ upstream: PolledUpstream
-    ) -> LeaseWorker<Watch, WatchChange, ContinuousClock> {
-        let handler = PollHandler(
-            upstream: upstream,
-            charger: charger,
-            settler: settler,
-            payments: upstream,
-            orders: OrderBook(cluster.watches),
-            secureTries: SecureTries(
-                watches: cluster.watches,
-                enqueuer: Enqueuer(
-                    watches: cluster.watches,
-                    deliveries: cluster.deliveries,
-                    orders: OrderBook(cluster.watches)
-                )
-            ),
-            timeout: settings.pollTimeout,
-            tracer: traces?.tracer,
-            logger: log("worker")
-        )
+    private func worker() -> LeaseWorker<Watch, WatchChange, ContinuousClock> {
         let worker = LeaseWorker(
             name: "worker",
             queue: cluster.watches,
-            handler: handler,
+            handler: live,
             settings: LeaseWorkerSettings(
                 owner: cluster.owner,
                 concurrency: settings.workerConcurrency,
@@ -232,22 +235,26 @@ struct Node: Sendable {
     }
 
     private func api(
+        openWatches: OpenWatchLimit,
         feed: LiveFeed<RedisWatchStore, ContinuousClock>,
         keys: KeyRing,
         ring: RootRing,
         channels: Channels,
         tls: ListenerTLS?
     ) async throws -> [any Service] {
-        let limited = accountBackend
         let backend = APIBackend(
             watches: cluster.watches,
-            accounts: limited,
+            accounts: AccountBackend(
+                book: cluster.watches,
+                limits: { [live] in live.now.settings.accountLimits },
+                openWatches: openWatches
+            ),
             orders: cluster.watches,
             deliveries: cluster.deliveries,
             outbox: cluster.watches,
             lanes: cluster.watches,
             members: cluster.members,
-            laneLimit: settings.lane,
+            laneLimit: { [live] in live.now.settings.lane },
             feed: feed,
             endpoints: EndpointBackend(
                 store: cluster.endpoints,
@@ -256,7 +263,7 @@ struct Node: Sendable {
                 inline: channels.inline,
                 guarding: guardingRequests
             ),
-            checks: ClusterChecks.all(cluster, accounts: accounts, settings: settings),
+            checks: ClusterChecks.all(cluster, live: live, settings: settings),
             cursors: cursors(ring),
             sealing: SealedCursors(roots: ring),
             keys: cluster.keys,
@@ -265,13 +272,13 @@ struct Node: Sendable {
             incidents: cluster.watches,
             // The root that never changes: a repeat is known for a day, whatever is rotated meanwhile.
             requests: (cluster.requests, RequestSeals(root: try await cluster.secrets.mailRoot())),
-            webhooks: webhooks(limited.openWatches),
+            webhooks: live,
             streamTokens: StreamTokens(roots: ring, wallClock: WallClock.now),
             mail: try await mailPreferences(),
-            locator: ConfiguredSources(settings.sections.upstreams, accounts: accounts),
-            payers: StripePayers(accounts: accounts),
-            deadlines: DeadlineForecast(settler: settler, payments: StripePayments()),
-            branding: branding,
+            locator: live,
+            payers: live,
+            deadlines: DeadlineForecast(settler: live, payments: StripePayments()),
+            branding: { [live] in live.now.branding },
             words: settings.templates.words,
             tracer: traces?.tracer
         )

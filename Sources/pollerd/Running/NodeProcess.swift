@@ -22,13 +22,15 @@ import UnixSignals
 /// 64 usage; 70 an embedded program has ended; 78 a configuration that cannot be used (the last three of sysexits.h).
 struct NodeProcess {
     let roles: Set<Role>
-    let configuration: Configuration
+    let source: ConfigurationSource
     /// Runs a redis-server of its own, and a sandbox unless there is a Stripe key.
     let isEmbedded: Bool
     let dataFolder: String?
 
     /// Runs until a signal, or until something cannot go on.
     func run() async throws {
+        let reading = source.read()
+        let configuration = try reading.configuration.get()
         var settings = try Settings(configuration)
         let roles = try servedRoles(settings)
         let obstacle = await ListenError.obstacle(to: listeners(settings, roles))
@@ -60,6 +62,8 @@ struct NodeProcess {
         }
 
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        // From here on it asks for another look at the configuration, also while the rest starts.
+        let hangups = await UnixSignalsSequence(trapping: .sighup)
         let embedded =
             isEmbedded
             ? try EmbeddedPrograms(
@@ -74,23 +78,17 @@ struct NodeProcess {
             group.addTask { await shutdown.listen(to: signals) }
             if let embedded {
                 announcer.listening("redis", at: embedded.redis.url)
-                settings.redisURL = try RedisURL(embedded.redis.url)
-                // On a laptop the receivers are on the laptop.
-                if settings.allowedRanges.isEmpty {
-                    settings.allowedRanges = try ["127.0.0.0/8", "::1/128"].map(AddressRange.init)
-                }
                 group.addTask { await watch(embedded, logger) }
             }
-            if let sandbox = embedded?.sandbox {
-                let port = try sandbox.port()
+            // It is told once, on a pipe.
+            let port = try embedded?.sandbox?.port()
+            if let port {
                 announcer.listening("sandbox", at: "http://127.0.0.1:\(port)")
                 announcer.variable("SANDBOX", "http://127.0.0.1:\(port)")
                 listeners.add(host: "127.0.0.1", port: port)
-                settings.stripeAPIKey = "sk_test_embedded"
-                settings.stripeAPIBase = "http://127.0.0.1:\(port)"
-                // The configuration file may have keys of further accounts.
-                try settings.checkKeys()
             }
+            let adapt = try Self.adaptation(to: embedded, sandbox: port)
+            try adapt(&settings)
             if roles.contains(.worker), settings.stripeKeys.isEmpty {
                 logger.warning(
                     "no Stripe key: Stripe's objects are accepted and not polled",
@@ -130,8 +128,35 @@ struct NodeProcess {
                 metrics: metrics,
                 logger: logger
             )
-            try await serve(node, settings, shutdown, logger)
+            let feed = ConfigurationFeed(
+                source: source,
+                configuration: configuration,
+                files: reading.files,
+                hangups: hangups,
+                adapt: adapt
+            )
+            try await serve(node, feed, settings, shutdown, logger)
             group.cancelAll()
+        }
+    }
+
+    /// What settings become beside embedded programs; nothing without them.
+    private static func adaptation(
+        to embedded: EmbeddedPrograms?,
+        sandbox port: Int?
+    ) throws -> ConfigurationFeed.Adaptation {
+        guard let embedded else { return { _ in } }
+        let redisURL = try RedisURL(embedded.redis.url)
+        // On a laptop the receivers are on the laptop.
+        let local = try ["127.0.0.0/8", "::1/128"].map(AddressRange.init)
+        return { settings throws(ConfigurationError) in
+            settings.redisURL = redisURL
+            if settings.allowedRanges.isEmpty { settings.allowedRanges = local }
+            guard let port else { return }
+            settings.stripeAPIKey = "sk_test_embedded"
+            settings.stripeAPIBase = "http://127.0.0.1:\(port)"
+            // The configuration file may have keys of further accounts.
+            try settings.checkKeys()
         }
     }
 
@@ -162,12 +187,13 @@ struct NodeProcess {
     /// Runs the node's services until a signal has drained them.
     private func serve(
         _ node: Node,
+        _ feed: ConfigurationFeed,
         _ settings: Settings,
         _ shutdown: Shutdown,
         _ logger: Logger
     ) async throws {
         var group = ServiceGroupConfiguration(
-            services: try await node.services().map { service in
+            services: try await node.services(following: feed).map { service in
                 // Its type's name. Without one the group prints the service with all that is in it, which takes longer
                 // than the rest of the start, and its log lines would say the keys of accounts.
                 .init(service: service, serviceName: "\(type(of: service))")

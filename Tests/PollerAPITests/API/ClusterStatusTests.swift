@@ -77,7 +77,7 @@ struct ClusterStatusTests {
             outbox: store,
             lanes: lanes,
             members: store,
-            laneLimit: .stripe,
+            laneLimit: { .stripe },
             feed: LiveFeed(outbox: store, clock: clock, logger: LiveAPI.quiet),
             endpoints: .inMemory(time: ClockTime(clock))
         )

@@ -121,7 +121,7 @@ struct ClusterTroublesTests {
                 deliveries: deliveries,
                 lanes: store,
                 members: store,
-                laneLimit: .unlimited
+                laneLimit: { .unlimited }
             ),
             endpoints: endpoints,
             keys: keys,
@@ -204,7 +204,7 @@ struct ClusterTroublesTests {
                 deliveries: deliveries,
                 lanes: store,
                 members: store,
-                laneLimit: .unlimited
+                laneLimit: { .unlimited }
             ),
             endpoints: MemoryEndpointStore(time: time),
             keys: MemoryKeyStore(time: time),

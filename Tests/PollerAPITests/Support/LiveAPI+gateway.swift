@@ -34,7 +34,7 @@ extension LiveAPI {
             outbox: store,
             lanes: store,
             members: store,
-            laneLimit: .stripe,
+            laneLimit: { .stripe },
             feed: observed,
             endpoints: .inMemory(time: ClockTime(clock)),
             cursors: GatewayCursor(roots: RootRing(fixed: secret), span: .seconds(60))

@@ -64,7 +64,7 @@ struct LiveAPI: HTTPServer {
             outbox: faulty,
             lanes: store,
             members: store,
-            laneLimit: .stripe,
+            laneLimit: { .stripe },
             feed: observed,
             endpoints: .inMemory(time: time, channels: channels),
             checks: checks,
@@ -78,7 +78,7 @@ struct LiveAPI: HTTPServer {
             mail: mail,
             locator: locator,
             payers: payers,
-            branding: branding
+            branding: { branding }
         )
         let server = APIServer(
             bind: ListenAddress(host: "127.0.0.1", port: 0),
@@ -311,9 +311,9 @@ extension AccountBackend {
     static func of(_ store: MemoryStore, _ limits: AccountLimits = .none) -> AccountBackend {
         AccountBackend(
             book: store,
-            limits: limits,
+            limits: { limits },
             openWatches: OpenWatchLimit(
-                limits,
+                { limits },
                 book: store,
                 elapsed: ContinuousClock().stopwatch(),
                 logger: LiveAPI.quiet

@@ -91,12 +91,33 @@ struct AccountLimitsTests {
         #expect(settle(counted: .milliseconds(4), at: .milliseconds(5)))
     }
 
+    @Test("another limit holds from the next request on")
+    func changed() async throws {
+        let most = Mutex(1)
+        let limit = limit(CountedBook(store)) { most.withLock { $0 } }
+        #expect(try await enqueue(0..<1, limit) == nil)
+        #expect(try await enqueue(1..<2, limit) != nil)
+        most.withLock { $0 = 2 }
+        #expect(try await enqueue(1..<2, limit) == nil)
+        most.withLock { $0 = 1 }
+        #expect(try await enqueue(2..<3, limit)?.most == 1, "and what is open stays so")
+    }
+
     private func limit(_ watches: Int, _ book: CountedBook) -> OpenWatchLimit {
+        limit(book) { watches }
+    }
+
+    private func limit(
+        _ book: CountedBook,
+        _ watches: @escaping @Sendable () -> Int
+    ) -> OpenWatchLimit {
         OpenWatchLimit(
-            AccountLimits(
-                standard: AccountLimit(watches: 0, endpoints: 0),
-                own: [shop: AccountLimit(watches: watches, endpoints: 0)]
-            ),
+            { [shop] in
+                AccountLimits(
+                    standard: AccountLimit(watches: 0, endpoints: 0),
+                    own: [shop: AccountLimit(watches: watches(), endpoints: 0)]
+                )
+            },
             book: book,
             elapsed: { [time] in time.elapsed },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -84,6 +84,43 @@ struct KeyRingTests {
         #expect(await revoked.next() == "key_a (a)")
     }
 
+    @Test(
+        "keys of the file are exchanged while it runs, and who showed an old one is let in no more"
+    )
+    func exchanging() async throws {
+        func keys(_ names: String...) -> [KeyDigest: Caller] {
+            Dictionary(
+                uniqueKeysWithValues: names.map {
+                    (KeyDigest(of: $0), Caller(name: $0, scopes: [.poll], accounts: .all))
+                }
+            )
+        }
+        let ring = ring(file: keys("first", "second"))
+        try await ring.refresh()
+        ring.replace(file: keys("second", "third"))
+        #expect(ring.find("first") == .unknown)
+        for name in ["second", "third"] {
+            guard case .known(let caller) = ring.find(name) else {
+                Issue.record("\(name) is not known")
+                continue
+            }
+            #expect(caller.name == name)
+        }
+        var revoked = ring.revoked.makeAsyncIterator()
+        #expect(await revoked.next() == "first")
+
+        let open = self.ring()
+        try await open.refresh()
+        #expect(open.isOpen == true)
+        open.replace(file: keys("first"))
+        #expect(open.isOpen == false)
+        var gone = open.revoked.makeAsyncIterator()
+        #expect(
+            await gone.next() == Caller.local.name,
+            "nobody without a key is let in from then on"
+        )
+    }
+
     /// A store whose answers wait until they are let go.
     private final class SlowKeys: KeyStore {
         let store: MemoryKeyStore

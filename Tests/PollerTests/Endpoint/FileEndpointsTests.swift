@@ -29,7 +29,7 @@ struct FileEndpointsTests {
         let sync = EndpointSync(
             directory: directory,
             lanes: MemoryDeliveryQueue(time: time),
-            file: file,
+            file: { file },
             clock: ManualClock(),
             logger: Sample.quiet
         )

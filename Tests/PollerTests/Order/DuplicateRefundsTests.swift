@@ -62,7 +62,7 @@ struct DuplicateRefundsTests {
         #expect(twice.type == "order.paid_twice")
         #expect(try await book.duplicates(of: key) == [members[1]])
         func note(_ accounts: Set<AccountID>, _ event: Event) async throws -> [Bool] {
-            let refunds = DuplicateRefunds(accounts: accounts, orders: book, watches: rig.store)
+            let refunds = DuplicateRefunds(accounts: { accounts }, orders: book, watches: rig.store)
             try await refunds.note(event)
             var hinted: [Bool] = []
             for member in members {

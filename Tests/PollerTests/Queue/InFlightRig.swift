@@ -35,6 +35,9 @@ struct InFlightRig {
     var free: Int { machine.free }
     var nextInstant: ManualClock.Instant? { machine.nextInstant }
 
+    /// From now on this holds for lanes without a limit of their own.
+    mutating func limit(lanesTo lane: LaneLimit) { machine.settings.lane = lane }
+
     /// The next exchange; whatever is to be started before it runs.
     mutating func next(now: ManualClock.Instant) -> Exchange? {
         if due.isEmpty { due = leaving(now: now) }

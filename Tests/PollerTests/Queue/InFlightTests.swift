@@ -52,6 +52,17 @@ struct InFlightTests {
         #expect(schedule.nextInstant == at(wanted))
     }
 
+    @Test("another limit of lanes goes with the next claim")
+    func lanes() throws {
+        var schedule = schedule()
+        let plan = try exchange(&schedule, at: 0)
+        #expect(plan.claim?.lane == .unlimited)
+        schedule.answered(plan, taken: 0, nextReady: nil, now: at(0))
+        let wanted = LaneLimit(ratePerSecond: 7, burst: 2, inFlightMax: 3)
+        schedule.limit(lanesTo: wanted)
+        #expect(try exchange(&schedule, at: 1000).claim?.lane == wanted)
+    }
+
     @Test("one that looks ahead claims 20 ms before something is ready")
     func ahead() throws {
         var schedule = schedule(ahead: .milliseconds(250))

@@ -1,0 +1,303 @@
+"""Configuration as code: read again on SIGHUP and when a file changes, all of it or nothing, and told before."""
+
+import os
+import re
+import signal
+from pathlib import Path
+from secrets import token_hex
+
+import pytest
+import requests
+from harness.cluster import Cluster
+from harness.sandbox import Sandbox
+from harness.waiting import wait_until
+from test_command_line import described, run
+from test_configured import Bank
+from test_tls import authority, connect, signed, trusting
+
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+HOOK = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
+
+
+class House:
+    """A cluster that runs by one file, and by a folder of secrets as Kubernetes mounts one."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.file = folder / "poller.yaml"
+        self.mount = folder / "secrets"
+        self.mount.mkdir()
+        self.versions = 0
+        self.secrets = {}
+        self.bank, self.branch = Bank(), Bank()
+        self.root = authority(folder, "root")
+        self.shown = (folder / "shown.pem", folder / "shown.key")
+        self.show("first")
+
+    def show(self, name: str) -> None:
+        for source, target in zip(signed(self.root, name), self.shown):
+            target.write_bytes(source.read_bytes())
+
+    def keep(self, **secrets: str) -> None:
+        """Writes secrets as kubelet does: into a new folder, to which a link is moved at once."""
+        self.secrets |= secrets
+        self.versions += 1
+        data = self.mount / f"..{self.versions}"
+        data.mkdir()
+        for name, text in self.secrets.items():
+            (data / name).write_text(text + "\n")
+            (data / name).chmod(0o600)
+            if not (self.mount / name).is_symlink():
+                (self.mount / name).symlink_to(f"..data/{name}")
+        (self.mount / "..new").symlink_to(data.name)
+        os.replace(self.mount / "..new", self.mount / "..data")
+
+    def hook(self, name: str) -> str:
+        return f"url: 'https://{name}.example.com/hook', secret: {{file: {self.mount}/hook}}"
+
+    def text(self, bank: Bank, endpoints: str = "", more: str = "", header: str = "bank") -> str:
+        return (
+            f"{more}"
+            "accounts:\n"
+            "  acme:\n"
+            f"    stripe_api_key: {{file: {self.mount}/acme}}\n"
+            "upstreams:\n"
+            "  bank:\n"
+            f"    url: {bank.url}/payments/{{id}}\n"
+            "    status: /payment/state\n"
+            "    final: [settled, rejected]\n"
+            f"    headers: {{Authorization: {{file: {self.mount}/{header}, prefix: 'Bearer '}}}}\n"
+            "    rate: 50\n"
+            "endpoints:\n"
+            f"  shop: {{{self.hook('shop')}, types: [source.*]}}\n"
+            f"{endpoints}"
+        )
+
+    def write(self, **change) -> None:
+        """Exchanges the file for another, as an editor or a ConfigMap does."""
+        new = self.folder / "new.yaml"
+        new.write_text(self.text(**change))
+        os.replace(new, self.file)
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory):
+    house = House(tmp_path_factory.mktemp("reload"))
+    house.keep(acme="sk_test_before", bank="first-token", hook=HOOK)
+    house.write(bank=house.bank)
+    env = {
+        "POLLER_CONFIG_FILE": str(house.file), "STRIPE_API_KEY_FILE": str(house.mount / "default"),
+        "STRIPE_API_KEY": "", "POLLER_WEBHOOK_SECRET": "", "POLLER_WEBHOOK_SECRET_FILE": str(house.mount / "inline"),
+        "POLLER_LANE_RATE": "", "POLLER_LANE_BURST": "", "POLLER_LANE_CONCURRENCY": "",
+        "POLLER_API_TLS_CERTIFICATE": "", "POLLER_API_KEYS_FILE": "", "POLLER_STRIPE_SWEEP": "off",
+        "POLLER_GATEWAY_TLS_CERTIFICATE": str(house.shown[0]), "POLLER_GATEWAY_TLS_KEY": str(house.shown[1]),
+    }
+    house.keep(default=Sandbox.KEY, inline=SECRET)
+    with Cluster(workers=1, listen=False, env=env) as cluster:
+        house.cluster = cluster
+        house.roles = [*cluster.apis, *cluster.workers, *cluster.notifiers]
+        yield house
+        for process in cluster.processes:
+            told = process.stdout() + process.stderr()
+            for secret in ("first-token", "second-token", "third-token", "sk_test_after"):
+                assert secret not in told, f"{process.name} has told {secret}"
+    house.bank.close()
+    house.branch.close()
+
+
+def reloads(role, result: str) -> float:
+    for line in role.admin("/metrics").text.splitlines():
+        if line.startswith(f'poller_config_reloads_total{{result="{result}"}} '):
+            return float(line.split()[1])
+    return 0.0
+
+
+class Following:
+    """Waits until every process has read what the block has changed."""
+
+    def __init__(self, house: House, result: str = "changed", roles=None):
+        self.roles, self.result = roles or house.roles, result
+
+    def __enter__(self):
+        self.before = [reloads(role, self.result) for role in self.roles]
+
+    def __exit__(self, kind, *_):
+        if kind is None:
+            wait_until(
+                lambda: all(reloads(r, self.result) > b for r, b in zip(self.roles, self.before)), 15, self.result
+            )
+
+
+def payment(house: House, bank: Bank, name: str, state: str = "open") -> None:
+    bank.states[name] = state
+    house.cluster.api.enqueue(name, account="bank", kind="http", policy="interactive").raise_for_status()
+
+
+def seen(bank: Bank, name: str) -> list:
+    return [token for path, token in bank.seen if path.split("?")[0].endswith(f"/{name}")]
+
+
+def endpoints(house: House) -> dict[str, str]:
+    items = house.cluster.api.get("/v1/endpoints")["data"]
+    return {item["name"]: item["state"] for item in items if item.get("name")}
+
+
+def test_an_upstream_moves_while_it_is_polled(house: House):
+    payment(house, house.bank, "moving")
+    wait_until(lambda: seen(house.bank, "moving"), 15, "polled at the old place")
+    house.branch.states["moving"] = "settled"
+    with Following(house):
+        house.write(bank=house.branch)
+    status = wait_until(
+        lambda: house.cluster.api.get("/v1/watches/moving?account=bank&kind=http")["status"] == "settled", 15, "moved"
+    )
+    assert status and seen(house.branch, "moving")
+    # The API knows the new place, too: a URL there names a watch, one at the old place does not.
+    for bank, code in ((house.branch, 201), (house.bank, 422)):
+        answer = house.cluster.api.request("POST", "/v1/watches", json={"url": f"{bank.url}/payments/by-url"})
+        assert answer.status_code == code, answer.text
+
+
+def test_a_secret_is_exchanged_by_a_link_as_kubernetes_does(house: House):
+    payment(house, house.branch, "rolled")
+    wait_until(lambda: seen(house.branch, "rolled"), 15, "polled")
+    assert set(seen(house.branch, "rolled")) == {"Bearer first-token"}
+    with Following(house):
+        house.keep(bank="second-token")
+    wait_until(lambda: seen(house.branch, "rolled")[-1] == "Bearer second-token", 15, "the new token")
+
+
+def test_a_stripe_key_is_rolled(house: House):
+    """A key that the sandbox refuses, then one that it takes: the payment goes on by itself."""
+    def polls(result: str) -> float:
+        text = house.cluster.workers[0].admin("/metrics").text
+        found = re.search(rf'^poller_polls_total{{result="{result}"}} (\S+)$', text, re.MULTILINE)
+        return float(found.group(1)) if found else 0.0
+
+    house.keep(acme="rk_live_refused")
+    before = polls("observed")
+    source = house.cluster.sandbox.create_source()
+    with Following(house, "refused"):
+        house.cluster.api.enqueue(source, account="acme", policy="interactive").raise_for_status()
+    # A live key would go to a place without TLS: refused as a start does, and the one before is used on.
+    assert all("the live key of account acme would go to" in role.stderr() for role in house.roles)
+    with Following(house):
+        house.keep(acme=Sandbox.KEY)
+    house.cluster.api.request("POST", f"/v1/watches/{source}/poll?account=acme")
+    wait_until(lambda: polls("observed") > before, 20, "polled with the new key")
+    assert house.cluster.api.get(f"/v1/watches/{source}?account=acme")["status"] == "pending"
+
+
+def test_an_endpoint_comes_and_goes(house: House):
+    assert endpoints(house) == {"shop": "enabled"}
+    with Following(house):
+        house.write(bank=house.branch, endpoints=f"  audit: {{{house.hook('audit')}}}\n")
+    wait_until(lambda: endpoints(house) == {"shop": "enabled", "audit": "enabled"}, 10, "registered")
+    with Following(house):
+        house.write(bank=house.branch)
+    wait_until(lambda: endpoints(house)["audit"] == "disabled", 10, "disabled")
+
+
+def test_a_mistake_changes_nothing(house: House):
+    payment(house, house.branch, "steady")
+    wait_until(lambda: seen(house.branch, "steady"), 15, "polled")
+    wrong = f"  audit: {{{house.hook('audit')}, retyr: none}}\n"
+    with Following(house, "refused"):
+        house.write(bank=house.bank, endpoints=wrong)
+    for role in house.roles:
+        line = next(line for line in role.stderr().splitlines()[::-1] if "the one before goes on" in line)
+        assert "retyr" in line and str(house.file) in line, line
+        number = int(re.search(r'"?line"?[=:]\s*"?(\d+)', line).group(1))
+        assert "retyr" in house.file.read_text().splitlines()[number - 1]
+    count, strayed = len(seen(house.branch, "steady")), len(seen(house.bank, "steady"))
+    wait_until(lambda: len(seen(house.branch, "steady")) > count, 15, "polled where it was")
+    assert len(seen(house.bank, "steady")) == strayed and endpoints(house)["audit"] == "disabled"
+    assert [reloads(role, "refused") for role in house.roles].count(0) == 0
+    # A file that is no YAML at all, or that is gone, is no other configuration either.
+    with Following(house, "refused"):
+        house.file.write_text("accounts: {acme: [\n")
+    with Following(house, "refused"):
+        house.file.unlink()
+    assert all(role.running for role in house.roles)
+    with Following(house, "same"):
+        house.write(bank=house.branch)
+
+
+def test_sighup_reads_at_once_and_names_what_waits_for_a_restart(house: House):
+    with Following(house):
+        house.write(bank=house.branch, more="lane_rate: 77\nworker_concurrency: 9\n")
+        for role in house.roles:
+            role.signal(signal.SIGHUP)
+    lanes = house.cluster.api.get("/v1/lanes?limit=500")["data"]
+    stripe = [lane for lane in lanes if lane["id"].startswith("acme/")]
+    assert stripe and all(lane["limit"]["rate"] == 77 for lane in stripe)
+    worker = house.cluster.workers[0]
+    assert "an option needs a restart" in worker.stderr() and "worker_concurrency" in worker.stderr()
+    assert worker.metric("poller_config_restart_options") == 1
+    assert worker.metric("poller_config_read_timestamp_seconds") > 1_700_000_000
+    with Following(house):
+        house.write(bank=house.branch)
+    assert worker.metric("poller_config_restart_options") == 0
+
+
+def test_a_certificate_at_another_place_is_shown(house: House):
+    address = house.cluster.notifiers[0].address("gateway")
+    context = trusting(house.root)
+    with connect(address, context) as before:
+        old = before.getpeercert()["serialNumber"]
+    house.show("second")
+    house.cluster.notifiers[0].signal(signal.SIGHUP)
+
+    def new() -> bool:
+        with connect(address, context) as now:
+            return now.getpeercert()["serialNumber"] != old
+
+    wait_until(new, 10, "the new certificate")
+
+
+def test_keys_of_a_file_change_while_it_runs(house: House, tmp_path: Path):
+    keys = tmp_path / "keys"
+    keys.write_text("first-key-0123456789abcdef name=first\n")
+    api = house.cluster.role("keyed", "api", {"POLLER_API_KEYS_FILE": str(keys)}).start().wait_ready()
+
+    def let_in(key: str) -> bool:
+        answer = requests.get(f"{api.address('api')}/v1/caller", headers={"Authorization": f"Bearer {key}"}, timeout=5)
+        return answer.status_code == 200
+
+    try:
+        assert let_in("first-key-0123456789abcdef") and not let_in("second-key-0123456789abcdef")
+        with Following(house, "same", [api]):
+            keys.write_text("second-key-0123456789abcdef name=second\n")
+        assert let_in("second-key-0123456789abcdef") and not let_in("first-key-0123456789abcdef")
+        # An empty file would open the API to everybody: it is refused, and the keys stay.
+        with Following(house, "refused", [api]):
+            keys.write_text("# none\n")
+        assert let_in("second-key-0123456789abcdef") and not let_in("first-key-0123456789abcdef")
+    finally:
+        api.end()
+
+
+def test_every_secret_may_stand_in_a_file(tmp_path: Path):
+    """What the table calls a secret takes a file, by variable and by flag, and is not shown."""
+    blocks = [block for block in described() if re.fullmatch(r"\w+", block[0])]
+    secrets = {block[0]: block[2] for block in blocks if "or a file with it" in block[2]}
+    # Whatever its name says is a secret is one, so that a new row is not forgotten.
+    named = {b[0] for b in blocks if re.search(r"(api_key|secret|master_key|password|token|smtp_url|redis_url)$", b[0])}
+    assert named == set(secrets)
+    values = {
+        "redis_url": "redis://:canary@127.0.0.1:1/0", "stripe_api_key": "sk_test_canary",
+        "stripe_webhook_secret": "whsec_canary", "smtp_url": "smtp://a:canary@127.0.0.1:1",
+        "webhook_secret": SECRET, "master_key": token_hex(32),
+    }
+    assert set(values) == set(secrets)
+    for key, names in secrets.items():
+        variable, flag = re.search(r"or a file with it: (\w+), (\S+)$", names).groups()
+        file = tmp_path / key
+        file.write_text(values[key] + "\n")
+        file.chmod(0o600)
+        more = {"POLLER_MAIL_FROM": "a@example.com"} if key == "smtp_url" else {}
+        for arguments, env in (([], {variable: str(file)}), ([flag, str(file)], {})):
+            done = run("pollerd", "check-config", *arguments, env=env | more)
+            assert done.returncode == 0, done.stderr
+            assert "redacted" in next(line for line in done.stdout.splitlines() if line.startswith(f"{key} "))
+            assert values[key] not in done.stdout and "canary" not in done.stdout
