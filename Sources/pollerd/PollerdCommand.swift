@@ -27,7 +27,7 @@ struct PollerdCommand: AsyncParsableCommand {
         version: version,
         subcommands: [
             RunAll.self, RunAPI.self, RunWorker.self, RunNotifier.self, RunGateway.self,
-            CheckConfig.self, KeyCommand.self, Rekey.self, Fsck.self, Reindex.self,
+            CheckConfig.self, Diff.self, KeyCommand.self, Rekey.self, Fsck.self, Reindex.self,
             Migrate.self,
             Bench.self, Simulate.self,
         ]

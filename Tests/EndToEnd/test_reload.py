@@ -277,6 +277,47 @@ def test_keys_of_a_file_change_while_it_runs(house: House, tmp_path: Path):
         api.end()
 
 
+def test_diff_tells_what_a_file_would_change(house: House, tmp_path: Path):
+    house.write(bank=house.branch)
+    house.keep(other="third-token")
+    new = tmp_path / "new.yaml"
+    env = house.cluster.env
+
+    def diff() -> tuple[int, list[str], str]:
+        done = run("pollerd", "diff", str(new), env=env)
+        assert not re.search("second-token|third-token|sk_test", done.stdout + done.stderr)
+        return done.returncode, done.stdout.splitlines(), done.stderr
+
+    # Written otherwise and the same: a default that is named, a secret in another place.
+    new.write_text(house.text(bank=house.branch, more="lane_rate: 20\n"))
+    assert diff()[:2] == (0, [])
+    new.write_text(
+        house.text(
+            bank=house.bank, header="other", more="lane_rate: 30\nlease: 20s\n",
+            endpoints=f"  audit: {{{house.hook('audit')}}}\n",
+        ).replace("rate: 50", "concurrency: 3").replace("  shop:", "  store:")
+    )
+    status, lines, _ = diff()
+    assert status == 1
+    assert lines == [
+        "~ lane_rate: 20 is 30",
+        "+ endpoints.audit",
+        "- endpoints.shop",
+        "+ endpoints.store",
+        "+ upstreams.bank.concurrency: 3",
+        "~ upstreams.bank.headers.Authorization: another value",
+        "- upstreams.bank.rate",
+        f"~ upstreams.bank.url: {house.branch.url}/payments/{{id}} is {house.bank.url}/payments/{{id}}",
+    ], "and the lease is the variable's, which the file cannot change"
+    del env["POLLER_LEASE"]
+    new.write_text(house.text(bank=house.branch, more="lease: 20s\n"))
+    assert diff()[:2] == (1, ["~ lease: 12s is 20s, needs a restart"])
+    new.write_text(house.text(bank=house.branch, endpoints="  audit: {retyr: none}\n"))
+    status, lines, told = diff()
+    assert (status, lines) == (2, []) and re.search(r"line \d+: .*retyr", told), told
+    assert run("pollerd", "diff", str(tmp_path / "absent.yaml"), env=env).returncode == 2
+
+
 def test_every_secret_may_stand_in_a_file(tmp_path: Path):
     """What the table calls a secret takes a file, by variable and by flag, and is not shown."""
     blocks = [block for block in described() if re.fullmatch(r"\w+", block[0])]

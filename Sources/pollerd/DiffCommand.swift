@@ -1,0 +1,52 @@
+import ArgumentParser
+import Foundation
+
+/// `pollerd diff FILE`: what a process would do differently, were FILE its configuration file.
+///
+/// It stands here and not in `pollerctl`, because only a program with the variables and secret files of a process
+/// can read a configuration as that process does (<doc:OneTableReadsEverySource>).
+struct Diff: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "diff",
+        abstract: "Tell what FILE would change in a process that runs with --config.",
+        discussion: """
+            Prints a line for what is added (+), gone (-) and changed (~), and says what needs a
+            restart; a secret never shows. Exit status as of diff(1): 0 for no difference, 1 for
+            some, 2 when one of both configurations has mistakes, which are told.
+            """
+    )
+
+    @ArgumentParser.Argument(help: "The configuration file as it is to be.")
+    var file: String
+
+    @OptionGroup var flags: Flags
+
+    func run() async throws {
+        let source = try flags.source()
+        let old = try Self.read(source)
+        let new = try Self.read(source.replacing(file: file))
+        for name in new.unknown { Self.tell("unknown option \(name)") }
+        let changes = ConfigurationDifference(from: old, to: new).changes
+        for change in changes { print(change.line) }
+        if !changes.isEmpty { throw ExitCode(1) }
+    }
+
+    /// A configuration without mistakes; with some, they are told and the command ends.
+    private static func read(_ source: ConfigurationSource) throws -> Configuration {
+        let mistakes: [ConfigurationError]
+        switch source.read().configuration {
+        case .success(let configuration):
+            mistakes = configuration.mistakes
+            if mistakes.isEmpty { return configuration }
+        case .failure(let mistake): mistakes = [mistake]
+        }
+        for mistake in mistakes {
+            tell((mistake.line.map { "line \($0): " } ?? "") + mistake.description)
+        }
+        throw ExitCode(2)
+    }
+
+    private static func tell(_ words: String) {
+        FileHandle.standardError.write(Data("pollerd: \(words)\n".utf8))
+    }
+}
