@@ -1,6 +1,7 @@
 """Where keys may go, who may come in without one, and where secrets may be kept."""
 
 import os
+import re
 import socket
 import subprocess
 from pathlib import Path
@@ -12,6 +13,7 @@ from harness.process import Process
 from harness.sandbox import Sandbox
 from harness.stripe_lab import Hook, StripeLab
 from harness.waiting import wait_until
+from test_command_line import described
 
 SANDBOX = "http://127.0.0.1:12111"
 SECRETS = {
@@ -216,3 +218,24 @@ def test_secrets_in_files_are_used(chaos, tmp_path: Path):
     assert not cluster.webhook.receipts.problems
     # World-readable on purpose.
     assert "others can see a secret" in cluster.workers[0].stderr()
+
+
+def test_every_secret_of_the_table_may_stand_in_a_file(tmp_path: Path):
+    """What the table calls a secret takes a file, by variable and by flag, and is not shown."""
+    blocks = [block for block in described() if re.fullmatch(r"\w+", block[0])]
+    secrets = {block[0]: block[2] for block in blocks if "or a file with it" in block[2]}
+    # Whatever its name says is a secret is one, so that a new row is not forgotten.
+    named = {b[0] for b in blocks if re.search(r"(api_key|secret|master_key|password|token|smtp_url|redis_url)$", b[0])}
+    assert named == set(secrets)
+    for key, names in secrets.items():
+        value = SECRETS[names.split(",")[0]]
+        variable, flag = re.search(r"or a file with it: (\w+), (\S+)$", names).groups()
+        file = tmp_path / key
+        file.write_text(value + "\n")
+        file.chmod(0o600)
+        more = {"POLLER_MAIL_FROM": "a@example.com"} if key == "smtp_url" else {}
+        for arguments, env in (([], {variable: str(file)}), ([flag, str(file)], {})):
+            done = run("pollerd", "check-config", *arguments, env=env | more)
+            assert done.returncode == 0, done.stderr
+            assert "redacted" in next(line for line in done.stdout.splitlines() if line.startswith(f"{key} "))
+            assert value not in done.stdout and "canary" not in done.stdout
