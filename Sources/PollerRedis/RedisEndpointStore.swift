@@ -24,6 +24,7 @@ package struct RedisEndpointStore: EndpointStore {
     ///   - scripts: the live ones, or those of a test's clock.
     ///   - durability: how many replicas must have a change before it is answered; nil asks none.
     ///   - masterKeys: what seals secrets and the values of headers.
+    ///   - sealing: whether they may; nil for always.
     ///   - countMax: endpoints there may be.
     ///   - logger: told about records that cannot be read.
     package init(
@@ -32,6 +33,7 @@ package struct RedisEndpointStore: EndpointStore {
         scripts: Scripts = .live,
         durability: RedisDurability? = nil,
         masterKeys: MasterKeys = .none,
+        sealing: SealingGate? = nil,
         countMax: Int = Endpoint.countMax,
         logger: Logger
     ) {
@@ -48,7 +50,8 @@ package struct RedisEndpointStore: EndpointStore {
             scripts: scripts,
             logger: logger,
             durability: durability,
-            masterKeys: masterKeys
+            masterKeys: masterKeys,
+            sealing: sealing
         )
     }
 
@@ -207,7 +210,8 @@ package struct RedisEndpointStore: EndpointStore {
     }
 
     private func json(_ endpoint: Endpoint) throws(StoreError) -> String {
-        try EndpointRecord.json(endpoint, sealedBy: redis.masterKeys)
+        try redis.sealing?.check()
+        return try EndpointRecord.json(endpoint, sealedBy: redis.masterKeys)
     }
 
     /// Reads a value; nil when it is not understood.

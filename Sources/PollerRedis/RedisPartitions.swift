@@ -16,6 +16,8 @@ struct RedisPartitions: Sendable {
     let durability: RedisDurability?
     /// What seals the secrets in items.
     var masterKeys = MasterKeys.none
+    /// Whether they may seal what a request brings; nil for always.
+    var sealing: SealingGate?
     /// Whether events are stored as ``PackedEvent``.
     var packsEvents = false
 

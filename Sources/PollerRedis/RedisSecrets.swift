@@ -14,11 +14,19 @@ package struct RedisSecrets: Sendable {
     package let key: String
     private let client: RedisClient
     private let masterKeys: MasterKeys
+    /// Closed while the roots do not open.
+    package let gate: SealingGate
 
-    /// The secrets of a cluster, sealed by `masterKeys`.
-    package init(client: RedisClient, layout: StoreLayout, masterKeys: MasterKeys) {
+    /// The secrets of a cluster, sealed by `masterKeys`; `gate` bars who seals in this process.
+    package init(
+        client: RedisClient,
+        layout: StoreLayout,
+        masterKeys: MasterKeys,
+        gate: SealingGate = SealingGate()
+    ) {
         self.client = client
         self.masterKeys = masterKeys
+        self.gate = gate
         key = "\(layout.namespace):secrets"
     }
 
@@ -52,9 +60,22 @@ package struct RedisSecrets: Sendable {
         try await note(fields)
     }
 
-    /// Notes how this process seals, where that is not noted; also after somebody has forgotten it.
-    package func note() async throws {
+    /// Notes how this process seals, where that is not noted, and reads the roots; again and again.
+    ///
+    /// Noted first: who cannot open the roots is the one of whom others must know that there still is such a
+    /// key. From then on nothing is sealed here, until the roots open again (``SealingGate``).
+    ///
+    /// - Throws: ``SealError`` when the roots do not open.
+    package func look() async throws -> Roots {
         try await note(fields())
+        do {
+            let roots = try await roots()
+            gate.set(nil)
+            return roots
+        } catch let error as SealError {
+            gate.set(error)
+            throw error
+        }
     }
 
     private func note(_ fields: [String: String]) async throws {

@@ -67,7 +67,7 @@ package struct RedisStreamChannel: DeliveryChannel {
         case .full: "Redis is full"
         case .corrupt(let reason): "Redis refused: \(reason); is the key a stream?"
         case .unavailable(let reason): "Redis cannot be reached: \(reason)"
-        case .unknownCursor, .outOfOrder: "Redis refused"
+        case .unknownCursor, .outOfOrder, .keyMissing: "Redis refused"
         }
     }
 }

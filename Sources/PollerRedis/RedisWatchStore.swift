@@ -26,6 +26,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
     ///     before it is told; nil asks none.
     ///   - search: the metadata by which watches are found.
     ///   - masterKeys: what seals client secrets.
+    ///   - sealing: whether it may; nil for always.
     ///   - logger: told about records that cannot be read.
     package init(
         client: RedisClient,
@@ -34,6 +35,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
         durability: RedisDurability? = nil,
         search: SearchKeys = .standard,
         masterKeys: MasterKeys = .none,
+        sealing: SealingGate? = nil,
         logger: Logger
     ) {
         searchKeys = search
@@ -44,11 +46,13 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
             logger: logger,
             durability: durability,
             masterKeys: masterKeys,
+            sealing: sealing,
             packsEvents: layout.packsEvents
         )
     }
 
     package func enqueue(_ watches: [NewWatch]) async throws(StoreError) -> [EnqueueResult] {
+        if watches.contains(where: { $0.clientSecret != nil }) { try redis.sealing?.check() }
         var results = [EnqueueResult?](repeating: nil, count: watches.count)
         let byPartition = Dictionary(grouping: watches.indices) { index in
             partition(of: watches[index].key)

@@ -26,6 +26,9 @@ struct Rekey: AsyncParsableCommand {
 
     @OptionGroup var flags: Flags
 
+    /// What a round of every process may take beyond its pause.
+    private static let margin = Duration.seconds(2)
+
     func run() async throws {
         let settings = try Settings(try flags.configuration())
         LoggingSystem.bootstrap { label in
@@ -102,12 +105,27 @@ struct Rekey: AsyncParsableCommand {
             )
             return false
         }
-        // Whoever seals by another key notes that again within seconds.
         try await cluster.secrets.settle()
+        guard try await isAloneNow(cluster) else { return false }
         print("everything is sealed by \(masterKeys.ids[0]); other keys are not needed any more")
         print(
             "what was written before is in older files and backups: redis-cli BGREWRITEAOF drops it here"
         )
         return true
+    }
+
+    /// Whether no process that runs seals by another key: each notes its own again within seconds.
+    private func isAloneNow(_ cluster: Cluster) async throws -> Bool {
+        guard try await !cluster.members.members().isEmpty else { return true }
+        print("waiting for what the running processes say of their keys")
+        try await Task.sleep(for: SecretsSync.pause + Self.margin)
+        let standing = try await cluster.secrets.standing()
+        if standing.otherKeys.isEmpty, !standing.isPlain { return true }
+        let keys = standing.otherKeys + (standing.isPlain ? ["no key at all"] : [])
+        print(
+            "a process that runs still seals by \(keys.joined(separator: ", ")): give every process the "
+                + "keys in this order, start it again, then run this again; take no key away before"
+        )
+        return false
     }
 }

@@ -263,8 +263,15 @@ def test_a_store_in_the_clear_is_sealed_while_it_works_whatever_kills_the_walk(c
     assert "watches: 6000 looked at, 0 sealed anew" in rekeyed(cluster, MASTER)
     assert check(api)["status"] == "ok"
 
-    # Another key takes its place; who has the old one alone, another or none is refused.
-    assert "everything is sealed" in rekeyed(cluster, f"{SECOND},{MASTER}")
+    # Another key takes its place. Who runs on with the old one alone is told of, and keeps no secret more.
+    assert "still seals by" in rekeyed(cluster, f"{SECOND},{MASTER}", status=1)
+    late = {"source": "src_late", "client_secret": "src_client_secret_canarylate"}
+    for path, body in (("/v1/watches", late), ("/v1/endpoints", {"url": "https://shop.example/hook"})):
+        refused = api.request("POST", path, json=body)
+        assert refused.status_code == 503 and "master key" in refused.text, refused.text
+    assert api.request("POST", "/v1/watches", json={"source": "src_nothing_secret"}).status_code == 201
+    ready = role.admin("/readyz")
+    assert ready.status_code == 503 and "master key" in ready.text, ready.text
     page = requests.get(
         f"{api.url}/r", params={"source": "src_00007", "client_secret": "src_client_secret_canary00007"},
         allow_redirects=False, timeout=20,
@@ -272,6 +279,9 @@ def test_a_store_in_the_clear_is_sealed_while_it_works_whatever_kills_the_walk(c
     assert page.status_code == 404, "a process with the old key alone cannot open it, and shows nothing"
     role.terminate()
     wait_until(lambda: not role.running, 20, "the API has gone")
+    assert "everything is sealed" in rekeyed(cluster, f"{SECOND},{MASTER}")
+
+    # Who has the old one alone, another or none does not start.
     for name, wrong in (("none", {}), ("other", {"POLLER_MASTER_KEY": secrets.token_hex(32)})):
         with cluster.redis.client() as client:
             before = client.hgetall("poller:secrets")

@@ -31,19 +31,22 @@ struct SealedStoreTests {
             layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
             var logger = Logger(label: "sealed")
             logger.logLevel = .error
+            let gate = SealingGate()
             watches = RedisWatchStore(
                 client: client,
                 layout: layout,
                 masterKeys: keys,
+                sealing: gate,
                 logger: logger
             )
             endpoints = RedisEndpointStore(
                 client: client,
                 layout: layout,
                 masterKeys: keys,
+                sealing: gate,
                 logger: logger
             )
-            secrets = RedisSecrets(client: client, layout: layout, masterKeys: keys)
+            secrets = RedisSecrets(client: client, layout: layout, masterKeys: keys, gate: gate)
         }
 
         /// Everything that is kept, as one text.
@@ -163,6 +166,39 @@ struct SealedStoreTests {
                 }
                 try await check(rig, secret)
             }
+        }
+    }
+
+    @Test("who runs on with the old key alone is known of, and seals nothing that a request brings")
+    func leftBehind() async throws {
+        try await withRedis { client in
+            let old = try await Rig(client, try MasterKeys(Self.one))
+            _ = try await plant(old)
+            let both = try await Rig(client, try MasterKeys("\(Self.two) \(Self.one)"))
+            try await both.secrets.prepare()
+            #expect(try await both.rekey().unopened == 0)
+            #expect(try await both.secrets.standing().otherKeys == [])
+            let secret = try NewWatch(key: Self.key("src_3"), clientSecret: ClientSecret("x"))
+            await #expect(throws: SealError.self) { try await old.secrets.look() }
+            #expect(try await both.secrets.standing().otherKeys == old.keys.ids)
+            #expect(old.secrets.gate.refusal != nil)
+            let endpoint = Endpoint(
+                id: EndpointID(unchecked: "ep_2"),
+                account: .main,
+                url: try NotifyURL("https://shop.example/hook")
+            )
+            await #expect(throws: StoreError.self) {
+                try await old.endpoints.create(endpoint, request: nil)
+            }
+            await #expect(throws: StoreError.self) { try await old.watches.enqueue([secret]) }
+            // What has nothing to seal goes on, and so does everything where the keys are.
+            #expect(try await old.watches.enqueue([NewWatch(key: Self.key("src_4"))]).count == 1)
+            _ = try await both.secrets.look()
+            #expect(try await both.watches.enqueue([secret]).count == 1)
+            let second = try await Rig(client, try MasterKeys(Self.two))
+            await #expect(throws: SealError.self) { try await second.secrets.prepare() }
+            #expect(try await both.rekey().unopened == 0)
+            try await second.secrets.prepare()
         }
     }
 

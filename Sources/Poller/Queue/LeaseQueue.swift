@@ -259,6 +259,9 @@ package enum StoreError: Error, Hashable, Sendable {
     case outOfOrder(String)
     /// The store answered what this version does not understand; a person must look.
     case corrupt(String)
+    /// The store is sealed by a master key that this process does not have, so it keeps no secret
+    /// (``SealingGate``); nothing was written. Other processes may take it.
+    case keyMissing(String)
 }
 
 extension StoreError: CustomStringConvertible {
@@ -270,6 +273,7 @@ extension StoreError: CustomStringConvertible {
         case .unknownCursor: "the cursor is none of this store's"
         case .outOfOrder(let detail): "an event does not follow the last one: \(detail)"
         case .corrupt(let detail): "the store answered what is not understood: \(detail)"
+        case .keyMissing(let reason): reason
         }
     }
 }

@@ -125,6 +125,15 @@ extension Problem {
                 "cursor is none of this list: send the next of a page, or none to start again.",
                 field: "cursor"
             )
+        case .keyMissing(let reason):
+            logger.error("no secret is kept", metadata: ["error": "\(reason)"])
+            self.init(
+                .storeUnavailable,
+                "This server lacks the master key that the store is sealed by, and keeps no secret under "
+                    + "another: have an operator give it (POLLER_MASTER_KEY). Nothing was written; "
+                    + "another server may take the request.",
+                retryAfterSeconds: 10
+            )
         case .corrupt(let reason), .outOfOrder(let reason):
             logger.error("store corrupt", metadata: ["error": "\(reason)"])
             self.init(

@@ -80,6 +80,7 @@ struct Cluster: Sendable {
                 await RedisFunctions(client: client, layout: layout, logger: logger)
                     .prepare(release: PollerdCommand.version)
                 var chance = SystemRandomNumberGenerator()
+                let sealing = SealingGate()
                 return Cluster(
                     client: client,
                     layout: layout,
@@ -89,6 +90,7 @@ struct Cluster: Sendable {
                         durability: durability,
                         search: search,
                         masterKeys: masterKeys,
+                        sealing: sealing,
                         logger: logger
                     ),
                     deliveries: RedisDeliveryQueue(
@@ -103,6 +105,7 @@ struct Cluster: Sendable {
                         layout: layout,
                         durability: durability,
                         masterKeys: masterKeys,
+                        sealing: sealing,
                         logger: logger
                     ),
                     keys: RedisKeyStore(
@@ -122,7 +125,8 @@ struct Cluster: Sendable {
                     secrets: RedisSecrets(
                         client: client,
                         layout: layout,
-                        masterKeys: masterKeys
+                        masterKeys: masterKeys,
+                        gate: sealing
                     ),
                     owner: OwnerID(using: &chance)
                 )

@@ -1,6 +1,7 @@
 import Poller
 import PollerAPI
 import PollerNet
+import PollerRedis
 import RedisClient
 import ServiceLifecycle
 
@@ -13,9 +14,10 @@ extension Node {
             addresses: settings.addresses,
             tls: tls,
             logger: log("admin"),
-            notReady: { [client = cluster.client, loops] in
+            notReady: { [client = cluster.client, gate = cluster.secrets.gate, loops] in
                 if loops.areDraining { return ["draining: ends by itself, send it nothing new"] }
-                return client.isConnected ? [] : ["redis: not connected"]
+                guard client.isConnected else { return ["redis: not connected"] }
+                return gate.refusal.map { ["secrets: \($0)"] } ?? []
             },
             metrics: { [metrics] in metrics.text + ProcessMetrics.text },
             onBound: { startup.bound("admin", $0) }

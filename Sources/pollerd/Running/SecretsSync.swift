@@ -7,7 +7,7 @@ import ServiceLifecycle
 ///
 /// Every five seconds, six times before a new root makes anything (``Roots/notice``).
 struct SecretsSync: Service {
-    private static let pause = Duration.seconds(5)
+    static let pause = Duration.seconds(5)
 
     let secrets: RedisSecrets
     let ring: RootRing
@@ -25,10 +25,12 @@ struct SecretsSync: Service {
 
     private func look() async {
         do {
-            ring.replace(with: try await secrets.roots())
-            try await secrets.note()
+            ring.replace(with: try await secrets.look())
         } catch let error as SealError {
-            logger.error("roots not read", metadata: ["error": "\(error)"])
+            logger.error(
+                "roots not read: no secret is kept here until they are",
+                metadata: ["error": "\(error)"]
+            )
         } catch {
             // A store that is away is told of by everything else.
             logger.debug("roots not read", metadata: ["error": "\(error)"])
