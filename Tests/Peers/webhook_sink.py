@@ -4,7 +4,7 @@ Prints one JSON object a line: first {"port": N}, then one for each request:
 {"path", "headers", "body", "verified": {"as_sent", "id", "timestamp", "body"}}, where the last three say
 whether the library accepts the request with that part changed (it must not).
 
-The path decides the answer: /status/500, /redirect/307, /retry-after/503/VALUE, /drip (one byte a second,
+The path decides the answer: /status/500, /echo/500 (with the request's headers as JSON), /redirect/307, /retry-after/503/VALUE, /drip (one byte a second,
 for ever), /huge (1 GiB), /hang (no answer), /reset (connection cut); anything else is answered 204.
 """
 
@@ -83,6 +83,8 @@ class Sink(BaseHTTPRequestHandler):
         kind = parts[0]
         if kind == "status":
             self.reply(int(parts[1]))
+        elif kind == "echo":
+            self.reply(int(parts[1]), body=json.dumps(dict(self.headers.items())).encode())
         elif kind == "redirect":
             self.reply(int(parts[1]), {"Location": "/redirected"})
         elif kind == "retry-after":
@@ -111,15 +113,15 @@ class Sink(BaseHTTPRequestHandler):
         else:
             self.reply(204)
 
-    def reply(self, status, headers=None):
+    def reply(self, status, headers=None, body=b"ok"):
         self.send_response(status)
         for name, value in (headers or {}).items():
             self.send_header(name, value)
         if status != 204:
-            self.send_header("Content-Length", "2")
+            self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if status != 204:
-            self.wfile.write(b"ok")
+            self.wfile.write(body)
 
 
 def main():

@@ -103,6 +103,23 @@ struct MailPartsTests {
         #expect(!isHard("", account: "RCPT failed: 550"))
     }
 
+    @Test("a relay that repeats the login tells nobody the password, plain or encoded")
+    func login() throws {
+        let relay = try SMTPRelay("smtp://shop:canary-pass@localhost")
+        for echoed in ["canary-pass", "Y2FuYXJ5LXBhc3M=", "AHNob3AAY2FuYXJ5LXBhc3M="] {
+            let reply = SMTPReply(
+                // CURLE_LOGIN_DENIED
+                code: 67,
+                status: 535,
+                isBodySent: false,
+                message: "Login denied",
+                line: "535 5.7.8 bad credentials: \(echoed)",
+                hidden: relay.confidences
+            )
+            #expect(reply.result.excerpt == "535 5.7.8 bad credentials: (redacted)")
+        }
+    }
+
     @Test("customers are told what they can act on")
     func wanted() throws {
         let channel = EmailChannel(

@@ -175,6 +175,28 @@ struct WebhookChannelTests {
         }
     }
 
+    @Test("a receiver that repeats the request tells nobody the values of the endpoint's headers")
+    func echo() async throws {
+        let sink = try sink()
+        let url = try NotifyURL("http://127.0.0.1:\(try await sink.port())/echo/500")
+        var endpoint = Endpoint(
+            id: EndpointID(unchecked: "ep_1"),
+            account: .main,
+            url: url,
+            secrets: [EndpointSecret(secret)]
+        )
+        endpoint.headers = [
+            try EndpointHeader("Authorization", "Bearer canary-one"),
+            try EndpointHeader("X-Odd", #"canary"two\"#),
+        ]
+        let channel = channel()
+        let event = Samples.event()
+        let result = await channel.deliver(event, to: DeliveryTarget(endpoint), attempt: 1)
+        await channel.close()
+        #expect(result.code == 500 && result.excerpt.lowercased().contains("webhook-id"))
+        #expect(!result.excerpt.contains("canary") && result.excerpt.contains("(redacted)"))
+    }
+
     @Test("regression 13: Retry-After is heeded on 429 and 503, in every form and within an hour")
     func retryAfter() async throws {
         let sink = try sink()

@@ -105,6 +105,27 @@ struct HTTPUpstreamTests {
         }
     }
 
+    @Test("an upstream that repeats the request gets no credential into the object that is kept")
+    func echo() async throws {
+        try await StubServer.run { server in
+            let place = "http://bank/payments/pay-1?full=1&key=canary-key"
+            server.answer(
+                #"{"hdr":"Bearer canary-1","payment":{"state":"open","url":"\#(place)"}}"#
+            )
+            let url = "http://127.0.0.1:\(server.port)/payments/{id}?full=1&key=canary-key"
+            guard case .observed(let seen) = try await poll(source(server, url: url)) else {
+                Issue.record("not observed")
+                return
+            }
+            #expect(seen.status.description == "open")
+            let kept = "http://bank/payments/pay-1?full=1&key=(redacted)"
+            #expect(
+                seen.object?.description
+                    == #"{"hdr":"(redacted)","payment":{"state":"open","url":"\#(kept)"}}"#
+            )
+        }
+    }
+
     @Test("the configured statuses are final, whatever their case; numbers and words count too")
     func final() async throws {
         try await StubServer.run { server in

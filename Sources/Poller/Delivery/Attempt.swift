@@ -224,8 +224,14 @@ package enum Excerpt {
     ///
     /// Control characters other than line break and tab, the separators U+2028 and U+2029, and
     /// characters that turn the direction of writing become U+FFFD, as bytes do that are no UTF-8.
-    package static func text(_ bytes: some Sequence<UInt8>) -> String {
-        let decoded = String(decoding: Array(bytes.prefix(bytesMax)), as: UTF8.self)
+    ///
+    /// `hidden` is what must not be told: it is taken out before anything is cut off.
+    package static func text(
+        _ bytes: some Sequence<UInt8>,
+        hiding hidden: Redaction = .none
+    ) -> String {
+        let told = hidden.text(Array(bytes))
+        let decoded = String(decoding: told.prefix(bytesMax), as: UTF8.self)
         var text = String.UnicodeScalarView()
         var size = 0
         for scalar in decoded.unicodeScalars {

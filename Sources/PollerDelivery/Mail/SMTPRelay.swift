@@ -80,6 +80,16 @@ package struct SMTPRelay: Hashable, Sendable, CustomStringConvertible {
         protection = scheme == "smtps" ? .tls : isOpen || isLocal ? .none : .startTLS
     }
 
+    /// What it is told in confidence, plain and as a login encodes it (RFC 4616, and LOGIN): it may repeat that
+    /// in a refusal.
+    var confidences: Redaction {
+        guard let password else { return .none }
+        let login = "\0\(user ?? "")\0\(password)"
+        return Redaction(
+            [password] + [password, login].map { Data($0.utf8).base64EncodedString() }
+        )
+    }
+
     /// The URL without its credentials, as libcurl and logs get it.
     package var description: String {
         let bracketed = host.contains(":") ? "[\(host)]" : host

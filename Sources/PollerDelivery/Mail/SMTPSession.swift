@@ -64,7 +64,9 @@ import Synchronization
                     length: characters.count,
                     offset: 0
                 )
-                return unsafe perform(&upload)
+                var reply = unsafe perform(&upload)
+                reply.hidden = relay.confidences
+                return reply
             }
         }
     }
@@ -160,7 +162,7 @@ final class AbortFlag: Sendable {
 }
 
 /// How a mail transaction ended.
-struct SMTPReply: Hashable, Sendable {
+struct SMTPReply: Sendable {
     /// libcurl's verdict.
     let code: CURLcode.RawValue
     /// The relay's last reply, 0 when there was none.
@@ -173,6 +175,8 @@ struct SMTPReply: Hashable, Sendable {
     var account = ""
     /// The relay's last line that refused something: `550 5.1.1 no such mailbox`.
     var line = ""
+    /// What the relay was told in confidence, and may repeat.
+    var hidden = Redaction.none
 
     /// What follows: 4xx may work later, 5xx about this mail never will.
     ///
@@ -213,7 +217,7 @@ struct SMTPReply: Hashable, Sendable {
 
     private func withExcerpt(_ result: AttemptResult) -> AttemptResult {
         var result = result
-        result.excerpt = Excerpt.text(line.utf8)
+        result.excerpt = Excerpt.text(line.utf8, hiding: hidden)
         return result
     }
 

@@ -106,6 +106,11 @@ package struct WebhookChannel: DeliveryChannel, Service {
         switch sent.outcome {
         case .answered(let answer), .cutShort(let answer, _):
             result = answer.webhookResult(now: wallClock())
+            // What accepted has nothing to explain.
+            if !(200..<300).contains(answer.status) {
+                let sent = receiver.endpoint?.headers.map(\.value) ?? []
+                result.excerpt = Excerpt.text(answer.body, hiding: Redaction(sent))
+            }
         case .failed(let failure) where failure.cause == .unusable:
             return .rejected(failure.reason, failure.kind)
         case .failed(let failure): result = .failed(failure.reason, failure.kind)
@@ -201,8 +206,6 @@ extension HTTPAnswer {
             default: AttemptResult.failed("answered \(status)", kind)
             }
         result.code = status
-        // What accepted has nothing to explain.
-        if !(200..<300).contains(status) { result.excerpt = Excerpt.text(body) }
         return result
     }
 

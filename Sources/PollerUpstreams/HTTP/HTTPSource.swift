@@ -15,6 +15,11 @@ package struct HTTPSource: Sendable {
     let payment: HTTPPayment?
     let headers: [Header]
     let timeout: Duration
+    /// Takes out of answers what every request carries in confidence.
+    ///
+    /// The object that is recorded is for viewers, too. A shorter value is rather a word than a credential, and the object may have that word.
+    let confidences: Redaction
+    private static let confidenceBytesMin = 8
 
     /// A header of every request; its value never shows itself.
     package struct Header: Sendable, CustomStringConvertible, CustomReflectable {
@@ -85,6 +90,10 @@ package struct HTTPSource: Sendable {
         self.headers = headers
         self.timeout = timeout
         self.limit = limit
+        confidences = Redaction(
+            headers.map(\.value) + template.parameters,
+            bytesMin: Self.confidenceBytesMin
+        )
     }
 
     /// The lane of its watches.
@@ -202,6 +211,16 @@ struct URLTemplate: Hashable, Sendable {
         place = example
         pathBefore = try HTTPTarget(try NotifyURL(before, field: "url")).path
         pathAfter = String(example.path.dropFirst(pathBefore.count + 2))
+    }
+
+    /// The values in its query that are the same for every source: one may be a key.
+    var parameters: [String] {
+        (before + "{id}" + after).split(separator: "?").dropFirst().joined(separator: "?")
+            .split(separator: "&")
+            .compactMap {
+                $0.split(separator: "=", maxSplits: 1).dropFirst().first.map(String.init)
+            }
+            .filter { !$0.contains("{id}") }
     }
 
     /// The source whose URL this is; nil when it is none of this template.

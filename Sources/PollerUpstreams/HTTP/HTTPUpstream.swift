@@ -16,6 +16,9 @@ import ServiceLifecycle
 /// | 408, 409, 425, 5xx, no answer in time, no address | `unavailable` |
 /// | anything else: 3xx (not followed), no JSON, no status, an address that may not be reached | `malformed` |
 ///
+/// What the request has carried in confidence is taken out of the object (``Redaction``); the status is read from
+/// the answer as it came.
+///
 /// The address is judged anew for every poll, and the connection goes to exactly that address: a
 /// name that resolves to something else the second time gains nothing.
 ///
@@ -132,7 +135,7 @@ package struct HTTPUpstream: Upstream, Service {
         guard ContentType.isJSON(answer.headers.first(name: "content-type")) else {
             return .malformed("the content type is not JSON")
         }
-        guard let text = String(validating: answer.body, as: UTF8.self) else {
+        guard String(validating: answer.body, as: UTF8.self) != nil else {
             return .malformed("the answer is not UTF-8")
         }
         let found: String?
@@ -148,7 +151,7 @@ package struct HTTPUpstream: Upstream, Service {
                 Observation(
                     status: status,
                     final: source.final.contains(status.description),
-                    object: RawJSON(unchecked: text)
+                    object: RawJSON(unchecked: source.confidences.json(answer.body))
                 )
             )
         } catch {

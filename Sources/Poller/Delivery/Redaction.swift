@@ -1,0 +1,135 @@
+/// Takes out of what others answer what we have sent them in confidence.
+///
+/// *Problem*: a receiver, a relay or an upstream may repeat the request in its answer, and of the answer something
+/// is kept that every viewer sees.
+/// *Approach*: each value is looked for as it was sent, without its scheme (`Bearer …`), and as JSON writes it,
+/// whatever it escapes. *Limits*: what was encoded in another way (percent signs, HTML) is not recognised, and a
+/// value of less than `bytesMin` bytes is none that would be a secret.
+package struct Redaction: Sendable {
+    private static let mark = Array("(redacted)".utf8)
+
+    private let bytesMin: Int
+    /// The longest first: one may begin with another.
+    private let values: [[UInt8]]
+    /// What values begin with.
+    private let beginnings: Set<UInt8>
+
+    /// Looks for these values.
+    package init(_ values: some Sequence<String>, bytesMin: Int = 4) {
+        var wanted: Set<[UInt8]> = []
+        for value in values {
+            wanted.insert(Array(value.utf8))
+            let parts = value.split(separator: " ", maxSplits: 1)
+            if parts.count == 2, parts[0].utf8.allSatisfy({ (0x61...0x7A).contains($0 | 0x20) }) {
+                wanted.insert(Array(parts[1].utf8))
+            }
+        }
+        self.bytesMin = bytesMin
+        self.values = wanted.filter { $0.count >= bytesMin }.sorted { one, other in
+            one.count != other.count
+                ? one.count > other.count : one.lexicographicallyPrecedes(other)
+        }
+        beginnings = Set(self.values.map { $0[0] })
+    }
+
+    /// Looks for nothing.
+    package static let none = Redaction([])
+
+    /// A text without them; one that was cut off within a value loses its beginning, too.
+    package func text(_ bytes: [UInt8]) -> [UInt8] {
+        if values.isEmpty { return bytes }
+        var told: [UInt8] = []
+        var at = 0
+        while at < bytes.count {
+            if let end = end(at: at, of: bytes, isJSON: false)
+                ?? end(at: at, of: bytes, isJSON: true)
+            {
+                told += Self.mark
+                at = end
+            } else {
+                told.append(bytes[at])
+                at += 1
+            }
+        }
+        return told
+    }
+
+    /// A JSON text without them: only within its strings, so that it stays the JSON that it was.
+    package func json(_ bytes: [UInt8]) -> [UInt8] {
+        if values.isEmpty { return bytes }
+        var told: [UInt8] = []
+        told.reserveCapacity(bytes.count)
+        var (at, isInside) = (0, false)
+        while at < bytes.count {
+            if isInside, let end = end(at: at, of: bytes, isJSON: true) {
+                told += Self.mark
+                at = end
+                continue
+            }
+            let byte = bytes[at]
+            told.append(byte)
+            at += 1
+            if byte == UInt8(ascii: "\"") {
+                isInside.toggle()
+            } else if isInside, byte == UInt8(ascii: "\\"), at < bytes.count {
+                told.append(bytes[at])
+                at += 1
+            }
+        }
+        return told
+    }
+
+    /// Where a value ends that begins here; nil when none does.
+    private func end(at start: Int, of bytes: [UInt8], isJSON: Bool) -> Int? {
+        let first = bytes[start]
+        guard beginnings.contains(first) || isJSON && first == UInt8(ascii: "\\") else {
+            return nil
+        }
+        for value in values {
+            if let end = Self.end(of: value, at: start, in: bytes, isJSON, least: bytesMin) {
+                return end
+            }
+        }
+        return nil
+    }
+
+    private static func end(
+        of value: [UInt8],
+        at start: Int,
+        in bytes: [UInt8],
+        _ isJSON: Bool,
+        least: Int
+    ) -> Int? {
+        var at = start
+        for (index, wanted) in value.enumerated() {
+            // Cut off here: what is left tells the beginning.
+            guard at < bytes.count else { return index >= least ? at : nil }
+            guard isJSON else {
+                guard bytes[at] == wanted else { return nil }
+                at += 1
+                continue
+            }
+            guard let (found, next) = character(at: at, of: bytes), found == wanted else {
+                return nil
+            }
+            at = next
+        }
+        return at
+    }
+
+    /// The character of a JSON string that stands here, where it is one of ASCII, and where the next one is.
+    private static func character(at: Int, of bytes: [UInt8]) -> (UInt8, next: Int)? {
+        let byte = bytes[at]
+        if byte == UInt8(ascii: "\"") { return nil }
+        guard byte == UInt8(ascii: "\\") else { return (byte, at + 1) }
+        guard at + 1 < bytes.count else { return nil }
+        let escaped = bytes[at + 1]
+        guard escaped == UInt8(ascii: "u") else {
+            let stands = [UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/")]
+            return stands.contains(escaped) ? (escaped, at + 2) : nil
+        }
+        guard at + 6 <= bytes.count else { return nil }
+        let digits = String(decoding: bytes[(at + 2)..<(at + 6)], as: UTF8.self)
+        return UInt8(digits, radix: 16).map { ($0, at + 6) }
+    }
+}

@@ -1,0 +1,61 @@
+import Testing
+
+@testable import Poller
+
+@Suite("What was sent in confidence is not told")
+struct RedactionTests {
+    private func text(_ text: String, hiding values: String...) -> String {
+        String(decoding: Redaction(values).text(Array(text.utf8)), as: UTF8.self)
+    }
+
+    private func json(_ text: String, hiding values: String...) -> String {
+        String(decoding: Redaction(values).json(Array(text.utf8)), as: UTF8.self)
+    }
+
+    @Test("a value is taken out as it was sent, without its scheme, and as JSON writes it")
+    func forms() {
+        let value = #"Bearer ab"c\d/e"#
+        for echoed in [
+            value, #"ab"c\d/e"#, #"Bearer ab\"c\\d\/e"#, #"ab\u0022c\u005Cd\u002fe"#,
+        ] {
+            #expect(
+                text("you sent \(echoed)!", hiding: value) == "you sent (redacted)!",
+                "\(echoed)"
+            )
+        }
+        #expect(text("Basic dXNlcjpwYXNz", hiding: "Basic dXNlcjpwYXNz") == "(redacted)")
+        #expect(text("token-1 and token-12", hiding: "token-1", "token-12").contains("2") == false)
+    }
+
+    @Test("a text that was cut off within a value loses the beginning of the value, too")
+    func cut() {
+        #expect(text("you sent abcdefgh", hiding: "abcdefghijkl") == "you sent (redacted)")
+        #expect(text("you sent abc", hiding: "abcdefghijkl") == "you sent abc")
+    }
+
+    @Test("what no value is in stays as it is, and a value of some letters is none")
+    func others() {
+        #expect(text("no such account: 17", hiding: "17", "Bearer xyzzy") == "no such account: 17")
+        #expect(text("anything") == "anything")
+    }
+
+    @Test("JSON stays the JSON that it was: only its strings lose something")
+    func withinJSON() {
+        let object = #"{"n":12345678,"hdr":"Bearer 12345678","a\"b":"x\\","t":"12345678"}"#
+        #expect(
+            json(object, hiding: "Bearer 12345678")
+                == #"{"n":12345678,"hdr":"(redacted)","a\"b":"x\\","t":"(redacted)"}"#
+        )
+        #expect(json(#"{"a":"b","c":"d"}"#, hiding: #"b","c"#) == #"{"a":"b","c":"d"}"#)
+    }
+
+    @Test("an excerpt is cut off behind what is hidden, not within it")
+    func excerpts() {
+        let secret = "secret-" + String(repeating: "x", count: 30)
+        for place in [1000, 1010, 1017, 1023] {
+            let body = String(repeating: "-", count: place) + secret
+            let told = Excerpt.text(Array(body.utf8), hiding: Redaction([secret]))
+            #expect(!told.contains("secr") && told.utf8.count <= Excerpt.bytesMax)
+        }
+    }
+}
