@@ -54,26 +54,38 @@ extension RedisQueue {
         return report
     }
 
-    package func pause(_ lane: LaneID) async throws(StoreError) {
-        try await control(lane, "pause")
-    }
-
-    package func resume(_ lane: LaneID) async throws(StoreError) {
-        try await control(lane, "resume")
+    @discardableResult
+    package func pause(_ lane: LaneID) async throws(StoreError) -> LaneHold {
+        try await hold(lane, "pause")
     }
 
     @discardableResult
+    package func resume(_ lane: LaneID) async throws(StoreError) -> LaneHold {
+        try await hold(lane, "resume")
+    }
+
+    private func hold(_ lane: LaneID, _ verb: String) async throws(StoreError) -> LaneHold {
+        let numbers = try await control(lane, verb)
+        guard numbers.count == 5 else { throw .corrupt("control.lua answered \(numbers)") }
+        return LaneHold(
+            isPaused: numbers[2] == 1,
+            heldUntil: Timestamp(ms: Int64(numbers[3])),
+            failures: numbers[4],
+            now: Timestamp(ms: Int64(numbers[1]))
+        )
+    }
+
     private func control(
         _ lane: LaneID,
         _ verb: String,
         _ values: [RedisArgument] = []
-    ) async throws(StoreError) -> Bool {
+    ) async throws(StoreError) -> [Int] {
         let reply = try await redis.run(
             redis.scripts[.control],
             partition: redis.keys.partition(of: lane.description),
             [.string(lane.description), .string(verb)] + values
         )
-        return reply.int == 1
+        return reply.array?.compactMap(\.int) ?? []
     }
 
     package func limit(
@@ -91,7 +103,7 @@ extension RedisQueue {
             lane,
             limit == nil ? "default" : "limit",
             (values ?? ["", "", ""]) + (known.map { [.string($0.description)] } ?? [])
-        )
+        ).first == 1
     }
 
     private func reports(

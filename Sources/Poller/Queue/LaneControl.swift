@@ -11,11 +11,13 @@ package protocol LaneControl: Sendable {
 
     /// Claims nothing more from a lane until it is resumed, from the next claim on.
     ///
-    /// What is in flight goes on; items may be enqueued meanwhile.
-    func pause(_ lane: LaneID) async throws(StoreError)
+    /// What is in flight goes on; items may be enqueued meanwhile. Returns what held it before.
+    @discardableResult
+    func pause(_ lane: LaneID) async throws(StoreError) -> LaneHold
 
-    /// Lets a paused lane go on; also ends a hold and closes its circuit.
-    func resume(_ lane: LaneID) async throws(StoreError)
+    /// Lets a paused lane go on; also ends a hold and closes its circuit. Returns what held it before.
+    @discardableResult
+    func resume(_ lane: LaneID) async throws(StoreError) -> LaneHold
 
     /// Gives a lane a limit of its own, or (nil) the default again, from the next claim on.
     ///
@@ -50,6 +52,29 @@ package struct LaneLimitVersion: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
+/// What keeps a lane from going on, whatever its limit.
+package struct LaneHold: Hashable, Sendable {
+    /// Whether a person has stopped it.
+    package let isPaused: Bool
+    /// Nothing goes out before; nil when nothing holds it.
+    package let heldUntil: Timestamp?
+    package let circuit: LaneReport.Circuit
+
+    /// Puts a hold together, as a store does; `failures` are attempts in a row without an answer.
+    package init(isPaused: Bool, heldUntil: Timestamp?, failures: Int, now: Timestamp) {
+        self.isPaused = isPaused
+        self.heldUntil = heldUntil.flatMap { $0 > now ? $0 : nil }
+        circuit = LaneReport.Circuit(failures: failures, heldUntil: heldUntil, now: now)
+    }
+
+    /// What holds a lane of which there is a report; nothing without one.
+    package init(_ report: LaneReport?) {
+        isPaused = report?.isPaused ?? false
+        heldUntil = report?.heldUntil
+        circuit = report?.circuit ?? .closed
+    }
+}
+
 /// How a lane stands right now.
 package struct LaneReport: Hashable, Sendable {
     /// Whether attempts go out.
@@ -60,6 +85,13 @@ package struct LaneReport: Hashable, Sendable {
         case open
         /// One at a time, to see whether the other side is back.
         case probing
+
+        /// What follows from so many attempts in a row without an answer.
+        init(failures: Int, heldUntil: Timestamp?, now: Timestamp) {
+            self =
+                failures < LaneSignal.failuresMax
+                ? .closed : (heldUntil ?? now) > now ? .open : .probing
+        }
     }
 
     package let lane: LaneID
@@ -120,8 +152,6 @@ package struct LaneReport: Hashable, Sendable {
         self.failures = failures
         self.failingSince = failingSince
         self.now = now
-        circuit =
-            failures < LaneSignal.failuresMax
-            ? .closed : (heldUntil ?? now) > now ? .open : .probing
+        circuit = Circuit(failures: failures, heldUntil: heldUntil, now: now)
     }
 }

@@ -173,9 +173,11 @@ struct LaneRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let before = try await shown(lane)
-        try await backend.lanes.pause(lane)
-        return try await changed(lane, from: before, context)
+        let before = try await backend.lanes.pause(lane)
+        var after = Lane(before)
+        after.isPaused = true
+        context.note(lane, from: Lane(before), to: after)
+        return try await changed(lane)
     }
 
     @Sendable
@@ -184,9 +186,8 @@ struct LaneRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let before = try await shown(lane)
-        try await backend.lanes.resume(lane)
-        return try await changed(lane, from: before, context)
+        context.note(lane, from: Lane(try await backend.lanes.resume(lane)), to: Lane())
+        return try await changed(lane)
     }
 
     /// What is absent stays as it is, so the new limit is made of the one that it replaces: when somebody
@@ -205,39 +206,40 @@ struct LaneRoutes {
             let wanted = try change.limit(from: report?.limit ?? backend.laneLimit())
             let known = LaneLimitVersion(report?.limit)
             if try await backend.lanes.limit(lane, to: wanted, instead: known) {
-                let before = shown(report, of: lane)
-                return try await changed(lane, from: before, context)
+                let standard = backend.laneLimit()
+                context.note(
+                    lane,
+                    from: Lane(limit: report?.limit, standard: standard),
+                    to: Lane(limit: wanted, standard: standard)
+                )
+                return try await changed(lane)
             }
         }
         throw StoreError.unavailable("the lane \(lane) is being changed by many at once")
     }
 
-    /// How the lane stands after a change.
-    private func changed(
-        _ lane: LaneID,
-        from before: Lane,
-        _ context: APIContext
-    ) async throws -> Response {
+    /// How the lane stands after a change; one that holds nothing and has lost its last setting is forgotten by
+    /// the store.
+    private func changed(_ lane: LaneID) async throws -> Response {
         await statusCache.forget()
-        let after = try await shown(lane)
-        context.changes.changed(
+        let report = try await backend.lanes.lane(lane)
+        return Response(
+            report.map { Lane($0, standard: backend.laneLimit()) }
+                ?? Lane(forgotten: lane, standard: backend.laneLimit())
+        )
+    }
+}
+
+extension APIContext {
+    /// Tells what a request has set of a lane: that alone, since others change lanes meanwhile.
+    fileprivate func note(_ lane: LaneID, from before: Lane, to after: Lane) {
+        changes.changed(
             AuditTarget(.lane, lane.description),
             of: lane.accountAndKind?.0,
             from: before,
             to: after,
             only: ["paused", "limit", "held_until", "circuit"]
         )
-        return Response(after)
-    }
-
-    /// One that holds nothing and has lost its last setting is forgotten by the store.
-    private func shown(_ lane: LaneID) async throws -> Lane {
-        shown(try await backend.lanes.lane(lane), of: lane)
-    }
-
-    private func shown(_ report: LaneReport?, of lane: LaneID) -> Lane {
-        report.map { Lane($0, standard: backend.laneLimit()) }
-            ?? Lane(forgotten: lane, standard: backend.laneLimit())
     }
 }
 

@@ -27,6 +27,20 @@ extension Lane {
         id = lane.description
         limit = PollerWire.LaneLimit(standard, isDefault: true)
     }
+
+    /// What of a lane holds it, and nothing else.
+    init(_ hold: LaneHold) {
+        self.init()
+        isPaused = hold.isPaused
+        heldUntil = hold.heldUntil.map { Time($0) }
+        circuit = Open(rawValue: hold.circuit.rawValue)
+    }
+
+    /// What of a lane is its limit, and nothing else.
+    init(limit own: Poller.LaneLimit?, standard: Poller.LaneLimit) {
+        self.init()
+        limit = PollerWire.LaneLimit(own ?? standard, isDefault: own == nil)
+    }
 }
 
 extension PollerWire.LaneLimit {

@@ -5,9 +5,10 @@
 -- ARGV     lane, then pause; or resume; or limit, interval µs, burst, most in flight; or default and three
 --          of no meaning; behind these five what is to be replaced: 'rate in 1/1000 burst most', '' for no
 --          limit of its own; absent for any
--- RETURNS  1; 0 when the limit was another one, and nothing has changed
+-- RETURNS  {1, now ms, paused before 0|1, held until before ms, failures before}; {0} when the limit was another
+--          one, and nothing has changed
 -- COST     about 8 commands
-local now = clocks()
+local now, wall, back = clocks()
 local before = head_of_partition()
 local name, verb = ARGV[1], ARGV[2]
 local lane = lane_of(name)
@@ -18,8 +19,9 @@ if ARGV[6] then
     local rate = us > 0 and math.floor(1e9 / us + 0.5) or 0
     own = string.format('%.0f %.0f %.0f', rate, lane.burst or 0, lane.inFlightMax or 0)
   end
-  if own ~= ARGV[6] then return 0 end
+  if own ~= ARGV[6] then return { 0 } end
 end
+local reply = { 1, int(wall), lane.paused and 1 or 0, int((lane.heldUntil or back) - back), int(lane.failures or 0) }
 if verb == 'pause' then
   set(lane, LANE.paused, 1)
 elseif verb == 'resume' then
@@ -41,4 +43,4 @@ end
 rescore(lane)
 save_lanes(now)
 wake_if_earlier(before)
-return 1
+return reply

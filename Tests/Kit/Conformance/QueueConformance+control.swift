@@ -32,6 +32,22 @@ extension QueueConformance {
             try await bench.harness.lanes.resume(keys[0].lane)
             try bench.equal(try await bench.claim(in: home).leases.count, 5, "leases afterwards")
         },
+        ConformanceCase("who pauses or resumes a lane is told what held it before") { bench in
+            let lanes = bench.harness.lanes
+            let keys = bench.keys(0..<3)
+            let none = LaneHold(nil)
+            try bench.equal(try await lanes.pause(keys[0].lane), none, "before it holds anything")
+            let paused = LaneHold(try await bench.report(keys[0]))
+            try bench.equal(paused.isPaused, true, "paused")
+            try bench.equal(try await lanes.pause(keys[0].lane), paused, "a second pause")
+            try bench.equal(try await lanes.resume(keys[0].lane), paused, "resumed")
+            try await bench.enqueue(keys)
+            try await bench.attempt(keys[0], .hold(.seconds(60)))
+            let held = LaneHold(try await bench.report(keys[0]))
+            try bench.equal(held.heldUntil != nil, true, "held")
+            try bench.equal(try await lanes.resume(keys[0].lane), held, "resumed from a hold")
+            try bench.equal(try await lanes.resume(keys[0].lane), none, "resumed again")
+        },
         ConformanceCase("a paused lane keeps no other waiting") { bench in
             let accounts = bench.accounts(2)
             for account in accounts {

@@ -274,12 +274,22 @@ extension MemoryDeliveryQueue: LaneControl, Auditing {
         changing { queue, now in queue.report(lane, now: now) }
     }
 
-    package func pause(_ lane: LaneID) async throws(StoreError) {
-        changing { queue, _ in queue.change(lane) { $0.isPaused = true } }
+    @discardableResult
+    package func pause(_ lane: LaneID) async throws(StoreError) -> LaneHold {
+        changing { queue, now in
+            let before = LaneHold(queue.report(lane, now: now))
+            queue.change(lane) { $0.isPaused = true }
+            return before
+        }
     }
 
-    package func resume(_ lane: LaneID) async throws(StoreError) {
-        changing { queue, _ in queue.change(lane) { $0.resume() } }
+    @discardableResult
+    package func resume(_ lane: LaneID) async throws(StoreError) -> LaneHold {
+        changing { queue, now in
+            let before = LaneHold(queue.report(lane, now: now))
+            queue.change(lane) { $0.resume() }
+            return before
+        }
     }
 
     package func limit(

@@ -15,12 +15,22 @@ extension MemoryStore: LaneControl, Auditing, Membership {
         reading { state, now in state.queue.report(lane, now: now) }
     }
 
-    package func pause(_ lane: LaneID) async throws(StoreError) {
-        changing { state, _ in state.queue.change(lane) { $0.isPaused = true } }
+    @discardableResult
+    package func pause(_ lane: LaneID) async throws(StoreError) -> LaneHold {
+        changing { state, now in
+            let before = LaneHold(state.queue.report(lane, now: now))
+            state.queue.change(lane) { $0.isPaused = true }
+            return before
+        }
     }
 
-    package func resume(_ lane: LaneID) async throws(StoreError) {
-        changing { state, _ in state.queue.change(lane) { $0.resume() } }
+    @discardableResult
+    package func resume(_ lane: LaneID) async throws(StoreError) -> LaneHold {
+        changing { state, now in
+            let before = LaneHold(state.queue.report(lane, now: now))
+            state.queue.change(lane) { $0.resume() }
+            return before
+        }
     }
 
     package func limit(

@@ -53,8 +53,8 @@ struct ClusterStatusTests {
         }
 
         func lane(_ lane: LaneID) async throws(StoreError) -> LaneReport? { nil }
-        func pause(_ lane: LaneID) async throws(StoreError) {}
-        func resume(_ lane: LaneID) async throws(StoreError) {}
+        func pause(_ lane: LaneID) async throws(StoreError) -> LaneHold { LaneHold(nil) }
+        func resume(_ lane: LaneID) async throws(StoreError) -> LaneHold { LaneHold(nil) }
         func limit(
             _ lane: LaneID,
             to limit: LaneLimit?,
