@@ -70,14 +70,18 @@ package struct RedisKeyStore: KeyStore {
 
     package func create(
         _ key: AccessKey,
-        digest: KeyDigest
+        digest: KeyDigest,
+        within share: KeyShare?
     ) async throws(StoreError) -> KeyCreation {
+        var bounds = [RedisArgument(countMax)]
+        if let share, let names = share.accounts.names {
+            bounds += [RedisArgument(share.countMax)] + names.map { RedisArgument.string($0) }
+        }
         let reply = try await run(
             redis.scripts[.keyWrite],
             [
                 "create", .string(key.id.description), .string(try Self.json(key, digest)),
-                RedisArgument(countMax),
-            ],
+            ] + bounds,
             isDurable: true
         )
         switch reply.first?.string {
@@ -85,6 +89,7 @@ package struct RedisKeyStore: KeyStore {
             guard reply.count == 2, let now = Int64(reply[1].string ?? "") else { break }
             return .created(key.stored(at: Timestamp(ms: now)))
         case "full": return .tooMany
+        case "share": return .tooManyOfAccounts(reply.last?.int ?? 0)
         default: break
         }
         throw .corrupt("key_write answered nonsense")

@@ -7,7 +7,13 @@ package protocol KeyStore: Sendable {
     func register() async throws(StoreError) -> KeyRegister
 
     /// Adds a key; in the place of one of this id, which the same request has made without telling anybody.
-    func create(_ key: AccessKey, digest: KeyDigest) async throws(StoreError) -> KeyCreation
+    ///
+    /// `share` bounds the keys of certain accounts; nil for nobody's.
+    func create(
+        _ key: AccessKey,
+        digest: KeyDigest,
+        within share: KeyShare?
+    ) async throws(StoreError) -> KeyCreation
 
     /// Takes a key away, for good.
     ///
@@ -16,6 +22,28 @@ package protocol KeyStore: Sendable {
 
     /// Notes when keys were used; what is no key any more is passed over.
     func note(used: [KeyID: Timestamp]) async throws(StoreError)
+}
+
+extension KeyStore {
+    /// Adds a key where nothing but the number of all keys bounds it.
+    package func create(
+        _ key: AccessKey,
+        digest: KeyDigest
+    ) async throws(StoreError) -> KeyCreation {
+        try await create(key, digest: digest, within: nil)
+    }
+}
+
+/// How many keys there may be of these accounts and of no others.
+package struct KeyShare: Hashable, Sendable {
+    package let accounts: AccountSet
+    package let countMax: Int
+
+    /// Bounds the keys of `accounts`.
+    package init(of accounts: AccountSet, countMax: Int) {
+        self.accounts = accounts
+        self.countMax = countMax
+    }
 }
 
 /// The keys at one moment.
@@ -40,6 +68,8 @@ package enum KeyCreation: Hashable, Sendable {
     case created(AccessKey)
     /// There are ``AccessKey/countMax`` already.
     case tooMany
+    /// There are so many of these accounts already (``KeyShare``).
+    case tooManyOfAccounts(Int)
 }
 
 /// What became of a key that was to go.

@@ -102,8 +102,10 @@ struct KeyRoutes {
         // Who was revoked a moment ago makes none.
         try await ring.refresh()
         try context.recheck()
-        try await checkShare(of: context.caller)
-        switch try await known().create(key, digest: text.digest) {
+        // Who is bound to accounts leaves room for others.
+        let accounts = context.caller.accounts
+        let share = accounts.isAll ? nil : KeyShare(of: accounts, countMax: Self.boundMax)
+        switch try await known().create(key, digest: text.digest, within: share) {
         case .created(let made):
             noted(from: nil, to: made, context)
             try await ring.refresh()
@@ -114,6 +116,11 @@ struct KeyRoutes {
             throw Problem(
                 .tooManyKeys,
                 "There are \(Poller.AccessKey.countMax) keys already; revoke those nobody needs."
+            )
+        case .tooManyOfAccounts(let count):
+            throw Problem(
+                .tooManyKeys,
+                "These accounts have \(count) keys already; revoke those nobody needs."
             )
         }
     }
@@ -201,20 +208,6 @@ struct KeyRoutes {
             to: new.map { PollerWire.AccessKey($0) },
             only: ["name", "role", "allow", "accounts", "expires_at"]
         )
-    }
-
-    /// Who is bound to accounts leaves room for others.
-    private func checkShare(of caller: Caller) async throws {
-        guard !caller.accounts.isAll else { return }
-        let own = try await known().register().keys.count {
-            caller.accounts.contains($0.key.accounts)
-        }
-        guard own < Self.boundMax else {
-            throw Problem(
-                .tooManyKeys,
-                "These accounts have \(own) keys already; revoke those nobody needs."
-            )
-        }
     }
 
     /// A key as somebody is told it: without its maker's name, when that is none of theirs.

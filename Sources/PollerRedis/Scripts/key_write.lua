@@ -3,10 +3,11 @@
 --
 -- KEYS[1]  meta key of partition 0
 -- ARGV     what to do, id, then
---            create: record (JSON), most keys there may be
+--            create: record (JSON), most keys there may be, and for who is bound to accounts how many
+--              of these alone, and the accounts
 --            revoke: 1 when it may be the last lasting one of an admin
--- RETURNS  {word, …}: {created, now ms}, {full}; {revoked, value, used ms or ''}, {unknown}, {last}
--- COST     four writes; a revocation reads every key, and so does a creation that has no room
+-- RETURNS  {word, …}: {created, now ms}, {full}, {share, how many there are}; {revoked, value, used ms or ''}, {unknown}, {last}
+-- COST     four writes; a revocation reads every key, and so does a creation that has no room or a share
 local op, id, now = ARGV[1], ARGV[2], clock()
 -- Here is something that replicas can be waited for with.
 call('HINCRBY', KEYS[1], META.confirmed, 1)
@@ -35,12 +36,31 @@ local function forget_ended()
   end
 end
 
+-- How many keys are of some of the accounts in ARGV and of no others.
+local function count_of_share()
+  local shared, count = {}, 0
+  for at = 6, #ARGV do shared[ARGV[at]] = true end
+  local all = call('HGETALL', key(KEY.accessKeys))
+  for at = 1, #all, 2 do
+    local read = record(all[at + 1])
+    local accounts = read and read.accounts
+    local isWithin = type(accounts) == 'table'
+    for _, account in ipairs(isWithin and accounts or {}) do isWithin = isWithin and shared[account] end
+    if isWithin then count = count + 1 end
+  end
+  return count
+end
+
 if op == 'create' then
   -- One of this id was made by the same request, and nobody was told what opens with it.
   if call('HEXISTS', key(KEY.accessKeys), id) == 0 then
     local most = tonumber(ARGV[4])
     if call('HLEN', key(KEY.accessKeys)) >= most then forget_ended() end
     if call('HLEN', key(KEY.accessKeys)) >= most then return { 'full' } end
+    local share = tonumber(ARGV[5])
+    if share and count_of_share() >= share then forget_ended() end
+    local own = share and count_of_share() or 0
+    if share and own >= share then return { 'share', own } end
   end
   note_change()
   call('HSET', key(KEY.accessKeys), id, int(now) .. ' ' .. ARGV[3])

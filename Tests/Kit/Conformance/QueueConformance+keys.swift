@@ -107,6 +107,30 @@ extension QueueConformance {
             try bench.equal(digests.contains(KeyDigest(of: "n0")), false, "the first one opens")
             try bench.equal(register.version > version, true, "it is a change")
         },
+        ConformanceCase("of some accounts there are no more keys than their share") { bench in
+            let store = bench.harness.keys
+            let mine: AccountSet = .some([try AccountID("a"), try AccountID("b")])
+            let share = KeyShare(of: mine, countMax: 2)
+            func make(_ name: String, _ accounts: AccountSet) async throws -> KeyCreation {
+                let key = try bench.key(name, accounts: accounts)
+                return try await store.create(key, digest: KeyDigest(of: name), within: share)
+            }
+            // Those of others, and of theirs together with others', are not counted.
+            _ = try await make("all", .all)
+            _ = try await make("more", .some([try AccountID("a"), try AccountID("c")]))
+            _ = try await make("one", .some([try AccountID("a")]))
+            guard case .created = try await make("two", mine) else {
+                throw ConformanceFailure(message: "the second one has no place")
+            }
+            try bench.equal(try await make("three", mine), .tooManyOfAccounts(2), "the third one")
+            guard case .created = try await make("two", mine) else {
+                throw ConformanceFailure(message: "the same key needed room of its own")
+            }
+            let free = try await store.create(bench.key("free"), digest: KeyDigest(of: "free"))
+            guard case .created = free else {
+                throw ConformanceFailure(message: "a share bounds who has none")
+            }
+        },
         ConformanceCase("there are no more keys than there may be") { bench in
             let store = bench.harness.keys
             for number in 0..<type(of: bench.harness).keysMax {

@@ -44,16 +44,22 @@ package final class MemoryKeyStore: KeyStore {
 
     package func create(
         _ key: AccessKey,
-        digest: KeyDigest
+        digest: KeyDigest,
+        within share: KeyShare?
     ) async throws(StoreError) -> KeyCreation {
         state.withLock { state in
             let isNew = state.keys[key.id] == nil
-            if isNew, state.keys.count >= countMax {
+            func own() -> Int {
+                state.keys.count { share?.accounts.contains($0.value.key.accounts) ?? false }
+            }
+            let shareMax = share?.countMax ?? .max
+            if isNew, state.keys.count >= countMax || own() >= shareMax {
                 for (id, stored) in state.keys where stored.key.hasEnded(by: time.now) {
                     (state.keys[id], state.used[id]) = (nil, nil)
                 }
             }
             guard !isNew || state.keys.count < countMax else { return .tooMany }
+            guard !isNew || own() < shareMax else { return .tooManyOfAccounts(own()) }
             let stored = key.stored(at: time.now)
             state.noteChange(time.now)
             state.keys[key.id] = (stored, digest)

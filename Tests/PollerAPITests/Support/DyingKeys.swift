@@ -22,9 +22,10 @@ final class DyingKeys: Sendable {
 
         func create(
             _ key: AccessKey,
-            digest: KeyDigest
+            digest: KeyDigest,
+            within share: KeyShare?
         ) async throws(StoreError) -> KeyCreation {
-            let made = try await base.create(key, digest: digest)
+            let made = try await base.create(key, digest: digest, within: share)
             let number = keys.count.withLock { count in
                 count += 1
                 return count

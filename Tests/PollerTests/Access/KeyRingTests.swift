@@ -147,9 +147,10 @@ struct KeyRingTests {
 
         func create(
             _ key: AccessKey,
-            digest: KeyDigest
+            digest: KeyDigest,
+            within share: KeyShare?
         ) async throws(StoreError) -> KeyCreation {
-            try await store.create(key, digest: digest)
+            try await store.create(key, digest: digest, within: share)
         }
 
         func revoke(
