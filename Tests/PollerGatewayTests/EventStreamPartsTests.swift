@@ -123,6 +123,8 @@ struct EventStreamPartsTests {
         #expect(json["object"]?["livemode"]?.bool == false)
         #expect(json["status"]?.string == "chargeable")
         #expect(json["id"]?.string == event.id.description)
+        let named = event.carrying(metadata: #"{"shop":"a","observed":"b","object":"c"}"#)
+        #expect(JSONLine(PublicView.json(of: named))?["object"]?["amount"]?.int == 1000)
         for odd in ["null", "[1]", "", "{", #""x""#] { #expect(PublicView.object(odd) == "null") }
     }
 }

@@ -139,15 +139,8 @@ enum PublicView {
 }
 
 extension Poller.Event {
-    /// The object inside the event's bytes.
-    ///
-    /// What stands before it are ids and statuses, which hold no quotes, and `observed` is the
-    /// last member: the first and the last match are the right ones whatever the object says.
+    /// The object inside the event's bytes: the member of that name, whatever names the merchant's metadata has.
     var object: String {
-        guard let start = json.firstRange(of: ",\"object\":"),
-            let end = json.ranges(of: ",\"observed\":").last,
-            start.upperBound <= end.lowerBound
-        else { return "null" }
-        return String(json[start.upperBound..<end.lowerBound])
+        RawJSON(unchecked: json).member("object")?.description ?? "null"
     }
 }
