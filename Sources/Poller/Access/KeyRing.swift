@@ -50,6 +50,15 @@ package final class KeyRing: Sendable {
     /// The names (``Caller/name``) of whom is not let in any more; for one listener.
     package let revoked: AsyncStream<String>
     private let revocations: AsyncStream<String>.Continuation
+    /// Who waits for the end of a name.
+    private let waiters = Mutex<(last: Int, all: [Int: Waiter])>((0, [:]))
+
+    /// Somebody who wants to know when a name ends.
+    private struct Waiter {
+        let name: String
+        let continuation: AsyncStream<Void>.Continuation
+    }
+
     /// Of keys that were used since that was noted.
     private let used = Mutex<[KeyID: Timestamp]>([:])
 
@@ -162,6 +171,28 @@ package final class KeyRing: Sendable {
             return gone
         }
         for name in gone { revocations.yield(name) }
+        if !gone.isEmpty { end(Set(gone)) }
+    }
+
+    /// Ends when whoever is called so (``Caller/name``) is not let in any more; for as many as want to know.
+    ///
+    /// Who begins to listen and then looks whether the key is good misses nothing.
+    package func revocation(of name: String) -> AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+        let number = waiters.withLock { waiters in
+            waiters.last += 1
+            waiters.all[waiters.last] = Waiter(name: name, continuation: continuation)
+            return waiters.last
+        }
+        continuation.onTermination = { [weak self] _ in
+            self?.waiters.withLock { _ = $0.all.removeValue(forKey: number) }
+        }
+        return stream
+    }
+
+    private func end(_ names: Set<String>) {
+        let ended = waiters.withLock { $0.all.values.filter { names.contains($0.name) } }
+        for waiter in ended { waiter.continuation.finish() }
     }
 
     private func note() async {

@@ -47,6 +47,7 @@ struct KeyMiddleware: RouterMiddleware {
         context.caller = try caller(request)
         if context.caller != .local { try rates.admit(key: context.caller.name) }
         context.recheck = { [self, head = request] () throws(Problem) in _ = try caller(head) }
+        context.revocation = { [keys, name = context.caller.name] in keys.revocation(of: name) }
         if let route, let scope = route.access.scope {
             do throws(Problem) {
                 try context.caller.need(scope)

@@ -104,6 +104,8 @@ struct APIContext: RequestContext {
     var caller = Caller.stranger
     /// Whether the key that was shown is still good; asked again where time has passed.
     var recheck: @Sendable () throws(Problem) -> Void = {}
+    /// What ends once that key is not good any more.
+    var revocation: @Sendable () -> AsyncStream<Void>? = { nil }
     /// Seals the cursors that the caller is told; what it is when there is none is never used.
     var cursors = SealedCursors.ephemeral
     /// Where changes are noted; nil where nobody keeps a trail.
@@ -125,7 +127,9 @@ struct APIContext: RequestContext {
     var waiter: LongPolls.Waiter {
         LongPolls.Waiter(
             key: caller == .local ? nil : caller.name,
-            address: channel.remoteAddress.flatMap(IPAddress.init)
+            address: channel.remoteAddress.flatMap(IPAddress.init),
+            revocation: revocation,
+            recheck: recheck
         )
     }
 

@@ -18,6 +18,10 @@ final class LongPolls: Sendable {
         /// The name of the key that was shown; nil where none is needed.
         let key: String?
         let address: IPAddress?
+        /// Begins what ends once the key is not good any more; nil for who showed none that could end.
+        var revocation: @Sendable () -> AsyncStream<Void>? = { nil }
+        /// Refuses a key that is not good any more.
+        var recheck: @Sendable () throws(Problem) -> Void = {}
     }
 
     private let feed: any EventFeed
@@ -43,7 +47,8 @@ final class LongPolls: Sendable {
     /// Reads until there is something, at most for `wait`; once when that is zero.
     ///
     /// The feed is listened to before the first read, so nothing slips between the two.
-    /// `waiter`: who takes one of the places; nil for somebody who is bounded elsewhere.
+    /// `waiter`: who takes one of the places; nil for somebody who is bounded elsewhere. One whose key is revoked
+    /// meanwhile waits no longer, and is refused.
     /// `matches`: what makes it worth to read again.
     func first<Found: Sendable>(
         within wait: Duration,
@@ -56,8 +61,12 @@ final class LongPolls: Sendable {
         defer { withExtendedLifetime(taken) {} }
         // One place is enough: any entry only says "read again".
         let news = feed.listen(bufferMax: 1, matching: matches)
+        let revocation = waiter?.revocation()
         if let found = try await read() { return found }
-        await item(of: news, within: wait)
+        // Behind the beginning of its stream, so that no revocation slips between the two.
+        try waiter?.recheck()
+        await item(of: news, within: wait, or: revocation)
+        try waiter?.recheck()
         return try await read()
     }
 
@@ -92,10 +101,15 @@ final class LongPolls: Sendable {
         )
     }
 
-    /// Waits for an item, the end of the feed, the end of the span or the shutdown.
-    private func item(of news: AsyncStream<FeedItem>, within wait: Duration) async {
+    /// Waits for an item, the end of the feed, the end of the span, the shutdown or the end of the key.
+    private func item(
+        of news: AsyncStream<FeedItem>,
+        within wait: Duration,
+        or revocation: AsyncStream<Void>?
+    ) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { for await _ in news { return } }
+            if let revocation { group.addTask { for await _ in revocation { return } } }
             // Cancelled means that another of these tasks was first.
             group.addTask { [clock] in try? await clock.sleep(for: wait) }
             group.addTask { try? await gracefulShutdown() }

@@ -1,3 +1,4 @@
+import NIOHTTP1
 import PollerTesting
 import Testing
 
@@ -50,6 +51,31 @@ struct LongPollTests {
                 try await api.see("src_1", "pending")
                 for try await status in group { #expect(status == 200) }
             }
+        }
+    }
+
+    @Test("a key that is revoked waits no longer: 401 within a second", .timeLimit(.minutes(1)))
+    func revoked() async throws {
+        let admin = "key-of-ada-0123456789abc"
+        try await LiveAPI.run(keys: KeyFile(text: "\(admin) role=admin")) { api in
+            let json = ["Authorization": "Bearer \(admin)", "Content-Type": "application/json"]
+            let watch = #"{"source":"src_1"}"#
+            _ = try await api.request(.POST, "/v1/watches", body: watch, headers: json)
+            let wish = #"{"role":"viewer"}"#
+            let made = try await api.request(.POST, "/v1/keys", body: wish, headers: json)
+            let (id, key) = (try #require(made["id"]), try #require(made["key"]))
+            let own = ["Authorization": "Bearer \(key)"]
+            async let first = api.get("/v1/watches/src_1?after_seq=0&wait=55s", headers: own)
+            async let second = api.get("/v1/events?wait=55s", headers: own)
+            try await eventually("both wait") { api.feed.listened == 2 }
+            let clock = ContinuousClock()
+            let start = clock.now
+            let gone = try await api.request(.DELETE, "/v1/keys/\(id)", headers: json)
+            #expect(gone.status == 200)
+            let statuses = try await [first.status, second.status]
+            #expect(statuses == [401, 401])
+            // Much longer than a second, for a machine that does other things as well.
+            #expect(start.duration(to: clock.now) < .seconds(15))
         }
     }
 
