@@ -26,6 +26,7 @@ def closed(tmp_path_factory):
     )
     (folder / "poller.yaml").write_text(
         "endpoints:\n  books:\n    url: https://books.example/hook\n    secret: {env: BOOKS}\n"
+        "upstreams:\n  bank:\n    url: https://bank.example/payments/{id}\n    status: /state\n    final: [settled]\n"
     )
     env = {
         "POLLER_API_KEYS_FILE": str(folder / "keys"), "POLLER_CONFIG_FILE": str(folder / "poller.yaml"),
@@ -69,6 +70,7 @@ def test_two_keys_change_something_and_everybody_reads_who_it_was(closed: Cluste
         ("vic", "resumeLane", "acme/sources"), ("ada", "pauseLane", "acme/sources"),
     ]
     assert ("configuration", "createEndpoint") in [(by, action) for by, action, _ in told]
+    assert [target for by, action, target in told if (by, action) == ("configuration", "limitLane")] == ["bank/http"]
     cancelled, change = entries[0], entries[1]
     assert cancelled["before"] == {"state": "open"} and cancelled["address"] == "127.0.0.1"
     assert change["before"]["final_only"] is False and change["after"]["final_only"] is True

@@ -22,6 +22,9 @@ package struct AuditedChange: Hashable, Sendable {
     /// Why it was not done, by a problem's code; nil when it was.
     package let refused: String?
 
+    /// The member of `after` that has the words of a search, by which what was changed was found.
+    package static let words = "q"
+
     /// Describes a change.
     package init(
         by actor: AuditActor,
@@ -64,7 +67,7 @@ package struct AuditEntry: Hashable, Sendable {
     /// The entry as somebody may see it; nil when they may not see that there is one.
     ///
     /// Who is bound to accounts learns of others' changes to what is theirs that they happened, and
-    /// not whose they were.
+    /// not whose they were, nor by which words they were found: these may name what is of other accounts.
     package func told(to accounts: AccountSet) -> AuditEntry? {
         guard !accounts.isAll else { return self }
         guard let account = change.account, accounts.contains(account) else { return nil }
@@ -75,7 +78,7 @@ package struct AuditEntry: Hashable, Sendable {
             target: change.target,
             account: change.account,
             before: change.before,
-            after: change.after,
+            after: change.after?.removing(member: AuditedChange.words),
             refused: change.refused
         )
         return AuditEntry(id: id, at: at, change: masked)

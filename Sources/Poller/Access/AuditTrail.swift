@@ -151,12 +151,9 @@ package struct AuditFacts: Sendable {
         AuditFacts(members: members.filter { names.contains($0.name) })
     }
 
-    /// The same with one text more; nil for none.
-    package func with(_ name: String?, _ text: String) -> AuditFacts {
-        guard let name else { return self }
-        return AuditFacts(
-            members: members + [(name, RawJSON(unchecked: JSONWriter.literal(text)))]
-        )
+    /// The same with one text more.
+    package func with(_ name: String, _ text: String) -> AuditFacts {
+        AuditFacts(members: members + [(name, RawJSON(unchecked: JSONWriter.literal(text)))])
     }
 
     private init(members: [(name: String, value: RawJSON)]) {

@@ -1,3 +1,5 @@
+package import JSONText
+
 /// Makes the registry agree with the endpoints that a configuration file describes.
 ///
 /// Their ids follow from account and name, so that every notifier with the file comes to the same
@@ -23,13 +25,19 @@ package struct FileEndpoints: Sendable {
 
     private let wanted: [Endpoint]
     private let store: any EndpointStore
-    private let audit: AuditRecorder?
+    private let audit: Audit?
+
+    /// Where changes are noted, and what tells one state of an endpoint from another.
+    package typealias Audit = (
+        recorder: AuditRecorder,
+        difference: @Sendable (Endpoint?, Endpoint?) -> (before: RawJSON?, after: RawJSON?)
+    )
 
     /// Those of the file, each with a name; what they change is noted in `audit`.
     package init(
         _ wanted: [Endpoint],
         store: any EndpointStore,
-        audit: AuditRecorder? = nil
+        audit: Audit? = nil
     ) {
         self.wanted = wanted
         self.store = store
@@ -108,8 +116,8 @@ package struct FileEndpoints: Sendable {
     /// Notes what the file has changed, as the routes call it.
     private func note(_ action: String, from old: Endpoint?, to new: Endpoint?) async {
         guard let audit, let endpoint = new ?? old else { return }
-        let (before, after) = AuditFacts.difference(old.map(Self.facts), new.map(Self.facts))
-        await audit.record(
+        let (before, after) = audit.difference(old, new)
+        await audit.recorder.record(
             AuditedChange(
                 by: .configuration,
                 action: action,
@@ -119,13 +127,5 @@ package struct FileEndpoints: Sendable {
                 after: after
             )
         )
-    }
-
-    /// What tells one state of an endpoint from another; the file has the rest.
-    private static func facts(_ endpoint: Endpoint) -> AuditFacts {
-        AuditFacts([
-            "name": endpoint.name ?? "", "url": "\(endpoint.url)",
-            "state": endpoint.isEnabled ? "enabled" : "disabled",
-        ])
     }
 }

@@ -53,20 +53,17 @@ final class ChangeNotes: Sendable {
     /// Tells of a change by what is shown of its target before and after; nil for what is not there.
     ///
     /// A request that has changed nothing leaves nothing. `names`: the fields worth telling; nil for
-    /// all that are neither secret nor change by themselves. `hiddenDiffer`: a field that has changed
-    /// without anybody being told its values.
+    /// all that are neither secret nor change by themselves. `hiddenDiffer`: fields that have changed
+    /// without anybody being told their values.
     func changed<Shown: WireObject>(
         _ target: AuditTarget,
         of account: AccountID?,
         from before: Shown?,
         to after: Shown?,
         only names: Set<String>? = nil,
-        hiddenDiffer name: String? = nil
+        hiddenDiffer hidden: [String] = []
     ) {
-        let (old, new) = AuditFacts.difference(
-            before.map { Self.facts($0, names).with(name, "(not shown)") },
-            after.map { Self.facts($0, names).with(name, "(changed)") }
-        )
+        let (old, new) = Self.difference(from: before, to: after, only: names, hiddenDiffer: hidden)
         if before != nil, after != nil, old == new {
             state.withLock { $0.isUnchanged = true }
         } else {
@@ -81,6 +78,21 @@ final class ChangeNotes: Sendable {
     var told: (notes: [Note], isUnchanged: Bool) { state.withLock { $0 } }
 
     private func note(_ note: Note) { state.withLock { $0.notes.append(note) } }
+
+    /// What differs between two states of something, as ``changed(_:of:from:to:only:hiddenDiffer:)`` tells it.
+    static func difference<Shown: WireObject>(
+        from before: Shown?,
+        to after: Shown?,
+        only names: Set<String>? = nil,
+        hiddenDiffer hidden: [String] = []
+    ) -> (before: RawJSON?, after: RawJSON?) {
+        func facts(_ shown: Shown?, _ value: String) -> AuditFacts? {
+            shown.map { shown in
+                hidden.reduce(Self.facts(shown, names)) { $0.with($1, value) }
+            }
+        }
+        return AuditFacts.difference(facts(before, "(not shown)"), facts(after, "(changed)"))
+    }
 
     private static func facts(_ object: some WireObject, _ names: Set<String>?) -> AuditFacts {
         let facts = AuditFacts(of: RawJSON(unchecked: object.json), without: hidden)

@@ -154,7 +154,10 @@ extension EndpointRoutes {
             EndpointRequest(account: old.account, key: context.caller.own(key), body: []).key
         }
         var refusal: InvalidInput?
+        // As it is replaced: while the body came, somebody else may have changed it.
+        var replaced = old
         let rotated = try await backend.store.update(old.id) { endpoint, now in
+            replaced = endpoint
             do throws(InvalidInput) {
                 try endpoint.rotate(to: secret, overlap: overlap, request: repeated, at: now)
                 refusal = nil
@@ -166,7 +169,7 @@ extension EndpointRoutes {
             throw Problem(.tooManySecrets, "\(refusal.message).", field: refusal.field)
         }
         guard let rotated else { throw Problem.endpointNotFound(old.id) }
-        context.changes.changed(from: old, to: rotated)
+        context.changes.changed(from: replaced, to: rotated)
         return Self.shown(rotated)
     }
 

@@ -92,6 +92,16 @@ struct QuarantineRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let wasDead = try await backend.watches.redrive(key)
+        if wasDead {
+            context.changes.did(
+                AuditTarget(.watch, key.source.description),
+                of: key.account,
+                from: ["state": "closed", "closed_reason": ClosedReason.dead.rawValue],
+                to: ["state": "open"]
+            )
+        } else {
+            context.changes.nothing()
+        }
         guard let snapshot = try await backend.watches.snapshot(of: key) else {
             throw Problem.watchNotFound(key)
         }
@@ -104,14 +114,6 @@ struct QuarantineRoutes {
         }
         if wasDead {
             await context.note("redrive", on: key, in: backend.watches)
-            context.changes.did(
-                AuditTarget(.watch, key.source.description),
-                of: key.account,
-                from: ["state": "closed", "closed_reason": ClosedReason.dead.rawValue],
-                to: ["state": "open"]
-            )
-        } else {
-            context.changes.nothing()
         }
         await statusCache.forget()
         return Response(PollerWire.Watch(snapshot))
@@ -125,6 +127,16 @@ struct QuarantineRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let wasDead = try await backend.watches.dismiss(key)
+        if wasDead {
+            context.changes.did(
+                AuditTarget(.watch, key.source.description),
+                of: key.account,
+                from: ["closed_reason": ClosedReason.dead.rawValue],
+                to: ["closed_reason": ClosedReason.cancelled.rawValue]
+            )
+        } else {
+            context.changes.nothing()
+        }
         guard let snapshot = try await backend.watches.snapshot(of: key) else {
             throw Problem.watchNotFound(key)
         }
@@ -137,14 +149,6 @@ struct QuarantineRoutes {
         }
         if wasDead {
             await context.note("dismissWatch", on: key, in: backend.watches)
-            context.changes.did(
-                AuditTarget(.watch, key.source.description),
-                of: key.account,
-                from: ["closed_reason": ClosedReason.dead.rawValue],
-                to: ["closed_reason": ClosedReason.cancelled.rawValue]
-            )
-        } else {
-            context.changes.nothing()
         }
         await statusCache.forget()
         return Response(PollerWire.Watch(snapshot))

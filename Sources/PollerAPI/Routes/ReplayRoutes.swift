@@ -73,7 +73,7 @@ struct ReplayRoutes {
             isDryRun: wanted.isDryRun ?? false
         )
         let registered = try await registered(id, for: context.caller)
-        try await check(id, registered, for: context.caller)
+        let account = try await check(id, registered, for: context.caller)
         if let running = try await backend.deliveries.replay(of: id), running.progress == .running {
             throw Problem(
                 .replayRunning,
@@ -88,14 +88,19 @@ struct ReplayRoutes {
                 retryAfterSeconds: 10
             )
         }
-        var told: KeyValuePairs<String, String> = ["status": choice.rawValue]
-        if let since { told = ["status": choice.rawValue, "since": "\(since)"] }
-        context.changes.did(
-            AuditTarget(.endpoint, id.description),
-            of: registered?.account,
-            to: told
-        )
+        note(job, of: account, context)
         return Response(Replay(job), status: .accepted)
+    }
+
+    /// What the audit trail is told of a replay; one that only counts changes nothing.
+    private func note(_ job: ReplayJob, of account: AccountID, _ context: APIContext) {
+        guard !job.isDryRun else { return context.changes.nothing() }
+        let (status, rate) = (job.choice.rawValue, "\(job.rate)")
+        var told: KeyValuePairs<String, String> = ["status": status, "rate": rate]
+        if let since = job.sinceMs.map(Timestamp.init(ms:)) {
+            told = ["status": status, "rate": rate, "since": "\(since)"]
+        }
+        context.changes.did(AuditTarget(.endpoint, job.endpoint), of: account, to: told)
     }
 
     @Sendable
@@ -106,7 +111,7 @@ struct ReplayRoutes {
     ) async throws -> Response {
         if !context.caller.accounts.isAll {
             let registered = try await registered(id, for: context.caller)
-            try await check(id, registered, for: context.caller)
+            _ = try await check(id, registered, for: context.caller)
         }
         guard let job = try await backend.deliveries.replay(of: id) else {
             throw Problem(
@@ -125,24 +130,25 @@ struct ReplayRoutes {
         try await backend.endpoints.store.read(id, of: caller.accounts)?.endpoint
     }
 
-    /// Refuses an endpoint that is not there, or is somebody else's.
+    /// Refuses an endpoint that is not there, or is somebody else's; returns whose it is.
     ///
     /// One that is not registered is an inline URL's, of which only its deliveries tell.
     private func check(
         _ id: EndpointID,
         _ registered: Poller.Endpoint?,
         for caller: Caller
-    ) async throws {
+    ) async throws -> AccountID {
         if let registered {
             guard caller.accounts.contains(registered.account) else {
                 throw Problem.endpointNotFound(id)
             }
-            return
+            return registered.account
         }
         let query = DeliveryQuery(endpoint: id, accounts: caller.accounts, limit: 1)
-        guard try await !backend.deliveries.deliveries(query).items.isEmpty else {
+        guard let found = try await backend.deliveries.deliveries(query).items.first else {
             throw Problem.endpointNotFound(id)
         }
+        return found.delivery.watch.account
     }
 
     /// No body asks for what was given up.

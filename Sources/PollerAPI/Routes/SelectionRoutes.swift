@@ -108,11 +108,21 @@ struct SelectionRoutes {
             result.matched = page.items.count
             if context.caller.accounts.isAll { result.looked = page.looked }
             result.next = page.next.map { context.cursors.seal($0, for: context.caller) }
-            guard selection.isDryRun != true else { return Response(result) }
+            guard selection.isDryRun != true else {
+                context.changes.nothing()
+                return Response(result)
+            }
             var done: [WatchKey] = []
-            for snapshot in page.items where try await act(snapshot.watch.key) {
-                done.append(snapshot.watch.key)
-                await context.note(deed, on: snapshot.watch.key, in: watches)
+            do {
+                for snapshot in page.items where try await act(snapshot.watch.key) {
+                    done.append(snapshot.watch.key)
+                    await context.note(deed, on: snapshot.watch.key, in: watches)
+                }
+            } catch {
+                // What was done before is done, whatever has ended the rest.
+                note(done, selection.words ?? "", context)
+                await statusCache.forget()
+                throw error
             }
             result.done = done.count
             note(done, selection.words ?? "", context)
@@ -127,14 +137,14 @@ struct SelectionRoutes {
         if done.count <= Self.namedMax {
             for key in done {
                 let target = AuditTarget(.watch, key.source.description)
-                context.changes.did(target, of: key.account, to: ["q": words])
+                context.changes.did(target, of: key.account, to: [AuditedChange.words: words])
             }
         } else {
             for (account, keys) in Dictionary(grouping: done, by: \.account) {
                 context.changes.did(
                     AuditTarget(.watch, "\(keys.count) watches"),
                     of: account,
-                    to: ["q": words]
+                    to: [AuditedChange.words: words]
                 )
             }
         }

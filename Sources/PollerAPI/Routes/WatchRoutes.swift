@@ -238,12 +238,8 @@ struct WatchRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let wasOpen = try await watches.cancel(key)
-        guard let snapshot = try await watches.snapshot(of: key) else {
-            throw Problem.watchNotFound(key)
-        }
-        guard wasOpen || snapshot.closed == .cancelled else { throw Self.closed(snapshot) }
+        // At once: nobody can say what becomes of the reads behind it.
         if wasOpen {
-            await context.note("cancelWatch", on: key, in: watches)
             context.changes.did(
                 AuditTarget(.watch, key.source.description),
                 of: key.account,
@@ -253,6 +249,11 @@ struct WatchRoutes {
         } else {
             context.changes.nothing()
         }
+        guard let snapshot = try await watches.snapshot(of: key) else {
+            throw Problem.watchNotFound(key)
+        }
+        guard wasOpen || snapshot.closed == .cancelled else { throw Self.closed(snapshot) }
+        if wasOpen { await context.note("cancelWatch", on: key, in: watches) }
         return Response(PollerWire.Watch(snapshot))
     }
 

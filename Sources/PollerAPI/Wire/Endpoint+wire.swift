@@ -66,7 +66,7 @@ extension ChangeNotes {
             of: target.account,
             from: old.map { PollerWire.Endpoint($0) },
             to: new.map { PollerWire.Endpoint($0) },
-            hiddenDiffer: old?.headers != new?.headers ? "headers" : nil
+            hiddenDiffer: ConfiguredChanges.hidden(old, new)
         )
     }
 }

@@ -128,9 +128,22 @@ extension Node {
         }
         for source in settings.sections.upstreams where before[source.name] != source.limit {
             let known = try await cluster.watches.lane(source.lane)?.limit
-            if known != source.limit {
-                try await cluster.watches.limit(source.lane, to: source.limit)
-            }
+            guard known != source.limit else { continue }
+            // Only one of several workers that start finds the one before, and tells of it.
+            let isNew = try await cluster.watches.limit(
+                source.lane,
+                to: source.limit,
+                instead: LaneLimitVersion(known)
+            )
+            guard isNew else { continue }
+            await audit.record(
+                ConfiguredChanges.limit(
+                    of: source.lane,
+                    from: known,
+                    to: source.limit,
+                    standard: settings.lane
+                )
+            )
         }
     }
 

@@ -21,7 +21,13 @@ extension Node {
             accounts,
             polls: parts.polling.map { polls($0, settings, accounts) },
             webhooks: parts.openWatches.flatMap { webhooks($0, settings, accounts) },
-            endpoints: endpoints.map { FileEndpoints($0, store: cluster.endpoints, audit: audit) }
+            endpoints: endpoints.map { wanted in
+                FileEndpoints(
+                    wanted,
+                    store: cluster.endpoints,
+                    audit: (audit, { ConfiguredChanges.endpoint(from: $0, to: $1) })
+                )
+            }
         )
     }
 }

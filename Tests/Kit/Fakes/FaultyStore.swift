@@ -27,6 +27,7 @@ package final class FaultPlan: Sendable {
     private struct State: Sendable {
         var isDown = false
         var faults: [Operation: [Fault]] = [:]
+        var spared: [Operation: Int] = [:]
         var failures = 0
     }
 
@@ -35,9 +36,12 @@ package final class FaultPlan: Sendable {
     /// A plan by which nothing fails.
     package init() {}
 
-    /// Lets the next operations of a sort fail in these ways, one after the other.
-    package func fail(_ operation: Operation, _ faults: [Fault]) {
-        state.withLock { $0.faults[operation, default: []] += faults }
+    /// Lets the next operations of a sort fail in these ways, one after the other; behind some that do not.
+    package func fail(_ operation: Operation, _ faults: [Fault], after spared: Int = 0) {
+        state.withLock { state in
+            state.faults[operation, default: []] += faults
+            state.spared[operation] = spared
+        }
     }
 
     /// Lets everything fail, or nothing more.
@@ -55,7 +59,9 @@ package final class FaultPlan: Sendable {
     ) async throws(StoreError) -> Result {
         let fault: Fault? = state.withLock { state in
             var fault: Fault? = state.isDown ? .refused : nil
-            if fault == nil, let next = state.faults[operation]?.first {
+            if fault == nil, let spared = state.spared[operation], spared > 0 {
+                state.spared[operation] = spared - 1
+            } else if fault == nil, let next = state.faults[operation]?.first {
                 state.faults[operation]?.removeFirst()
                 fault = next
             }

@@ -1,0 +1,232 @@
+import Foundation
+import JSONText
+import NIOCore
+import NIOHTTP1
+import Poller
+import PollerTesting
+import Testing
+
+@testable import PollerAPI
+
+/// What the audit trail says was done, was done, by whom it says.
+@Suite("The audit trail tells the truth", .timeLimit(.minutes(2)))
+struct AuditTruthTests {
+    private static let admin = "key-of-ada-0123456789abc"
+    private static let other = "key-of-bob-0123456789abc"
+    private static let acme = "key-of-acme-0123456789ab"
+    private static let keys = """
+        \(admin) role=admin name=ada
+        \(other) role=admin name=bob
+        \(acme) role=admin account=acme name=acme-admin
+        """
+
+    private func run(_ body: (LiveAPI) async throws -> Void) async throws {
+        try await LiveAPI.run(keys: KeyFile(text: Self.keys), body)
+    }
+
+    private func send(
+        _ api: LiveAPI,
+        _ method: HTTPMethod,
+        _ path: String,
+        _ body: String? = nil,
+        key: String = admin
+    ) async throws -> Answer {
+        let headers = ["Authorization": "Bearer \(key)", "Content-Type": "application/json"]
+        return try await api.request(method, path, body: body, headers: headers)
+    }
+
+    private func trail(_ api: LiveAPI, key: String = admin) async throws -> [[String: Any]] {
+        try await send(api, .GET, "/v1/audit?limit=500", key: key).list("data")
+    }
+
+    private func enqueue(_ api: LiveAPI, _ sources: [String], account: String) async throws {
+        for source in sources {
+            let body = #"{"source":"\#(source)","account":"\#(account)"}"#
+            #expect(try await send(api, .POST, "/v1/watches", body).status == 201)
+        }
+    }
+
+    @Test("a selection that the store interrupts tells what it has done until then")
+    func interrupted() async throws {
+        try await run { api in
+            try await enqueue(api, ["src_1", "src_2", "src_3"], account: "acme")
+            // A cancellation and its note; the second cancellation fails.
+            api.plan.fail(.other, [.refused], after: 2)
+            let body = #"{"q":"state=open"}"#
+            let answer = try await send(api, .POST, "/v1/watches/batch/cancel", body)
+            #expect(answer.status == 503, "\(answer.text)")
+            let entries = try await trail(api)
+            #expect(entries.map { $0["action"] as? String } == ["cancelWatches"])
+        }
+    }
+
+    @Test("a change is told although the read behind it fails")
+    func readBehind() async throws {
+        try await run { api in
+            try await enqueue(api, ["src_1"], account: "acme")
+            // The feed reads too.
+            api.plan.fail(.read, Array(repeating: .refused, count: 100))
+            let answer = try await send(api, .DELETE, "/v1/watches/src_1?account=acme")
+            #expect(answer.status == 503, "\(answer.text)")
+            let entries = try await trail(api)
+            #expect(entries.map { $0["action"] as? String } == ["cancelWatch"])
+        }
+    }
+
+    @Test("who rotates a secret is not said to have changed what others change meanwhile")
+    func rotation() async throws {
+        try await run { api in
+            let hook = #"{"url":"https://h.example/a"}"#
+            let made = try await send(api, .POST, "/v1/endpoints", hook)
+            let id = try #require(made["id"])
+            let channel = try await RawConnection.open(port: api.port, count: 1)[0]
+            defer { channel.close(promise: nil) }
+            let head = """
+                POST /v1/endpoints/\(id)/rotate HTTP/1.1\r\nHost: x\r\n\
+                Authorization: Bearer \(Self.other)\r\nContent-Type: application/json\r\n\
+                Content-Length: 2\r\n\r\n
+                """
+            try await channel.writeAndFlush(ByteBuffer(string: head))
+            // The head has been read when a whole request behind it is answered.
+            for _ in 0..<5 { _ = try await trail(api) }
+            let change = #"{"url":"https://h.example/b"}"#
+            let changed = try await send(api, .PATCH, "/v1/endpoints/\(id)", change)
+            #expect(changed.status == 200)
+            try await channel.writeAndFlush(ByteBuffer(string: "{}"))
+            try await eventually("it is rotated") {
+                try await trail(api).contains { $0["by"] as? String == "bob" }
+            }
+            let entry = try #require(try await trail(api).first { $0["by"] as? String == "bob" })
+            let after = try #require(entry["after"] as? [String: Any])
+            #expect(after["url"] == nil && after["secret"] as? String == "(changed)", "\(after)")
+        }
+    }
+
+    @Test("what many change of a lane at once is told of each as what that one has set")
+    func lanes() async throws {
+        try await run { api in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<40 {
+                    group.addTask {
+                        let (verb, body): (String, String?) =
+                            switch number % 3 {
+                            case 0: ("pause", nil)
+                            case 1: ("resume", nil)
+                            default: ("limit", #"{"rate":\#(number + 1),"burst":1}"#)
+                            }
+                        let path = "/v1/lanes/acme/sources/\(verb)"
+                        let status = try await send(api, .POST, path, body).status
+                        #expect(status == 200)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            var changes = 0
+            for entry in try await trail(api) {
+                let old = try #require(entry["before"] as? [String: Any])
+                let new = try #require(entry["after"] as? [String: Any])
+                if entry["action"] as? String == "limitLane" {
+                    #expect(Set(old.keys).union(new.keys) == ["limit"])
+                    continue
+                }
+                #expect(Set(old.keys).union(new.keys) == ["paused"])
+                changes += (new["paused"] as? Bool) == true ? 1 : -1
+            }
+            // Each change is told once, whatever their order in the trail.
+            let lane = try await send(api, .GET, "/v1/lanes/acme/sources")
+            #expect(changes == ((lane.json["paused"] as? Bool) == true ? 1 : 0))
+        }
+    }
+
+    @Test("the words of a search are told to who sees all accounts, and to whose own they were")
+    func words() async throws {
+        try await run { api in
+            try await enqueue(api, ["src_1", "src_2"], account: "acme")
+            let path = "/v1/watches/batch/cancel"
+            let answer = try await send(api, .POST, path, #"{"q":"source=src_1"}"#)
+            #expect(answer.number("done") == 1, "\(answer.text)")
+            let own = #"{"q":"source=src_2","account":"acme"}"#
+            #expect(try await send(api, .POST, path, own, key: Self.acme).number("done") == 1)
+            func told(_ key: String) async throws -> [String?] {
+                try await trail(api, key: key).map {
+                    ($0["after"] as? [String: Any])?["q"] as? String
+                }
+            }
+            #expect(try await told(Self.admin) == ["source=src_2", "source=src_1"])
+            #expect(try await told(Self.acme) == ["source=src_2", nil])
+        }
+    }
+
+    @Test("a dry run is no change; a replay tells its rate, and to whose it is")
+    func replays() async throws {
+        try await run { api in
+            try await enqueue(api, ["src_1"], account: "acme")
+            let cancel = #"{"q":"state=open","dry_run":true}"#
+            let counted = try await send(api, .POST, "/v1/watches/batch/cancel", cancel)
+            #expect(counted.number("matched") == 1)
+            let key = WatchKey(
+                account: AccountID(unchecked: "acme"),
+                source: SourceID(unchecked: "src_1"),
+                kind: .source
+            )
+            let mark = DeliveryMark(url: try NotifyURL("https://acme.example/hook"), watch: key)
+            try await api.backend.deliveries.mark([mark])
+            let path = "/v1/endpoints/\(mark.endpoint)/replay"
+            let dry = try await send(api, .POST, path, #"{"dry_run":true}"#)
+            #expect(dry.status == 202, "\(dry.text)")
+            try await eventually("it is over") {
+                try await send(api, .GET, path)["state"] != "running"
+            }
+            #expect(try await trail(api).isEmpty)
+            let real = try await send(api, .POST, path, #"{"rate":7}"#)
+            #expect(real.status == 202, "\(real.text)")
+            let entries = try await trail(api, key: Self.acme)
+            #expect(entries.count == 1 && entries.first?["account"] as? String == "acme")
+            let after = entries.first?["after"] as? [String: String]
+            #expect(after == ["status": "dead", "rate": "7"])
+        }
+    }
+
+    @Test("what the configuration file changes is told as a route would tell it")
+    func configured() async throws {
+        let time = VirtualTime()
+        let store = MemoryEndpointStore(time: time)
+        let trail = MemoryAuditTrail(time: time)
+        var chance = SystemRandomNumberGenerator()
+        let account = AccountID(unchecked: "acme")
+        var wanted = Endpoint(
+            id: EndpointID(account: account, name: "books"),
+            account: account,
+            name: "books",
+            url: try NotifyURL("https://books.example/"),
+            secrets: [EndpointSecret(WebhookSecret(using: &chance))]
+        )
+        func apply() async throws -> (before: String?, after: String?) {
+            let recorder = AuditRecorder(trail: trail, logger: LiveAPI.quiet)
+            let file = FileEndpoints(
+                [wanted],
+                store: store,
+                audit: (recorder, { ConfiguredChanges.endpoint(from: $0, to: $1) })
+            )
+            _ = try await file.apply()
+            let change = try await trail.entries(AuditQuery()).items.first?.change
+            return (change?.before?.description, change?.after?.description)
+        }
+        _ = try await apply()
+        wanted.secrets = [EndpointSecret(WebhookSecret(using: &chance))]
+        var told = try await apply()
+        #expect(told == (#"{"secret":"(not shown)"}"#, #"{"secret":"(changed)"}"#))
+        wanted.headers = [try EndpointHeader("X-Auth", "canary")]
+        told = try await apply()
+        #expect(told == (#"{"headers":"(not shown)"}"#, #"{"headers":"(changed)"}"#))
+        wanted.scope = try EndpointScope(types: ["payment.paid"])
+        told = try await apply()
+        #expect(told == (#"{"types":[]}"#, #"{"types":["payment.paid"]}"#))
+
+        let limit = LaneLimit(ratePerSecond: 5, burst: 1, inFlightMax: 2)
+        let lane = LaneID(account: account, kind: .http)
+        let change = ConfiguredChanges.limit(of: lane, from: nil, to: limit, standard: .stripe)
+        #expect(change.by == .configuration && change.action == "limitLane")
+        #expect(change.account == account && change.after?.member("limit") != nil)
+    }
+}
