@@ -16,7 +16,7 @@ public struct Incident: WireObject, Hashable {
     public var status = Open(Status.open)
     /// The one endpoint, lane or key; nil for the whole cluster, or for several at once.
     public var subject: String?
-    /// How many there are, at the most: lanes, deliveries, watches.
+    /// How many there were when it was seen last: lanes, deliveries, watches.
     public var count = 0
     /// When it was seen first.
     public var since = Time(ms: 0)
@@ -68,7 +68,7 @@ public struct Incident: WireObject, Hashable {
             \.subject,
             note: "The one endpoint, lane or key; left out for the whole cluster, and for several."
         )
-        Field("count", \.count, .count, note: "How many there are, at the most.")
+        Field("count", \.count, .count, note: "How many there were when it was seen last.")
         Field("since", \.since, note: "When it was seen first.")
         Field("opened_at", \.openedAt, note: "When operators were told.")
         Field("resolved_at", \.resolvedAt, note: "When they were told that it is over.")

@@ -35,7 +35,7 @@ package struct Incident: Hashable, Sendable {
     package let since: Timestamp
     /// When it was told.
     package let openedAt: Timestamp
-    /// How many there are, at the most.
+    /// How many there were when it was seen last, as ``message`` says.
     package internal(set) var count: Int
     /// What was seen last, one sentence.
     package internal(set) var message: String

@@ -102,7 +102,7 @@ package struct IncidentBoard: Hashable, Sendable {
         for index in open.indices where open[index].kind == kind {
             if let trouble = standing.first(where: { $0.subject == open[index].subject }) {
                 open[index].wellSince = nil
-                open[index].count = max(open[index].count, trouble.count)
+                open[index].count = trouble.count
                 open[index].message = trouble.message
                 continue
             }

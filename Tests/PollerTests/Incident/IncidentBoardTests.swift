@@ -42,6 +42,17 @@ struct IncidentBoardTests {
         Sighting((0..<count).map { Sighting.Trouble("lane/\(100 + $0)", "no answer") })
     }
 
+    @Test("how many there are is what the sentence says, also when they become fewer")
+    func counts() {
+        var story = Story()
+        for (second, count) in [(0, 87), (10, 90), (20, 86)] {
+            let trouble = Sighting.Trouble("ep_1", count: count, "\(count) have given up")
+            story.see(second, [.deadLetters: Sighting([trouble])])
+            let open = story.board.open.first
+            #expect(open?.count == count && open?.message == "\(count) have given up")
+        }
+    }
+
     @Test("trouble that lasts is told once, and once more when it has been well for a while")
     func once() throws {
         var story = Story()
@@ -130,7 +141,7 @@ struct IncidentBoardTests {
                 + "lane/102 and 497 more"
         )
         story.see(80, [.laneStopped: many(2)])
-        #expect(story.board.open.map(\.count) == [500], "at the most")
+        #expect(story.board.open.map(\.count) == [2], "as many as the message says")
         story.see(90, [.laneStopped: many(0)])
         story.see(100, [.laneStopped: many(1)])
         for second in stride(from: 110, through: 170, by: 10) {
