@@ -36,6 +36,17 @@ def test_without_a_worker_nothing_is_said_to_be_polled(chaos):
     assert "earliest poll" not in explained
 
 
+def test_a_key_that_is_refused_is_told_with_its_own_setting(chaos, tmp_path: Path):
+    config = tmp_path / "poller.yaml"
+    config.write_text("accounts: {acme: {stripe_api_key: {env: ACME_KEY}}}\n")
+    env = {"POLLER_CONFIG_FILE": str(config), "ACME_KEY": "sk_bad_0123456789abcdef"}
+    cluster: Cluster = chaos(workers=0, notifiers=0, listen=False, env=env)
+    check = {one["name"]: one for one in cluster.api.get("/v1/doctor")["checks"]}["stripe api key"]
+    assert check["status"] == "failed" and check["message"].startswith("acme: "), check
+    assert "accounts.acme.stripe_api_key of the configuration file" in check["action"], check
+    assert "STRIPE_API_KEY" not in check["action"] and "live" not in check["action"], check
+
+
 def test_redis_that_is_gone_is_told_once_with_its_cause(tmp_path: Path):
     redis = RedisServer(tmp_path, tmp_path / "redis")
     redis.start()

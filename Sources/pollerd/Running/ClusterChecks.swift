@@ -210,7 +210,7 @@ enum ClusterChecks {
         let results = await withTaskGroup(of: (AccountID, HealthResult).self) { group in
             for account in named {
                 guard let configuration = accounts.configuration(for: account) else { continue }
-                group.addTask { (account, await stripeKey(configuration)) }
+                group.addTask { (account, await stripeKey(configuration, of: account)) }
             }
             return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
@@ -220,21 +220,33 @@ enum ClusterChecks {
         guard let worst = bad.first(where: { $0.1.status == .failed }) ?? bad.first else {
             return HealthResult(.ok, "\(ordered.count) accounts, each with a key that may read")
         }
+        // Each names its own setting.
+        var actions: [String] = []
+        for action in [worst.1.action] + bad.map(\.1.action) {
+            if let action, !actions.contains(action) { actions.append(action) }
+        }
         return HealthResult(
             worst.1.status,
             bad.map { "\($0.0): \($0.1.message)" }.joined(separator: "; "),
-            action: worst.1.action
+            action: actions.isEmpty ? nil : actions.joined(separator: "; ")
         )
     }
 
+    /// Where the key of an account is set.
+    private static func setting(of account: AccountID) -> String {
+        account == .main
+            ? "STRIPE_API_KEY" : "accounts.\(account).stripe_api_key of the configuration file"
+    }
+
     private static func stripeKey(
-        _ configuration: StripeClientConfiguration
+        _ configuration: StripeClientConfiguration,
+        of account: AccountID
     ) async -> HealthResult {
         guard configuration.key.kind != .publishable else {
             return HealthResult(
                 .warning,
                 "a publishable key: every watch needs its client_secret",
-                action: "set STRIPE_API_KEY to a restricted key that may read sources"
+                action: "set \(setting(of: account)) to a restricted key that may read sources"
             )
         }
         do {
@@ -246,7 +258,8 @@ enum ClusterChecks {
                 return HealthResult(
                     .failed,
                     "\(response.failure)",
-                    action: "set STRIPE_API_KEY to a live key that may read sources"
+                    action:
+                        "set \(setting(of: account)) to a key that is valid and may read sources"
                 )
             case 500...: return HealthResult(.failed, "\(response.failure)", action: "try again")
             default: return HealthResult(.ok, "\(configuration.key)")
