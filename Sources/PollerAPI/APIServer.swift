@@ -152,7 +152,7 @@ package struct APIServer: Service {
             EndpointRoutes(
                 backend: backend.endpoints,
                 limits: { backend.accounts.limits },
-                lanes: backend.deliveries,
+                deliveries: backend.deliveries,
                 reader: reader
             ).routes,
             DeliveryRoutes(backend: backend, statusCache: statusCache).routes,

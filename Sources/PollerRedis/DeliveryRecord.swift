@@ -32,7 +32,10 @@ enum DeliveryRecord: ItemRecord {
 
     static func state(after change: DeliveryChange) -> String { text(of: change.state) }
 
-    static func error(of change: DeliveryChange) -> String? { change.lastError }
+    /// What was given up has its reason, whatever came of what followed.
+    static func error(of change: DeliveryChange) -> String? {
+        change.lastError ?? (change.keepsError ? ItemError.kept : nil)
+    }
 
     /// Deliveries have none.
     static func payment(after change: DeliveryChange) -> String? { nil }

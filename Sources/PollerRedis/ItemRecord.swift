@@ -103,6 +103,12 @@ struct ItemFields {
     }
 }
 
+/// What a commit says of an item's last error instead of one.
+enum ItemError {
+    /// The one that is kept stays.
+    static let kept = "="
+}
+
 /// What a commit records beside an item's state.
 enum ItemEntry {
     case nothing

@@ -176,8 +176,23 @@ extension RedisDeliveryQueue: DeliveryBook {
     }
 
     package func deadLetters(limit: Int) async throws(StoreError) -> DeadLetters {
+        try await deadLetters(in: 0..<partitions, limit: limit)
+    }
+
+    package func deadLetters(
+        of endpoint: EndpointID,
+        limit: Int
+    ) async throws(StoreError) -> DeadLetters {
+        let home = redis.keys.partition(of: LaneID(endpoint: endpoint).description)
+        return try await deadLetters(in: home..<home + 1, limit: limit)
+    }
+
+    private func deadLetters(
+        in range: Range<Int>,
+        limit: Int
+    ) async throws(StoreError) -> DeadLetters {
         var found = DeadLetters()
-        for partition in 0..<partitions {
+        for partition in range {
             let reply = try await redis.run(
                 redis.scripts[.deadLetters],
                 partition: partition,
@@ -287,7 +302,8 @@ extension DeliverySnapshot {
             id: id,
             delivery: reading.item,
             place: place,
-            lastError: reading.long[.error]
+            lastError: reading.long[.error],
+            givenUpAt: reading.asideSince
         )
     }
 }

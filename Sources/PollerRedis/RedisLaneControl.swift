@@ -114,14 +114,14 @@ extension RedisQueue {
             let next = parts[1].int
         else { throw .corrupt("lane.lua answered \(reply)") }
         let reports = parts.dropFirst(2).compactMap { value -> LaneReport? in
-            guard let lane = value.array, lane.count == 14 else { return nil }
+            guard let lane = value.array, lane.count == 15 else { return nil }
             return report(lane, partition: partition, now: Timestamp(ms: Int64(now)))
         }
         return (reports, next)
     }
 
     /// Reads lane.lua's lane: {name, waiting, overdue, oldest due, in flight, interval, burst,
-    /// most in flight, paused, held until, factor, failures, failing since, not before}.
+    /// most in flight, paused, held until, factor, failures, failing since, not before, last failure}.
     private func report(_ parts: [RedisValue], partition: Int, now: Timestamp) -> LaneReport {
         func number(_ index: Int) -> Int { parts[index].int ?? 0 }
         var limit: LaneLimit?
@@ -146,6 +146,7 @@ extension RedisQueue {
             notBefore: number(13) > 0 ? Timestamp(ms: Int64(number(13))) : nil,
             factor: Double(number(10)) / 1000,
             failures: number(11),
+            lastFailure: LaneFailure(rawValue: number(14)),
             failingSince: number(12) > 0 ? Timestamp(ms: Int64(number(12))) : nil,
             now: now
         )

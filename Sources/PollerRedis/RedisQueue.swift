@@ -223,6 +223,7 @@ extension RedisQueue {
         case .hold(let span): (.hold, span)
         case .slow(let span): (.slow, span)
         case .failing: (.failing, .zero)
+        case .erring: (.erring, .zero)
         case .denied: (.denied, .zero)
         case .stillFailing: (.stillFailing, .zero)
         case .refused(let span): (.refused, span)

@@ -11,6 +11,8 @@ struct ItemReading<Item: Sendable> {
     let newestEvent: [UInt8]
     /// Nil while it is leased or closed.
     let due: Timestamp?
+    /// When it was set aside; nil while it is not.
+    let asideSince: Timestamp?
 }
 
 /// Reading items, and listing them page by page.
@@ -73,7 +75,7 @@ extension RedisQueue {
         _ id: ItemID,
         _ value: RedisValue
     ) throws(StoreError) -> ItemReading<Record.Item>? {
-        guard let parts = value.array, parts.count == 4 else { return nil }
+        guard let parts = value.array, parts.count == 5 else { return nil }
         var long: [LongField: String] = [:]
         let pairs = parts[1].array ?? []
         for index in stride(from: 0, to: pairs.count - 1, by: 2) {
@@ -99,7 +101,8 @@ extension RedisQueue {
             fields: fields,
             long: long,
             newestEvent: parts[2].bytes ?? [],
-            due: due.map { Timestamp(ms: Int64($0)) }
+            due: due.map { Timestamp(ms: Int64($0)) },
+            asideSince: parts[4].string.flatMap { Double($0) }.map { Timestamp(ms: Int64($0)) }
         )
     }
 

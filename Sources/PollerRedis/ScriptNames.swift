@@ -27,6 +27,7 @@ enum ScriptNames {
         add("MARKBYTE", LeaseMark.self) { String($0.value) }
         add("VERDICT", VerdictLetter.self)
         add("SIGNAL", SignalLetter.self)
+        add("FAILURE", LaneFailure.self) { String($0) }
         add("GOAL", GoalLetter.self)
         add("ACT", ActLetter.self)
         add("PACE", PaceLetter.self)
@@ -44,6 +45,7 @@ enum ScriptNames {
             literals["HOLD.\(name)"] = "{ \(hold.first.ms), \(hold.longest.ms) }"
         }
         literals["HOLD.denialsToDouble"] = String(CircuitHold.denialsToDouble)
+        literals["KEEP.error"] = "'\(ItemError.kept)'"
         literals["SEARCH.term"] = String(SearchTerm.length)
         literals["SEARCH.bucket"] = String(SearchTerm.bucketLength)
         literals["SEARCH.termsMax"] = String(SearchTerm.countMax)

@@ -14,6 +14,7 @@ enum SignalLetter: String, CaseIterable {
     case hold = "h"
     case slow = "s"
     case failing = "f"
+    case erring = "e"
     case denied = "d"
     case stillFailing = "k"
     case refused = "r"

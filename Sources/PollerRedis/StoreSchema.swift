@@ -95,6 +95,8 @@ enum KeyKind: String, CaseIterable {
     case incidents = "I"
     /// List: the last 100 incidents that are over, JSON, the newest first.
     case incidentsPast = "J"
+    /// Set, in the partition of incidents only: those that are items; they are no closed watches.
+    case incidentItems = "K"
     /// Hash, in partition 0 of the watches only: a ring of the history, a field for each step of time
     /// (``RedisActivityStore``). Name: the step, s.
     case activity = "H"
@@ -182,6 +184,8 @@ enum LaneField: String, CaseIterable {
     case heldUntil = "u"
     /// Failures in a row; from ten on the circuit is open.
     case failures = "s"
+    /// What sort of trouble the last of them met (`LaneFailure`); there only while there is any.
+    case lastFailure = "g"
     /// How many times the circuit opened without an answer since it was closed.
     case openings = "o"
     /// Denials that held it.

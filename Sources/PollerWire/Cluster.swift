@@ -53,7 +53,7 @@ public struct Stats: WireObject, Hashable {
     public var notifiers: Int?
     /// Deliveries that gave up at least one event.
     public var dead: Int?
-    /// Endpoints that do not answer and are probed.
+    /// Endpoints that take no events and are probed.
     public var endpointsDown: Int?
 
     /// How much one queue holds.
@@ -64,7 +64,7 @@ public struct Stats: WireObject, Hashable {
         public var overdue = 0
         /// Held by a process.
         public var leased = 0
-        /// Closed and still kept for readers.
+        /// Closed and still kept for readers; without orders and incidents.
         public var closed = 0
         /// Events in the outbox.
         public var outbox = 0
@@ -76,13 +76,19 @@ public struct Stats: WireObject, Hashable {
         package init() {}
 
         package static let shape = Shape<Counts>("Counts") {
-            Field("pending", \.pending)
-            Field("overdue", \.overdue)
-            Field("leased", \.leased)
-            Field("closed", \.closed)
-            Field("outbox", \.outbox)
-            Field("undelivered", \.undelivered)
-            Field("lanes", \.lanes)
+            Field("pending", \.pending, note: "Waiting for their due time or their lane.")
+            Field("overdue", \.overdue, note: "Of those, due already.")
+            Field("leased", \.leased, note: "In the hands of a process.")
+            Field(
+                "closed",
+                \.closed,
+                note:
+                    "Closed and still kept for readers, and for news of their money; without orders "
+                    + "and incidents. Of deliveries, those that rest."
+            )
+            Field("outbox", \.outbox, note: "Events in the outbox.")
+            Field("undelivered", \.undelivered, note: "Of those, not marked for delivery yet.")
+            Field("lanes", \.lanes, note: "Lanes, or endpoints, with something in them.")
         }
     }
 
@@ -92,7 +98,7 @@ public struct Stats: WireObject, Hashable {
         public var total = 0
         /// Stopped by a person.
         public var paused = 0
-        /// Stopped because the upstream does not answer.
+        /// Stopped because the upstream does not answer, or with errors alone.
         public var open = 0
         /// Tried by one poll at a time after that.
         public var probing = 0
@@ -165,7 +171,9 @@ public struct Stats: WireObject, Hashable {
             \.endpointsDown,
             .count,
             .added,
-            note: "Endpoints that do not answer and are probed."
+            note:
+                "Endpoints that do not answer, or with errors alone, and are probed; without those "
+                + "that are disabled."
         )
     }
 }

@@ -39,9 +39,11 @@ public struct Delivery: WireObject, Hashable {
     public var failingSince: Time?
     /// When the next attempt is due; nil when there is none to come.
     public var nextAttemptAt: Time?
-    /// Why the last attempt failed; nil after one that was accepted.
+    /// Why the last attempt failed; nil after one that was accepted, unless something was given up.
     public var lastError: String?
-    /// How the endpoint as a whole takes what it is sent; nil in lists.
+    /// When it came to rest with events given up; nil while it does not.
+    public var givenUpAt: Time?
+    /// How the endpoint as a whole takes what it is sent; in lists nil unless the delivery waits for it.
     public var endpointHealth: EndpointHealth?
 
     package init() {}
@@ -83,10 +85,22 @@ public struct Delivery: WireObject, Hashable {
         Field(
             nullable: "next_attempt_at",
             \.nextAttemptAt,
-            note: "When it is due; with endpoint_health not before its hold ends."
+            note:
+                "When it is due, not before the hold of its endpoint ends; null while that is told "
+                + "nothing."
         )
-        Field(nullable: "last_error", \.lastError)
-        Field("endpoint_health", \.endpointHealth)
+        Field(
+            nullable: "last_error",
+            \.lastError,
+            note: "Why the last attempt failed, or what was given up was not accepted."
+        )
+        Field("given_up_at", \.givenUpAt, note: "When it came to rest with events given up.")
+        Field(
+            "endpoint_health",
+            \.endpointHealth,
+            note:
+                "In lists only where the delivery waits, and its endpoint is held or told nothing."
+        )
     }
 }
 

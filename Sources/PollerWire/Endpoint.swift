@@ -235,6 +235,8 @@ public struct EndpointHealth: WireObject, Hashable {
     public var heldUntil: Time?
     /// Failed attempts in a row, of all its deliveries.
     public var failures = 0
+    /// What the last of them met; nil while none fails.
+    public var failure: Open<FailureKind>?
     /// When it began to fail; nil when it accepts what it is sent.
     public var failingSince: Time?
     /// When it is disabled, unless it accepts something before.
@@ -245,6 +247,10 @@ public struct EndpointHealth: WireObject, Hashable {
     public var waiting = 0
     /// Attempts being made.
     public var inFlight = 0
+    /// Deliveries that rest with events given up; nil where it was not read alone.
+    public var dead: Int?
+    /// Why the last of them, or one that fails now, was not accepted; nil when it is not known.
+    public var lastError: String?
 
     package init() {}
 
@@ -266,6 +272,12 @@ public struct EndpointHealth: WireObject, Hashable {
             note: "Failed attempts in a row, of all its deliveries."
         )
         Field(
+            "failure",
+            \.failure,
+            note:
+                "What the last of them met: silent (no answer), or errors (any answer but a success)."
+        )
+        Field(
             nullable: "failing_since",
             \.failingSince,
             note: "The first attempt that failed since one was accepted."
@@ -283,6 +295,20 @@ public struct EndpointHealth: WireObject, Hashable {
             note: "Deliveries that wait for their time or for the endpoint."
         )
         Field("in_flight", \.inFlight, .count, note: "Attempts being made.")
+        Field(
+            "dead",
+            \.dead,
+            .count,
+            note:
+                "Deliveries that rest with events given up, of the newest 500; only of an endpoint that "
+                + "is read alone."
+        )
+        Field(
+            "last_error",
+            \.lastError,
+            note:
+                "Why one that fails now, or the last that was given up, was not accepted; likewise."
+        )
     }
 }
 

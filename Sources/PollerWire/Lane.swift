@@ -8,6 +8,16 @@ public enum Circuit: String, Word {
     case probing
 }
 
+/// What sort of trouble the last failed attempt has met.
+public enum FailureKind: String, Word {
+    /// No answer: no connection, or none in time.
+    case silent
+    /// An answer that says that it does not work, such as a 5xx; of an endpoint anything but a success.
+    case errors
+    /// Our credentials were refused: 401 or 403.
+    case denied
+}
+
 /// The watches that share one upstream limit, as they stand right now.
 public struct Lane: WireObject, Hashable {
     /// What holds it up most, in one word.
@@ -35,8 +45,10 @@ public struct Lane: WireObject, Hashable {
     public var heldUntil: Time?
     /// What is left of the limit after a 429, up to 1.
     public var factor = 1.0
-    /// Polls in a row without an answer.
+    /// Polls in a row without a usable answer.
     public var failures = 0
+    /// What the last of them met; nil while none fails.
+    public var failure: Open<FailureKind>?
     /// Whether polls go out.
     public var circuit = Open(Circuit.closed)
     /// The part of the store it lives in.
@@ -72,7 +84,13 @@ public struct Lane: WireObject, Hashable {
             .keyword("maximum", "1"),
             note: "What is left of the limit after a 429; it grows back by 0.05 a second."
         )
-        Field("failures", \.failures, .count, note: "Polls in a row without an answer.")
+        Field("failures", \.failures, .count, note: "Polls in a row without a usable answer.")
+        Field(
+            "failure",
+            \.failure,
+            note: "What the last of them met: silent (no answer), errors (answers such as 5xx) or "
+                + "denied (401 or 403)."
+        )
         Field("circuit", \.circuit)
         Field("partition", \.partition)
     }

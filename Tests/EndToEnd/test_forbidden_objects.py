@@ -40,6 +40,11 @@ def test_forbidden_objects_do_not_stop_the_others_of_their_lane(chaos):
     for source in forbidden:
         assert cluster.api.events(source) == []
         assert "credentials refused" in cluster.api.watch(source)["last_error"]
+    # The lane flows, so the doctor says it.
+    checks = {check["name"]: check for check in cluster.api.get("/v1/doctor")["checks"]}
+    assert checks["credentials"]["status"] == "warning", checks["credentials"]
+    assert checks["credentials"]["message"].startswith(f"{FORBIDDEN} of "), checks["credentials"]
+    assert "payments of default/sources cannot be looked at" in checks["credentials"]["message"]
 
 
 def test_a_revoked_key_is_probed_and_its_return_is_noticed(chaos):
@@ -54,6 +59,8 @@ def test_a_revoked_key_is_probed_and_its_return_is_noticed(chaos):
         return lanes[0]["circuit"] if lanes else ""
 
     wait_until(lambda: circuit() in ("open", "probing"), 20, "the lane's circuit opened")
+    # It answers each time, and what it says is told.
+    assert cluster.api.get("/v1/lanes")["data"][0]["failure"] == "denied"
     cluster.sandbox.clear_fault(fault)
     for source in sources:
         cluster.wait_status(source, "pending", timeout_s=70)

@@ -15,7 +15,7 @@ import Testing
                 quarantine=x orders=d outbox=e members=p meta=m endpoints=g endpointOrder=j \
                 endpointVersions=v endpointsRemoved=t registry=q endpointRequest=i \
                 accessKeys=A accessKeysUsed=B searchBucket=S knownLanes=L endpointCounts=G auditTrail=C \
-                incidents=I incidentsPast=J activity=H namedRequest=R
+                incidents=I incidentsPast=J incidentItems=K activity=H namedRequest=R
                 """
         )
         let keys = Keys(namespace: "poller:", partitions: 16)
@@ -41,8 +41,8 @@ import Testing
         #expect(pinned(LongField.self) == "notify=n metadata=m private=p charge=k error=y order=o")
         #expect(
             pinned(LaneField.self) == """
-                inFlight=f arrival=t notBefore=n heldUntil=u failures=s openings=o denials=q \
-                failingSince=w factor=r slowUntil=v parked=p listed=l empty=e urgentTurn=du \
+                inFlight=f arrival=t notBefore=n heldUntil=u failures=s lastFailure=g openings=o \
+                denials=q failingSince=w factor=r slowUntil=v parked=p listed=l empty=e urgentTurn=du \
                 restTurn=dz paused=x intervalUs=i burst=b inFlightMax=m
                 """
         )

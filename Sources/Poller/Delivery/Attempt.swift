@@ -111,6 +111,14 @@ package enum AttemptClass: String, Hashable, Sendable, CaseIterable {
     /// Something of ours was missing: the process shuts down, there is no secret.
     case local
 
+    /// Whether nobody has answered.
+    package var isSilence: Bool {
+        switch self {
+        case .timeout, .reset, .connect, .tls, .dns, .blocked: true
+        default: false
+        }
+    }
+
     /// Whether the next attempt is worth little before a person has changed something.
     package var needsItsOwner: Bool {
         switch self {

@@ -23,6 +23,12 @@ package protocol DeliveryBook: Sendable {
     /// Looks at the newest `limit` of each partition.
     func deadLetters(limit: Int) async throws(StoreError) -> DeadLetters
 
+    /// The same of one endpoint alone, and whoever shares its partition.
+    func deadLetters(
+        of endpoint: EndpointID,
+        limit: Int
+    ) async throws(StoreError) -> DeadLetters
+
     /// Changes what deliveries remember and makes them due now; one result for each, in order.
     ///
     /// All belong to one partition. With `endingHolds` their endpoints are tried at once even
@@ -175,11 +181,20 @@ package struct DeliverySnapshot: Hashable, Sendable {
     package let id: DeliveryID
     package let delivery: Delivery
     package let place: Place
-    /// Why the last attempt failed; nil after one that was accepted.
+    /// Why the last attempt failed; nil after one that was accepted, unless something was given up.
     package let lastError: String?
+    /// When it came to rest with events given up; nil while it does not.
+    package let givenUpAt: Timestamp?
 
     /// Puts a snapshot together, as a store does.
-    package init(id: DeliveryID, delivery: Delivery, place: Place, lastError: String?) {
+    package init(
+        id: DeliveryID,
+        delivery: Delivery,
+        place: Place,
+        lastError: String?,
+        givenUpAt: Timestamp? = nil
+    ) {
+        self.givenUpAt = givenUpAt
         self.id = id
         self.delivery = delivery
         self.place = place

@@ -184,7 +184,9 @@ package struct DeliveryDecider: Sendable {
         case .local, .unusable, .poison, .suppressed: return .hold(.zero)
         default: break
         }
-        guard let wish = result.retryAfter, wish > .zero else { return .failing }
+        guard let wish = result.retryAfter, wish > .zero else {
+            return result.kind.isSilence ? .failing : .erring
+        }
         return .hold(min(wish, RetryAfter.longest))
     }
 }

@@ -47,7 +47,7 @@ package struct DeliveryMark: Hashable, Sendable {
 /// What an attempt changes in a delivery.
 package struct DeliveryChange: Hashable, Sendable {
     package let state: DeliveryState
-    /// Why the attempt failed, for operators; nil clears it.
+    /// Why the attempt failed, for operators; nil clears it, unless ``keepsError``.
     package let lastError: String?
     /// What the log of the delivery is to keep of it; nil when nothing was tried.
     package let attempt: AttemptRecord?
@@ -62,4 +62,7 @@ package struct DeliveryChange: Hashable, Sendable {
         self.lastError = lastError
         self.attempt = attempt
     }
+
+    /// Whether the error that is kept stays: what was given up has its reason, whatever came of what followed.
+    package var keepsError: Bool { lastError == nil && !state.dead.isEmpty }
 }

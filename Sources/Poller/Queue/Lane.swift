@@ -77,14 +77,16 @@ package enum LaneSignal: Hashable, Sendable {
     case hold(Duration)
     /// Too many requests: wait this long, then go on at half the rate.
     case slow(Duration)
-    /// No usable answer; enough of these in a row open the circuit.
+    /// No answer; enough of these in a row open the circuit.
     case failing
+    /// An answer that says that it does not work: counted as ``failing``.
+    case erring
     /// Our credentials were refused for an item that had an answer before, or was never asked for:
     /// counted as ``failing``, and the holds of a circuit that only these open grow slowly
     /// (``CircuitHold/denialsToDouble``). It may be one item, or a key that was revoked.
     case denied
-    /// No usable answer again from an item that had none before: alone it does not concern the
-    /// lane. While the circuit is open already, it is held for as long as last time.
+    /// Our credentials were refused again for an item that had no usable answer before: alone it does
+    /// not concern the lane. While the circuit is open already, it is held for as long as last time.
     case stillFailing
     /// Nothing will work before a person acts: the circuit opens at once, for this long.
     case refused(Duration)
@@ -96,6 +98,16 @@ package enum LaneSignal: Hashable, Sendable {
     package static let factorMin = 1.0 / 32
     /// How much of the limit a lane gets back each second after a `slow`.
     package static let recoveryPerSecond = 0.05
+}
+
+/// What sort of trouble the last failed attempt of a lane has met; numbers as stores keep them.
+package enum LaneFailure: Int, Hashable, Sendable, CaseIterable {
+    /// No answer: no connection, or none in time.
+    case silent = 1
+    /// An answer that says that it does not work, such as a 5xx; of an endpoint anything but a success.
+    case erring
+    /// Our credentials were refused.
+    case denied
 }
 
 /// What a claim tells about a lane whose attempts fail.

@@ -113,8 +113,10 @@ package struct LaneReport: Hashable, Sendable {
     package let notBefore: Timestamp?
     /// What a `slow` has left of the limit, 1/32–1.
     package let factor: Double
-    /// Attempts in a row without an answer.
+    /// Attempts in a row without a usable answer.
     package let failures: Int
+    /// What the last of them met; nil while there is none, and where an earlier release has seen it.
+    package let lastFailure: LaneFailure?
     /// Of an endpoint: the first attempt that failed since one succeeded.
     package let failingSince: Timestamp?
     package let circuit: Circuit
@@ -135,6 +137,7 @@ package struct LaneReport: Hashable, Sendable {
         notBefore: Timestamp? = nil,
         factor: Double,
         failures: Int,
+        lastFailure: LaneFailure? = nil,
         failingSince: Timestamp? = nil,
         now: Timestamp
     ) {
@@ -150,6 +153,7 @@ package struct LaneReport: Hashable, Sendable {
         self.notBefore = notBefore
         self.factor = factor
         self.failures = failures
+        self.lastFailure = lastFailure
         self.failingSince = failingSince
         self.now = now
         circuit = Circuit(failures: failures, heldUntil: heldUntil, now: now)

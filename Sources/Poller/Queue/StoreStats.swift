@@ -6,7 +6,8 @@ package struct StoreStats: Hashable, Sendable {
     package var overdue: Int
     /// Held by a process.
     package var leased: Int
-    /// Closed and still kept for readers.
+    /// Closed and still kept for readers, and what of their money may come back; without orders and
+    /// incidents, which are never polled.
     package var closed: Int
     /// Events in the outbox.
     package var outbox: Int
@@ -22,7 +23,7 @@ package struct StoreStats: Hashable, Sendable {
     package var lanesPaused: Int
     /// Lanes that nothing is claimed from for a while.
     package var lanesHeld: Int
-    /// Lanes whose upstream does not answer.
+    /// Lanes whose attempts fail, without those that are paused: they are tried by one attempt at a time.
     package var circuitsOpen: Int
 
     /// Counts; all zero by default.

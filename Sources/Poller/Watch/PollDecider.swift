@@ -116,10 +116,10 @@ package struct PollDecider: Sendable {
             let silence = LaneSignal.hold(.zero)
             return failed(turn, state, wait, error: reason, silence).leftToOthers
 
-        case .unavailable(let reason, let retryAfter):
+        case .unavailable(let reason, let retryAfter, let isAnswer):
             state.failures += 1
             let wait = backoff(failures: state.failures, atLeast: bounded(retryAfter), &chance)
-            return failed(turn, state, wait, error: reason, .failing)
+            return failed(turn, state, wait, error: reason, isAnswer ? .erring : .failing)
 
         case .malformed(let reason):
             state.failures += 1

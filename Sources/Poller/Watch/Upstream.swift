@@ -37,8 +37,8 @@ package enum PollResult: Hashable, Sendable {
     case rateLimited(retryAfter: Duration?)
     /// This one object is busy (429 with code `lock_timeout`); others are not concerned.
     case lockTimeout
-    /// It is down or cannot be reached: 5xx, network, timeout.
-    case unavailable(String, retryAfter: Duration?)
+    /// It is down or cannot be reached: network, timeout, or 5xx, with which it has answered.
+    case unavailable(String, retryAfter: Duration?, isAnswer: Bool = false)
     /// It refuses our credentials (401, 403), for this object or for all of the lane.
     case unauthorized(String)
     /// The upstream was not asked: this process lacks the key or the upstream, and another may

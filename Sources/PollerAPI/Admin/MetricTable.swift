@@ -235,7 +235,12 @@ package struct Metric: Hashable, Sendable {
         Metric(.gauge, "deliveries_pending", [], "Deliveries that wait."),
         Metric(.gauge, "deliveries_overdue", [], "Of those, due already."),
         Metric(.gauge, "deliveries_dead", [], "Deliveries that rest and have given up an event."),
-        Metric(.gauge, "endpoints_down", [], "Endpoints whose circuit is open."),
+        Metric(
+            .gauge,
+            "endpoints_down",
+            [],
+            "Endpoints whose circuit is open, without those that are disabled."
+        ),
         Metric(.gauge, "members", ["role"], "Processes alive."),
         Metric(
             .gauge,

@@ -15,14 +15,16 @@ struct ClusterHealth {
     let status: ClusterStatus
     /// What the lists of deliveries tell; nil when there are too many to read them for this.
     var failures: DeliveryFailures?
-    /// The endpoints that do not answer, by their lanes; those named that were found.
+    /// The endpoints that take no events, by their lanes, those that were found; with why.
     var down: [String] = []
+    /// Watches of which the upstream tells us nothing because it refuses our credentials.
+    var refused = RefusedWatches()
 
     /// Every answer by its name, in the order an operator wants to read them.
     var results: [(name: String, result: HealthResult)] {
         [
             ("workers", workers), ("notifiers", notifiers), ("backlog", backlog), ("lanes", lanes),
-            ("quarantine", quarantine), ("outbox", outbox),
+            ("credentials", refused.result), ("quarantine", quarantine), ("outbox", outbox),
             ("deliveries", deliveries),
         ]
     }
@@ -78,6 +80,10 @@ struct ClusterHealth {
         }
         let text = "\(count) overdue, the oldest for \(Self.text(oldest))"
         guard oldest > Self.overdueCareful else { return HealthResult(.ok, text) }
+        guard status.workers > 0 else {
+            let action = "start a worker with pollerd worker: none is alive"
+            return HealthResult(oldest > Self.overdueBad ? .failed : .warning, text, action: action)
+        }
         return HealthResult(
             oldest > Self.overdueBad ? .failed : .warning,
             text,
@@ -87,7 +93,7 @@ struct ClusterHealth {
     }
 
     private var lanes: HealthResult {
-        if let names = named(.open) { return Self.unanswered(names) }
+        if let stopped = Self.stopped(status.lanes.filter { $0.state == .open }) { return stopped }
         if let names = named(.paused) {
             return HealthResult(
                 .warning,
@@ -149,7 +155,7 @@ struct ClusterHealth {
             let names = self.down.prefix(Self.namedMax).joined(separator: ", ")
             let more = down - min(self.down.count, Self.namedMax)
             seen.append(
-                "\(down) endpoints do not answer"
+                (down == 1 ? "1 endpoint takes no events" : "\(down) endpoints take no events")
                     + (names.isEmpty ? "" : ": \(names)" + (more > 0 ? " and \(more) more" : ""))
                     + "; they are probed by themselves"
             )
@@ -177,11 +183,18 @@ struct ClusterHealth {
         return HealthResult(.ok, waiting == 0 ? "nothing waits" : "\(waiting) on their way")
     }
 
-    /// What is said of lanes whose upstream does not answer.
-    static func unanswered(_ names: String) -> HealthResult {
-        HealthResult(
+    /// What is said of lanes whose attempts fail, with what the last of them met; nil of none.
+    static func stopped(_ lanes: [LaneReport]) -> HealthResult? {
+        guard !lanes.isEmpty else { return nil }
+        // What a person must act on first.
+        let seen = [LaneFailure.denied, .erring, .silent, nil].compactMap { failure in
+            names(of: lanes.filter { $0.lastFailure == failure }).map { names in
+                "the upstream \(failure.shown) for \(names)"
+            }
+        }
+        return HealthResult(
             .failed,
-            "the upstream does not answer for \(names); it is probed by itself",
+            seen.joined(separator: ", ") + "; it is probed by itself",
             action: "check the upstream and the account's key; pollerctl lane resume LANE "
                 + "tries at once"
         )
@@ -189,9 +202,13 @@ struct ClusterHealth {
 
     /// The lanes in a state by name; nil when there is none.
     private func named(_ state: LaneState) -> String? {
-        let lanes = status.lanes.filter { $0.state == state }
+        Self.names(of: status.lanes.filter { $0.state == state })
+    }
+
+    /// Some lanes by name, the rest by their number; nil of none.
+    private static func names(of lanes: [LaneReport]) -> String? {
         guard !lanes.isEmpty else { return nil }
-        let names = lanes.prefix(Self.namedMax).map(\.lane.description)
+        let names = lanes.prefix(namedMax).map(\.lane.description)
         let more = lanes.count - names.count
         return names.joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
     }
@@ -202,6 +219,19 @@ struct ClusterHealth {
         case ..<1000: "\(span.ms) ms"
         case ..<120_000: "\(span.ms / 1000) s"
         default: "\(span.ms / 60_000) min"
+        }
+    }
+}
+
+extension LaneFailure? {
+    /// What the other side does, for people.
+    var shown: String {
+        switch self {
+        case .denied: "refuses our credentials (401 or 403)"
+        case .erring: "answers with errors"
+        case .silent: "does not answer"
+        // As an earlier release has left it.
+        case nil: "fails"
         }
     }
 }
@@ -246,67 +276,5 @@ struct DeliveryFailures: Hashable, Sendable {
             cursor = next
         }
         return nil
-    }
-}
-
-/// One thing the server needs from its surroundings and can look at, for `pollerctl doctor`.
-package protocol HealthCheck: Sendable {
-    /// Short and stable: `redis.version`, `smtp`, `stripe.key`.
-    var name: String { get }
-    /// What it looks at.
-    var subject: HealthSubject { get }
-
-    /// Looks. Never throws: whatever happens is a result. Cut off after 10 s.
-    func run() async -> HealthResult
-}
-
-extension HealthCheck {
-    /// Most look at something beside the store.
-    package var subject: HealthSubject { .other }
-}
-
-/// What a ``HealthCheck`` looks at: a store that is away is told once, not by all that need it.
-package enum HealthSubject: Sendable {
-    /// Whether the store can be reached at all.
-    case store
-    /// Something that the store must be asked for.
-    case inStore
-    case other
-}
-
-/// What to do about things that more than one place tells of.
-package enum Remedy {
-    /// About deliveries that gave up an event.
-    package static let deadLetters =
-        "see pollerctl delivery list --state dead and the attempts of one, then "
-        + "pollerctl delivery retry, or replay for a whole endpoint, or dismiss"
-    /// About endpoints that are disabled.
-    package static let disabledEndpoints =
-        "pollerctl endpoint test and enable those whose receiver is back"
-}
-
-/// What a ``HealthCheck`` saw.
-package struct HealthResult: Hashable, Sendable {
-    /// How bad it is.
-    package enum Status: String, Hashable, Sendable {
-        /// As it should be.
-        case ok
-        /// Works, but will hurt some day.
-        case warning
-        /// Something does not work.
-        case failed
-    }
-
-    package let status: Status
-    /// What was seen, one sentence, no secrets.
-    package let message: String
-    /// What to do about it; nil when nothing is to be done.
-    package let action: String?
-
-    /// Describes what was seen.
-    package init(_ status: Status, _ message: String, action: String? = nil) {
-        self.status = status
-        self.message = message
-        self.action = action
     }
 }

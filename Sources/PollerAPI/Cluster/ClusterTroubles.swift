@@ -99,13 +99,10 @@ package actor ClusterTroubles: IncidentLooker {
             lanes.map { lane in
                 let name = lane.lane.description
                 let held = lane.heldYet.map { "the upstream has \(name) wait until \($0)" }
-                let isSilent = lane.circuit != .closed
-                return Sighting.Trouble(
-                    name,
-                    isSilent ? ClusterHealth.unanswered(name).message : held ?? ""
-                )
+                let failing = lane.circuit == .closed ? nil : ClusterHealth.stopped([lane])
+                return Sighting.Trouble(name, failing?.message ?? held ?? "")
             },
-            action: ClusterHealth.unanswered("").action,
+            action: ClusterHealth.stopped(lanes)?.action,
             // Of more lanes than are looked at, the circuits of all are counted.
             isWhole: status.more == nil || status.watches.circuitsOpen == 0
         )

@@ -113,13 +113,25 @@ struct DeliveryRoutes {
         guard let key = wanted.key else {
             let query = wanted.query.narrowed(to: context.caller.accounts)
             let page = try await backend.deliveries.deliveries(query)
-            return Response(page.wire(for: context) { PollerWire.Delivery($0) })
+            return Response(try await told(page, context))
         }
         guard context.caller.accounts.contains(key.account) else {
             return Response(Page<PollerWire.Delivery>([]))
         }
-        let page = try await page(of: key, wanted.query)
-        return Response(page.wire(for: context) { PollerWire.Delivery($0) })
+        return Response(try await told(page(of: key, wanted.query), context))
+    }
+
+    /// A page, with what those wait for that wait for their endpoint.
+    private func told(
+        _ page: ListPage<DeliverySnapshot>,
+        _ context: APIContext
+    ) async throws -> Page<PollerWire.Delivery> {
+        let waiting = page.items.filter { $0.state == .waiting || $0.state == .failing }
+        let lanes = try await backend.deliveries.stopped(Set(waiting.map(\.delivery.endpoint)))
+        return page.wire(for: context) { snapshot in
+            guard case .waiting = snapshot.place else { return PollerWire.Delivery(snapshot) }
+            return PollerWire.Delivery(snapshot, lane: lanes[snapshot.delivery.endpoint])
+        }
     }
 
     /// The deliveries of one source: to its inline URLs, and to endpoints that may be told of it.

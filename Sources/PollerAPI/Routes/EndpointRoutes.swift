@@ -89,8 +89,7 @@ struct EndpointRoutes {
 
     let backend: EndpointBackend
     let limits: @Sendable () -> AccountLimits
-    /// Those of the deliveries.
-    let lanes: any LaneControl
+    let deliveries: any DeliveryBook & LaneControl
     let reader: BodyReader
 
     var routes: [AnsweredRoute] {
@@ -231,7 +230,12 @@ struct EndpointRoutes {
         )
         let health = try await health(of: page.items)
         return Response(
-            page.wire(for: context) { PollerWire.Endpoint($0, health: health[$0.id]) }
+            page.wire(for: context) { endpoint in
+                PollerWire.Endpoint(
+                    endpoint,
+                    health: health[endpoint.id].map { PollerWire.EndpointHealth($0) }
+                )
+            }
         )
     }
 
@@ -240,7 +244,9 @@ struct EndpointRoutes {
         try await withThrowingTaskGroup(of: (EndpointID, LaneReport?).self) { group in
             for endpoint in endpoints {
                 // A page at most, on one connection.
-                group.addTask { [lanes] in (endpoint.id, try await lanes.lane(endpoint.lane)) }
+                group.addTask { [deliveries] in
+                    (endpoint.id, try await deliveries.lane(endpoint.lane))
+                }
             }
             return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
@@ -253,7 +259,7 @@ struct EndpointRoutes {
         _ context: APIContext
     ) async throws -> Response {
         let stored = try await stored(name)
-        let health = try await lanes.lane(stored.endpoint.lane)
+        let health = try await deliveries.health(of: stored.endpoint.id)
         return Response(PollerWire.Endpoint(stored.endpoint, health: health))
             .revised(stored.revision)
     }

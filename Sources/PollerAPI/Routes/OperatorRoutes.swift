@@ -152,8 +152,10 @@ struct OperatorRoutes {
             if status.deliveries.circuitsOpen > 0 {
                 // Lanes that are stopped come first.
                 health.down = try await backend.deliveries.lanes(limit: 20, cursor: nil).items
-                    .filter { $0.circuit != .closed }.map(\.lane.description)
+                    .filter { $0.circuit != .closed && !$0.isPaused }
+                    .map { "\($0.lane) (\($0.lastFailure.shown))" }
             }
+            health.refused = try await RefusedWatches(backend.watches)
             return health.results
         } catch {
             let action = "is Redis up, and its URL right?"

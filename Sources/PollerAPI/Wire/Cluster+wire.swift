@@ -17,6 +17,7 @@ extension Lane {
         heldUntil = report.heldYet.map { Time($0) }
         factor = report.factor
         failures = report.failures
+        failure = report.lastFailure.map { Open($0.told) }
         circuit = Open(rawValue: report.circuit.rawValue)
         partition = report.partition
     }
@@ -51,6 +52,17 @@ extension PollerWire.LaneLimit {
         burst = limit.burst
         concurrency = limit.inFlightMax
         self.isDefault = isDefault
+    }
+}
+
+extension Poller.LaneFailure {
+    /// The word readers are told.
+    var told: FailureKind {
+        switch self {
+        case .silent: .silent
+        case .erring: .errors
+        case .denied: .denied
+        }
     }
 }
 

@@ -20,7 +20,9 @@ extension PollerWire.Delivery {
         retryingSeqs = progress.again
         failingSince = progress.failedSince.map { Time($0) }
         nextAttemptAt = snapshot.nextAttempt(lane).map { Time($0) }
-        lastError = snapshot.lastError
+        // Nothing is wrong with what was dismissed.
+        lastError = snapshot.state == .done ? nil : snapshot.lastError
+        givenUpAt = snapshot.givenUpAt.map { Time($0) }
         endpointHealth = lane.map { EndpointHealth($0) }
     }
 }
@@ -40,6 +42,7 @@ extension PollerWire.EndpointHealth {
         circuit = Open(rawValue: lane.circuit.rawValue)
         heldUntil = lane.heldYet.map { Time($0) }
         failures = lane.failures
+        failure = lane.lastFailure.map { Open($0.told) }
         failingSince = lane.failingSince.map { Time($0) }
         disabledAtTheLatest = lane.failingSince.map { Time($0 + EndpointVerdict.patience) }
         isPaused = lane.isPaused

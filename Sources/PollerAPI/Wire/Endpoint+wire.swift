@@ -6,9 +6,13 @@ extension PollerWire.Endpoint {
     /// An endpoint as readers are told of it.
     ///
     /// `secret`: the newest one, only in the answers to its creation and rotation; `health`: how
-    /// its lane stands, only when it is read alone and has something to tell. Values of
+    /// it takes what it is sent, only when it has something to tell. Values of
     /// headers are never told: they are the receiver's secrets as much as ours are.
-    init(_ endpoint: Poller.Endpoint, secret: WebhookSecret? = nil, health: LaneReport? = nil) {
+    init(
+        _ endpoint: Poller.Endpoint,
+        secret: WebhookSecret? = nil,
+        health: PollerWire.EndpointHealth? = nil
+    ) {
         self.init()
         id = endpoint.id.description
         account = endpoint.account.description
@@ -53,7 +57,7 @@ extension PollerWire.Endpoint {
         }
         createdAt = Time(endpoint.createdAt)
         updatedAt = Time(endpoint.updatedAt)
-        self.health = health.map { EndpointHealth($0) }
+        self.health = health
     }
 }
 

@@ -4,9 +4,10 @@
 -- KEYS[1]  meta key of the partition all of them belong to
 -- ARGV     the seven values of claim.lua, most items 0 to take none; then for each lease six:
 --          id, token, verdict (n next, c close, r rest), wait ms or reason ('' settled), wheel of the next turn
---          (u|z), state (packed). A verdict in capitals is followed by ten more: error or '',
---          signal ('' fine, h hold, s slow, f failing, d denied, k still failing, r refused; in capitals of an
---          endpoint), its ms, how many events there are, the seq of the first, the channel to publish them on,
+--          (u|z), state (packed). A verdict in capitals is followed by ten more: error or '' (=
+--          leaves the one there is),
+--          signal ('' fine, h hold, s slow, f failing, e erring, d denied, k still failing, r refused; in
+--          capitals of an endpoint), its ms, how many events there are, the seq of the first, the channel to publish them on,
 --          what is to be remembered of the payment or '' to leave it, its secret or '' where none was
 --          learned, 1 where it has seen what news was of, else '', and its new entries in the index, side
 --          by side; and then by the events, each as JSON and packed or ''. Without events seq and channel are a line for the
@@ -75,20 +76,26 @@ end
 -- for its growth (CircuitHold.swift).
 local UPSTREAM_HOLD, ENDPOINT_HOLD = HOLD.upstream, HOLD.endpoint
 local DENIALS_TO_DOUBLE = HOLD.denialsToDouble
+-- What a signal says of the failure it tells of.
+local FAILURES = {
+  [SIGNAL.failing] = FAILURE.silent, [SIGNAL.erring] = FAILURE.erring, [SIGNAL.refused] = FAILURE.erring,
+  [SIGNAL.denied] = FAILURE.denied, [SIGNAL.stillFailing] = FAILURE.denied,
+}
 
 -- What the attempt says about its whole lane (`LaneSignal`).
 local function hear(lane, signal, span)
   local kind = string.lower(signal)
   local isEndpoint = kind ~= signal
   -- Timed until an attempt succeeds. A hold of zero changes nothing.
-  if isEndpoint and (not lane.failingSince or lane.failingSince > wall)
-    and (kind == SIGNAL.failing or kind == SIGNAL.stillFailing or span > 0) then
+  local isFailure = FAILURES[kind] and kind ~= SIGNAL.refused
+  if isEndpoint and (not lane.failingSince or lane.failingSince > wall) and (isFailure or span > 0) then
     set(lane, LANE.failingSince, wall)
   end
-  if kind == SIGNAL.failing or kind == SIGNAL.denied or kind == SIGNAL.stillFailing then
+  if FAILURES[kind] then set(lane, LANE.lastFailure, FAILURES[kind]) end
+  if isFailure then
     if kind ~= SIGNAL.stillFailing then set(lane, LANE.failures, (lane.failures or 0) + 1) end
     lane.isFailing = isEndpoint and ENDPOINT_HOLD or UPSTREAM_HOLD
-    lane.isSilent, lane.isDenied = lane.isSilent or kind == SIGNAL.failing,
+    lane.isSilent, lane.isDenied = lane.isSilent or kind == SIGNAL.failing or kind == SIGNAL.erring,
       lane.isDenied or kind == SIGNAL.denied
   else
     set(lane, LANE.heldUntil, max(lane.heldUntil or 0, now + span))
@@ -168,11 +175,9 @@ for _, index in ipairs(held) do
   end
   if signal ~= '' then
     hear(lane, signal, number(ARGV[at + 8]))
-  elseif lane.failures or lane.failingSince then
-    set(lane, LANE.failures, nil)
-    set(lane, LANE.openings, nil)
-    set(lane, LANE.failingSince, nil)
-    set(lane, LANE.denials, nil)
+  elseif lane.failures or lane.failingSince or lane.lastFailure then
+    for _, field in ipairs({ LANE.failures, LANE.lastFailure, LANE.openings, LANE.failingSince,
+      LANE.denials }) do set(lane, field, nil) end
     lane.isFailing, lane.isSilent, lane.isDenied = nil, nil, nil
   end
 
@@ -210,7 +215,9 @@ for _, index in ipairs(held) do
     end
   end
   -- The mark says that an error is kept among the long values, so that the good path never asks.
-  if error ~= '' then
+  if error == KEEP.error then
+    -- What was given up has its reason, whatever came of what followed.
+  elseif error ~= '' then
     call('HSET', key(KEY.long, id), LONG.error, error)
     call('HSET', items .. id, ITEM.hasError, 1)
   elseif byte(mark, 2) == MARKBYTE.hasError then

@@ -25,8 +25,8 @@ local reply = { 1, int(wall), lane.paused and 1 or 0, int((lane.heldUntil or bac
 if verb == 'pause' then
   set(lane, LANE.paused, 1)
 elseif verb == 'resume' then
-  for _, field in ipairs({ LANE.paused, LANE.heldUntil, LANE.failures, LANE.openings, LANE.denials,
-    LANE.failingSince, LANE.factor, LANE.slowUntil, LANE.parked }) do set(lane, field, nil) end
+  for _, field in ipairs({ LANE.paused, LANE.heldUntil, LANE.failures, LANE.lastFailure, LANE.openings,
+    LANE.denials, LANE.failingSince, LANE.factor, LANE.slowUntil, LANE.parked }) do set(lane, field, nil) end
 else
   -- What the old limit has put off is free again; what is in flight still counts.
   for _, field in ipairs({ LANE.arrival, LANE.notBefore, LANE.parked }) do set(lane, field, nil) end

@@ -23,6 +23,7 @@ for at = 5, #ARGV, 9 do
   end
   call('HSET', item, ITEM.state, ARGV[at + 3])
   call('ZADD', key(KEY.closed), int(wall), id)
+  call('SADD', key(KEY.incidentItems), id)
   record(id, seq, '', ARGV, at + 6, at + 7)
   if ARGV[at + 8] ~= '' then
     call('LPUSH', past, ARGV[at + 8])

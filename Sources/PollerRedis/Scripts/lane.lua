@@ -5,7 +5,8 @@
 -- ARGV     lanes; or none and, as two numbers after '', the rank of the first and how many
 -- RETURNS  {now ms, next rank or -1, lane, lane, …}, fewer than asked for where some were told; a
 --          lane is {name, waiting, overdue, oldest due ms or '', in flight, interval µs or '', burst, most in flight, paused 0|1, held until ms,
---          factor in 1/1000, failures, failing since ms or 0, not before ms or 0}
+--          factor in 1/1000, failures, failing since ms or 0, not before ms or 0,
+--          LaneFailure or 0}
 -- COST     at most nine reads a lane of the page, and those with settings on the last pages
 local now, wall, back = clocks()
 local names, following = ARGV, -1
@@ -48,6 +49,7 @@ for _, name in ipairs(names) do
   reply[#reply + 1] = { name, waiting, overdue, oldest and int(oldest - back) or '', int(lane.inFlight or 0),
     lane.intervalUs and int(lane.intervalUs) or '', int(lane.burst or 0), int(lane.inFlightMax or 0),
     lane.paused and 1 or 0, int((lane.heldUntil or back) - back), int(factor_of(lane, now) * 1000), int(lane.failures or 0),
-    int(lane.failingSince or 0), int(ceil(max(lane.notBefore or 0, lane.heldUntil or 0, back) - back)) }
+    int(lane.failingSince or 0), int(ceil(max(lane.notBefore or 0, lane.heldUntil or 0, back) - back)),
+    int(lane.lastFailure or 0) }
 end
 return reply

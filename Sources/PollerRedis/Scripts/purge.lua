@@ -52,5 +52,6 @@ if #forgotten > 0 then
   call('ZREM', key(KEY.closed), unpack(forgotten))
   call('ZREM', key(KEY.quarantine), unpack(forgotten))
   call('ZREM', key(KEY.orders), unpack(forgotten))
+  call('SREM', key(KEY.incidentItems), unpack(forgotten))
 end
 return #ids

@@ -3,9 +3,9 @@
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     accounts, each between spaces, or '' for all; then ids. What is of others is not there
--- RETURNS  for each {} when there is none, else {hash, long values, newest event or '', due ms or ''};
---          the first two are flat lists of field and value
--- COST     six reads an item
+-- RETURNS  for each {} when there is none, else {hash, long values, newest event or '', due ms or '', set aside
+--          ms or ''}; the first two are flat lists of field and value
+-- COST     six reads an item, and one more of those set aside
 local _, _, back = clocks()
 local reply = {}
 for at = 1, #ARGV - 1 do
@@ -14,13 +14,16 @@ for at = 1, #ARGV - 1 do
   if #w == 0 then
     reply[at] = {}
   else
-    local lane = call('HGET', key(KEY.item, id), ITEM.lane)
+    local item = call('HMGET', key(KEY.item, id), ITEM.lane, ITEM.closed)
+    local lane = item[1]
+    local aside = item[2] == CLOSED.dead and call('ZSCORE', key(KEY.quarantine), id)
     local due = call('ZSCORE', key(URGENT, lane), id) or call('ZSCORE', key(REST, lane), id)
     reply[at] = {
       w,
       call('HGETALL', key(KEY.long, id)),
       call('LINDEX', key(KEY.log, id), -1) or '',
       due and int(due - back) or '',
+      aside or '',
     }
   end
 end

@@ -3,8 +3,8 @@
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     rank of the first lane, most lanes
--- RETURNS  {waiting, overdue, leased, closed, entries in the outbox, not yet acknowledged, lanes,
---          quarantined, oldest due ms or -1, paused, held, circuits open, next rank or -1}; all but
+-- RETURNS  {waiting, overdue, leased, closed (without orders and incidents), entries in the outbox, not yet acknowledged, lanes,
+--          quarantined, oldest due ms or -1, paused, held, circuits open of those not paused, next rank or -1}; all but
 --          those of lanes are told with the first of them
 -- COST     five reads a lane, the groups of the outbox, and at most 100 of its entries
 local now, _, back = clocks()
@@ -24,7 +24,8 @@ for _, name in ipairs(call('ZRANGE', key(KEY.occupiedLanes), first, first + coun
   end
   if lane.paused then paused = paused + 1 end
   if (lane.heldUntil or 0) > now then held = held + 1 end
-  if (lane.failures or 0) >= FAILURES_MAX then open = open + 1 end
+  -- What a person has stopped is not asked, so it does not fail.
+  if not lane.paused and (lane.failures or 0) >= FAILURES_MAX then open = open + 1 end
 end
 local following = first + count < total and first + count or -1
 local numbers = { 0, 0, 0, 0, 0 }
@@ -44,7 +45,10 @@ if first == 0 then
       end
     end
   end
-  numbers = { call('ZCARD', key(KEY.leaseEnds)), call('ZCARD', key(KEY.closed)), entries, behind,
+  -- Orders and incidents are items that are closed from their beginning.
+  local closed = call('ZCARD', key(KEY.closed)) - call('ZCARD', key(KEY.orders))
+    - call('SCARD', key(KEY.incidentItems))
+  numbers = { call('ZCARD', key(KEY.leaseEnds)), max(closed, 0), entries, behind,
     call('ZCARD', key(KEY.quarantine)) }
 end
 return { waiting, overdue, numbers[1], numbers[2], numbers[3], numbers[4],

@@ -125,7 +125,8 @@ package struct HTTPUpstream: Upstream, Service {
         case 404, 410: return .gone
         case 429: return .rateLimited(retryAfter: retryAfter)
         case 408, 409, 425, 500...:
-            return .unavailable("HTTP \(answer.status)", retryAfter: retryAfter)
+            let reason = "HTTP \(answer.status)"
+            return .unavailable(reason, retryAfter: retryAfter, isAnswer: true)
         case 300..<400: return .malformed("HTTP \(answer.status): redirects are not followed")
         default: return .malformed("HTTP \(answer.status)")
         }

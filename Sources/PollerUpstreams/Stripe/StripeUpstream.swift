@@ -143,7 +143,8 @@ package struct StripeUpstream: Upstream {
         case 409, 500...:
             return .unavailable(
                 "\(response.failure)",
-                retryAfter: retryAfter(response)
+                retryAfter: retryAfter(response),
+                isAnswer: true
             )
         default: return .malformed("\(response.failure)")
         }
@@ -193,7 +194,7 @@ package struct StripeUpstream: Upstream {
     private func result(of error: StripeError) -> PollResult {
         switch error {
         case .transport(let failure): .unavailable("\(failure)", retryAfter: nil)
-        case .api(let failure): .unavailable("\(failure)", retryAfter: nil)
+        case .api(let failure): .unavailable("\(failure)", retryAfter: nil, isAnswer: true)
         case .bodyTooLarge, .malformed, .invalidRequest: .malformed("\(error)")
         }
     }

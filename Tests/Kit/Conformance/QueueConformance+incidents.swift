@@ -40,6 +40,8 @@ extension QueueConformance {
             let look = try bench.some(try await bench.look(), "the first turn")
             let (board, news) = bench.decide(look, [.noWorker, .quarantine])
             try bench.expect(try await bench.end(look, board, news), "it is stored")
+            let closed = try await bench.watches.stats().closed
+            try bench.equal(closed, 0, "closed watches")
             let incident = try bench.some(news.last, "an incident")
             let list = try await bench.watches.incidents()
             try bench.equal(list, IncidentList(open: news, resolved: []), "open")

@@ -65,6 +65,8 @@ extension QueueConformance {
             _ = other.note(bench.key("3"), seq: 1, bench.payment(.paid))
             try bench.expect(!(try await bench.store(other, over: 2)), "two of the same")
             try bench.equal(try await bench.watches.order(key), later, "what holds")
+            let closed = try await bench.watches.stats().closed
+            try bench.equal(closed, 0, "closed watches, of which it is none")
         },
         ConformanceCase("what is told of an order is recorded with it, once and in order") {
             bench in

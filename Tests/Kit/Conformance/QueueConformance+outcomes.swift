@@ -74,10 +74,33 @@ extension QueueConformance {
             try bench.equal(dead.map(\.delivery.state), [state], "dead")
             try bench.equal(dead.map(\.state), [.dead], "its state")
             try bench.equal(dead.first?.lastError, "answered 500", "its error")
+            try bench.equal(dead.first?.givenUpAt, lease.claimedAt, "since when")
             try bench.equal(try await bench.deliveries.stats().quarantined, 1, "quarantined")
             try await bench.deliveries.mark([mark])
             try bench.equal(try await bench.deliveries.stats().quarantined, 0, "after a mark")
+            let again = try await bench.list(.dead)
+            try bench.equal(again.map(\.givenUpAt), [nil], "while it goes on")
             try bench.equal(try await bench.take(mark).item.state, state, "state")
+        },
+        ConformanceCase("what was given up keeps its reason until it is accepted after all") {
+            bench in
+            let mark = try bench.mark("1")
+            let id = bench.deliveries.id(of: mark.endpoint, mark.watch)
+            try await bench.deliveries.mark([mark])
+            let given = DeliveryState(cursor: 1, attempts: 1, dead: [1])
+            let lease = try await bench.take(mark)
+            try await bench.end(lease, .next(after: .zero), state: given, error: "answered 400")
+            // What follows is passed over, or accepted.
+            let next = DeliveryState(cursor: 2, attempts: 2, dead: [1])
+            try await bench.end(try await bench.take(mark), .next(after: .zero), state: next)
+            try await bench.end(try await bench.take(mark), .setAside, state: next)
+            let dead = try await bench.deliveries.delivery(id)
+            try bench.equal(dead?.lastError, "answered 400", "its error")
+            try await bench.deliveries.mark([mark])
+            let accepted = DeliveryState(cursor: 2, attempts: 3)
+            try await bench.end(try await bench.take(mark), .rest, state: accepted)
+            let rested = try await bench.deliveries.delivery(id)
+            try bench.equal(rested?.lastError, nil, "its error once it is accepted")
         },
         ConformanceCase("a mark during the lease wins over setting aside") { bench in
             let mark = try bench.mark("1")

@@ -217,6 +217,9 @@ extension QueueConformance {
             try bench.equal(counts.circuitsOpen, 1, "circuits open")
             try await bench.advance(ms: 6000)
             try bench.equal(try await bench.watches.stats().lanesHeld, 1, "held later")
+            try await bench.harness.lanes.pause(keys[2].lane)
+            let stopped = try await bench.watches.stats()
+            try bench.equal(stopped.circuitsOpen, 0, "of those that a person has not stopped")
         },
     ]
 }

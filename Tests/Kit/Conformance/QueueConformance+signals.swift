@@ -247,6 +247,26 @@ extension QueueConformance {
             }
             try bench.equal(holds, [2000, 4000, 1000, 1000, 1000], "holds")
         },
+        ConformanceCase("what the last failure met is kept until an attempt succeeds") { bench in
+            let keys = bench.keys(0..<3)
+            try await bench.enqueue(keys)
+            try bench.equal(try await bench.report(keys[0]).lastFailure, nil, "at first")
+            let story: [(LaneSignal, LaneFailure?)] = [
+                (.failing, .silent), (.erring, .erring), (.hold(.zero), .erring),
+                (.denied, .denied),
+                (.erring, .erring), (.stillFailing, .denied), (.fine, nil),
+            ]
+            for (signal, wanted) in story {
+                try await bench.attempt(keys[0], signal)
+                let found = try await bench.report(keys[0]).lastFailure
+                try bench.equal(found, wanted, "after \(signal)")
+            }
+            for _ in 0..<10 { try await bench.attempt(keys[0], .erring) }
+            let open = try await bench.report(keys[0])
+            try bench.equal(open.circuit, .open, "errors open it as silence does")
+            try await bench.harness.lanes.resume(keys[0].lane)
+            try bench.equal(try await bench.report(keys[0]).lastFailure, nil, "resumed")
+        },
         ConformanceCase("denials of different items open the circuit, whose holds grow slowly") {
             bench in
             let keys = bench.keys(0..<3)

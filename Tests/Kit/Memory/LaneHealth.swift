@@ -17,8 +17,10 @@ struct LaneHealth: Sendable {
     private let circuit: CircuitHold
     /// Nothing starts before this instant.
     private(set) var heldUntil = Timestamp(ms: 0)
-    /// Attempts in a row without an answer.
+    /// Attempts in a row without a usable answer.
     private(set) var failures = 0
+    /// What the last of them met.
+    private(set) var lastFailure: LaneFailure?
     /// Of an endpoint: the first attempt that failed since one succeeded.
     private(set) var failingSince: Timestamp?
     /// How often the circuit has opened since it was closed last.
@@ -69,10 +71,12 @@ struct LaneHealth: Sendable {
     /// Takes in what one attempt says.
     mutating func apply(_ signal: LaneSignal, now: Timestamp) {
         if circuit == .endpoint, failingSince == nil, signal.isTrouble { failingSince = now }
+        lastFailure = signal.failure ?? lastFailure
         switch signal {
         case .fine:
             if !flaws.contains(.neverForgivesTrouble) { failingSince = nil }
             failures = 0
+            lastFailure = nil
             opens = 0
             denials = 0
             failed = nil
@@ -87,7 +91,7 @@ struct LaneHealth: Sendable {
                 slowed = (half, max(slowed?.until ?? until, until))
             }
             hold(span, now)
-        case .failing:
+        case .failing, .erring:
             failures += 1
             failed = .silent
         case .denied:
@@ -125,11 +129,21 @@ struct LaneHealth: Sendable {
 }
 
 extension LaneSignal {
+    /// What sort of failure it tells of; nil for none.
+    var failure: LaneFailure? {
+        switch self {
+        case .fine, .hold, .slow: nil
+        case .failing: .silent
+        case .erring, .refused: .erring
+        case .denied, .stillFailing: .denied
+        }
+    }
+
     /// Whether it says that an attempt did not succeed; a hold of zero changes nothing.
     fileprivate var isTrouble: Bool {
         switch self {
         case .fine: false
-        case .failing, .denied, .stillFailing: true
+        case .failing, .erring, .denied, .stillFailing: true
         case .hold(let span), .slow(let span), .refused(let span): span > .zero
         }
     }

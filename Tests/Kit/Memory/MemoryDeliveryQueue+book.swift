@@ -44,9 +44,21 @@ extension MemoryDeliveryQueue: DeliveryBook {
     }
 
     package func deadLetters(limit: Int) async throws(StoreError) -> DeadLetters {
+        deadLetters(limit: limit) { _ in true }
+    }
+
+    package func deadLetters(
+        of endpoint: EndpointID,
+        limit: Int
+    ) async throws(StoreError) -> DeadLetters {
+        let home = partition(of: LaneID(endpoint: endpoint))
+        return deadLetters(limit: limit) { $0 == home }
+    }
+
+    private func deadLetters(limit: Int, in isWanted: (Int) -> Bool) -> DeadLetters {
         reading { queue, _ in
             var found = DeadLetters()
-            for partition in queue.partitions {
+            for partition in queue.partitions where isWanted(partition.number) {
                 let dead = partition.items.compactMap { id, item -> (ItemID, EndpointID, Int64)? in
                     guard case .closed(.dead, let at) = item.phase else { return nil }
                     return (id, item.record.delivery.endpoint, at.ms)
@@ -127,11 +139,14 @@ extension MemoryDeliveryQueue: DeliveryBook {
             case .leased: .leased
             case .closed: .resting
             }
+        let givenUpAt: Timestamp? =
+            if case .closed(.dead, let at) = item.phase { at } else { nil }
         return DeliverySnapshot(
             id: id,
             delivery: item.record.delivery,
             place: place,
-            lastError: item.record.lastError
+            lastError: item.record.lastError,
+            givenUpAt: givenUpAt
         )
     }
 }

@@ -105,7 +105,7 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
                         watch: record.delivery.watch,
                         state: change.state
                     ),
-                    lastError: change.lastError,
+                    lastError: change.keepsError ? record.lastError : change.lastError,
                     attempts: (record.attempts + [change.attempt].compactMap(\.self))
                         .suffix(AttemptRecord.countMax)
                 )

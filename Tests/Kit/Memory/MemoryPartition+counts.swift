@@ -18,7 +18,7 @@ extension MemoryPartition {
             stats.lanes += 1
             if lane.isPaused { stats.lanesPaused += 1 }
             if lane.health.heldUntil > now { stats.lanesHeld += 1 }
-            if lane.health.isProbed { stats.circuitsOpen += 1 }
+            if lane.health.isProbed, !lane.isPaused { stats.circuitsOpen += 1 }
         }
         stats.quarantined = quarantine.count
         return stats
@@ -41,6 +41,7 @@ extension MemoryPartition {
             notBefore: lane.putOffUntil,
             factor: health.factor(now),
             failures: health.failures,
+            lastFailure: health.lastFailure,
             failingSince: health.failingSince,
             now: now
         )

@@ -153,6 +153,7 @@ extension LaneReport {
             heldUntil: health.heldUntil > now ? health.heldUntil : nil,
             factor: health.factor(now),
             failures: health.failures,
+            lastFailure: health.lastFailure,
             now: now
         )
     }

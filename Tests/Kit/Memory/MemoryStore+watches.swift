@@ -225,6 +225,11 @@ extension MemoryStore {
     package func stats() async throws(StoreError) -> StoreStats {
         reading { state, now in
             var stats = state.queue.stats(now: now)
+            // They are closed from their beginning, and no watches.
+            let others = state.queue.partitions.flatMap(\.items.values).filter { item in
+                [.order, .incident].contains(item.lane.accountAndKind?.kind)
+            }
+            stats.closed -= others.count
             stats.outbox = state.outbox.reduce(0) { $0 + $1.count }
             stats.undelivered = state.outbox.reduce(0) { $0 + $1.unacknowledgedCount }
             return stats

@@ -17,6 +17,7 @@ struct SimulatedLane {
     var isPaused = false
     private(set) var heldUntil = Timestamp(ms: 0)
     private(set) var failures = 0
+    private(set) var lastFailure: LaneFailure?
     private var opens = 0
     private var denials = 0
     private var slowFactor = 1.0
@@ -77,16 +78,22 @@ struct SimulatedLane {
             switch signal {
             case .fine:
                 (failures, opens, denials) = (0, 0, 0)
+                lastFailure = nil
                 (isShaken, isSilent, isDenied) = (false, false, false)
             case .hold(let span): heldUntil = max(heldUntil, now + span)
             case .slow(let span):
                 if now >= slowUntil { slowFactor = max(1.0 / 32, factor(now) / 2) }
                 slowUntil = max(slowUntil, now + span)
                 heldUntil = max(heldUntil, now + span)
-            case .failing: (failures, isShaken, isSilent) = (failures + 1, true, true)
-            case .denied: (failures, isShaken, isDenied) = (failures + 1, true, true)
-            case .stillFailing: isShaken = true
+            case .failing, .erring:
+                (failures, isShaken, isSilent) = (failures + 1, true, true)
+                lastFailure = signal == .failing ? .silent : .erring
+            case .denied:
+                (failures, isShaken, isDenied) = (failures + 1, true, true)
+                lastFailure = .denied
+            case .stillFailing: (isShaken, lastFailure) = (true, .denied)
             case .refused(let span):
+                lastFailure = .erring
                 failures = max(failures, 10)
                 heldUntil = max(heldUntil, now + span)
             }

@@ -63,6 +63,7 @@ extension SimulationModel {
             notBefore: report.notBefore,
             factor: report.factor,
             failures: lane.failures,
+            lastFailure: lane.lastFailure,
             now: now
         )
         try require(report == wanted, "lane \(report), wanted \(wanted)")
@@ -87,7 +88,9 @@ extension SimulationModel {
             oldestDue: due.min(),
             lanesPaused: busy.count { lanes[$0]?.isPaused ?? false },
             lanesHeld: busy.count { (lanes[$0]?.heldUntil).map { $0 > now } ?? false },
-            circuitsOpen: busy.count { (lanes[$0]?.failures ?? 0) >= 10 }
+            circuitsOpen: busy.count { lane in
+                lanes[lane].map { $0.failures >= 10 && !$0.isPaused } ?? false
+            }
         )
         try require(stats == wanted, "counts \(stats), wanted \(wanted)")
     }

@@ -202,6 +202,7 @@ private struct SimulatedWorld {
         case (.down, 0) where isTypical: return .refused(.milliseconds(number(500)))
         case (.down, 1) where isTypical: return .stillFailing
         case (.down, 2) where isTypical: return .denied
+        case (.down, 3) where isTypical: return .erring
         case (.down, _) where isTypical: return .failing
         case (.limited, _) where isTypical: return .slow(.milliseconds(number(1000)))
         case (_, 0): return .hold(.milliseconds(number(1000)))

@@ -14,7 +14,8 @@ struct ClusterHealthTests {
         isPaused: Bool = false,
         heldFor: Duration? = nil,
         factor: Double = 1,
-        failures: Int = 0
+        failures: Int = 0,
+        lastFailure: LaneFailure? = nil
     ) -> LaneReport {
         LaneReport(
             lane: LaneID(account: AccountID(unchecked: account), kind: .source),
@@ -28,6 +29,7 @@ struct ClusterHealthTests {
             heldUntil: heldFor.map { now + $0 },
             factor: factor,
             failures: failures,
+            lastFailure: lastFailure,
             now: now
         )
     }
@@ -148,6 +150,78 @@ struct ClusterHealthTests {
         #expect(try Self.health("lanes", Self.status([Self.lane("a")])).status == .ok)
     }
 
+    @Test("what an upstream does that stops a lane is said as it is")
+    func failures() throws {
+        let lanes = [
+            ("bank", LaneFailure.denied), ("shop", .erring), ("down", .silent), ("old", nil),
+        ].map { account, failure in
+            Self.lane(account, heldFor: .seconds(1), failures: 12, lastFailure: failure)
+        }
+        let message = try Self.health("lanes", Self.status(lanes)).message
+        #expect(
+            message == """
+                the upstream refuses our credentials (401 or 403) for bank/sources, \
+                the upstream answers with errors for shop/sources, \
+                the upstream does not answer for down/sources, \
+                the upstream fails for old/sources; it is probed by itself
+                """
+        )
+    }
+
+    @Test("without a worker no backlog is laid to hands that are full")
+    func backlogOfNobody() throws {
+        let late = [Self.lane("a", overdueFor: .seconds(90))]
+        let alone = try Self.health("backlog", Self.status(late, roles: ["api"]))
+        #expect(alone.status == .failed)
+        #expect(alone.action == "start a worker with pollerd worker: none is alive")
+        let served = try Self.health("backlog", Self.status(late))
+        #expect(served.action?.contains("hands of all are full") == true)
+    }
+
+    @Test("payments that nothing is seen of are told though their lane flows")
+    func refused() {
+        #expect(RefusedWatches().result.status == .ok)
+        var some = RefusedWatches()
+        for number in 0..<5 {
+            let error = "credentials refused: HTTP 403; it is tried again within a minute"
+            let isRefused = number < 3
+            some.add(Self.watch("\(number)", error: isRefused ? error : number == 3 ? "503" : nil))
+        }
+        #expect(some.result.status == .warning)
+        #expect(
+            some.result.message == """
+                3 of 5 payments of bank/sources cannot be looked at: the upstream refuses our \
+                credentials (HTTP 403)
+                """
+        )
+    }
+
+    private static func watch(_ source: String, error: String?) -> WatchSnapshot {
+        let key = WatchKey(
+            account: AccountID(unchecked: "bank"),
+            source: SourceID(unchecked: source),
+            kind: .source
+        )
+        let watch = Watch(
+            key: key,
+            policy: .standard,
+            createdAt: now,
+            deadline: now + .seconds(3600),
+            run: 1,
+            seq: 0,
+            state: WatchState()
+        )
+        return WatchSnapshot(
+            watch: watch,
+            closed: nil,
+            nextPollAt: nil,
+            lastError: error,
+            notify: [],
+            metadata: "",
+            lastEvent: nil
+        )
+    }
+
     @Test("quarantine is a warning, events without a notifier a failure")
     func others() throws {
         let quarantined = Self.status([], watches: StoreStats(quarantined: 2))
@@ -178,7 +252,7 @@ struct ClusterHealthTests {
     func trouble() throws {
         let both = Self.status([], deliveries: StoreStats(quarantined: 2, circuitsOpen: 3))
         let result = try Self.health("deliveries", both)
-        for part in ["2 gave up", "3 endpoints do not answer"] {
+        for part in ["2 gave up", "3 endpoints take no events"] {
             #expect(result.message.contains(part), "\(result)")
         }
         for part in ["--state dead", "--state failing"] {

@@ -36,7 +36,7 @@ struct OperatorRoutesTests {
             #expect(
                 answer.list("checks").map { $0["name"] as? String } == [
                     "redis.persistence", "smtp", "workers", "notifiers", "backlog", "lanes",
-                    "quarantine", "outbox", "deliveries",
+                    "credentials", "quarantine", "outbox", "deliveries",
                 ]
             )
         }
@@ -54,7 +54,7 @@ struct OperatorRoutesTests {
             let answer = try await api.get("/v1/doctor")
             #expect(answer.json["healthy"] as? Bool == true)
             let statuses = answer.list("checks").map { $0["status"] as? String }
-            let wanted = ["ok", "ok", "ok", "warning", "warning", "ok", "ok"]
+            let wanted = ["ok", "ok", "ok", "warning", "ok", "warning", "ok", "ok"]
             #expect(statuses == wanted, "\(answer.text)")
             api.plan.setDown(true)
             let blind = try await api.get("/v1/doctor")

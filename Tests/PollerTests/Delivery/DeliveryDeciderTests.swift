@@ -39,14 +39,16 @@ struct DeliveryDeciderTests {
     @Test("what fails on one delivery counts for its whole endpoint")
     func failing() {
         let done = decide(DeliveryState(cursor: 3), .failed("500"))
-        #expect(done.signal == .failing && done.fate == .failed)
+        #expect(done.signal == .erring && done.fate == .failed)
+        let silent = decide(DeliveryState(cursor: 3), .failed("no answer in time", .timeout))
+        #expect(silent.signal == .failing, "which is told apart from one that answers")
         #expect(done.state.failures == 1 && done.state.failedSince == now)
     }
 
     @Test(
         "regression 13: Retry-After holds the whole endpoint, up to an hour",
         arguments: [
-            (Duration.seconds(300), LaneSignal.hold(.seconds(300))), (.zero, .failing),
+            (Duration.seconds(300), LaneSignal.hold(.seconds(300))), (.zero, .erring),
             (.seconds(999_999), .hold(.seconds(3600))),
         ]
     )
@@ -60,7 +62,7 @@ struct DeliveryDeciderTests {
         let before = DeliveryState(cursor: 3, failures: 1, attempts: 5)
         let done = decide(before, .failed("500"), trouble: probed)
         #expect(done.state.failures == 1 && done.fate == .failed)
-        #expect(done.signal == .failing)
+        #expect(done.signal == .erring)
         // Behind the others, so that one bad event is not the only probe.
         #expect((done.wait ?? .zero) >= .seconds(8))
     }

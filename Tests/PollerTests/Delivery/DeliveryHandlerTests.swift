@@ -234,7 +234,7 @@ struct DeliveryHandlerTests {
         #expect(attempt.kind == .serverError && attempt.code == 503)
         #expect(attempt.address == "192.0.2.1:443" && attempt.excerpt == "busy")
         #expect(attempt.at == VirtualTime.start)
-        #expect(done.signal == .failing)
+        #expect(done.signal == .erring)
     }
 
     @Test("events the channel does not want are passed over in one turn")

@@ -98,7 +98,7 @@ struct FallbackOwedTests {
         #expect(hook.attempts.count == 1)
         #expect(failed.change.attempt?.kind == .serverError)
         #expect(failed.change.state.owed == [1] && failed.change.state.failures == 1)
-        #expect(failed.verdict == .next(after: .seconds(1)) && failed.signal == .failing)
+        #expect(failed.verdict == .next(after: .seconds(1)) && failed.signal == .erring)
         // It is still held: nothing is sent to the endpoint for that.
         let busy = try await handle(endpoint, failed.change.state)
         #expect(hook.attempts.count == 1 && busy.verdict == .next(after: .seconds(1)))

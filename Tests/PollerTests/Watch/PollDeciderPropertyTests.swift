@@ -77,7 +77,7 @@ struct PollDeciderPropertyTests {
             let context: Comment = "\(chance): \(situation)"
             #expect(state.attempts == watch.state.attempts + 1, context)
             switch decision.signal {
-            case .fine, .failing, .denied, .stillFailing, .hold(.zero): break
+            case .fine, .failing, .erring, .denied, .stillFailing, .hold(.zero): break
             case .hold(let hold), .slow(let hold), .refused(let hold):
                 #expect(hold > .zero && hold <= .seconds(3600), context)
             }

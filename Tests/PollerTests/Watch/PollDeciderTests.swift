@@ -162,6 +162,8 @@ struct PollDeciderTests {
         #expect(decision.change.lastError == "503")
         #expect(decision.change.event == nil)
         #expect(decision.signal == .failing)
+        let answered = decide(.unavailable("503", retryAfter: nil, isAnswer: true), watch)
+        #expect(answered.signal == .erring, "it has answered")
         let ceiling = min(1 << min(failures + 1, 20), 60)
         let wait = try wait(decision)
         #expect(wait >= .milliseconds(100) && wait <= .seconds(ceiling))
