@@ -226,12 +226,18 @@ extension Delivery: Shown {
         )
     }
 
-    /// When it is tried next; what is due already only waits for its turn, or for its endpoint to answer.
+    /// When it is tried next; what is due already only waits for its turn, or for its endpoint.
     private var next: Table.Cell? {
+        let isOpen = state == Open(.waiting) || state == Open(.failing)
+        if isOpen, endpointHealth?.isPaused == true { return .init("when it is enabled", .careful) }
+        if let givenUpAt { return .init(people: "gave up \(givenUpAt.away())", programs: "-") }
         guard let nextAttemptAt else { return nil }
         guard nextAttemptAt.date <= Date() else { return nextAttemptAt.cell() }
-        let isFailing = state == Open(.failing)
-        return .init(people: isFailing ? "when it answers" : "in its turn", programs: "now")
+        // One attempt at a time finds out whether it does.
+        if let circuit = endpointHealth?.circuit, circuit != Open(.closed) {
+            return .init("when it answers", .careful)
+        }
+        return .init(people: "in its turn", programs: "now")
     }
 
     /// The delivery as a row of a list.
@@ -260,16 +266,22 @@ extension Delivery: Shown {
             "\(attempts)" + (failures > 0 ? ", \(failures) of this event failed" : "")
         )
         facts.add("given up", deadShown, .bad)
+        facts.add("given up at", at: givenUpAt)
         facts.add("sent again", list(retryingSeqs))
         facts.add("failing since", at: failingSince, .careful)
         if let nextAttemptAt, nextAttemptAt.date > Date() {
             facts.add("next attempt", at: nextAttemptAt)
-        } else if let next {
+        } else if givenUpAt == nil, let next {
             facts.add("next attempt", next)
         }
         facts.add("last error", lastError, .careful)
+        guard endpointHealth?.isPaused != true else {
+            facts.add("its endpoint", "is disabled: \(EndpointHealth.untilEnabled)", .bad)
+            return facts
+        }
         if let circuit = endpointHealth?.circuit, circuit != Open(.closed) {
-            facts.add("endpoint's circuit", circuit.rawValue, .bad)
+            let why = endpointHealth?.failure.map { ": it \($0.shown)" } ?? ""
+            facts.add("endpoint's circuit", circuit.rawValue + why, .bad)
         }
         facts.add("endpoint held until", at: endpointHealth?.heldUntil, .careful)
         return facts

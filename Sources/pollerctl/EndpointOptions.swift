@@ -106,8 +106,17 @@ extension Endpoint: Shown {
         facts.add("url", url)
         facts.add("account", account)
         facts.add("state", isEnabled ? "enabled" : "disabled: \(disabledReason ?? "?")", colour)
-        facts.add("failing since", at: health?.failingSince, .bad)
-        facts.add("held until", at: health?.heldUntil, .careful)
+        if !isEnabled {
+            facts.add("now", EndpointHealth.untilEnabled, .careful)
+        } else {
+            facts.add("failing since", at: health?.failingSince, .bad)
+            facts.add("because", health?.failure.map { "it \($0.shown)" }, .bad)
+            facts.add("held until", at: health?.heldUntil, .careful)
+        }
+        facts.add("last error", health?.lastError, .careful)
+        if let dead = health?.dead, dead > 0 {
+            facts.add("given up", "events of \(dead) deliveries", .bad)
+        }
         facts.add("types", typesShown)
         if !sources.isEmpty { facts.add("sources", sources.joined(separator: ", ")) }
         if !metadata.isEmpty { facts.add("metadata", metadataShown) }
@@ -150,7 +159,13 @@ extension Endpoint: Shown {
         guard isEnabled else { return "disabled" }
         guard let health else { return "enabled" }
         if health.isPaused { return "stopped" }
-        if health.circuit.rawValue != Circuit.closed.rawValue { return "not answering" }
+        if health.circuit != Open(.closed) {
+            switch health.failure?.known {
+            case .silent: return "not answering"
+            case .errors: return "answers with errors"
+            default: return "failing"
+            }
+        }
         if health.failingSince != nil { return "failing" }
         return health.heldUntil == nil ? "enabled" : "held"
     }
@@ -162,6 +177,11 @@ extension Endpoint: Shown {
         default: .bad
         }
     }
+}
+
+extension EndpointHealth {
+    /// What is said of one that is disabled: when it is tried does not hang on it then.
+    static var untilEnabled: String { "nothing is sent until somebody enables it" }
 }
 
 extension Received<Endpoint> {

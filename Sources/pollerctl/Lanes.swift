@@ -37,8 +37,9 @@ struct LaneList: AsyncParsableCommand {
 
     func run() async throws {
         try await server.perform { client in
-            try await server.list(Lane.table, limit: limit, \.row) { limit, cursor in
-                try await client.lanes(limit: limit, cursor: cursor)
+            let isServed = await client.hasWorkers
+            try await server.list(Lane.table, limit: limit, { $0.row(isServed: isServed) }) {
+                (limit, cursor) in try await client.lanes(limit: limit, cursor: cursor)
             }
         }
     }
@@ -58,7 +59,9 @@ struct LaneGet: AsyncParsableCommand {
 
     func run() async throws {
         try await server.perform { client in
-            try await client.lane(lane).show(json: server.json)
+            let found = try await client.lane(lane)
+            guard !server.json else { return Terminal.printJSON(found.json) }
+            found.value.facts(isServed: await client.hasWorkers).print()
         }
     }
 }
@@ -173,6 +176,14 @@ struct LaneLimit: AsyncParsableCommand {
     }
 }
 
+extension PollerClient {
+    /// Whether anybody polls, as far as this key may know: without a worker nothing flows.
+    var hasWorkers: Bool {
+        // Whoever may not read counts is told of the lanes alone.
+        get async { (try? await stats().workers) != 0 }
+    }
+}
+
 extension Lane: Shown {
     /// The columns of ``row``.
     static var table: Table {
@@ -188,10 +199,10 @@ extension Lane: Shown {
         )
     }
 
-    /// The lane as a row of a list.
-    var row: [Table.Cell] {
+    /// The lane as a row of a list; `isServed`: whether anybody polls.
+    func row(isServed: Bool) -> [Table.Cell] {
         [
-            .init(id, .strong), stateCell, .init("\(overdue)"),
+            .init(id, .strong), stateCell(isServed: isServed), .init("\(overdue)"),
             .init(overdue > 0 ? overdueShown : "-"), .init("\(waiting)"),
             .init("\(inFlight)"), .init(limit.shown, limit.isDefault ? .faint : nil),
         ]
@@ -199,25 +210,33 @@ extension Lane: Shown {
 
     var title: String { id }
 
-    var facts: Facts {
+    var facts: Facts { facts(isServed: true) }
+
+    /// What is told of it alone; `isServed`: whether anybody polls.
+    func facts(isServed: Bool) -> Facts {
         var facts = Facts()
         facts.add("lane", id, .strong)
-        facts.add("state", stateCell)
+        facts.add("state", stateCell(isServed: isServed))
         facts.add("overdue", overdue > 0 ? "\(overdue), the oldest for \(overdueShown)" : "0")
         facts.add("waiting", "\(waiting)")
         facts.add("in flight", "\(inFlight)")
         facts.add("limit", limit.shown + (limit.isDefault ? " (default)" : " (its own)"))
         if failures > 0 { facts.add("failures", "\(failures) in a row", .careful) }
+        facts.add("last failure", failure.map { "the upstream \($0.shown)" }, .careful)
         return facts
     }
 
     private var overdueShown: String { Duration.milliseconds(overdueMs).shown }
 
-    private var stateCell: Table.Cell {
+    private func stateCell(isServed: Bool) -> Table.Cell {
+        if !isServed, [.flowing, .slowed].contains(state.known) { return .init("no worker", .bad) }
+        let isStopped = [.open, .probing].contains(state.known)
+        let why = isStopped ? failure.map { ": the upstream \($0.shown)" } ?? "" : ""
         let slowed = factor < 1 ? " at \(Int(factor * 100)) %" : ""
         return .init(
-            people: state.rawValue + (heldUntil.map { ", goes on \($0.away())" } ?? "") + slowed,
-            programs: state.rawValue + (heldUntil.map { " until \($0)" } ?? "") + slowed,
+            people: state.rawValue + why + (heldUntil.map { ", goes on \($0.away())" } ?? "")
+                + slowed,
+            programs: state.rawValue + why + (heldUntil.map { " until \($0)" } ?? "") + slowed,
             colour
         )
     }
@@ -227,6 +246,18 @@ extension Lane: Shown {
         case .flowing: .good
         case .open: .bad
         default: .careful
+        }
+    }
+}
+
+extension Open<FailureKind> {
+    /// What the other side does, for people.
+    var shown: String {
+        switch known {
+        case .denied: "refuses our credentials (401 or 403)"
+        case .errors: "answers with errors"
+        case .silent: "does not answer"
+        case nil: "fails (\(rawValue))"
         }
     }
 }

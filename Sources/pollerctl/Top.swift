@@ -102,7 +102,7 @@ struct ClusterView {
     /// The view for people, line by line.
     var lines: [String] {
         var lanes = Lane.table
-        lanes.rows = self.lanes.map(\.value.row)
+        lanes.rows = self.lanes.map { $0.value.row(isServed: stats.workers != 0) }
         var workers = Worker.table
         let busiest = self.workers.sorted { $0.inFlight > $1.inFlight }.prefix(Self.workersMax)
         workers.rows = busiest.map(\.value.row)
@@ -143,7 +143,7 @@ struct ClusterView {
                 )
                 + ", "
                 + Terminal.coloured(
-                    "\(stats.endpointsDown ?? 0) endpoints do not answer",
+                    "\(stats.endpointsDown ?? 0) endpoints take no events",
                     (stats.endpointsDown ?? 0) > 0 ? .careful : nil
                 ),
         ]

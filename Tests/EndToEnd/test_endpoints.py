@@ -104,6 +104,15 @@ def test_an_endpoint_lives_its_life(calm: Cluster, shop: Shop):
     assert shop.told(waiting) == []
     checks = {check["name"]: check for check in calm.api.get("/v1/doctor")["checks"]}
     assert checks["endpoints"]["status"] == "warning" and "holidays" in checks["endpoints"]["message"]
+    # Nobody asks it, so nothing is said of its answers.
+    assert calm.api.get("/v1/stats")["endpoints_down"] == 0 and "take" not in checks["deliveries"]["message"]
+    env = {"POLLER_URL": calm.api.url}
+    shown = run("pollerctl", "endpoint", "get", id, env=env).stdout
+    assert "nothing is sent until somebody enables it" in shown and "held until" not in shown, shown
+    wait_until(
+        lambda: "when it is enabled" in run("pollerctl", "delivery", "list", "--endpoint", id, env=env).stdout,
+        20, "its delivery waits for that",
+    )
     endpoint(calm, "enable", id)
     wait_until(lambda: shop.told(waiting) == WHOLE, 20, f"the shop catches up: {shop.told(waiting)}")
 

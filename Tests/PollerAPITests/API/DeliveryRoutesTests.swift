@@ -109,6 +109,33 @@ struct DeliveryRoutesTests {
         }
     }
 
+    @Test("a list says what those wait for whose endpoint is told nothing, or does not answer")
+    func waiting() async throws {
+        try await LiveAPI.run { api in
+            let endpoint = EndpointID(account: .main, url: Self.url)
+            let state = DeliveryState(failures: 1, attempts: 1)
+            _ = try await fail(api, "src_1", state, .next(after: .zero))
+            func one() async throws -> [String: Any] {
+                try #require(try await api.get("/v1/deliveries").list("data").first)
+            }
+            let free = try await one()
+            #expect(free["next_attempt_at"] is String && free["endpoint_health"] == nil)
+            for _ in 0..<9 { _ = try await fail(api, "src_1", state, .next(after: .zero)) }
+            let held = try await one()
+            let health = try #require(held["endpoint_health"] as? [String: Any])
+            #expect(
+                health["circuit"] as? String == "open" && health["failure"] as? String == "silent"
+            )
+            #expect(held["next_attempt_at"] as? String == health["held_until"] as? String)
+            try await api.backend.deliveries.pause(LaneID(endpoint: endpoint))
+            let stopped = try await one()
+            #expect(stopped["next_attempt_at"] is NSNull)
+            #expect((stopped["endpoint_health"] as? [String: Any])?["paused"] as? Bool == true)
+            let shown = try await CommandRun.pollerctl("delivery", "list", url: api.url)
+            #expect(shown.output.contains("when it is enabled"), "\(shown.output)")
+        }
+    }
+
     @Test("a retry sends dead letters again; what has nothing to send is told apart")
     func retry() async throws {
         try await LiveAPI.run { api in

@@ -76,6 +76,21 @@ struct PollerctlOperatorTests {
         }
     }
 
+    @Test("a lane does not flow where no worker is alive, and one that is stopped says why")
+    func standstill() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            let alone = try await CommandRun.pollerctl("lane", "list", url: api.url)
+            #expect(alone.output.hasPrefix("default/sources\tno worker\t"), "\(alone.output)")
+            let get = ["lane", "get", "default/sources"]
+            let one = try await CommandRun.pollerctl(get[0], get[1], get[2], url: api.url)
+            #expect(one.output.contains("no worker"))
+            try await api.announce("worker", host: "one")
+            let served = try await CommandRun.pollerctl("lane", "list", url: api.url)
+            #expect(served.output.hasPrefix("default/sources\tflowing\t"), "\(served.output)")
+        }
+    }
+
     @Test("quarantine list shows why; redrive takes sources or all, and tells what failed")
     func quarantine() async throws {
         try await LiveAPI.run { api in
