@@ -235,6 +235,9 @@ def test_nothing_is_wider_than_a_phone(look, front):
     for page in [*PAGES, f"#/payments/{front.shop.paid}", "#/orders/TWICE-1", f"#/endpoints/{front.shop.endpoints['bad']}"]:
         console.open(page)
         assert console.overflow() <= 0, page
+    console.open("#/deliveries")
+    whom = console.js("[...document.querySelectorAll('#main .whom')].filter((one) => one.checkVisibility()).map((one) => one.innerText)")
+    assert whom and all(one.startswith("to ") for one in whom), "whom a button sends to is there without its column"
     console.click("Menu", within="#top")
     console.click("Lanes", within="#nav")
     console.wait(lambda: console.js("document.querySelector('#main h1').innerText") == "Lanes", "the menu leads on")

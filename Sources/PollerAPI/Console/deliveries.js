@@ -45,16 +45,23 @@ const order = (row) => row.kind === "order" ? row.source : payments.get(nameOf(r
 
 /** When it is sent next, or what it waits for. */
 function nextOf(row) {
+  if (row.given_up_at) return h("span", { class: "soft" }, "gave up ", age(row.given_up_at));
   if (!["waiting", "failing"].includes(row.state)) return h("span", { class: "soft" }, "–");
   const endpoint = endpoints.get(row.endpoint);
-  if (endpoint?.state === "disabled") return h("span", { class: "soft" }, "when it is enabled");
-  const isHeld = endpoint?.health && endpoint.health.circuit !== "closed";
+  const told = endpoint?.health ?? row.endpoint_health;
+  if (endpoint?.state === "disabled" || told?.paused) return h("span", { class: "soft" }, "when it is enabled");
+  const isHeld = told && told.circuit !== "closed";
   return age(isHeld ? null : nextTry(row), isHeld || row.state === "failing" ? "when it answers" : "in its turn");
 }
 
-function receiver(row) {
+/** What a receiver is called; null for one that is removed, undefined where that is not known. */
+function nameOfReceiver(row) {
   const endpoint = endpoints.get(row.endpoint);
-  const name = row.url ? place(row.url) : endpoint ? endpoint.name ?? place(endpoint.url) : endpoint;
+  return row.url ? place(row.url) : endpoint ? endpoint.name ?? place(endpoint.url) : endpoint;
+}
+
+function receiver(row) {
+  const name = nameOfReceiver(row);
   return h("a", { href: endpointLink(row.endpoint), title: name ?? "", "data-key": `of ${row.id}` },
     name ?? id(row.endpoint), name === null && !row.url ? h("span", { class: "soft" }, " (removed)") : "");
 }
@@ -99,10 +106,12 @@ function attemptsOf(row) {
 /** Deliveries as a table, each with its attempts below. */
 export function deliveryTable(rows, { refresh, isOne = false, nothing = "No delivery is like that." }) {
   return table(isOne ? "What it was told" : "Deliveries", [
-    { name: "Order", cell: (row) => h("a", {
+    { name: "Order", cell: (row) => [h("a", {
       href: row.kind === "order" ? `#/orders/${encodeURIComponent(row.source)}` : paymentLink(row),
       class: order(row) ? "row cut" : "row id cut", title: order(row) ?? row.source, "data-key": `row ${row.id}`,
-    }, order(row) ?? row.source) },
+    }, order(row) ?? row.source),
+    // A phone has no column for whom it is sent to, and a button that sends it again.
+    h("span", { class: "soft narrow whom" }, [!isOne && `to ${nameOfReceiver(row) ?? row.endpoint}`, row.account].filter(Boolean).join(" · "))] },
     { name: "Customer", wide: true, cell: (row) => h("span", { class: "cut" }, payments.get(nameOf(row))?.customer ?? "") },
     { name: "Source", wide: true, cell: (row) => row.kind === "order" ? h("span", { class: "soft" }, "the order itself")
       : [h("span", { class: "id soft cut short", title: row.source }, row.source), copyButton(row.source)] },

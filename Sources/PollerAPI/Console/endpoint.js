@@ -131,6 +131,7 @@ function about(endpoint) {
     ["Payload", endpoint.payload], ["Headers", Object.keys(endpoint.headers).join(", ")],
     ["If not in time", endpoint.notify_by && [`within ${endpoint.notify_by.within}, then `,
       h("a", { href: endpointLink(endpoint.notify_by.endpoint) }, endpoint.notify_by.endpoint)]],
+    ["Given up", told?.dead > 0 && counted(told.dead, "delivery", "deliveries")], ["Last error", told?.last_error],
     ["Waits", told && count(told.waiting)], ["Failures in a row", told && count(told.failures)],
     ["Failing since", told?.failing_since && moment(told.failing_since)],
     ["Disabled at the latest", told?.disabled_at_the_latest && moment(told.disabled_at_the_latest)],
@@ -151,7 +152,7 @@ export async function endpointPage({ id: name, query, refresh, stop }) {
   ]);
   if (page) await learn(page.data);
   const error = page?.data.find((row) => row.state === "failing" && row.last_error)?.last_error
-    ?? (endpoint ? (await lastErrors([endpoint])).get(endpoint.id) : null);
+    ?? (endpoint ? (await lastErrors([endpoint])).get(endpoint.id) ?? endpoint.health?.last_error : null);
   const url = endpoint?.url ?? page?.data[0]?.url;
   if (!url && !page?.data.length && !state) {
     return [head("Endpoint", { back: ["#/endpoints", "Endpoints"] }), h("p", { class: "failure" }, "No endpoint ", id(name), " is known.")];
@@ -165,7 +166,7 @@ export async function endpointPage({ id: name, query, refresh, stop }) {
   return [
     head(endpoint.name ?? place(endpoint.url), { back: ["#/endpoints", "Endpoints"], tools: tools(endpoint, refresh) }),
     h("section", { class: "outcome", "aria-label": "Health" }, health(endpoint, error),
-      h("p", { class: "grow" }, note(endpoint, error) || (page?.data.some((row) => row.dead_seqs.length)
+      h("p", { class: "grow" }, note(endpoint, error) || (endpoint.health?.dead > 0 || page?.data.some((row) => row.dead_seqs.length)
         ? "Nothing holds it up, but it was not told everything: some events were given up." : "Nothing holds it up.")), endpoint.name && badge("of the configuration file", "quiet")),
     h("div", { class: "columns" }, h("div", null, list), h("div", { class: "aside" }, card("About it", about(endpoint)))),
   ];

@@ -90,7 +90,8 @@ export async function endpointsPage({ query, refresh }) {
       tools: may("endpoints:write") && h("button", { type: "button", class: "primary", "data-key": "add", onclick: () => add(refresh) }, "New endpoint"),
     }),
     table("Endpoints", [
-      { name: "Receiver", why: true, cell: (one) => [one.name && h("strong", null, one.name, " "), place(one.url)] },
+      { name: "Receiver", why: true, cell: (one) => [one.name && h("strong", null, one.name, " "), place(one.url),
+        h("span", { class: "soft narrow" }, one.account)] },
       { name: "State", cell: (one) => health(one, errors.get(one.id)) },
       { name: "Now", wide: true, why: true, cell: (one) => h("span", { class: "soft" }, note(one, errors.get(one.id))) },
       { name: "Waits", n: true, wide: true, cell: (one) => count(one.health?.waiting) },

@@ -4,7 +4,8 @@ import { api, at, may, maybe, post } from "./api.js";
 import { dialog, labelled } from "./dialogs.js";
 import { h } from "./dom.js";
 import { act, badge, card, head, id, pager, table } from "./parts.js";
-import { count, lane as words, limit, span, timeOfDay } from "./words.js";
+import { count, limit, span, timeOfDay } from "./words.js";
+import { laneBadge } from "./worries.js";
 
 // The slash of a lane is one segment of the path.
 const path = (lane, part) => `/v1/lanes/${encodeURIComponent(lane.id)}/${part}`;
@@ -29,11 +30,12 @@ async function change(lane, refresh) {
 }
 
 function state(lane, workers) {
-  const [word, colour] = words(lane.state, workers);
+  const [word, colour] = laneBadge(lane, workers);
   const until = lane.held_until ? ` until ${timeOfDay(lane.held_until)}` : "";
   const factor = lane.factor < 1 ? ` at ${Math.round(lane.factor * 100)} %` : "";
   return [badge(word + until + factor, colour, lane.failures ? `${lane.failures} failures in a row` : null),
-    lane.overdue > 0 && h("span", { class: "soft narrow" }, `${span(lane.overdue_ms)} behind`)];
+    lane.waiting > 0 && h("span", { class: "soft narrow" }, lane.overdue > 0
+      ? `${count(lane.overdue)} of ${count(lane.waiting)} behind (${span(lane.overdue_ms)})` : `${count(lane.waiting)} waiting`)];
 }
 
 // So many of as many as there may be; what is at its limit takes nothing new.

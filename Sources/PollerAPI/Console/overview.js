@@ -6,8 +6,8 @@ import { h, pause } from "./dom.js";
 import { hearing, heardSince, recent } from "./live.js";
 import { age, badge, card, head, sum, tabs } from "./parts.js";
 import { tell } from "./timeline.js";
-import { count, counted, lane as laneWords, sentence, span, timeOfDay } from "./words.js";
-import { worries } from "./worries.js";
+import { count, counted, sentence, span, timeOfDay } from "./words.js";
+import { laneBadge, worries } from "./worries.js";
 
 /** The doctor asks the upstreams too, so it is asked seldom. */
 const DOCTOR_MS = 60000;
@@ -173,7 +173,7 @@ function busyLanes(lanes, stats) {
       : h("ul", { class: "rows" }, rows.map((lane) => h("li", null,
         h("span", { class: "id" }, lane.id),
         h("span", { class: "soft n" }, `${count(lane.waiting)} waiting`),
-        badge(...laneWords(lane.state, stats?.workers))))));
+        badge(...laneBadge(lane, stats?.workers))))));
 }
 
 /** What operators were told of: what is wrong now, and the last three that are over. */

@@ -1,10 +1,20 @@
 // What is wrong, in one list: what the doctor says, and what the counts and lists tell beside it.
 
-import { count, counted, span } from "./words.js";
+import { count, counted, lane as laneWords, span } from "./words.js";
+
+/** What an upstream does that a lane is stopped for, in a sentence and in a word. */
+const failures = {
+  denied: ["refuses our credentials", "Credentials refused"], errors: ["answers with errors", "Errors"],
+  silent: ["does not answer", "No answer"],
+};
+const fails = (lane) => failures[lane.failure] ?? ["fails", "Failing"];
+
+/** How a lane stands, in a word and its colour: one that is stopped says what its upstream does. */
+export const laneBadge = (lane, workers) => lane.state === "open" ? [fails(lane)[1], "bad"] : laneWords(lane.state, workers);
 
 /** What is said of a lane that does not flow, and of several. */
 const stops = {
-  open: ["bad", "gets no answer from the upstream", "get no answer from the upstream"],
+  open: ["bad", "is stopped", "are stopped because their upstream fails"],
   paused: ["careful", "is paused", "are paused"],
   probing: ["careful", "is probed after failures", "are probed after failures"],
   held: ["careful", "waits as the upstream has asked", "wait as the upstream has asked"],
@@ -20,7 +30,7 @@ const LATE_MS = 15000;
 const places = {
   workers: "#/processes", notifiers: "#/processes", backlog: "#/lanes", lanes: "#/lanes",
   quarantine: "#/quarantine", outbox: "#/processes", deliveries: "#/deliveries?state=failing",
-  endpoints: "#/endpoints",
+  endpoints: "#/endpoints", credentials: "#/payments?q=state%3Dopen%20error%3Drefused",
 };
 
 const worry = (key, colour, text, todo, href, label) => ({ key, colour, text, todo, href, label });
@@ -32,9 +42,9 @@ function ofLanes(lanes, counts) {
     const rest = (counts?.[state] ?? those.length) - Math.min(those.length, NAMED);
     return [
       ...those.slice(0, NAMED).map((lane) => worry(lane.overdue ? "late lanes" : "lanes", colour,
-        `Lane ${lane.id} ${one}${lane.overdue ? `: ${counted(lane.overdue, "payment waits", "payments wait")}, the oldest ${span(lane.overdue_ms)}` : ""}.`,
+        `Lane ${lane.id} ${one}${state === "open" ? ` because the upstream ${fails(lane)[0]}` : ""}${lane.overdue ? `: ${counted(lane.overdue, "payment waits", "payments wait")}, the oldest ${span(lane.overdue_ms)}` : ""}.`,
         state === "paused" ? "Somebody has stopped it: resume it when it may go on" : null, "#/lanes", "Lanes")),
-      rest > 0 && worry("lanes", colour, `${counted(rest, `more lane ${one}`, `more lanes ${many}`)}.`, null, "#/lanes", "Lanes"),
+      rest > 0 && worry("lanes", colour, `${counted(rest, `more lane ${one}${state === "open" ? " because its upstream fails" : ""}`, `more lanes ${many}`)}.`, null, "#/lanes", "Lanes"),
     ];
   }).filter(Boolean);
 }
