@@ -6,11 +6,12 @@ import { h } from "./dom.js";
 import { age, badge, head, pager, table } from "./parts.js";
 import { ago, count, moment, place } from "./words.js";
 
-/** How a receiver fails, of what its last attempt came to; nothing where that is not known. */
-function failing(error) {
+/** How a receiver fails, of what its last attempt came to and met; nothing where neither is known. */
+function failing(error, failure) {
+  if (failure === "silent") return ": no answer";
   const status = /answered (\d)\d\d/.exec(error ?? "")?.[1];
   if (status === "4") return ": refuses";
-  return status ? ": fails" : error ? ": no answer" : "";
+  return status || failure ? ": fails" : error ? ": no answer" : "";
 }
 
 /** Endpoints that are held and asked about: few are at a time. */
@@ -30,7 +31,7 @@ export async function lastErrors(endpoints) {
 export function health(endpoint, error) {
   if (endpoint.state === "disabled") return badge("Disabled", "bad", endpoint.disabled_reason);
   const told = endpoint.health;
-  if (told?.circuit === "open") return badge(`Held${failing(error)}`, "bad", error);
+  if (told?.circuit === "open") return badge(`Held${failing(error, told.failure)}`, "bad", error);
   if (told?.circuit === "probing") return badge("Probing", "careful");
   if (told?.paused) return badge("Paused", "careful");
   if (told?.failing_since) return badge("Failing", "careful", `since ${moment(told.failing_since)}`);
