@@ -296,8 +296,8 @@ public struct WatchExplanation: WireObject, Hashable {
             nullable: "earliest_poll_at",
             \.earliestPollAt,
             note:
-                "As far as is known now; null when only a person or the end of the poll in flight "
-                + "can tell."
+                "Not before, as far as is known now: where the lane's circuit is open, when it is probed "
+                + "by one of its watches. null when only a person or the end of a poll in flight can tell."
         )
         Field(
             "reasons",

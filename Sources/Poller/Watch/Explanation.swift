@@ -35,12 +35,22 @@ package struct Explanation: Hashable, Sendable {
     }
 
     /// The earliest instant at which it can be polled, as far as is known now; nil when nothing
-    /// but a person or another watch's end can tell (paused, closed, in hand).
+    /// but a person or another watch's end can tell (paused, probed, closed, in hand).
+    ///
+    /// Of a lane whose circuit is open this is when it is probed, by one watch: how soon the others follow
+    /// nobody knows, and their number at the lane's rate would be a promise.
     package var earliest: Timestamp? {
-        guard case .waiting(let due, _, let ahead) = place, !lane.isPaused else { return nil }
-        let rate = limit.ratePerSecond * lane.factor
-        let queue = rate > 0 ? Duration.seconds(Double(ahead) / rate) : .zero
+        guard case .waiting(let due, _, let ahead) = place, !lane.isPaused,
+            lane.circuit != .probing
+        else { return nil }
+        let queue = lane.circuit == .closed ? span(of: ahead) : .zero
         return max(due, lane.heldUntil ?? due, lane.now + queue)
+    }
+
+    /// How long its lane takes for so many at its rate; zero where it has none.
+    private func span(of ahead: Int) -> Duration {
+        let rate = limit.ratePerSecond * lane.factor
+        return rate > 0 ? .seconds(Double(ahead) / rate) : .zero
     }
 
     /// What it waits for, one sentence each, the most important first.
@@ -66,13 +76,21 @@ package struct Explanation: Hashable, Sendable {
                 reasons.append("all \(limit.inFlightMax) slots of its lane are taken")
             }
             if due > lane.now { reasons.append("it is due at \(due)") }
-            if due <= lane.now || ahead > 0 {
-                let others = isUrgent ? "urgent ones of its lane" : "others of its lane"
-                reasons.append("\(ahead) \(others) come before it")
+            // Those that are polled long before it is due hold nothing up.
+            if ahead > 0, due <= lane.now || due < lane.now + span(of: ahead) {
+                let (one, many) = isUrgent ? ("urgent one", "urgent ones") : ("other", "others")
+                reasons.append(
+                    ahead == 1
+                        ? "1 \(one) of its lane comes before it"
+                        : "\(ahead) \(many) of its lane come before it"
+                )
             }
             if lane.factor < 1 {
                 let percent = Int(lane.factor * 100)
                 reasons.append("the lane goes at \(percent) % of its limit after a 429")
+            }
+            if reasons.isEmpty {
+                reasons.append("it is due and is polled as soon as a worker is free")
             }
             return reasons
         }

@@ -1,0 +1,87 @@
+import Poller
+import Testing
+
+@Suite("why a watch waits, and until when")
+struct ExplanationTests {
+    private let now = Timestamp(ms: 1_780_000_000_000)
+
+    /// A watch that waits in a lane of 10 a second.
+    private func waiting(
+        due: Duration = .seconds(-1),
+        isUrgent: Bool = false,
+        ahead: Int,
+        heldFor hold: Duration? = nil,
+        failures: Int = 0
+    ) -> Explanation {
+        let watch = Sample.watch(createdAt: now)
+        return Explanation(
+            snapshot: WatchSnapshot(
+                watch: watch,
+                closed: nil,
+                nextPollAt: now + due,
+                lastError: nil,
+                notify: [],
+                metadata: "",
+                lastEvent: nil
+            ),
+            place: .waiting(due: now + due, isUrgent: isUrgent, ahead: ahead),
+            lane: LaneReport(
+                lane: watch.key.lane,
+                partition: 0,
+                waiting: ahead + 1,
+                overdue: 0,
+                oldestDue: now + due,
+                inFlight: 0,
+                limit: nil,
+                isPaused: false,
+                heldUntil: hold.map { now + $0 },
+                factor: 1,
+                failures: failures,
+                now: now
+            ),
+            limit: LaneLimit(ratePerSecond: 10, burst: 1, inFlightMax: 20),
+            crashes: 0
+        )
+    }
+
+    @Test("while the circuit is open only the probe is promised, however many come before")
+    func open() {
+        let told = waiting(
+            ahead: 239,
+            heldFor: .seconds(5),
+            failures: LaneSignal.failuresMax
+        )
+        #expect(told.lane.circuit == .open)
+        #expect(told.earliest == now + .seconds(5))
+        #expect(told.reasons.first?.hasSuffix("its circuit is open") == true)
+    }
+
+    @Test("while one at a time is tried, nobody knows when the others are")
+    func probing() {
+        let told = waiting(ahead: 239, failures: LaneSignal.failuresMax)
+        #expect(told.lane.circuit == .probing)
+        #expect(told.earliest == nil)
+    }
+
+    @Test("others are a reason only where they hold it up, and are counted as people do")
+    func others() {
+        #expect(waiting(ahead: 30).earliest == now + .seconds(3))
+        #expect(waiting(ahead: 30).reasons == ["30 others of its lane come before it"])
+        #expect(
+            waiting(isUrgent: true, ahead: 1).reasons == [
+                "1 urgent one of its lane comes before it"
+            ]
+        )
+        let later = waiting(due: .seconds(60), ahead: 11)
+        #expect(later.reasons == ["it is due at \(now + .seconds(60))"])
+        #expect(waiting(due: .seconds(1), ahead: 11).reasons.count == 2)
+    }
+
+    @Test("nobody comes before it is never said; what nothing holds up waits for a worker")
+    func nobody() {
+        #expect(
+            waiting(isUrgent: true, ahead: 0).reasons
+                == ["it is due and is polled as soon as a worker is free"]
+        )
+    }
+}
