@@ -9,7 +9,8 @@ struct KeyCommand: AsyncParsableCommand {
         abstract: "Make keys of the API, list them, revoke them.",
         discussion: """
             viewer sees everything and changes nothing; support also looks again, hands in a payer's \
-            codes and sends deliveries again; operator also runs watches, endpoints, lanes and replays; \
+            codes, sends deliveries again or dismisses what was given up, and lifts that somebody gets no \
+            mails; operator also runs watches, endpoints, lanes and replays; \
             admin also charges, sees secrets and makes keys. The first key is made beside the store: \
             pollerd key create --role admin.
             """,

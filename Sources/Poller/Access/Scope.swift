@@ -59,7 +59,8 @@ package enum Scope: String, Hashable, Sendable, CaseIterable {
 package enum KeyRole: String, Hashable, Sendable, CaseIterable {
     /// Sees everything and changes nothing.
     case viewer
-    /// Helps a payer: looks again, hands in codes, sends a delivery again.
+    /// Helps a payer: looks again, hands in codes, sends a delivery again or lets it rest, lifts that
+    /// somebody gets no mails.
     case support
     /// Runs the place: watches, endpoints, lanes, replays.
     case `operator`
