@@ -3,7 +3,7 @@
 import { Silent, accounts, forgetKey, hasKey, learnCaller, may, maybe, me } from "./api.js";
 import { dialog, toast } from "./dialogs.js";
 import { find, h, isBusy, pause, show, visible } from "./dom.js";
-import { follow, hearing, listen } from "./live.js";
+import { INTERRUPTED, NO_REDIS, follow, hearing, interrupt, listen, resume } from "./live.js";
 import { failure } from "./parts.js";
 import { timeOfDay } from "./words.js";
 import { auditPage } from "./audit.js";
@@ -89,6 +89,8 @@ function drawNav() {
 }
 
 function drawHearing() {
+  // Before anybody is known there is nothing to draw it in.
+  if (!find("#hearing")) return;
   const now = hearing();
   const colour = now === "live" ? "good" : now.startsWith("interrupted") ? "bad" : "";
   show(find("#hearing"), h("span", { class: `badge ${colour}` }, now));
@@ -153,15 +155,18 @@ async function refresh(mine, isAsked = false) {
   }
   mine.isReading = true;
   const began = Date.now();
+  let isRead = true;
   try {
     const content = await mine.make(mine);
     if (mine.stop.aborted) return;
     if (content && (isAsked || mine.isNew || !isBusy(main))) show(main, content);
     mine.isNew = false;
     silentSince = null;
+    resume();
     document.body.classList.remove("silent");
   } catch (error) {
     if (mine.stop.aborted) return;
+    isRead = false;
     if (!mine.isNew && !(error instanceof Silent) && error.status !== 503) toast(error.message, true);
     if (mine.isNew || error.status === 503 || error instanceof Silent) {
       // What was shown may not be true any more.
@@ -171,8 +176,9 @@ async function refresh(mine, isAsked = false) {
     mine.isReading = false;
     if (current?.mine === mine) {
       main.removeAttribute("aria-busy");
-      mine.took = Date.now() - began;
-      current.last = Date.now();
+      // How long nobody answered says nothing of how long reading takes, and counts as rest.
+      mine.took = isRead ? Date.now() - began : 0;
+      current.last = isRead ? Date.now() : began;
       if (mine.isAsked) {
         mine.isAsked = false;
         refresh(mine, true);
@@ -186,6 +192,7 @@ function trouble(error) {
   const isRedis = error.status === 503;
   if (!isRedis && !(error instanceof Silent)) return [h("h1", null, "This cannot be shown"), failure(error)];
   silentSince ??= Date.now();
+  interrupt(isRedis ? NO_REDIS : INTERRUPTED);
   return [
     h("h1", null, isRedis ? "Redis cannot be reached" : "The server cannot be reached"), failure(error),
     h("p", null, isRedis ? "The API cannot reach Redis, so nothing is polled, recorded or delivered now. What was "

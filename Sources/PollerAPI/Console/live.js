@@ -15,7 +15,16 @@ const ENOUGH = 12;
 /** Pages that are read on to the newest events of a longer span. */
 const PAGES = 20;
 
+/** What is said while nothing is heard. */
+export const [INTERRUPTED, NO_REDIS] = ["interrupted", "interrupted: no Redis"];
+/** What is said to whoever may not read events. */
+const BY_ITSELF = "every 5 s";
+
 const listeners = new Set();
+/** Ends the request that waits for news, and the rest after one that failed. */
+let [hanging, wake] = [null, () => {}];
+/** Whether the page has seen that nothing can be heard. */
+let isCut = false;
 let state = "connecting";
 let since = null;
 const seen = [];
@@ -39,6 +48,21 @@ function tell(events, now) {
   const isNew = now !== state;
   state = now;
   if (events.length || isNew) for (const told of listeners) told(events);
+}
+
+/** Somebody has seen that nothing can be heard: a request that hangs would say `live` for as long as it does. */
+export function interrupt(why) {
+  isCut = true;
+  tell([], why);
+  hanging?.abort();
+}
+
+/** Somebody was answered again: what is new is asked for at once. */
+export function resume() {
+  if (!isCut) return;
+  isCut = false;
+  if (!may("events:read")) tell([], BY_ITSELF);
+  wake();
 }
 
 const read = (from) => api(at("/v1/events", { ...from, limit: 500 }));
@@ -74,13 +98,17 @@ async function begin() {
 /** Follows what is recorded, for as long as the page is open. */
 export async function follow() {
   if (!may("events:read")) {
-    tell([], "every 5 s");
+    tell([], BY_ITSELF);
     return;
   }
   let place = null;
   for (;;) {
+    hanging = new AbortController();
     try {
-      const page = place ? await api(at("/v1/events", { ...place, limit: 500, wait: "30s" })) : await begin();
+      // While it is not known whether anybody answers, nothing is waited for.
+      const path = at("/v1/events", { ...place, limit: 500, wait: isCut ? undefined : "30s" });
+      const page = place ? await api(path, { stop: hanging.signal }) : await begin();
+      isCut = false;
       const events = page.data.slice(-KEPT_MAX);
       for (const event of events) seen.unshift(event);
       seen.length = Math.min(seen.length, KEPT_MAX);
@@ -90,8 +118,8 @@ export async function follow() {
       // A busy cluster is looked at once a second.
       if (page.data.length) await pause(1000);
     } catch (error) {
-      tell([], error.status === 503 ? "interrupted: no Redis" : "interrupted");
-      await pause(RETRY_MS);
+      if (!hanging.signal.aborted) tell([], error.status === 503 ? NO_REDIS : INTERRUPTED);
+      await Promise.race([pause(RETRY_MS), new Promise((done) => { wake = done; })]);
     }
     await visible();
   }
