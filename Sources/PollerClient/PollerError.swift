@@ -86,6 +86,21 @@ public struct PollerProblem: Hashable, Sendable, CustomStringConvertible {
         [title, detail].filter { !$0.isEmpty }.joined(separator: " ")
     }
 
+    /// The same in other words, of somebody who knows what was meant.
+    package func saying(_ detail: String) -> PollerProblem {
+        PollerProblem(
+            status: status,
+            code: code,
+            title: title,
+            detail: detail,
+            field: field,
+            requestID: requestID,
+            retryAfter: retryAfter,
+            items: items,
+            itemsTotal: itemsTotal
+        )
+    }
+
     /// The same with items counted from further on: batches are sent in parts.
     func moved(by offset: Int) -> PollerProblem {
         PollerProblem(

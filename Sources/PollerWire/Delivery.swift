@@ -7,7 +7,8 @@ public struct Delivery: WireObject, Hashable {
         case failing
         /// Something was given up and nothing is tried any more.
         case dead
-        /// Everything was accepted.
+        /// Nothing is left to tell: what there was was accepted or dismissed, or there was nothing yet
+        /// (no attempts).
         case done
     }
 
@@ -59,8 +60,8 @@ public struct Delivery: WireObject, Hashable {
             "state",
             \.state,
             note:
-                "dead: something was given up and nothing is tried any more; done: everything was "
-                + "accepted."
+                "dead: something was given up and nothing is tried any more; done: nothing is left to "
+                + "tell, which is no proof that something was told: with attempts 0 nothing ever was."
         )
         Field(
             "last_seq",

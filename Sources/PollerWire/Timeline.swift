@@ -27,6 +27,8 @@ public struct TimelineEntry: WireObject, Hashable {
         case delivery
         /// A person was mailed, or could not be.
         case mail
+        /// Somebody has still to be told and is held up; always behind everything that was.
+        case ahead
     }
 
     /// How it is to be taken.
@@ -50,20 +52,27 @@ public struct TimelineEntry: WireObject, Hashable {
     public var until: Time?
     /// The endpoint that it is about.
     public var endpoint: String?
+    /// What the endpoint has accepted, in a word; nil where it was told nothing.
+    public var accepted: String?
     /// The attempts that are told as one, the oldest first.
     public var attempts: [DeliveryAttempt]?
 
     package init() {}
 
     package static let shape = Shape<TimelineEntry>("TimelineEntry") {
-        Field("at", \.at)
-        Field("kind", \.kind)
+        Field("at", \.at, note: "When it was; of what is ahead, when it may be.")
+        Field(
+            "kind",
+            \.kind,
+            note: "ahead: somebody has still to be told and is held up; behind everything that was."
+        )
         Field("tone", \.tone, note: "Left out for what is neither good nor bad.")
         Field("text", \.text, note: "A sentence or two for people, English; not to be parsed.")
         Field("detail", \.detail, note: "An id, an event's type, the answer's code.")
         Field("by", \.by, note: "The name of the key that did it.")
         Field("until", \.until, note: "The end of what happened again and again.")
         Field("endpoint", \.endpoint, note: "The endpoint that it is about.")
+        Field("accepted", \.accepted, note: "What the endpoint has accepted, in a word.")
         Field(
             "attempts",
             \.attempts,

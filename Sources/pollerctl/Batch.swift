@@ -27,7 +27,7 @@ struct BatchPoll: AsyncParsableCommand {
 
     @OptionGroup var batch: BatchOptions
 
-    func run() async throws { try await batch.run("poll", "polled now") }
+    func run() async throws { try await batch.run("poll", "due now") }
 }
 
 /// `pollerctl batch cancel`: stop watching all.

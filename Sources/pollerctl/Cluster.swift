@@ -140,7 +140,8 @@ struct Explain: AsyncParsableCommand {
 
     func run() async throws {
         try await server.perform { client in
-            try await client.explain(names.name(source)).show(json: server.json)
+            let name = names.name(source)
+            try await client.known(name) { try await client.explain(name) }.show(json: server.json)
         }
     }
 }

@@ -11,7 +11,8 @@ struct DeliveryCommand: AsyncParsableCommand {
         discussion: """
             A delivery is what one endpoint has to be told about one source, in order. Its state \
             is waiting, in_flight, failing (tried again by itself), dead (given up; retry sends \
-            it again, dismiss lets it rest) or done.
+            it again, dismiss lets it rest) or done (nothing is left to tell; without attempts \
+            there was nothing yet).
             """,
         subcommands: [
             DeliveryList.self, DeliveryGet.self, DeliveryAttempts.self, DeliveryRetry.self,
@@ -259,8 +260,14 @@ extension Delivery: Shown {
         facts.add("account", account)
         facts.add("endpoint", endpoint)
         facts.add("url", url)
-        facts.add("state", state.rawValue, colour)
-        facts.add("told up to seq", "\(lastSeq)")
+        let isUntold = state == Open(.done) && attempts == 0
+        facts.add(
+            "state",
+            isUntold ? "done: nothing to tell yet" : state.rawValue,
+            isUntold ? nil : colour
+        )
+        // What it does not want to hear of is passed over.
+        facts.add(attempts == 0 ? "passed over up to seq" : "told up to seq", "\(lastSeq)")
         facts.add(
             "attempts",
             "\(attempts)" + (failures > 0 ? ", \(failures) of this event failed" : "")

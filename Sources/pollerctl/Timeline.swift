@@ -9,8 +9,9 @@ struct ShowTimeline: AsyncParsableCommand {
         abstract: "Tell what became of a payment and what was done about it, oldest first.",
         discussion: """
             What became of the money and of charges, hints of the upstream, visits of the return page, \
-            what people did with their keys, and each attempt to tell somebody. With --order the \
-            stories of all tries to pay an order are told as one.
+            what people did with their keys, and each attempt to tell somebody; at the end who has still \
+            to be told and is held up. With --order the stories of all tries to pay an order are told as \
+            one.
             """
     )
 
@@ -34,13 +35,19 @@ struct ShowTimeline: AsyncParsableCommand {
         try await server.perform { client in
             var told: [(entry: Received<TimelineEntry>, source: String)] = []
             for name in try await tries(client) {
-                told += try await client.timeline(of: name).items.map { ($0, name.source) }
+                let story = try await client.known(name) { try await client.timeline(of: name) }
+                told += story.items.map { ($0, name.source) }
             }
             told = told.enumerated().sorted { left, right in
-                (left.element.entry.value.at, left.offset)
-                    < (right.element.entry.value.at, right.offset)
+                left.element.entry.value.isBefore(right.element.entry.value)
+                    ?? (left.offset < right.offset)
             }.map(\.element)
+            var isPast = true
             for (entry, source) in told {
+                if isPast, entry.value.kind == Open(.ahead), Terminal.isInteractive, !server.json {
+                    Terminal.printLine("\nWho is told next")
+                    isPast = false
+                }
                 entry.show(json: server.json, of: order == nil ? nil : source)
             }
         }
@@ -79,6 +86,15 @@ extension Received<TimelineEntry> {
 }
 
 extension TimelineEntry {
+    /// Whether it stands before another; nil where both are at one time.
+    ///
+    /// What is ahead is always last.
+    fileprivate func isBefore(_ other: TimelineEntry) -> Bool? {
+        let (mine, its) = (kind == Open(.ahead), other.kind == Open(.ahead))
+        if mine != its { return its }
+        return at == other.at ? nil : at < other.at
+    }
+
     fileprivate var colour: Terminal.Colour? {
         switch tone?.known {
         case .good: .good

@@ -21,7 +21,7 @@ struct Get: AsyncParsableCommand {
     func run() async throws {
         try await server.perform { client in
             try await server.each(sources.map(names.name)) { name in
-                let watch = try await client.watch(name)
+                let watch = try await client.known(name) { try await client.watch(name) }
                 if !server.json, name.source != sources.first { Terminal.printLine("") }
                 watch.show(json: server.json)
             }
@@ -195,49 +195,6 @@ struct Wait: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl poll`: look now.
-struct Poll: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        abstract: "Look at a source now instead of when it is due.",
-        discussion: "Of several, what fails is told and the others go on; then it exits with 1."
-    )
-
-    @Argument(help: "The ids.")
-    var sources: [String]
-
-    @OptionGroup var names: NameOptions
-    @OptionGroup var server: ServerOptions
-
-    func validate() throws { try names.check(sources) }
-
-    func run() async throws {
-        try await server.perform { client in
-            try await server.each(sources.map(names.name)) { name in
-                let watch = try await client.poll(name)
-                guard !server.json, let why = try await Self.obstacle(name, client) else {
-                    return watch.show(change: "is polled now", json: server.json)
-                }
-                watch.show(change: "is due now and waits: \(why)", json: false)
-            }
-        }
-    }
-}
-
-extension Poll {
-    /// Why it is not polled although it is due; nil when nothing but its turn is waited for.
-    ///
-    /// Asked for beside what was done: a server that cannot tell spoils nothing.
-    fileprivate static func obstacle(
-        _ name: WatchName,
-        _ client: PollerClient
-    ) async throws -> String? {
-        guard let explained = try? await client.explain(name).value,
-            explained.place == Open(.waiting), explained.earliestPollAt == nil
-        else { return nil }
-        return explained.reasons.first
-    }
-}
-
 /// `pollerctl cancel`: stop watching.
 struct Cancel: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -283,14 +240,35 @@ extension Watch: Shown {
         facts.add("created", at: createdAt)
         facts.add("deadline", at: deadlineAt)
         facts.add("next poll", at: nextPollAt)
-        facts.add("last poll", at: lastPolledAt)
+        if lastError != nil, let lastPolledAt {
+            let people = "\(lastPolledAt)  (\(lastPolledAt.away())), failed"
+            facts.add(
+                "last poll",
+                .init(people: people, programs: "\(lastPolledAt)", .careful)
+            )
+        } else {
+            facts.add("last poll", at: lastPolledAt)
+        }
         facts.add("last error", lastError, .careful)
+        facts.add("not known", unknown, .careful)
         for url in notify { facts.add("notify", url) }
         facts.add("order", order)
         for (name, value) in metadata.dictionary.sorted(by: { $0.key < $1.key }) {
             facts.add("metadata", "\(name)=\(value)")
         }
         return facts
+    }
+
+    /// What nobody knows of it because looks have failed; nil while they do not.
+    private var unknown: String? {
+        if closedReason == "expired", status == nil || lastError != nil {
+            return
+                "whether it was paid: no look could tell at its end; look again with pollerctl poll"
+        }
+        guard isOpen, lastError != nil else { return nil }
+        return status == nil
+            ? "what becomes of it: no look has succeeded yet"
+            : "whether this is still so: the last look failed"
     }
 
     /// The watch as a row of a list.

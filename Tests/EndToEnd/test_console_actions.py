@@ -147,6 +147,12 @@ def test_a_payment_is_looked_at_now_and_not_any_more(shop, console):
     console.click("Look now")
     console.says("It is looked at as soon as a worker is free.")
     shop.until(source, lambda watch: watch["attempts"] > attempts)
+    shop.call("POST", "/v1/lanes/default%2Fsources/pause")
+    try:
+        console.click("Look now")
+        console.says("It is due now and waits: its lane default/sources is paused")
+    finally:
+        shop.call("POST", "/v1/lanes/default%2Fsources/resume")
     console.click("Stop watching")
     console.answer("Cancel")
     assert shop.call("GET", f"/v1/watches/{source}")["state"] == "open", "it asks before"

@@ -65,14 +65,57 @@ def test_no_worker_no_notifier_and_no_redis_are_each_said_and_their_return_too(c
         console.says("The API cannot reach Redis", 30)
         assert console.js("document.querySelector('#main h1').innerText") == "Redis cannot be reached"
         assert "All is well" not in console.text
-        console.wait(lambda: "interrupted" in console.js("document.querySelector('#hearing').innerText"), "it is not live", 30)
+        # What the page knows the badge beside it knows, too.
+        console.wait(lambda: "interrupted" in console.js("document.querySelector('#hearing').innerText"), "it is not live", 2)
+        # A read that fails takes seconds, and is no reason to look less often.
+        time.sleep(12)
         cluster.redis.start()
+        console.wait(lambda: "Redis cannot be reached" not in console.text, "it is seen that Redis is back", 20)
         cluster.role("worker9", "worker").start().wait_ready()
         cluster.role("notifier9", "notifier").start().wait_ready()
         console.wait(lambda: verdict(console) and "alive" not in verdict(console), "all are back", 40)
         console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "live", "live again", 40)
         cluster.api_process.kill9()
         console.wait(lambda: "The server does not answer" in console.text, "no server", 30)
+    finally:
+        console.close()
+        shop.close()
+
+
+def test_what_could_not_be_seen_is_not_said_of_the_customer(chaos):
+    cluster: Cluster = chaos(workers=1, notifiers=1, listen=False)
+    shop = Shop(cluster)
+    console = Console(cluster.api.url, cluster.logs)
+    try:
+        # Mails are of what becomes of a payment: of one that waits there is none.
+        source = shop.watches("UNSEEN-1")
+        console.open(f"#/payments/{source}")
+        console.says("Nothing to tell yet")
+        assert "Told" not in console.js("[...document.querySelectorAll('.aside .badge')].map((one) => one.innerText).join()")
+        console.says("The customer has not paid yet.")
+
+        cluster.sandbox.fault("status", f"/v1/sources/{source}", status=403)
+        shop.until(source, lambda watch: watch.get("last_error"))
+        console.open(f"#/payments/{source}")
+        console.says("As of ")
+        console.says("Whether that is still so we cannot see, the last look failed: Credentials refused:")
+        console.open("#/payments")
+        console.says("failed")
+
+        blind = cluster.sandbox.create_source()
+        cluster.sandbox.fault("status", f"/v1/sources/{blind}", status=403)
+        cluster.enqueue(blind, order="UNSEEN-2", policy="interactive", timeout="5s", notify=[])
+        shop.until(blind, lambda watch: watch.get("closed_reason") == "expired", 40)
+        told = "We could not find out whether it was paid: every look was refused ("
+        [closed] = [entry for entry in shop.call("GET", f"/v1/watches/{blind}/timeline")["data"] if told in entry["text"]]
+        assert closed["tone"] == "bad" and "tried again" not in closed["text"]
+        console.open(f"#/payments/{blind}")
+        console.says(told)
+        assert "Nobody has paid" not in console.text and "Look now" in console.buttons()
+        # A number of an order, where an id is wanted.
+        console.open("#/payments/UNSEEN-1")
+        console.says("UNSEEN-1 is an order")
+        assert not console.browser.complaints, console.browser.complaints
     finally:
         console.close()
         shop.close()

@@ -174,7 +174,7 @@ package struct DeliverySnapshot: Hashable, Sendable {
         case failing
         /// Nothing is tried any more, and something was given up.
         case dead
-        /// Everything was accepted.
+        /// Nothing is left to tell: what there was was accepted or dismissed, or there was nothing.
         case done
     }
 

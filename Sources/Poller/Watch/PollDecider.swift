@@ -106,7 +106,8 @@ package struct PollDecider: Sendable {
             let signal = state.failures == 0 ? LaneSignal.denied : .stillFailing
             state.failures += 1
             let wait = backoff(failures: state.failures, atLeast: nil, &chance)
-            let error = "credentials refused: \(reason); it is tried again within a minute"
+            // When it is tried again is the schedule's to tell: this is read after the end, too.
+            let error = "credentials refused: \(reason)"
             return failed(turn, state, wait, error: error, signal)
 
         case .unserved(let reason):

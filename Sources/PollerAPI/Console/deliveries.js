@@ -117,7 +117,7 @@ export function deliveryTable(rows, { refresh, isOne = false, nothing = "No deli
       : [h("span", { class: "id soft cut short", title: row.source }, row.source), copyButton(row.source)] },
     !isOne && { name: "Receiver", wide: true, cell: receiver },
     { name: "State", cell: (row) => {
-      const [word, colour] = words(row.state);
+      const [word, colour] = row.state === "done" && row.attempts === 0 ? ["Nothing to tell yet", "quiet"] : words(row.state);
       const dead = row.dead_seqs.length;
       return [dead > 0 && row.state !== "dead" && [badge(`${dead} given up`, "bad"), " "], badge(word, colour, row.last_error)];
     } },

@@ -1,13 +1,13 @@
 // One order: every try to pay it, in one story.
 
-import { Refused, api, at, may, maybe, paymentLink, post, watchPath } from "./api.js";
+import { Refused, api, at, may, maybe, paymentLink } from "./api.js";
 import { copyButton } from "./dialogs.js";
 import { h } from "./dom.js";
 import { act, badge, card, facts, head, sum, paymentBadge, watchBadge } from "./parts.js";
-import { read, retry } from "./payment.js";
+import { lookNow, read, retry } from "./payment.js";
 import { back } from "./payments.js";
 import { next, receivers, timeline } from "./timeline.js";
-import { counted, moment, money, payments, plain, sentence, zone } from "./words.js";
+import { counted, isBlind, moment, money, payments, plain, sentence, zone } from "./words.js";
 
 /** Tries whose story is told here; a customer gives up long before. */
 const TRIES_MAX = 12;
@@ -54,8 +54,7 @@ function badgeOf(order, { watch }, twice) {
 function tools(tries, refresh) {
   const open = tries.filter(({ watch }) => watch.state === "open");
   return open.length > 0 && may("watches:poll") && act("Look now", {
-    run: () => Promise.all(open.map(({ watch }) => post(watchPath(watch, "poll")))), then: refresh,
-    said: open.length === 1 ? "It is looked at as soon as a worker is free." : "They are looked at as soon as a worker is free.",
+    run: () => lookNow(open.map(({ watch }) => watch)), then: refresh, said: (answer) => answer.said,
   });
 }
 
@@ -82,6 +81,8 @@ export async function orderPage({ id, query, refresh }) {
   entries.sort((a, b) => new Date(a.at) - new Date(b.at));
   const { payment } = order;
   const twice = surplus(order);
+  // What is said of an order is what its tries have shown: of one that cannot be seen that is old.
+  const unseen = tries.find(({ watch }) => watch.last_error && (watch.state === "open" || isBlind(watch)));
   const given = Object.assign({}, ...tries.map(({ watch }) => watch.metadata ?? {}));
   const steps = tries.map((one, index) => [index + 1, next(one.watch, one.told, one.deliveries)]);
   return [
@@ -89,7 +90,8 @@ export async function orderPage({ id, query, refresh }) {
     h("section", { class: "outcome", "aria-label": "Outcome" },
       h("p", { class: "amount" }, sum(payment)),
       order.also_paid_by?.length ? badge("Paid twice", "bad") : paymentBadge(payment),
-      h("p", { class: "grow" }, twice?.text ?? [payments[payment.state]?.[2], order.also_paid_by?.length && "It was paid more than once: money has to go back."]
+      h("p", { class: "grow" }, twice?.text ?? [payments[payment.state]?.[2], order.also_paid_by?.length && "It was paid more than once: money has to go back.",
+        unseen && `${isOne ? "It" : "One of its tries"} cannot be seen, so this may be old: ${sentence(unseen.watch.last_error)}`]
         .filter(Boolean).join(" "))),
     h("div", { class: "columns" },
       h("div", null,

@@ -3,7 +3,7 @@
 import { api } from "./api.js";
 import { confirm, toast } from "./dialogs.js";
 import { h } from "./dom.js";
-import { ago, count, moment, money, payments, plain, span, upper } from "./words.js";
+import { ago, closing, count, isBlind, moment, money, payments, plain, span, upper } from "./words.js";
 
 /** A page's head: what it is, and what can be done here. */
 export function head(title, { note, tools = [], back } = {}) {
@@ -41,6 +41,7 @@ const UNTOLD = new Set(["awaiting_customer", "processing", "authorised"]);
 /** What is true of a payment; of one whose money is not known, what the upstream says; and that nobody looks any more. */
 export function watchBadge(watch) {
   if (watch.closed_reason === "dead") return badge("Quarantine", "bad", watch.last_error);
+  if (isBlind(watch)) return badge("Not known", "bad", closing(watch));
   const otherwise = watch.status ?? (watch.state === "open" ? "not seen yet" : watch.closed_reason);
   const isLeft = ["cancelled", "gone", "expired"].includes(watch.closed_reason)
     && (!watch.payment || UNTOLD.has(watch.payment.state));

@@ -3,7 +3,7 @@
 import { may, orderLink, paymentLink } from "./api.js";
 import { actOnAll } from "./bulk.js";
 import { h } from "./dom.js";
-import { age, head, id, pager, sum, table, tabs, watchBadge } from "./parts.js";
+import { age, badge, head, id, pager, sum, table, tabs, watchBadge } from "./parts.js";
 import { search } from "./query.js";
 import { method } from "./words.js";
 
@@ -51,7 +51,9 @@ function paymentTable(rows, nothing) {
     { name: "Method", wide: true, cell: (watch) => method(watch.payment?.method ?? watch.kind) },
     { name: "Account", wide: true, cell: (watch) => h("span", { class: "soft" }, watch.account) },
     { name: "Source", wide: true, cell: (watch) => h("span", { class: "id soft cut", title: watch.source }, watch.source) },
-    { name: "Looked at", wide: true, cell: (watch) => age(watch.last_polled_at, "not yet") },
+    { name: "Looked at", wide: true, cell: (watch) => [
+      age(watch.last_polled_at, "not yet"), watch.last_error && [" ", badge("failed", watch.state === "open" ? "careful" : "bad", watch.last_error)],
+    ] },
     { name: "Age", n: true, cell: (watch) => age(watch.created_at, "–", "old") },
   ], rows, { nothing, link: paymentLink, key: (watch) => `${watch.account} ${watch.source}` });
 }

@@ -86,10 +86,9 @@ export function nextTry(delivery, health) {
 }
 
 /** A reason of the server for a person: its times are theirs, and who works on it is nobody's business. */
-function reasonOf(text) {
+export function reasonOf(text) {
   if (/^worker .* has it until/.test(text)) return "It is being looked at now.";
-  return sentence(text.replace(/^1 (urgent ones|others) of its lane come/, "1 other of its lane comes")
-    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, moment));
+  return sentence(text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, moment));
 }
 
 /** What happens next, in sentences. */
@@ -102,12 +101,16 @@ export function next(watch, told, deliveries) {
   }
   const at_ = told?.earliest_poll_at ?? watch.next_poll_at;
   const isAhead = at_ && new Date(at_) > Date.now() - 1000;
-  if (isOpen && isAhead) lines.push(h("span", null, "It is looked at again ", age(at_), "."));
+  // Of a lane that does not answer one payment is tried, and it need not be this one.
+  const isDown = told?.lane && told.lane.circuit !== "closed";
+  if (isOpen && isAhead) {
+    lines.push(isDown ? `It is not looked at before ${timeOfDay(at_)}.` : h("span", null, "It is looked at again ", age(at_), "."));
+  }
   if (!isOpen) lines.push(closing(watch) ?? "It is not looked at any more.");
   if (watch.closed_reason === "dead") lines.push("Nothing more is done about it until somebody redrives it: then it is looked at again at once.");
   for (const reason of (isOpen && told?.reasons) || []) {
-    // Said already, or of no interest.
-    if (!(isAhead && /^it is due/.test(reason)) && !/^0 /.test(reason)) lines.push(reasonOf(reason));
+    // Said already.
+    if (!(isAhead && /^it is due/.test(reason))) lines.push(reasonOf(reason));
   }
   for (const { delivery, endpoint } of deliveries) {
     const name = nameOf(delivery, endpoint);
@@ -125,17 +128,26 @@ export function next(watch, told, deliveries) {
 
 const isHeld = (endpoint) => Boolean(endpoint?.health) && endpoint.health.circuit !== "closed";
 
+/** What somebody was told who has nothing more to be told: that they were told is said where they have accepted something. */
+function toldOf(delivery, told, isOver) {
+  if (told) return [`Told: ${told.accepted}, ${timeOfDay(told.at)}`, "good"];
+  if (delivery.attempts === 0) return [isOver ? "Told nothing" : "Nothing to tell yet", "quiet"];
+  // Attempts are forgotten before deliveries are, and what was given up may have been dismissed.
+  return ["Nothing left to tell", "quiet"];
+}
+
 /** How each receiver stands with a payment. */
 export function receivers(deliveries, tools) {
   if (deliveries.length === 0) return h("p", { class: "empty" }, "Nobody is told about it.");
   const words = {
-    done: ["Told", "good"], waiting: ["Waits", ""], in_flight: ["Being told", "info"],
+    waiting: ["Waits", ""], in_flight: ["Being told", "info"],
     failing: ["Failing", "careful"], dead: ["Given up", "bad"],
   };
-  return h("ul", { class: "rows" }, deliveries.map(({ delivery, endpoint }) => {
+  return h("ul", { class: "rows" }, deliveries.map(({ delivery, endpoint, told, isOver }) => {
     const name = nameOf(delivery, endpoint);
     const [word, colour] = endpoint?.state === "disabled" ? ["Disabled", "bad"]
-      : delivery.state === "waiting" && isHeld(endpoint) ? ["Waits: held", "careful"] : words[delivery.state] ?? [delivery.state, ""];
+      : delivery.state === "waiting" && isHeld(endpoint) ? ["Waits: held", "careful"]
+        : delivery.state === "done" ? toldOf(delivery, told, isOver) : words[delivery.state] ?? [delivery.state, ""];
     return h("li", null,
       h("a", { class: "grow", href: endpointLink(delivery.endpoint), title: name, "data-key": `to ${delivery.id}` }, name),
       badge(word, colour, delivery.last_error), tools?.(delivery));

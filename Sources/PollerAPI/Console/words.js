@@ -106,8 +106,19 @@ export const closings = {
   dead: "It could not be looked at and is in quarantine.",
 };
 
+/** Whether a watch ended without an answer: what has become of the money is not known. */
+export const isBlind = (watch) => watch.closed_reason === "expired" && (!watch.status || Boolean(watch.last_error));
+
+/** That nobody has paid is said only of what could be seen. */
+function blindness({ status, last_error: error }) {
+  const [, refused, cause] = /^(credentials refused: )?(.*)$/s.exec(error ?? "");
+  const why = !error ? "no look has seen it"
+    : `${status ? "the last look" : "every look"} ${refused ? "was refused" : "failed"} (${cause})`;
+  return `We could not find out whether it was paid: ${why}. It is not looked at any more; look again to find out.`;
+}
+
 /** What closing a watch means for what may come: of money that has arrived the upstream tells by itself. */
-export const closing = (watch) => watch.closed_reason === "settled" && watch.kind !== "http"
+export const closing = (watch) => isBlind(watch) ? blindness(watch) : watch.closed_reason === "settled" && watch.kind !== "http"
   && ["paid", "partially_paid", "partially_refunded"].includes(watch.payment?.state)
   ? "It is not polled any more; refunds and disputes are still told." : closings[watch.closed_reason];
 

@@ -190,8 +190,10 @@ struct DeliveryRoutes {
                 if found.state == .inFlight { break }
                 throw Problem(
                     .nothingToRetry,
-                    "Everything that \(id) had to tell was accepted; to send it all again, "
-                        + "replay the endpoint with status all."
+                    state.attempts == 0
+                        ? "\(id) has had nothing to tell yet."
+                        : "Everything that \(id) had to tell was accepted; to send it all again, "
+                            + "replay the endpoint with status all."
                 )
             }
             try await checkEnabled(found.delivery.endpoint)

@@ -6,6 +6,8 @@ struct Receiver: Sendable {
     /// What the configuration file calls it; nil for one that it does not name.
     let name: String?
     let url: NotifyURL
+    /// Whether it is told nothing before somebody enables it.
+    var isDisabled = false
 }
 
 extension APIBackend {
@@ -35,7 +37,11 @@ extension APIBackend {
             receivers += page.items.filter { endpoint in
                 let sources = endpoint.scope.sources
                 return sources.isEmpty || sources.contains(key.source)
-            }.map { Receiver(id: $0.id, name: $0.name, url: $0.url) }
+            }.map { endpoint in
+                var receiver = Receiver(id: endpoint.id, name: endpoint.name, url: endpoint.url)
+                if case .disabled = endpoint.state { receiver.isDisabled = true }
+                return receiver
+            }
             cursor = page.next
         } while cursor != nil && receivers.count < Self.receiversMax
         return Array(receivers.prefix(Self.receiversMax))

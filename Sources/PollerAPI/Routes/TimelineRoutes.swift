@@ -12,8 +12,8 @@ struct TimelineRoutes {
         """
         Its events and charges, the upstream's hints, visits of the return page, what people have done \
         with keys, and each attempt to tell somebody, as far as they are kept: 100 events, 50 hints, \
-        visits and deeds of 30 days, 20 attempts a delivery. Attempts only for keys that may read \
-        deliveries.
+        visits and deeds of 30 days, 20 attempts a delivery. At the end, as ahead, who has still to be told \
+        and is held up. Attempts and what is ahead only for keys that may read deliveries.
         """,
         access: .key(.readWatches),
         input: .watch,
@@ -54,7 +54,11 @@ struct TimelineRoutes {
                         return (number, nil)
                     }
                     let attempts = try await backend.deliveries.attempts(of: id)
-                    return (number, Timeline.Told(delivery, attempts, receiver))
+                    let waits = [.waiting, .failing].contains(delivery.state)
+                    let lane =
+                        waits
+                        ? try await backend.deliveries.lane(LaneID(endpoint: receiver.id)) : nil
+                    return (number, Timeline.Told(delivery, attempts, receiver, lane: lane))
                 }
             }
             let all = try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }

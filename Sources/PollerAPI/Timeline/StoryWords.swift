@@ -85,6 +85,33 @@ enum StoryWords {
         }
     }
 
+    /// Why a watch was closed that had this status and this error last: that nobody has paid is said only
+    /// of what could be seen.
+    static func sentence(
+        _ reason: ClosedReason,
+        status: SourceStatus?,
+        error: String?
+    ) -> String {
+        guard isBlind(reason, status, error) else { return sentence(reason) }
+        return
+            "We could not find out whether it was paid: \(why(status, error)). It is not looked at "
+            + "any more; look again to find out."
+    }
+
+    /// Whether a watch ended without an answer, so that what has become of the money is not known.
+    static func isBlind(_ reason: ClosedReason, _ status: SourceStatus?, _ error: String?) -> Bool {
+        reason == .expired && (status == nil || error != nil)
+    }
+
+    private static func why(_ status: SourceStatus?, _ error: String?) -> String {
+        guard let error else { return "no look has seen it" }
+        let refusal = "credentials refused: "
+        let isRefused = error.hasPrefix(refusal)
+        let cause = isRefused ? String(error.dropFirst(refusal.count)) : error
+        let looks = status == nil ? "every look" : "the last look"
+        return "\(looks) \(isRefused ? "was refused" : "failed") (\(cause))"
+    }
+
     /// What somebody did, behind their name; the operation's own words where there are no better.
     static func deed(_ operation: String) -> String {
         switch operation {

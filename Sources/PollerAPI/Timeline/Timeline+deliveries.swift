@@ -3,6 +3,19 @@ import PollerWire
 
 /// Who was told, and who could not be.
 extension Timeline {
+    /// Who has still to be told and is not told in its turn, behind everything that was.
+    func ahead(behind last: Timestamp) -> [TimelineEntry] {
+        told.compactMap { told in
+            guard let (tone, text) = told.outlook else { return nil }
+            // When it is due, which is later than all that was, or not known.
+            let at = max(told.delivery.nextAttempt(told.lane) ?? last, last)
+            var entry = TimelineEntry(at, .ahead, tone, "\(told.name) \(text)")
+            entry.detail = told.delivery.lastError
+            entry.endpoint = told.delivery.delivery.endpoint.description
+            return entry
+        }
+    }
+
     /// The attempts of one delivery: each that was accepted, and those that failed one after the other
     /// as one.
     func entries(_ told: Told) -> [TimelineEntry] {
@@ -40,7 +53,11 @@ extension Timeline {
             case (false, true): "the mail server took it\(took)"
             case (false, false): "answered \(attempt.code.map { "\($0)" } ?? "yes")\(took)"
             }
-        return entry(attempt.at, .quiet, text, answer, told)
+        var entry = entry(attempt.at, .quiet, text, answer, told)
+        if attempt.outcome == .delivered {
+            entry.accepted = events.first { $0.seq == attempt.seq }?.word ?? "event \(attempt.seq)"
+        }
+        return entry
     }
 
     /// Attempts of one event that all failed.
@@ -74,9 +91,26 @@ extension Timeline {
         return entry
     }
 
-    /// What was told, in a word.
+    /// What was told, in quotation marks.
     private func word(of attempt: AttemptRecord) -> String {
         let event = events.first { $0.seq == attempt.seq }
         return event.map { "“\($0.word)”" } ?? "event \(attempt.seq)"
+    }
+}
+
+extension Timeline.Told {
+    /// What is to be expected of who has something to be told still; nil while that goes its way.
+    fileprivate var outlook: (tone: Timeline.Tone, text: String)? {
+        if delivery.state == .dead {
+            return (.bad, "is not told any more, unless somebody sends it again.")
+        }
+        guard delivery.state == .waiting || delivery.state == .failing else { return nil }
+        if isDisabled { return (.bad, "is disabled and told nothing.") }
+        if lane?.isPaused == true { return (.bad, "is stopped and told nothing.") }
+        let isHeld = lane.map { $0.circuit != .closed } ?? false
+        if delivery.state == .failing {
+            return (.careful, isHeld ? "is told again as soon as it answers." : "is told again.")
+        }
+        return isHeld ? (.careful, "takes no events now; it is told when it does.") : nil
     }
 }

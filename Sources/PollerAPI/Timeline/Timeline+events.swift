@@ -15,10 +15,11 @@ extension Timeline {
             if let before, event.isTechnical, event.polledAt == before.polledAt, event.seq > 1 {
                 entries[entries.endIndex - 1].add(event)
             } else {
-                entries.append(Self.entry(of: event))
+                entries.append(entry(of: event))
             }
             if event.seq == events.last?.seq, let end = ending(event) {
                 entries[entries.endIndex - 1].text += " \(end)"
+                if isBlind(event) { entries[entries.endIndex - 1].tone = Open(.bad) }
             }
             if let told = Self.entry(of: event, after: charge) {
                 // In front of what it has changed, which stays the last.
@@ -42,17 +43,31 @@ extension Timeline {
             return isTold
                 ? "It is not polled any more; refunds and disputes are still told."
                 : StoryWords.sentence(closed)
-        default: return StoryWords.sentence(closed)
+        default: return StoryWords.sentence(closed, status: event.status, error: error(at: event))
         }
     }
 
-    private static func entry(of event: Poller.Event) -> TimelineEntry {
-        TimelineEntry(
+    /// Why the look that made an event came to nothing; nil where that is not known any more.
+    private func error(at event: Poller.Event) -> String? {
+        event.seq == events.last?.seq && event.closed == watch.closed ? watch.lastError : nil
+    }
+
+    /// Whether an event ends a watch without an answer.
+    private func isBlind(_ event: Poller.Event) -> Bool {
+        event.closed.map { StoryWords.isBlind($0, event.status, error(at: event)) } ?? false
+    }
+
+    private func entry(of event: Poller.Event) -> TimelineEntry {
+        let end = event.type.hasPrefix("watch.") ? event.closed : nil
+        let isSeen = !event.type.hasPrefix("watch.") && !event.type.hasPrefix("order.")
+        return TimelineEntry(
             event.polledAt,
             .change,
-            event.tone,
-            event.sentence,
-            detail: "\(event.type), event \(event.seq)"
+            isBlind(event) && end != nil ? .bad : event.tone,
+            end.map { StoryWords.sentence($0, status: event.status, error: error(at: event)) }
+                ?? event.sentence,
+            // What it tells of may have been before: this is when somebody looked.
+            detail: (isSeen ? "seen then, " : "") + "\(event.type), event \(event.seq)"
         )
     }
 
@@ -120,7 +135,6 @@ extension Poller.Event {
         if type.hasPrefix("payment."), let payment { return StoryWords.sentence(payment) }
         if type == "next_step.changed" { return StoryWords.sentence(nextStep) }
         if type == "mandate.notification" { return "A debit was announced to the customer." }
-        if type.hasPrefix("watch."), let closed { return StoryWords.sentence(closed) }
         if type.hasPrefix("order.") {
             return StoryWords.sentence(StoryWords.plain(type.replacing(".", with: " ")))
         }

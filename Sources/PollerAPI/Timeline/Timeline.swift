@@ -21,11 +21,22 @@ struct Timeline {
         let name: String
         /// Whether it is a person, by mail.
         let isMail: Bool
+        /// Whether it is told nothing before somebody enables it.
+        let isDisabled: Bool
+        /// How it takes what it is sent; nil where nothing waits for it.
+        let lane: LaneReport?
 
         /// Puts together what is known of a delivery.
-        init(_ delivery: DeliverySnapshot, _ attempts: [AttemptRecord], _ receiver: Receiver) {
+        init(
+            _ delivery: DeliverySnapshot,
+            _ attempts: [AttemptRecord],
+            _ receiver: Receiver,
+            lane: LaneReport? = nil
+        ) {
             self.delivery = delivery
             self.attempts = attempts
+            self.lane = lane
+            isDisabled = receiver.isDisabled
             isMail = receiver.url.scheme == "mailto"
             name = receiver.name ?? StoryWords.place(receiver.url)
         }
@@ -44,9 +55,11 @@ struct Timeline {
         let all =
             beginning + ofNotes(.hint) + ofEvents + ofNotes(.visit, .deed) + failure
             + told.flatMap(entries)
-        return all.enumerated().sorted { left, right in
+        let past = all.enumerated().sorted { left, right in
             (left.element.at.ms, left.offset) < (right.element.at.ms, right.offset)
         }.map(\.element)
+        let last = past.last.map { Timestamp(ms: $0.at.ms) } ?? watch.watch.createdAt
+        return past + ahead(behind: last).sorted { $0.at.ms < $1.at.ms }
     }
 
     /// The shop's own request, always the first; and that a watch which had ended is followed again.

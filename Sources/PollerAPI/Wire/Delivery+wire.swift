@@ -29,7 +29,7 @@ extension PollerWire.Delivery {
 
 extension DeliverySnapshot {
     /// When it is due, and its endpoint not held; nil while it rests or is in hand.
-    fileprivate func nextAttempt(_ lane: LaneReport?) -> Timestamp? {
+    func nextAttempt(_ lane: LaneReport?) -> Timestamp? {
         guard case .waiting(let due) = place, lane?.isPaused != true else { return nil }
         return max(due, lane?.heldUntil ?? due)
     }

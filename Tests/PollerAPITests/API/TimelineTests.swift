@@ -127,6 +127,123 @@ struct TimelineTests {
         )
     }
 
+    /// The story of a watch whose deadline has passed.
+    private func expired(status: String?, error: String?) throws -> TimelineEntry {
+        let status = status.map { SourceStatus(unchecked: $0) }
+        let watch = Watch(
+            key: key,
+            policy: .interactive,
+            createdAt: at(0),
+            deadline: at(60),
+            run: 1,
+            seq: 0
+        )
+        let event = Poller.Event(
+            watch: watch,
+            status: status,
+            final: true,
+            closed: .expired,
+            object: nil,
+            polledAt: at(61),
+            lag: .zero
+        )
+        let snapshot = WatchSnapshot(
+            watch: watch,
+            closed: .expired,
+            nextPollAt: nil,
+            lastError: error,
+            notify: [],
+            metadata: "",
+            lastEvent: event
+        )
+        let story = Timeline(
+            watch: snapshot,
+            events: [event],
+            notes: [],
+            told: [],
+            accounts: .all
+        )
+        return try #require(story.entries.last { $0.kind.known == .change })
+    }
+
+    @Test("that nobody has paid is said only of what could be seen")
+    func blind() throws {
+        let refused = try expired(
+            status: nil,
+            error: "credentials refused: no such permission (403)"
+        )
+        #expect(
+            refused.text.hasPrefix(
+                "We could not find out whether it was paid: every look was refused "
+                    + "(no such permission (403))."
+            ),
+            "\(refused.text)"
+        )
+        #expect(refused.tone?.known == .bad)
+        let late = try expired(status: "pending", error: "timeout")
+        #expect(late.text.contains("whether it was paid: the last look failed (timeout)."))
+        let seen = try expired(status: "pending", error: nil)
+        #expect(seen.text.contains("Nobody has paid in time"), "\(seen.text)")
+        #expect(seen.tone?.known != .bad)
+    }
+
+    @Test("who is still to be told and is held up stands at the end")
+    func ahead() throws {
+        let endpoint = EndpointID(account: .main, url: "https://shop.example/hook")
+        let url = try NotifyURL("https://shop.example/hook")
+        func last(_ place: DeliverySnapshot.Place, isDisabled: Bool) throws -> TimelineEntry? {
+            let delivery = Delivery(
+                endpoint: endpoint,
+                url: nil,
+                watch: key,
+                state: DeliveryState()
+            )
+            let told = Timeline.Told(
+                DeliverySnapshot(
+                    id: DeliveryID(
+                        partition: 0,
+                        item: Delivery.id(endpoint: endpoint, watch: key)
+                    ),
+                    delivery: delivery,
+                    place: place,
+                    lastError: nil
+                ),
+                [],
+                Receiver(id: endpoint, name: "Shop", url: url, isDisabled: isDisabled)
+            )
+            let watch = Watch(
+                key: key,
+                policy: .interactive,
+                createdAt: at(0),
+                deadline: at(60),
+                run: 1,
+                seq: 0
+            )
+            let snapshot = WatchSnapshot(
+                watch: watch,
+                closed: nil,
+                nextPollAt: nil,
+                lastError: nil,
+                notify: [],
+                metadata: "",
+                lastEvent: nil
+            )
+            return Timeline(
+                watch: snapshot,
+                events: [],
+                notes: [],
+                told: [told],
+                accounts: .all
+            ).entries.last { $0.kind.known == .ahead }
+        }
+        let waits = DeliverySnapshot.Place.waiting(due: at(10))
+        let held = try #require(try last(waits, isDisabled: true))
+        #expect(held.text == "Shop is disabled and told nothing.")
+        #expect(held.endpoint == endpoint.description)
+        #expect(try last(waits, isDisabled: false) == nil, "what goes its way needs no word")
+        #expect(try last(.resting, isDisabled: true) == nil, "nothing is left to tell")
+    }
+
     @Test("a note of a later release is passed over")
     func strangers() {
         #expect(WatchNote(json: #"{"kind":"seance","what":"x"}"#) == nil)

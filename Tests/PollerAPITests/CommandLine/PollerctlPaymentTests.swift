@@ -88,6 +88,59 @@ struct PollerctlPaymentTests {
         }
     }
 
+    @Test("a look that has to wait for its lane is due, and why it waits is said")
+    func obstacle() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            try await api.announce("worker", host: "box-1")
+            let free = try await CommandRun.pollerctl("poll", "src_1", url: api.url)
+            #expect(free.output.contains("is due now") && !free.output.contains("waits"))
+            try await api.work(on: "src_1") { lease, now in
+                var state = lease.item.state
+                state.attempts = 1
+                state.lastPolledAt = now
+                return Commit(
+                    ref: lease.ref,
+                    verdict: .next(after: .zero),
+                    change: WatchChange(state: state, lastError: "no answer"),
+                    signal: .refused(.seconds(60))
+                )
+            }
+            let held = try await CommandRun.pollerctl("poll", "src_1", url: api.url)
+            #expect(held.output.contains("is due now and waits: its lane"), "\(held.output)")
+            #expect(held.output.contains("its circuit is open"))
+            let got = try await CommandRun.pollerctl("get", "src_1", url: api.url)
+            #expect(got.output.contains("no look has succeeded yet"), "\(got.output)")
+        }
+    }
+
+    @Test("the number of an order where an id is wanted is recognised")
+    func orderInstead() async throws {
+        try await LiveAPI.run { api in
+            let added = try await CommandRun.pollerctl(
+                "enqueue",
+                "src_1",
+                "--order",
+                "A77",
+                url: api.url
+            )
+            #expect(added.status == 0, "\(added.errors)")
+            try await api.see("src_1", "pending", payment: .awaitingCustomer)
+            for command in ["get", "poll", "explain", "timeline"] {
+                let typed = try await CommandRun.pollerctl(command, "A77", url: api.url)
+                #expect(typed.status != 0)
+                #expect(
+                    typed.errors.contains(
+                        "A77 is an order: pollerctl timeline --order A77; its payment is src_1"
+                    ),
+                    "\(command): \(typed.errors)"
+                )
+            }
+            let nothing = try await CommandRun.pollerctl("get", "src_2", url: api.url)
+            #expect(nothing.errors.contains("There is no watch of src_2"))
+        }
+    }
+
     private static func wait(_ until: String..., url: String) async throws -> CommandRun {
         try await wait(until, url: url)
     }
