@@ -3,6 +3,7 @@ import Poller
 import PollerAPI
 import PollerNet
 import PollerRedis
+import PollerTracing
 import PollerUpstreams
 import RedisClient
 import ServiceLifecycle

@@ -136,6 +136,29 @@ struct DeliveryRoutesTests {
         }
     }
 
+    @Test("an endpoint that is read alone tells how many deliveries gave up, and why")
+    func givenUp() async throws {
+        try await LiveAPI.run { api in
+            let made = try await api.post("/v1/endpoints", #"{"url":"\#(Self.url)"}"#)
+            let id = try #require(made["id"])
+            func health() async throws -> [String: Any]? {
+                try await api.get("/v1/endpoints/\(id)").json["health"] as? [String: Any]
+            }
+            #expect(try await health() == nil)
+            let state = DeliveryState(cursor: 1, attempts: 1, dead: [1])
+            for source in ["src_1", "src_2"] {
+                let endpoint = EndpointID(unchecked: id)
+                let dead = try await fail(api, source, state, .setAside, endpoint: endpoint)
+                let told = try await api.get("/v1/deliveries/\(dead)")
+                #expect(told["given_up_at"] != nil && told["last_error"] == "answered 503")
+            }
+            let told = try #require(try await health())
+            #expect(told["dead"] as? Int == 2 && told["last_error"] as? String == "answered 503")
+            let shown = try await CommandRun.pollerctl("endpoint", "get", id, url: api.url)
+            #expect(shown.output.contains("events of 2 deliveries"), "\(shown.output)")
+        }
+    }
+
     @Test("a retry sends dead letters again; what has nothing to send is told apart")
     func retry() async throws {
         try await LiveAPI.run { api in
