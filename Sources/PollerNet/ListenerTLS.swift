@@ -98,15 +98,27 @@ package final class ListenerTLS: Sendable {
 
     /// Reads these files, which may be others than before, and tries them.
     ///
+    /// A listener that knows its clients by their certificates goes on to, with the roots of before, where
+    /// none are named any more: what lets everybody in is for a start to judge.
+    ///
     /// Errors: ``InvalidInput`` for a file that cannot be read or used; nothing has changed then.
-    package func prepare(_ files: ListenerTLSFiles) throws(InvalidInput) -> Prepared {
+    package func prepare(_ named: ListenerTLSFiles) throws(InvalidInput) -> Prepared {
+        let files = ListenerTLSFiles(
+            certificate: named.certificate,
+            key: named.key,
+            clientCA: named.clientCA ?? state.withLock { $0.files.clientCA }
+        )
         let texts = try Self.texts(name, files)
         return Prepared(files: files, context: try Self.context(name, texts), texts: texts)
     }
 
     /// Shows what was prepared to all who connect from now on, and follows its files.
-    package func show(_ prepared: Prepared) {
+    package func show(_ prepared: Prepared) { show(prepared, insteadOf: nil) }
+
+    /// The same, as long as these `files` are followed; nil whatever is.
+    private func show(_ prepared: Prepared, insteadOf files: ListenerTLSFiles?) {
         let isNew = state.withLock { state in
+            if let files, files != state.files { return false }
             defer {
                 state = State(
                     files: prepared.files,
@@ -128,7 +140,9 @@ package final class ListenerTLS: Sendable {
                 state.withLock { $0.complaint = nil }
                 return
             }
-            show(Prepared(files: files, context: try Self.context(name, texts), texts: texts))
+            let context = try Self.context(name, texts)
+            // Others may have been named since they were read.
+            show(Prepared(files: files, context: context, texts: texts), insteadOf: files)
         } catch {
             let complaint = "\(error.field) \(error.message)"
             let isNew = state.withLock { state in

@@ -5,7 +5,7 @@ package import RedisClient
 ///
 /// *Shape*: one hash in partition 0, owner → `<end ms> <roles>|<pid>|<host>|<version>|<started
 /// ms>|<in flight>|<owner>`. Among the roles stand `form=<form of the store that it writes>` and of a
-/// worker `places=<how many>`, which earlier releases take for roles: they know processes of seven parts
+/// worker `places=<how many>`, and `serves=<digest>` of what it can do, which earlier releases take for roles: they know processes of seven parts
 /// alone.
 package struct RedisMembership: Membership {
     private let client: RedisClient
@@ -44,13 +44,14 @@ package struct RedisMembership: Membership {
         return (reply.array ?? []).compactMap { $0.string.flatMap(Self.member(of:)) }
     }
 
-    private static let (placesMark, formMark) = ("places=", "form=")
+    private static let (placesMark, formMark, servesMark) = ("places=", "form=", "serves=")
 
     private static func text(of member: Member) -> String {
         let places = member.places.map { ",\(placesMark)\($0)" } ?? ""
         let form = member.form.map { ",\(formMark)\($0)" } ?? ""
+        let serves = member.serves.map { ",\(servesMark)\($0)" } ?? ""
         return Packed.join([
-            member.roles + places + form, String(member.pid), member.host, member.version,
+            member.roles + places + form + serves, String(member.pid), member.host, member.version,
             String(member.startedAt.ms), String(member.inFlight), member.owner.description,
         ])
     }
@@ -64,7 +65,7 @@ package struct RedisMembership: Membership {
         func number(_ mark: String) -> Int? {
             words.first { $0.hasPrefix(mark) }.flatMap { Int($0.dropFirst(mark.count)) }
         }
-        return Member(
+        var member = Member(
             owner: OwnerID(unchecked: parts[6]),
             roles: words.filter { !$0.contains("=") }.joined(separator: ","),
             pid: pid,
@@ -75,5 +76,8 @@ package struct RedisMembership: Membership {
             places: number(placesMark),
             form: number(formMark)
         )
+        let serves = words.first { $0.hasPrefix(servesMark) }
+        member.serves = serves.map { String($0.dropFirst(servesMark.count)) }
+        return member
     }
 }

@@ -40,10 +40,13 @@ package struct RedisSecrets: Sendable {
 
     /// Checks that everything in the store can be opened here, and notes how this process seals.
     ///
+    /// A key that is noted is to be there, but for `gone`: whoever names that one sees whether all opens without.
+    ///
     /// - Throws: ``SealError`` when it cannot; nothing was written then.
-    package func prepare() async throws {
+    package func prepare(forgetting gone: String? = nil) async throws {
         let fields = try await self.fields()
-        if let missing = Self.keys(fields).first(where: { !masterKeys.ids.contains($0) }) {
+        let known = masterKeys.ids + [gone].compactMap(\.self)
+        if let missing = Self.keys(fields).first(where: { !known.contains($0) }) {
             throw SealError.unknownKey(missing, SealedPlace(root: "the store"))
         }
         for root in Self.sealed {

@@ -24,6 +24,12 @@ struct Rekey: AsyncParsableCommand {
     )
     var roots = false
 
+    @ArgumentParser.Option(
+        help:
+            "A key that is gone for good and still noted: it is no obstacle, and forgotten if all opens without it."
+    )
+    var forget: String?
+
     @OptionGroup var flags: Flags
 
     /// What a round of every process may take beyond its pause.
@@ -51,7 +57,7 @@ struct Rekey: AsyncParsableCommand {
                 masterKeys: settings.masterKeys,
                 logger: logger
             )
-            try await cluster.secrets.prepare()
+            try await cluster.secrets.prepare(forgetting: forget)
             defer { group.cancelAll() }
             if roots {
                 try await rotate(cluster.secrets, settings)

@@ -319,6 +319,17 @@ def test_diff_tells_what_a_file_would_change(house: House, tmp_path: Path):
         "- upstreams.bank.rate",
         f"~ upstreams.bank.url: {house.branch.url}/payments/{{id}} is {house.bank.url}/payments/{{id}}",
     ], "and the lease is the variable's, which the file cannot change"
+    # Of an address nothing that may be a key is shown, and of a receiver's its host alone.
+    old = tmp_path / "old.yaml"
+    for path, letter, name in ((old, "a", "example"), (new, "b", "test")):
+        text = house.text(bank=house.branch, endpoints=f"  audit: {{url: https://hooks.{name}/canary-{letter}}}\n")
+        path.write_text(text.replace("/payments/{id}", f"/payments/{{id}}?key=canary-{letter}"))
+    lines = run("pollerd", "diff", str(new), "--config", str(old), env=env).stdout.splitlines()
+    assert lines == [
+        "~ endpoints.audit.url: https://hooks.example/… is https://hooks.test/…",
+        "~ upstreams.bank.url: another value",
+    ], lines
+
     del env["POLLER_LEASE"]
     new.write_text(house.text(bank=house.branch, more="lease: 20s\n"))
     assert diff()[:2] == (1, ["~ lease: 12s is 20s, needs a restart"])

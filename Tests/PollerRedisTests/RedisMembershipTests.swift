@@ -29,14 +29,15 @@ struct RedisMembershipTests {
         try await withRedis { client in
             let layout = try await StoreLayout.agreed(on: client, namespace: "t", partitions: 4)
             let members = RedisMembership(client: client, layout: layout)
-            let worker = member(places: 64, form: 2)
+            var worker = member(places: 64, form: 2)
+            worker.serves = "1a2b"
             #expect(try await members.beat(worker, for: .seconds(6)) == [worker])
             let list = "\(layout.watchKeys.namespace)p{0}"
             let stored = try await client.send(
                 RedisCommand("HGET", [.string(list), .string("\(owner)")])
             )
             let parts = try #require(stored.string).split(separator: " ", maxSplits: 1)
-            #expect(parts[1] == "api,worker,places=64,form=2|1|h|1|5|7|AAAAAAAAAAA")
+            #expect(parts[1] == "api,worker,places=64,form=2,serves=1a2b|1|h|1|5|7|AAAAAAAAAAA")
 
             let former = "\(parts[0]) api,worker|1|h|1|5|7|AAAAAAAAAAA"
             _ = try await client.send(

@@ -145,6 +145,7 @@ package final class KeyRing: Sendable {
             return gone
         }
         for name in gone { revocations.yield(name) }
+        if !gone.isEmpty { end(Set(gone)) }
     }
 
     /// Reads the keys when they have changed; who has changed some here calls it at once.

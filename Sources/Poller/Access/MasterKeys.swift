@@ -234,7 +234,8 @@ package enum SealError: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .unknownKey(let id, let place):
             "the \(place) is sealed with the master key \(id), which this process does not have: give it "
-                + "in POLLER_MASTER_KEY behind the first, separated by a comma"
+                + "in POLLER_MASTER_KEY behind the first, separated by a comma; where it is gone for good and "
+                + "sealed nothing that is still needed: pollerd rekey --forget \(id)"
         case .unreadable(let place):
             "the \(place) does not open: what is stored was changed, or was sealed for another place"
         }

@@ -54,13 +54,21 @@ package struct Redaction: Sendable {
         return told
     }
 
-    /// A JSON text without them: only within its strings, so that it stays the JSON that it was.
+    /// A JSON text without them: only within its strings, so that it stays the JSON that it was, and not
+    /// within the names of members, by which others find what they look for.
     package func json(_ bytes: [UInt8]) -> [UInt8] {
         if values.isEmpty { return bytes }
         var told: [UInt8] = []
         told.reserveCapacity(bytes.count)
         var (at, isInside) = (0, false)
         while at < bytes.count {
+            if !isInside, bytes[at] == UInt8(ascii: "\""),
+                let end = Self.endOfName(at: at, in: bytes)
+            {
+                told += bytes[at..<end]
+                at = end
+                continue
+            }
             if isInside, let end = end(at: at, of: bytes, isJSON: true) {
                 told += Self.mark
                 at = end
@@ -77,6 +85,19 @@ package struct Redaction: Sendable {
             }
         }
         return told
+    }
+
+    /// Where a member's name ends whose quotation mark stands here; nil when the string is no name.
+    private static func endOfName(at start: Int, in bytes: [UInt8]) -> Int? {
+        var at = start + 1
+        while at < bytes.count, bytes[at] != UInt8(ascii: "\"") {
+            at += bytes[at] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        let end = at + 1
+        let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
+        var next = end
+        while next < bytes.count, blanks.contains(bytes[next]) { next += 1 }
+        return next < bytes.count && bytes[next] == UInt8(ascii: ":") ? end : nil
     }
 
     /// Where a value ends that begins here; nil when none does.

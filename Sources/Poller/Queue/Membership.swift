@@ -34,20 +34,23 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
     private let membership: any Membership
     private let member: Member
     private let loops: [Loop]
+    private let serves: @Sendable () -> String?
     private let clock: C
     private let logger: Logger
 
-    /// Announces `member`, whose `inFlight` is that of its loops at each beat.
+    /// Announces `member`, whose `inFlight` is that of its loops at each beat, and what it `serves`.
     package init(
         membership: any Membership,
         member: Member,
         loops: [Loop],
+        serves: @escaping @Sendable () -> String? = { nil },
         clock: C,
         logger: Logger
     ) {
         self.membership = membership
         self.member = member
         self.loops = loops
+        self.serves = serves
         self.clock = clock
         self.logger = logger
     }
@@ -71,19 +74,20 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
     func beatOnce() async {
         var now = member
         now.inFlight = loops.reduce(0) { $0 + $1.inFlight() }
+        now.serves = serves()
         do {
             let members = try await membership.beat(now, for: Self.span)
             for loop in loops {
                 let peers = members.filter {
                     $0.roles.split(separator: ",").contains { $0 == loop.role }
                 }
-                loop.share(
-                    PartitionShare(
-                        of: member.owner,
-                        among: peers.map(\.owner),
-                        partitions: loop.partitions
-                    )
+                let share = PartitionShare(
+                    of: member.owner,
+                    among: peers.map(\.owner),
+                    partitions: loop.partitions
                 )
+                let isAlike = peers.allSatisfy { $0.serves == now.serves }
+                loop.share(isAlike ? share : share.clamped())
             }
         } catch {
             logger.debug("beat not heard", metadata: ["error": "\(error)"])
@@ -123,6 +127,8 @@ package struct Member: Hashable, Sendable {
     package let places: Int?
     /// The form in which it writes to the store; nil when it is of a release that does not say.
     package let form: Int?
+    /// A digest of what it can do: upstreams, accounts, channels; alike for those that can do the same.
+    package var serves: String?
 
     /// Describes a process.
     package init(
@@ -158,6 +164,10 @@ package struct Member: Hashable, Sendable {
 /// only its own share (Thaler and Ravishankar, 1998). A hint for efficiency: two that disagree
 /// for a moment both claim, which is as safe as ever.
 package struct PartitionShare: Hashable, Sendable {
+    /// So many processes beside the owner of a partition claim when it is late; the others look in now and
+    /// then, and help where they have found something.
+    static let helpers = 2
+
     /// How many members stand nearer, by partition.
     package let ranks: [Int]
 
@@ -176,6 +186,14 @@ package struct PartitionShare: Hashable, Sendable {
                 return mine != theirs ? mine < theirs : me.description < other.owner.description
             }
         }
+    }
+
+    /// The same with nobody farther than a helper: where processes differ in what they can do, the nearest
+    /// may not be who can.
+    func clamped() -> Self { Self(ranks: ranks.map { min($0, Self.helpers) }) }
+
+    private init(ranks: [Int]) {
+        self.ranks = ranks
     }
 
     /// Owner of some partitions, and next to all others.

@@ -36,14 +36,14 @@ extension PartitionSchedule {
 
         /// Others stand nearer, and we have found nothing to help them with.
         var onlyLooksIn: Bool {
-            guard rank > PartitionSchedule.helpers else { return false }
+            guard rank > PartitionShare.helpers else { return false }
             if case .insurance = occasion { return true }
             return false
         }
 
         /// The longest it goes without a claim of ours; those who look in have up to `lookIn`.
         func insurance(lookIn: Duration) -> Duration {
-            rank <= PartitionSchedule.helpers
+            rank <= PartitionShare.helpers
                 ? PartitionSchedule.insurance : min(.seconds(rank), lookIn)
         }
 

@@ -39,9 +39,6 @@ where Instant.Duration == Duration {
     /// How much later than its owner others claim from a partition: they find something only
     /// when the owner is late.
     static var stealPause: Duration { .milliseconds(50) }
-    /// So many processes beside the owner of a partition claim when it is late; the others look in now and
-    /// then, and help where they have found something.
-    static var helpers: Int { 2 }
     /// The longest that somebody who only looks in does not: as long as a dead owner's share takes to be
     /// another's, which the polling guarantee has room for where a lease is as long (``Heartbeat``).
     static var lookInSpan: Duration { .seconds(8) }
@@ -132,7 +129,7 @@ where Instant.Duration == Duration {
             guard partition.goes(now, canClaim: canClaim, isTick: isTick) else { continue }
             if turns.isEmpty { turn = (index + 1) % partitions.count }
             var isInsurance = false
-            if case .insurance = partition.occasion, partition.rank <= Self.helpers {
+            if case .insurance = partition.occasion, partition.rank <= PartitionShare.helpers {
                 isInsurance = partition.claimFrom <= now
             }
             turns.append(
@@ -162,13 +159,18 @@ where Instant.Duration == Duration {
     }
 
     /// A claim took items and heard when the partition is ready again; nil when the store refused what
-    /// was sent, and perhaps only a part of it.
+    /// was sent, or what it answered is not understood: what that may hold comes back when its lease ends,
+    /// in smaller batches each time.
     mutating func claimed<Item: Sendable>(_ index: Int, _ claim: Claim<Item>?, now: Instant) {
         let taken = claim?.leases.count ?? 0
         let nextReady = claim.flatMap { claim in claim.nextReady.map { max($0 - claim.now, .zero) }
         }
-        partitions[index].hasLostClaims = claim == nil
-        if let claim { partitions[index].answeredAt = claim.now }
+        if let claim {
+            partitions[index].hasLostClaims = false
+            // The store's clock may go back a little: what was claimed before is in hand for longer then.
+            let answeredAt = partitions[index].answeredAt ?? claim.now
+            partitions[index].answeredAt = max(answeredAt, claim.now)
+        }
         let state = partitions[index].state
         partitions[index].state = .idle
         if case .claiming(isWoken: true) = state {
@@ -179,7 +181,7 @@ where Instant.Duration == Duration {
         let insurance = partitions[index].insurance(lookIn: lookIn)
         let wait = nextReady.map { max($0 + (late ?? .zero - lead), pause) } ?? insurance
         // Where others stand nearer and there was nothing to do, they are to do what comes.
-        let leavesIt = taken == 0 && partitions[index].rank > Self.helpers
+        let leavesIt = taken == 0 && partitions[index].rank > PartitionShare.helpers
         guard let nextReady, wait < insurance, !leavesIt else {
             let by = now.advanced(by: insurance)
             let from = now.advanced(by: max(insurance - tickSpan, .zero))

@@ -1,3 +1,4 @@
+import Foundation
 package import Poller
 import PollerNet
 
@@ -47,6 +48,13 @@ package struct HTTPSource: Sendable {
             self.value = value
         }
 
+        /// Whether its value may be a credential: what says what is wanted is none, and is found in answers.
+        var isConfidential: Bool {
+            let name = name.lowercased()
+            return !name.hasPrefix("accept") && !name.hasSuffix("version")
+                && !["content-type", "user-agent"].contains(name)
+        }
+
         /// The name alone.
         package var description: String { name }
 
@@ -91,7 +99,7 @@ package struct HTTPSource: Sendable {
         self.timeout = timeout
         self.limit = limit
         confidences = Redaction(
-            headers.map(\.value) + template.parameters,
+            headers.filter(\.isConfidential).map(\.value) + template.credentials,
             bytesMin: Self.confidenceBytesMin
         )
     }
@@ -213,14 +221,24 @@ struct URLTemplate: Hashable, Sendable {
         pathAfter = String(example.path.dropFirst(pathBefore.count + 2))
     }
 
-    /// The values in its query that are the same for every source: one may be a key.
-    var parameters: [String] {
+    /// What a parameter's name has in it whose value is a credential.
+    private static let credentialNames = [
+        "key", "token", "secret", "pass", "auth", "sig", "credential",
+    ]
+
+    /// The values in its query that are the same for every source and named like credentials, as they are
+    /// sent and as they are meant.
+    var credentials: [String] {
         (before + "{id}" + after).split(separator: "?").dropFirst().joined(separator: "?")
             .split(separator: "&")
-            .compactMap {
-                $0.split(separator: "=", maxSplits: 1).dropFirst().first.map(String.init)
+            .flatMap { parameter -> [String] in
+                let parts = parameter.split(separator: "=", maxSplits: 1).map(String.init)
+                let name = parts[0].lowercased()
+                guard parts.count == 2, !parts[1].contains("{id}"),
+                    Self.credentialNames.contains(where: name.contains)
+                else { return [] }
+                return [parts[1], parts[1].removingPercentEncoding].compactMap(\.self)
             }
-            .filter { !$0.contains("{id}") }
     }
 
     /// The source whose URL this is; nil when it is none of this template.

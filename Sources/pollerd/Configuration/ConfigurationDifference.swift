@@ -77,11 +77,27 @@ struct ConfigurationDifference: Sendable {
 
     /// Whether it is about what a listener is, and not only about what it shows or whom it knows.
     ///
-    /// A listener that speaks plain HTTP stays so, and the other way round; and a file of keys that is taken away
-    /// might open an API to everybody, which a start refuses where it must.
+    /// A listener that speaks plain HTTP stays so, and the other way round; and a file of keys, or the roots of
+    /// clients' certificates, that is taken away might open a listener to everybody, which a start refuses where it must.
     private static func isClosing(_ option: Option, _ was: String?, _ becomes: String?) -> Bool {
-        if option.key == "api_keys_file" { return becomes == nil }
+        if ["api_keys_file", "admin_client_ca"].contains(option.key) { return becomes == nil }
         return option.key.contains("_tls_") && (was == nil) != (becomes == nil)
+    }
+
+    /// Of a URL what is no secret: a query may hold a key, and the path of an endpoint's, or a mailbox, is its
+    /// receiver's own.
+    private static func shown(_ statement: Statement, at path: [String]) -> String {
+        let text = Configuration.withoutPassword(statement.text)
+        guard path.count == 3, path[2] == "url" else { return text }
+        if path[0] == "upstreams" {
+            return text.firstIndex(of: "?").map { text[..<$0] + "?…" } ?? text
+        }
+        if text.hasPrefix("mailto:") {
+            return "mailto:…" + (text.firstIndex(of: "@").map { text[$0...] } ?? "")
+        }
+        let parts = text.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count > 2, text.hasPrefix("http") else { return text }
+        return parts.prefix(3).joined(separator: "/") + (parts.count > 3 ? "/…" : "")
     }
 
     private static func changes(
@@ -102,11 +118,12 @@ struct ConfigurationDifference: Sendable {
         for path in Set(old.keys).union(new.keys) where common.contains(path.prefix(2)) {
             switch (old[path], new[path]) {
             case (let was?, let becomes?) where was.text != becomes.text:
-                let isHidden = was.isSecret || becomes.isSecret
-                let words = isHidden ? "another value" : "\(was.text) is \(becomes.text)"
+                let (before, after) = (shown(was, at: path), shown(becomes, at: path))
+                let isHidden = was.isSecret || becomes.isSecret || before == after
+                let words = isHidden ? "another value" : "\(before) is \(after)"
                 changes.append(line("~", path, ": \(words)"))
             case (nil, let added?):
-                changes.append(line("+", path, added.isSecret ? "" : ": \(added.text)"))
+                changes.append(line("+", path, added.isSecret ? "" : ": \(shown(added, at: path))"))
             case (_?, nil): changes.append(line("-", path))
             default: break
             }

@@ -226,6 +226,18 @@ struct Settings: Sendable {
         try checkKeys()
     }
 
+    /// What tells whether two processes can do the same, in the list of those that live (``Member/serves``).
+    var served: String {
+        let words =
+            sections.upstreams.map { "upstream \($0.name)" }
+            + stripeKeys.keys.map { "account \($0)" }
+            + (mail == nil ? [] : ["mail"])
+        let hash = words.sorted().joined(separator: "\n").utf8.reduce(0xcbf2_9ce4_8422_2325) {
+            ($0 ^ UInt64($1)) &* 0x100_0000_01b3
+        }
+        return String(hash, radix: 36)
+    }
+
     /// The Stripe key of each account that has one.
     var stripeKeys: [AccountID: StripeKey] {
         var keys = sections.accounts.compactMapValues(\.apiKey)

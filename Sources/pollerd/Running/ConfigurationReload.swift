@@ -15,6 +15,8 @@ struct ConfigurationFeed: Sendable {
     let configuration: Configuration
     /// The files that was read from.
     let files: Set<String>
+    /// How they stood then: a start may wait for its store for long, and they may change meanwhile.
+    let marks: FileMarks
     /// SIGHUP: somebody asks for a look now.
     let hangups: UnixSignalsSequence
     let adapt: Adaptation
@@ -38,6 +40,10 @@ struct ConfigurationFeed: Sendable {
 struct ConfigurationReload: Service {
     /// How often the files are looked at; a change is followed after two to three of these.
     private static let pace = Duration.seconds(1)
+    /// Looks until what could not be used is read again, though its files stand as they did.
+    private static let againAfter = 5
+    /// Configurations that are remembered while the store is away.
+    private static let behindMax = 32
     /// Mistakes told of one reading; a file of another sort would have hundreds.
     private static let mistakesMax = 20
 
@@ -67,8 +73,11 @@ struct ConfigurationReload: Service {
         /// How the files stood when they were read, and at the last look where that was otherwise.
         var read: FileMarks
         var seen: FileMarks?
-        /// What the store is still in line with; nil when that is what holds.
-        var behind: Settings?
+        /// What has held since the store was in line with what does: it may be so in part with each of them.
+        var behind: [Settings] = []
+        /// What was wrong with the last reading, and how many looks ago that was.
+        var mistakes: [String] = []
+        var looks = 0
     }
 
     /// Follows until shut down or cancelled.
@@ -102,7 +111,7 @@ struct ConfigurationReload: Service {
         var state = State(
             configuration: feed.configuration,
             files: feed.files,
-            read: FileMarks(of: feed.files)
+            read: feed.marks
         )
         for await cause in causes {
             switch cause {
@@ -111,7 +120,7 @@ struct ConfigurationReload: Service {
                 reload(&state)
             case .tick: look(&state)
             }
-            if let former = state.behind, await align(since: former) { state.behind = nil }
+            if !state.behind.isEmpty, await align(since: state.behind) { state.behind = [] }
         }
     }
 
@@ -120,6 +129,11 @@ struct ConfigurationReload: Service {
         let marks = FileMarks(of: state.files)
         guard marks != state.read else {
             state.seen = nil
+            state.looks += 1
+            // What is wrong may be in what is not followed, such as half a certificate.
+            if !state.mistakes.isEmpty, state.looks >= Self.againAfter {
+                reload(&state, isAgain: true)
+            }
             return
         }
         guard marks == state.seen else {
@@ -133,7 +147,8 @@ struct ConfigurationReload: Service {
         reload(&state)
     }
 
-    private func reload(_ state: inout State) {
+    /// Reads everything; `isAgain` when nobody asked and no file has changed, so that the same mistakes are not news.
+    private func reload(_ state: inout State, isAgain: Bool = false) {
         // Before they are read: what changes meanwhile is seen by the next look.
         let before = FileMarks(of: state.files)
         let reading = feed.source.read()
@@ -144,15 +159,22 @@ struct ConfigurationReload: Service {
             guard mistakes.isEmpty else { throw Mistakes(all: mistakes) }
             try follow(configuration, &state)
             state.files = reading.files
+            state.mistakes = []
         } catch {
             // What a new file names and is not there yet may come; what the old one named is still in use.
             state.files.formUnion(reading.files)
             new = state.files == reading.files ? new : FileMarks(of: state.files)
-            ReloadMetrics.count("refused")
-            tell((error as? Mistakes)?.all ?? [error as? ConfigurationError].compactMap(\.self))
+            let all = (error as? Mistakes)?.all ?? [error as? ConfigurationError].compactMap(\.self)
+            let told = all.map { "\($0)" }
+            if !isAgain || told != state.mistakes {
+                ReloadMetrics.count("refused")
+                tell(all)
+            }
+            state.mistakes = told
         }
         state.read = new
         state.seen = nil
+        state.looks = 0
     }
 
     /// Makes a configuration without mistakes hold.
@@ -165,7 +187,7 @@ struct ConfigurationReload: Service {
         let apply = try change.prepare(settings)
         let former = change.node.live.now.settings
         apply()
-        if state.behind == nil { state.behind = former }
+        state.behind = state.behind.suffix(Self.behindMax - 1) + [former]
 
         let difference = ConfigurationDifference(from: state.configuration, to: configuration)
         let waiting = ConfigurationDifference(from: feed.configuration, to: configuration).atRestart
@@ -197,9 +219,9 @@ struct ConfigurationReload: Service {
     }
 
     /// Whether the store is in line by now.
-    private func align(since former: Settings) async -> Bool {
+    private func align(since formers: [Settings]) async -> Bool {
         do {
-            try await change.align(since: former)
+            for former in formers { try await change.align(since: former) }
             return true
         } catch {
             // A store that is away is told of by everything else; the next look tries again.

@@ -38,6 +38,13 @@ extension OptionReader {
         let headers = text("otlp_headers") ?? ""
         guard text("otlp_endpoint")?.isEmpty == false else { return nil }
         let endpoint = try httpURL("otlp_endpoint")
+        let authority = text("otlp_endpoint")?.split(separator: "/").dropFirst().first ?? ""
+        guard !authority.contains("@") else {
+            throw wrong(
+                "otlp_endpoint",
+                "must name no user: give the collector its key by otlp_headers"
+            )
+        }
         do throws(InvalidInput) {
             return try OTLPCollector(endpoint: endpoint, headers: headers)
         } catch {

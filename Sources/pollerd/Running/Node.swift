@@ -193,6 +193,7 @@ struct Node: Sendable {
                 form: cluster.layout.form
             ),
             loops: loops,
+            serves: { [live] in live.now.settings.served },
             clock: clock,
             logger: log("roster")
         )

@@ -30,6 +30,7 @@ struct NodeProcess {
     /// Runs until a signal, or until something cannot go on.
     func run() async throws {
         let reading = source.read()
+        let marks = FileMarks(of: reading.files)
         let configuration = try reading.configuration.get()
         var settings = try Settings(configuration)
         let roles = try servedRoles(settings)
@@ -132,6 +133,7 @@ struct NodeProcess {
                 source: source,
                 configuration: configuration,
                 files: reading.files,
+                marks: marks,
                 hangups: hangups,
                 adapt: adapt
             )

@@ -47,6 +47,11 @@ struct RedactionTests {
                 == #"{"n":12345678,"hdr":"(redacted)","a\"b":"x\\","t":"(redacted)"}"#
         )
         #expect(json(#"{"a":"b","c":"d"}"#, hiding: #"b","c"#) == #"{"a":"b","c":"d"}"#)
+        // Others find what they look for by the names of members.
+        #expect(
+            json(#"{"customer" : {"is":"customer"}}"#, hiding: "customer")
+                == #"{"customer" : {"is":"(redacted)"}}"#
+        )
     }
 
     @Test("an excerpt is cut off behind what is hidden, not within it")

@@ -264,6 +264,44 @@ struct InFlightTests {
         #expect(schedule.nextInstant(canClaim: true) == at(1_000))
     }
 
+    @Test(
+        "what a lost claim may hold is counted from the latest answer, though the store's clock went back"
+    )
+    func lostAfterAStep() throws {
+        var schedule = PartitionSchedule(
+            partitions: 1,
+            ahead: .zero,
+            lease: .seconds(12),
+            now: at(0)
+        )
+        let request = ClaimRequest(
+            partition: 0,
+            limit: 1,
+            owner: Sample.owner,
+            lease: .seconds(12),
+            lane: .unlimited
+        )
+        for answeredAt in [10_000, 9_000] as [Int64] {
+            #expect(schedule.next(now: at(0), canClaim: true).count == 1)
+            schedule.claiming(0)
+            let claim = Claim<Int>(
+                leases: [],
+                now: Timestamp(ms: answeredAt),
+                nextReady: Timestamp(ms: answeredAt)
+            )
+            schedule.claimed(0, claim, now: at(-100))
+        }
+        let turn = try #require(schedule.next(now: at(0), canClaim: true).first)
+        #expect(turn.lost(before: request) == nil)
+        schedule.claiming(0)
+        schedule.failed(0, hasResults: false, pause: .zero, now: at(0))
+        let again = try #require(schedule.next(now: at(0), canClaim: true).first)
+        #expect(again.lost(before: request)?.since == Timestamp(ms: 10_000))
+        // What is refused took nothing that could be given back.
+        schedule.claiming(0)
+        schedule.claimed(0, Claim<Int>?.none, now: at(-100))
+    }
+
     @Test("who comes nearer to a partition looks into it as soon as its helpers do")
     func comingNearer() throws {
         var schedule = schedule(partitions: 1, ahead: .milliseconds(20))

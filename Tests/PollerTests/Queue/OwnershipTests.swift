@@ -1,5 +1,6 @@
-import Poller
 import Testing
+
+@testable import Poller
 
 @Suite("PartitionShare")
 struct PartitionShareTests {
@@ -41,6 +42,14 @@ struct PartitionShareTests {
         for partition in 0..<64 {
             #expect(shares.map { $0.ranks[partition] }.sorted() == [0, 1, 2, 3, 4])
         }
+    }
+
+    @Test("where processes differ in what they can do nobody is farther than a helper")
+    func clamped() {
+        let share = PartitionShare(of: owners[2], among: owners, partitions: 64)
+        #expect(share.ranks.contains(4))
+        #expect(share.clamped().ranks == share.ranks.map { min($0, 2) })
+        #expect(share.clamped().owned == share.owned)
     }
 
     @Test("who owns what is as in the releases before")
