@@ -1,0 +1,128 @@
+import PollerTesting
+import Testing
+
+@testable import Poller
+
+@Suite("who stands far from a partition")
+struct LookingInTests {
+    func at(_ ms: Int) -> ManualClock.Instant { .init(offset: .milliseconds(ms)) }
+
+    func schedule(
+        partitions: Int = 1,
+        concurrency: Int = 10,
+        ahead: Duration = .zero
+    ) -> InFlightRig {
+        InFlightRig(partitions: partitions, concurrency: concurrency, ahead: ahead, now: at(0))
+    }
+
+    /// The exchange that must be due.
+    func exchange(
+        _ schedule: inout InFlightRig,
+        at now: Int
+    ) throws -> InFlightRig.Exchange {
+        let exchange = schedule.next(now: at(now))
+        return try #require(exchange)
+    }
+
+    /// Makes every exchange that is due and finds nothing; with which partitions.
+    func exchangeAll(_ schedule: inout InFlightRig, at now: Int) -> [Int] {
+        var found: [Int] = []
+        while let exchange = schedule.next(now: at(now)), found.count < 100 {
+            found.append(exchange.partition)
+            schedule.answered(exchange, taken: 0, nextReady: nil, now: at(now))
+        }
+        return found
+    }
+
+    @Test("where two stand nearer than we, we look in now and then and hear no wakes")
+    func lookingIn() throws {
+        var schedule = schedule(partitions: 1, ahead: .milliseconds(20))
+        schedule.stand(at: 5, now: at(0))
+        let first = try exchange(&schedule, at: 0)
+        schedule.answered(first, taken: 0, nextReady: .milliseconds(100), now: at(0))
+        schedule.wake(partition: 0, now: at(10))
+        #expect(schedule.next(now: at(4_999)) == nil)
+        let second = try exchange(&schedule, at: 5_000)
+        #expect(!second.isInsurance)
+        // Who finds something helps, until there is nothing more.
+        schedule.answered(second, taken: 1, nextReady: .milliseconds(100), now: at(5_000))
+        #expect(schedule.next(now: at(5_149)) == nil)
+        let third = try exchange(&schedule, at: 5_150)
+        schedule.answered(third, taken: 1, nextReady: nil, now: at(5_150))
+    }
+
+    @Test("who comes nearer to a partition looks into it as soon as its helpers do")
+    func comingNearer() throws {
+        var schedule = schedule(partitions: 1, ahead: .milliseconds(20))
+        schedule.stand(at: 90, now: at(0))
+        let first = try exchange(&schedule, at: 0)
+        schedule.answered(first, taken: 0, nextReady: nil, now: at(0))
+        #expect(schedule.next(now: at(1_000)) == nil)
+        schedule.stand(at: 2, now: at(1_000))
+        #expect(schedule.next(now: at(1_999)) == nil)
+        #expect(exchangeAll(&schedule, at: 2_000) == [0])
+        schedule.stand(at: 0, now: at(2_100))
+        #expect(exchangeAll(&schedule, at: 2_100) == [0])
+    }
+
+    @Test("with leases too short for it nobody is farther than a helper")
+    func shortLeases() throws {
+        var schedule = PartitionSchedule(
+            partitions: 1,
+            ahead: .milliseconds(20),
+            lease: .seconds(3),
+            now: at(0)
+        )
+        let owners = (0..<6).map { OwnerID(unchecked: "owner-\($0)") }
+        let farthest = try #require(
+            owners.first { PartitionShare(of: $0, among: owners, partitions: 1).ranks == [5] }
+        )
+        schedule.share(PartitionShare(of: farthest, among: owners, partitions: 1), now: at(0))
+        #expect(schedule.next(now: at(0), canClaim: true).count == 1)
+        schedule.claiming(0)
+        schedule.claimed(
+            0,
+            Claim<Int>(leases: [], now: Timestamp(ms: 0), nextReady: nil),
+            now: at(0)
+        )
+        #expect(schedule.nextInstant(canClaim: true) == at(1_000))
+    }
+
+    @Test(
+        "what a lost claim may hold is counted from the latest answer, though the store's clock went back"
+    )
+    func lostAfterAStep() throws {
+        var schedule = PartitionSchedule(
+            partitions: 1,
+            ahead: .zero,
+            lease: .seconds(12),
+            now: at(0)
+        )
+        let request = ClaimRequest(
+            partition: 0,
+            limit: 1,
+            owner: Sample.owner,
+            lease: .seconds(12),
+            lane: .unlimited
+        )
+        for answeredAt in [10_000, 9_000] as [Int64] {
+            #expect(schedule.next(now: at(0), canClaim: true).count == 1)
+            schedule.claiming(0)
+            let claim = Claim<Int>(
+                leases: [],
+                now: Timestamp(ms: answeredAt),
+                nextReady: Timestamp(ms: answeredAt)
+            )
+            schedule.claimed(0, claim, now: at(-100))
+        }
+        let turn = try #require(schedule.next(now: at(0), canClaim: true).first)
+        #expect(turn.lost(before: request) == nil)
+        schedule.claiming(0)
+        schedule.failed(0, hasResults: false, pause: .zero, now: at(0))
+        let again = try #require(schedule.next(now: at(0), canClaim: true).first)
+        #expect(again.lost(before: request)?.since == Timestamp(ms: 10_000))
+        // What is refused took nothing that could be given back.
+        schedule.claiming(0)
+        schedule.claimed(0, Claim<Int>?.none, now: at(-100))
+    }
+}
