@@ -54,6 +54,9 @@ def age(cluster: Cluster, days: int) -> None:
                 if closed.startswith("poller:d:"):
                     continue
                 item = closed.replace(":h{", ":w{") + id
+                # The janitor may have been quicker.
+                if not client.hexists(item, "v"):
+                    continue
                 for field in ("b", "x"):
                     client.hincrby(item, field, -ms)
                 state, money = (client.hget(item, field).split("|") for field in ("v", "m"))
