@@ -87,7 +87,14 @@ public struct PollerProblem: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The same in other words, of somebody who knows what was meant.
-    package func saying(_ detail: String) -> PollerProblem {
+    package func saying(_ detail: String) -> PollerProblem { with(detail: detail, items: items) }
+
+    /// The same with items counted from further on: batches are sent in parts.
+    func moved(by offset: Int) -> PollerProblem {
+        with(detail: detail, items: items.map { $0.moved(by: offset) })
+    }
+
+    private func with(detail: String, items: [Item]) -> PollerProblem {
         PollerProblem(
             status: status,
             code: code,
@@ -97,21 +104,6 @@ public struct PollerProblem: Hashable, Sendable, CustomStringConvertible {
             requestID: requestID,
             retryAfter: retryAfter,
             items: items,
-            itemsTotal: itemsTotal
-        )
-    }
-
-    /// The same with items counted from further on: batches are sent in parts.
-    func moved(by offset: Int) -> PollerProblem {
-        PollerProblem(
-            status: status,
-            code: code,
-            title: title,
-            detail: detail,
-            field: field,
-            requestID: requestID,
-            retryAfter: retryAfter,
-            items: items.map { $0.moved(by: offset) },
             itemsTotal: itemsTotal
         )
     }

@@ -1,4 +1,5 @@
 import PollerTesting
+import Testing
 
 @testable import Poller
 
@@ -192,4 +193,38 @@ struct InFlightRig {
 extension Exchange {
     /// The most items it asks for; 0 claims nothing.
     var limit: Int { claim?.limit ?? 0 }
+}
+
+/// What tests of a worker's decisions have in common: one rig, times in milliseconds, one exchange at a time.
+protocol InFlightSteps {}
+
+extension InFlightSteps {
+    func at(_ ms: Int) -> ManualClock.Instant { .init(offset: .milliseconds(ms)) }
+
+    func schedule(
+        partitions: Int = 1,
+        concurrency: Int = 10,
+        ahead: Duration = .zero
+    ) -> InFlightRig {
+        InFlightRig(partitions: partitions, concurrency: concurrency, ahead: ahead, now: at(0))
+    }
+
+    /// The exchange that must be due.
+    func exchange(
+        _ schedule: inout InFlightRig,
+        at now: Int
+    ) throws -> InFlightRig.Exchange {
+        let exchange = schedule.next(now: at(now))
+        return try #require(exchange)
+    }
+
+    /// Makes every exchange that is due and finds nothing; with which partitions.
+    func exchangeAll(_ schedule: inout InFlightRig, at now: Int) -> [Int] {
+        var found: [Int] = []
+        while let exchange = schedule.next(now: at(now)), found.count < 100 {
+            found.append(exchange.partition)
+            schedule.answered(exchange, taken: 0, nextReady: nil, now: at(now))
+        }
+        return found
+    }
 }

@@ -4,36 +4,7 @@ import Testing
 @testable import Poller
 
 @Suite("who stands far from a partition")
-struct LookingInTests {
-    func at(_ ms: Int) -> ManualClock.Instant { .init(offset: .milliseconds(ms)) }
-
-    func schedule(
-        partitions: Int = 1,
-        concurrency: Int = 10,
-        ahead: Duration = .zero
-    ) -> InFlightRig {
-        InFlightRig(partitions: partitions, concurrency: concurrency, ahead: ahead, now: at(0))
-    }
-
-    /// The exchange that must be due.
-    func exchange(
-        _ schedule: inout InFlightRig,
-        at now: Int
-    ) throws -> InFlightRig.Exchange {
-        let exchange = schedule.next(now: at(now))
-        return try #require(exchange)
-    }
-
-    /// Makes every exchange that is due and finds nothing; with which partitions.
-    func exchangeAll(_ schedule: inout InFlightRig, at now: Int) -> [Int] {
-        var found: [Int] = []
-        while let exchange = schedule.next(now: at(now)), found.count < 100 {
-            found.append(exchange.partition)
-            schedule.answered(exchange, taken: 0, nextReady: nil, now: at(now))
-        }
-        return found
-    }
-
+struct LookingInTests: InFlightSteps {
     @Test("where two stand nearer than we, we look in now and then and hear no wakes")
     func lookingIn() throws {
         var schedule = schedule(partitions: 1, ahead: .milliseconds(20))
