@@ -116,8 +116,11 @@ enum DeliveryRecord: ItemRecord {
 /// with commas between, what is unknown left empty; a success ends with its address. About 80 bytes
 /// for a success, up to 1.3 KB for a failure.
 enum AttemptLine {
+    /// The letter of what was accepted.
+    static let delivered = "d"
+
     private static let outcomes: [AttemptResult.Outcome: String] = [
-        .delivered: "d", .failed: "f", .rejected: "r",
+        .delivered: delivered, .failed: "f", .rejected: "r",
     ]
 
     static func text(_ attempt: AttemptRecord) -> String {
@@ -130,7 +133,7 @@ enum AttemptLine {
             outcomes[attempt.outcome] ?? "", attempt.kind.rawValue,
             attempt.code.map(String.init) ?? "",
             phases.map { $0.map(String.init) ?? "" }.joined(separator: ","),
-            attempt.event.description, attempt.address ?? "",
+            attempt.event?.description ?? "", attempt.address ?? "",
         ]
         if !attempt.reason.isEmpty || !attempt.excerpt.isEmpty {
             parts.append(attempt.reason.replacing("|", with: "/"))

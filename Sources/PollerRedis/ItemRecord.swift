@@ -95,7 +95,8 @@ struct ItemFields {
             case .closed: closed = value.string
             case .crashes: crashes = value.int ?? 0
             // The scripts' own.
-            case .terms, .token, .hasLong, .hasError, .forgottenSeq, .formerDue, .formerCrashes:
+            case .accepted, .terms, .token, .hasLong, .hasError, .forgottenSeq, .formerDue,
+                .formerCrashes:
                 break
             }
         }

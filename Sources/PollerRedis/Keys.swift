@@ -52,6 +52,9 @@ package struct Keys: Hashable, Sendable {
     /// The partition's outbox.
     package func outbox(_ partition: Int) -> String { key(.outbox, partition) }
 
+    /// An item.
+    func item(_ item: String, _ partition: Int) -> String { key(.item, partition, item) }
+
     /// The log of attempts of a delivery.
     package func attempts(of item: String, _ partition: Int) -> String {
         key(.attempts, partition, item)
@@ -120,6 +123,16 @@ package struct Keys: Hashable, Sendable {
     private func channel(_ channel: NewsChannel) -> String { "\(namespace)\(channel.rawValue)" }
 }
 
+/// How a store keeps what is recorded (``StoreVersion``); all are read side by side.
+enum EventForm {
+    /// As JSON, in the log of its watch and in the outbox.
+    case json
+    /// As ``PackedEvent``, likewise.
+    case packed
+    /// As ``PackedEvent`` in the log alone; the outbox has its number.
+    case once
+}
+
 /// Where a cluster's data is: its namespace and how many partitions it was created with.
 package struct StoreLayout: Hashable, Sendable {
     /// What a store on one Redis is created with: enough to spread the scripts' work over
@@ -142,8 +155,11 @@ package struct StoreLayout: Hashable, Sendable {
         self.form = form
     }
 
-    /// Whether events are stored as ``PackedEvent``.
-    var packsEvents: Bool { form >= StoreVersion.packedEvents }
+    /// How events are stored.
+    var eventForm: EventForm {
+        if form >= StoreVersion.eventsOnce { return .once }
+        return form >= StoreVersion.packedEvents ? .packed : .json
+    }
 
     /// Reads the layout of the store, or creates the store with `partitions` when it is new.
     ///

@@ -18,6 +18,9 @@ import Poller
 /// put them, the metadata as JSON, or nothing. A faded one has no body, the lengths of which are 0, and no
 /// metadata. What begins with `{` is an event as JSON, of a release that did not pack.
 ///
+/// Where events are stored once it is ``once``, lengths of the body packed (3) and unpacked (3), the body and
+/// the metadata: what is left of it in the end is not made by a script then (``FoldedEvents``).
+///
 /// *Exact*: unpacked, an event is the very bytes that were published, signed and sent. A summary is not:
 /// who is told an event after its body was forgotten gets one without an object, under the same id.
 ///
@@ -25,8 +28,11 @@ import Poller
 /// needed for as long as it is open); packing without a dictionary (a half instead of an eighth: each event
 /// is short); a form of our own by position (each new member would be a new form).
 enum PackedEvent {
-    /// The first byte; another dictionary gets another one, and this one stays readable.
+    /// The first byte of what stands in the log and in the outbox; another dictionary gets another one, and
+    /// this one stays readable.
     static let mark: UInt8 = 1
+    /// The first byte of what stands in the log alone.
+    static let once: UInt8 = 2
     /// Bytes before the summary.
     static let headLength = 11
 
@@ -34,7 +40,23 @@ enum PackedEvent {
     private static let bodyMax = 1 << 18
     private static let summaryMax = Int(UInt16.max)
 
-    /// An event to be recorded, packed.
+    /// Where the body's lengths stand, by the first byte.
+    private static func place(ofLengths mark: UInt8) -> Int { mark == once ? 1 : 5 }
+
+    /// An event to be recorded in the log alone, packed.
+    ///
+    /// - Returns: nothing when it cannot be packed: then its JSON is stored.
+    static func onceBytes(of event: Event) -> [UInt8] {
+        let body = Array(event.json.utf8)
+        guard body.count <= bodyMax, let packed = pack(body) else { return [] }
+        var bytes = [once]
+        bytes.reserveCapacity(7 + packed.count)
+        append(packed.count, 3, to: &bytes)
+        append(body.count, 3, to: &bytes)
+        return bytes + packed
+    }
+
+    /// An event to be recorded, packed, with its summary.
     ///
     /// - Returns: nothing when it cannot be packed: then its JSON is stored.
     static func bytes(of event: Event) -> [UInt8] {
@@ -59,21 +81,22 @@ enum PackedEvent {
     ///   - key: whose event it is; nil where that is not known, and then a faded one is not understood.
     /// - Returns: nil when it is none of ours.
     static func event(_ stored: [UInt8], of key: WatchKey?) -> Event? {
-        guard stored.first == mark else {
+        guard let first = stored.first, first == mark || first == once else {
             return Event(json: String(decoding: stored, as: UTF8.self))
         }
-        guard stored.count >= headLength else { return nil }
-        let summaryEnd = headLength + number(stored[1..<3])
-        let bodyEnd = summaryEnd + number(stored[5..<8])
-        guard bodyEnd <= stored.count else { return nil }
+        let lengths = place(ofLengths: first)
+        let head = lengths + 6
+        guard stored.count >= head else { return nil }
+        let summaryEnd = head + (first == mark ? number(stored[1..<3]) : 0)
+        let bodyEnd = summaryEnd + number(stored[lengths..<lengths + 3])
+        let length = number(stored[lengths + 3..<head])
+        guard bodyEnd <= stored.count, length <= bodyMax else { return nil }
         if bodyEnd == summaryEnd {
-            let summary = unpack(stored[headLength..<summaryEnd], count: number(stored[3..<5]))
-            guard let summary, let key else { return nil }
-            return Event(summary: String(decoding: summary, as: UTF8.self), of: key)
+            guard let key, first == mark else { return nil }
+            let summary = unpack(stored[head..<summaryEnd], count: number(stored[3..<5]))
+            return summary.flatMap { Event(summary: String(decoding: $0, as: UTF8.self), of: key) }
         }
-        guard var json = unpack(stored[summaryEnd..<bodyEnd], count: number(stored[8..<11])) else {
-            return nil
-        }
+        guard var json = unpack(stored[summaryEnd..<bodyEnd], count: length) else { return nil }
         let metadata = stored[bodyEnd...]
         if !metadata.isEmpty {
             // As the script has put them into what it published.
@@ -86,18 +109,29 @@ enum PackedEvent {
     }
 }
 
+extension PackedEvent {
+    /// Reads what an entry of a log holds: one event, or many that were folded.
+    static func events(_ stored: [UInt8], of key: WatchKey?) -> [Event] {
+        if stored.first == FoldedEvents.mark {
+            return key.map { FoldedEvents.events(stored, of: $0) } ?? []
+        }
+        return event(stored, of: key).map { [$0] } ?? []
+    }
+}
+
 /// Packing and unpacking.
 extension PackedEvent {
     private static let dictionary = Array(EventDictionary.text.utf8)
 
-    private static func pack(_ bytes: [UInt8]) -> [UInt8]? {
+    /// Packs any bytes; nil when there is no memory.
+    static func pack(_ bytes: [UInt8]) -> [UInt8]? {
         // What does not shrink is stored in blocks with a few bytes before each.
         let capacity = bytes.count + bytes.count / 64 + 64
         return unsafe through(bytes[...], capacity: capacity, czlib_pack)
     }
 
-    private static func unpack(_ bytes: ArraySlice<UInt8>, count: Int) -> [UInt8]? {
-        guard count <= bodyMax else { return nil }
+    /// Unpacks bytes of which there are to be so many; nil when they are damaged.
+    static func unpack(_ bytes: ArraySlice<UInt8>, count: Int) -> [UInt8]? {
         let unpacked = unsafe through(bytes, capacity: count, czlib_unpack)
         return unpacked?.count == count ? unpacked : nil
     }

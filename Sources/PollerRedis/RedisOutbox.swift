@@ -46,15 +46,10 @@ extension RedisWatchStore: Outbox {
             try await redis.confirm(partition: partition, entry: newest)
         }
         let abandoned = replies[1].array.flatMap { $0.count > 1 ? $0[1].array : nil } ?? []
-        var entries: [OutboxEntry] = []
-        var unreadable: [String] = []
-        for value in abandoned + fresh {
-            if let entry = OutboxRecord.entry(value, partition: partition) {
-                entries.append(entry)
-            } else if let id = value.array?.first?.string {
-                unreadable.append(id)
-            }
-        }
+        let records = (abandoned + fresh).compactMap(OutboxRecord.init)
+        let entries = try await self.entries(records, partition: partition)
+        let known = Set(entries.map(\.id))
+        let unreadable = records.map(\.id).filter { !known.contains($0) }
         if !unreadable.isEmpty {
             // Kept, they would come back for ever and hold up the trimming of all that follow.
             redis.logger.error("outbox entries not understood", metadata: ["ids": "\(unreadable)"])
@@ -105,7 +100,33 @@ extension RedisWatchStore: Outbox {
                 ]
             )
         )
-        return (reply.array ?? []).compactMap { OutboxRecord.entry($0, partition: partition) }
+        let records = (reply.array ?? []).compactMap(OutboxRecord.init)
+        return try await entries(records, partition: partition)
+    }
+
+    /// What records of the stream tell; without those of which nothing is known any more.
+    private func entries(
+        _ records: [OutboxRecord],
+        partition: Int
+    ) async throws(StoreError) -> [OutboxEntry] {
+        let named = records.compactMap { record in record.seq.map { (record.item, $0) } }
+        var told: [RedisValue] = []
+        for start in stride(from: 0, to: named.count, by: RedisPartitions.chunk) {
+            let part = named[start..<min(start + RedisPartitions.chunk, named.count)]
+            let reply = try await redis.run(
+                redis.scripts[.recorded],
+                partition: partition,
+                part.flatMap { [.string($0.0), RedisArgument($0.1)] }
+            )
+            guard let found = reply.array, found.count == part.count else {
+                throw .corrupt("recorded.lua answered \(reply)")
+            }
+            told += found
+        }
+        var next = told.makeIterator()
+        return records.compactMap { record in
+            record.entry(partition, told: record.seq == nil ? nil : next.next())
+        }
     }
 
     package func bounds() async throws(StoreError) -> [OutboxBounds] {
@@ -145,6 +166,9 @@ extension RedisWatchStore: Outbox {
     }
 
     package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+        if redis.eventForm == .once {
+            return try await fold(partition: partition, retention: retention)
+        }
         let reply = try await redis.run(
             redis.scripts[.fade],
             partition: partition,
@@ -153,38 +177,42 @@ extension RedisWatchStore: Outbox {
         return reply.int ?? 0 >= RedisPartitions.chunk
     }
 
+    /// As ``fade(partition:retention:)``, all events of a watch in one entry.
+    private func fold(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+        let reply = try await redis.run(
+            redis.scripts[.bodies],
+            partition: partition,
+            [RedisArgument(retention.ms), RedisArgument(Self.foldedMax)]
+        )
+        guard let parts = reply.array else { throw .corrupt("bodies.lua answered \(reply)") }
+        guard let last = parts.first?.string else { return false }
+        var arguments: [RedisArgument] = [.string(last)]
+        for part in parts.dropFirst() {
+            guard let item = part.array, item.count == 5, let id = item[0].string,
+                let seq = item[1].string, let log = item[4].array
+            else { throw .corrupt("bodies.lua answered \(part)") }
+            let key = OutboxRecord.key(source: item[2].string ?? "", lane: item[3].string ?? "")
+            let left = Self.folded(log, of: key)
+            arguments += [.string(id), .string(seq), RedisArgument(log.count), .bytes(left)]
+        }
+        _ = try await redis.run(redis.scripts[.fold], partition: partition, arguments)
+        return parts.count > Self.foldedMax
+    }
+
+    /// How many logs are read at a time: some hundred KiB.
+    private static var foldedMax: Int { 64 }
+
+    /// What is left of a log; nothing where it is to stay as it is.
+    private static func folded(_ log: [RedisValue], of key: WatchKey?) -> [UInt8] {
+        let stored = log.compactMap(\.bytes)
+        if stored.count == 1, stored[0].first == FoldedEvents.mark { return [] }
+        let events = stored.map { PackedEvent.events($0, of: key) }
+        // What somebody else has written in another form is not ours to drop.
+        guard stored.count == log.count, events.allSatisfy({ !$0.isEmpty }) else { return [] }
+        return FoldedEvents.bytes(of: events.flatMap(\.self))
+    }
+
     package func arrivals() -> AsyncStream<Int?> {
         redis.news(on: redis.keys.recordedChannel)
-    }
-}
-
-/// An entry of the outbox stream.
-///
-/// *Shape*: ``OutboxField``.
-enum OutboxRecord {
-    /// Reads an entry of XRANGE or XREADGROUP; nil when it is none of ours.
-    static func entry(_ value: RedisValue, partition: Int) -> OutboxEntry? {
-        guard let parts = value.array, parts.count == 2, let id = parts[0].string,
-            let fields = parts[1].array
-        else { return nil }
-        var event: Event?
-        var urls = ""
-        for index in stride(from: 0, to: fields.count - 1, by: 2) {
-            switch fields[index].string.flatMap(OutboxField.init(rawValue:)) {
-            case .event, .packed:
-                if let stored = fields[index + 1].bytes {
-                    event = PackedEvent.event(stored, of: nil)
-                }
-            case .notify: urls = fields[index + 1].string ?? ""
-            case .item, nil: break
-            }
-        }
-        guard let event else { return nil }
-        return OutboxEntry(id: id, partition: partition, event: event, notify: notify(urls))
-    }
-
-    /// Reads URLs this system checked when it stored them.
-    static func notify(_ text: String) -> [NotifyURL] {
-        text.split(separator: "\n").compactMap { try? NotifyURL(String($0)) }
     }
 }

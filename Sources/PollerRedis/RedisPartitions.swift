@@ -18,12 +18,18 @@ struct RedisPartitions: Sendable {
     var masterKeys = MasterKeys.none
     /// Whether they may seal what a request brings; nil for always.
     var sealing: SealingGate?
-    /// Whether events are stored as ``PackedEvent``.
-    var packsEvents = false
+    /// How events are stored.
+    var eventForm = EventForm.json
 
     /// What the scripts that record an event are given of it: its JSON, and what is stored or ''.
     func recording(_ event: Event) -> [RedisArgument] {
-        [.string(event.json), .bytes(packsEvents ? PackedEvent.bytes(of: event) : [])]
+        let stored: [UInt8] =
+            switch eventForm {
+            case .json: []
+            case .packed: PackedEvent.bytes(of: event)
+            case .once: PackedEvent.onceBytes(of: event)
+            }
+        return [.string(event.json), .bytes(stored)]
     }
 
     /// Runs a script in a partition.

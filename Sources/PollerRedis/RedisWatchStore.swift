@@ -47,7 +47,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
             durability: durability,
             masterKeys: masterKeys,
             sealing: sealing,
-            packsEvents: layout.packsEvents
+            eventForm: layout.eventForm
         )
     }
 
@@ -215,9 +215,11 @@ extension RedisWatchStore {
             partition: partition(of: key),
             [.string("\(key.id)"), RedisArgument(max(seq, 0)), RedisArgument(max(limit, 1))]
         )
-        return (reply.array ?? []).compactMap { entry in
-            entry.bytes.flatMap { PackedEvent.event($0, of: key) }
+        // What is folded is one entry of the log, whatever of it is asked for.
+        let found = (reply.array ?? []).flatMap { entry in
+            entry.bytes.map { PackedEvent.events($0, of: key) } ?? []
         }
+        return Array(found.drop { $0.seq <= seq }.prefix(max(limit, 1)))
     }
 
     private func snapshot(
@@ -238,7 +240,7 @@ extension WatchSnapshot {
             lastError: reading.long[.error],
             notify: OutboxRecord.notify(reading.long[.notify] ?? ""),
             metadata: reading.long[.metadata] ?? "",
-            lastEvent: PackedEvent.event(reading.newestEvent, of: reading.item.key)
+            lastEvent: PackedEvent.events(reading.newestEvent, of: reading.item.key).last
         )
     }
 }

@@ -50,7 +50,10 @@ enum ScriptNames {
         literals["SEARCH.bucket"] = String(SearchTerm.bucketLength)
         literals["SEARCH.termsMax"] = String(SearchTerm.countMax)
         literals["PACKED.mark"] = String(PackedEvent.mark)
+        literals["PACKED.once"] = String(PackedEvent.once)
+        literals["PACKED.folded"] = String(FoldedEvents.mark)
         literals["PACKED.head"] = String(PackedEvent.headLength)
+        literals["ATTEMPT.delivered"] = "'\(AttemptLine.delivered)'"
         literals["DELIVERY.fresh"] = "'\(DeliveryRecord.text(of: DeliveryState()))'"
         // What scripts read of a lane is a field of the table they have read it into.
         add("lane", LaneField.self) { "lane.\($0)" }

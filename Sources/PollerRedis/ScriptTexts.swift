@@ -7,7 +7,7 @@ enum ScriptName: String, CaseIterable {
     case note
     case lane, control, explain, audit, beat, read, list, log, stats
     case search, index, closed, named, laneNames, held
-    case ledger, settled, outboxGroup, confirm, trim, purge, fade
+    case ledger, settled, outboxGroup, confirm, recorded, trim, purge, fade, bodies, fold, accepted
     case sweepTake, sweepFinish, reads, remember, suppress, reseal
     case endpointCreate, endpointWrite, endpointChanges, endpointRead, endpointList, endpointCount
     case keyWrite, keyList, keyUsed, trailNote, activityAdd, activityRead
@@ -63,6 +63,10 @@ enum ScriptName: String, CaseIterable {
         case .settled: PackageResources.settled_lua
         case .outboxGroup: PackageResources.outbox_group_lua
         case .confirm: PackageResources.confirm_lua
+        case .recorded: PackageResources.recorded_lua
+        case .bodies: PackageResources.bodies_lua
+        case .fold: PackageResources.fold_lua
+        case .accepted: PackageResources.accepted_lua
         case .trim: PackageResources.trim_lua
         case .purge: PackageResources.purge_lua
         case .fade: PackageResources.fade_lua

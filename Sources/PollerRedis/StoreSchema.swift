@@ -23,7 +23,8 @@ enum KeyKind: String, CaseIterable {
     case long = "o"
     /// List: an item's own log, its last 100 events, each as ``PackedEvent`` or as JSON. Name: the item's id.
     case log = "l"
-    /// List: the last 20 attempts of a delivery, for 30 days after the newest. Name: the item's id.
+    /// List: the last 20 attempts of a delivery, for 30 days after the newest; of one that ended well as long as
+    /// events keep their bodies. Name: the item's id.
     case attempts = "y"
     /// List: what came to an item from outside, `<ms> <WatchNote>`, the newest 50, for 30 days after the
     /// newest. Name: the item's id.
@@ -151,6 +152,8 @@ enum ItemField: Unicode.Scalar, CaseIterable {
     case terms = "t"
     /// The seq of the last event that was forgotten while the item was kept.
     case forgottenSeq = "u"
+    /// Of a delivery: when which event was accepted, of attempts that are forgotten (``AcceptedLine``).
+    case accepted = "a"
     /// Of a release that kept leases in items: when it was due, ms.
     case formerDue = "d"
     /// Of a release that counted crashes differently.
@@ -244,7 +247,8 @@ enum MetaField: String, CaseIterable {
     case whole
     /// Of watches, in partition 0: the version of the last change of the API's keys.
     case keysVersion = "keys"
-    /// Of watches: the bodies of events of items that were closed up to then are forgotten, ms.
+    /// Of watches the bodies of events, of deliveries the attempts, of items that were closed up to then are
+    /// forgotten, ms.
     case faded
 }
 
@@ -253,8 +257,11 @@ enum OutboxField: String, CaseIterable {
     case item = "i"
     /// The event's JSON, of a store whose form is older than packed events.
     case event = "e"
-    /// The event as ``PackedEvent``, with the watch's metadata behind it.
+    /// The event as ``PackedEvent``, with the watch's metadata behind it; of a store whose form is older than
+    /// events that are stored once.
     case packed = "p"
+    /// The event's seq: it is in its item's log, and nothing but ``item`` stands beside this.
+    case seq = "q"
     /// Notify URLs, by newline.
     case notify = "n"
 }

@@ -12,27 +12,34 @@ package import RedisClient
 /// |---|---|---|
 /// | 1 | 0.1 | |
 /// | 2 | 0.3 | events in logs and in the outbox are packed (``PackedEvent``) |
+/// | 3 | 0.4 | events are in logs alone, and what outlives their bodies is packed once more (``FoldedEvents``) |
 ///
 /// A new store begins with the newest form. One that was there before keeps its own, so that two releases
 /// may run side by side, until somebody says `pollerd migrate apply`.
 package enum StoreVersion {
     /// The newest form that this program reads and writes.
-    package static let current = packedEvents
+    package static let current = eventsOnce
     /// The form since which events are packed.
     static let packedEvents = 2
+    /// The form since which events are stored once.
+    static let eventsOnce = 3
 
     /// The first release that reads the newest form.
-    package static let release = "0.3.0"
+    package static let release = "0.4.0"
 
     private static let field: RedisArgument = "reader"
 
     /// What is stored otherwise since a form, a line each.
     package static func changes(since form: Int) -> [String] {
-        if form >= packedEvents { return [] }
-        return [
-            "form 2: events are stored packed, an eighth of their size, and lose the upstream's object "
-                + "some days after their watch has ended (body_retention)"
+        let changes = [
+            packedEvents:
+                "form 2: events are stored packed, an eighth of their size, and lose the upstream's object "
+                + "some days after their watch has ended (body_retention)",
+            eventsOnce:
+                "form 3: events are stored once instead of twice, and what is left of a payment after "
+                + "body_retention takes half",
         ]
+        return changes.sorted { $0.key < $1.key }.filter { $0.key > form }.map(\.value)
     }
 
     /// Whether a program of a version, as processes tell it, reads the newest form.

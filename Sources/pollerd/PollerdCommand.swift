@@ -8,7 +8,7 @@ import PollerAPI
 @main
 struct PollerdCommand: AsyncParsableCommand {
     /// What a process says of itself in lists of workers.
-    static let version = "0.3.0" + (isOptimised ? "" : "-debug")
+    static let version = "0.4.0" + (isOptimised ? "" : "-debug")
     #if DEBUG
     private static let isOptimised = false
     #else

@@ -3,6 +3,7 @@
 `pytest -s Tests/EndToEnd/test_costs.py` prints them.
 """
 
+import collections
 import time
 
 import pytest
@@ -16,10 +17,17 @@ WORKERS = 12
 IDLE_S = 8
 
 
-def bytes_of_payments(cluster: Cluster) -> float:
-    """What all keys of the store take, for each payment."""
+def bytes_by_kind(cluster: Cluster) -> collections.Counter[str]:
+    """What the keys of the store take, for each payment, by what stands before the partition."""
+    kinds = collections.Counter()
     with cluster.redis.client() as client:
-        return sum(client.memory_usage(key, samples=0) or 0 for key in client.scan_iter(count=1000)) / PAYMENTS
+        for key in client.scan_iter(count=1000):
+            kinds[key.split("{")[0]] += (client.memory_usage(key, samples=0) or 0) / PAYMENTS
+    return kinds
+
+
+def bytes_of_payments(cluster: Cluster) -> float:
+    return sum(bytes_by_kind(cluster).values())
 
 
 def test_what_redis_remembers_of_a_payment(chaos):
@@ -47,8 +55,7 @@ def test_what_redis_remembers_of_a_payment(chaos):
     young = bytes_of_payments(cluster)
     assert all(len(cluster.api.events(source)) == 5 for source in sources[:10])
     # The outbox lets go of what is older than its minute, and bodies go with the fourth day.
-    outbox = young
-    wait_until(lambda: bytes_of_payments(cluster) < young - 1000, 120, "the outbox lets go", pause_s=5)
+    wait_until(lambda: bytes_of_payments(cluster) < young - 60, 120, "the outbox lets go", pause_s=5)
     outbox = bytes_of_payments(cluster)
     age(cluster, 8)
     forget(cluster, "janitor")
@@ -56,7 +63,7 @@ def test_what_redis_remembers_of_a_payment(chaos):
     time.sleep(3)
     old = bytes_of_payments(cluster)
     print(f"\nbytes of a payment: {young:.0f} on its first day, {outbox:.0f} in its week, {old:.0f} after")
-    assert young < 6200 and outbox < 4300 and old < 3000
+    assert young < 3800 and outbox < 3600 and old < 2200
 
 
 @pytest.mark.alone

@@ -77,7 +77,7 @@ def test_two_forms_live_side_by_side_and_one_command_ends_that(former: Cluster):
     former.sandbox.authorise(source)
     told(former, source, "chargeable", 3)
     kinds = [entry[:1] for log in logs(former) for entry in log]
-    assert kinds == [b"{", b"\x01", b"\x01"], "what was stored stays as it is"
+    assert kinds == [b"{", b"\x02", b"\x02"], "what was stored stays as it is"
     events = former.api.events(source)
     assert [event["seq"] for event in events] == [1, 2, 3]
     assert all(event["metadata"] == {"order": "A77"} for event in events)

@@ -61,6 +61,61 @@ import Testing
         #expect(PackedEvent.event(packed, of: nil) == nil)
     }
 
+    @Test("stored once, it is the same bytes without a summary")
+    func once() throws {
+        let packed = PackedEvent.onceBytes(of: try event())
+        #expect(packed.count < PackedEvent.bytes(of: try event()).count - 60)
+        #expect(PackedEvent.event(packed, of: nil)?.json == Self.json)
+        let metadata = #"{"order":"A77"}"#
+        let told = PackedEvent.events(packed + Array(metadata.utf8), of: Self.key)
+        #expect(told == [try event().carrying(metadata: metadata)])
+    }
+
+    @Test("many that are old are one entry, a third of what they were each for itself")
+    func folded() throws {
+        let events = try Self.five()
+        let folded = FoldedEvents.bytes(of: events)
+        let faded = events.reduce(0) { sum, event in
+            let packed = PackedEvent.bytes(of: event)
+            return sum + PackedEvent.headLength + (Int(packed[1]) << 8 | Int(packed[2]))
+        }
+        #expect(folded.count * 2 < faded, "\(folded.count) bytes and not \(faded)")
+        #expect(PackedEvent.events(folded, of: Self.key) == events.map(\.withoutBody))
+        #expect(PackedEvent.events(folded, of: nil).isEmpty)
+        // Once more, with what was recorded since.
+        let again = PackedEvent.events(folded, of: Self.key) + [try event()]
+        let twice = PackedEvent.events(FoldedEvents.bytes(of: again), of: Self.key)
+        #expect(twice == again.map(\.withoutBody))
+    }
+
+    @Test("what is folded and then damaged is no event, and no crash", arguments: 0..<200)
+    func damagedFold(seed: Int) throws {
+        var chance = SeededGenerator(seed: UInt64(seed))
+        var folded = FoldedEvents.bytes(of: try Self.five())
+        if Bool.random(using: &chance) {
+            folded = Array(folded.prefix(Int.random(in: 0..<folded.count, using: &chance)))
+        }
+        if !folded.isEmpty {
+            folded[Int.random(in: folded.indices, using: &chance)] ^= UInt8.random(
+                in: 1...255,
+                using: &chance
+            )
+        }
+        for event in PackedEvent.events(folded, of: Self.key) { #expect(!event.json.isEmpty) }
+    }
+
+    /// Five events of one source.
+    private static func five() throws -> [Event] {
+        try (1...5).map { seq in
+            let text = json.replacing(#""seq":5"#, with: #""seq":\#(seq)"#)
+                .replacing(
+                    "evt_6ZtbRxZ23nYkEDsyVo7Fi7E_",
+                    with: "evt_6Ztb\(seq)xZ23nYkEDs\(seq)Vo7Fi7E_"
+                )
+            return try #require(Event(json: text))
+        }
+    }
+
     @Test("what a former release has recorded is read, too")
     func former() {
         #expect(PackedEvent.event(Array(Self.json.utf8), of: nil)?.json == Self.json)

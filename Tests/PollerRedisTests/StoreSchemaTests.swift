@@ -35,7 +35,7 @@ import Testing
             pinned(ItemField.self) == """
                 source=s facts=i lane=l began=b deadline=x run=n seq=q state=v token=g closed=c \
                 hinted=h hasLong=e hasError=y crashes=j reopenedSeq=r endedAs=k news=f payment=m \
-                secret=p order=o terms=t forgottenSeq=u formerDue=d formerCrashes=z
+                secret=p order=o terms=t forgottenSeq=u accepted=a formerDue=d formerCrashes=z
                 """
         )
         #expect(pinned(LongField.self) == "notify=n metadata=m private=p charge=k error=y order=o")
@@ -58,7 +58,7 @@ import Testing
                 webhook=webhook cursor=cursor mail=mail inline=inline shared=shared plain=plain
                 """
         )
-        #expect(pinned(OutboxField.self) == "item=i event=e packed=p notify=n")
+        #expect(pinned(OutboxField.self) == "item=i event=e packed=p seq=q notify=n")
         #expect(pinned(AuditField.self) == "change=c")
         #expect(pinned(RegistryField.self) == "version=v floor=f counted=c")
         #expect(pinned(IncidentField.self) == "board=b turn=t owner=o due=d")

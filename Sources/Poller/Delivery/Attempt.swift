@@ -163,9 +163,10 @@ package struct AttemptRecord: Hashable, Sendable {
 
     /// When it began, by the store's clock.
     package let at: Timestamp
-    package let event: EventID
+    /// Nil of one that is so old that only ``seq`` and ``at`` are known yet, to the second: it was accepted.
+    package let event: EventID?
     package let seq: Int
-    /// 1 for the first attempt of the event.
+    /// 1 for the first attempt of the event, or where that is not known any more.
     package let number: Int
     package let outcome: AttemptResult.Outcome
     package let kind: AttemptClass
@@ -194,10 +195,33 @@ package struct AttemptRecord: Hashable, Sendable {
         )
     }
 
+    /// What is left of an attempt that was accepted long ago.
+    package init(acceptedAt at: Timestamp, seq: Int) {
+        self.init(
+            at: at,
+            event: nil,
+            seq: seq,
+            number: 1,
+            outcome: .delivered,
+            kind: .ok,
+            code: nil,
+            address: nil,
+            phases: AttemptPhases(),
+            reason: "",
+            excerpt: ""
+        )
+    }
+
+    /// The attempt once it is old; nil of one of which nothing is kept.
+    package var faded: AttemptRecord? {
+        guard outcome == .delivered else { return nil }
+        return AttemptRecord(acceptedAt: Timestamp(ms: at.ms / 1000 * 1000), seq: seq)
+    }
+
     /// Puts a record together, as a store does.
     package init(
         at: Timestamp,
-        event: EventID,
+        event: EventID?,
         seq: Int,
         number: Int,
         outcome: AttemptResult.Outcome,

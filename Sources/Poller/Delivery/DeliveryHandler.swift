@@ -285,7 +285,7 @@ extension DeliveryHandler {
         let ref = leased.lease.ref
         let id = DeliveryID(partition: ref.partition, item: ref.id)
         let attempts = try await book?.attempts(of: id) ?? []
-        let told = Set(attempts.filter { $0.outcome == .delivered }.map(\.event))
+        let told = Set(attempts.filter { $0.outcome == .delivered }.compactMap(\.event))
         let log = try await store.events(of: leased.item.watch, after: 0, limit: newest)
         let last = log.last { told.contains($0.id) }
         var state = leased.item.state

@@ -5,6 +5,11 @@ package protocol DeliveryQueue: LeaseQueue where Item == Delivery, Change == Del
     /// Marks that name an event need a delivery that nobody holds: `unavailable` until then.
     func mark(_ deliveries: [DeliveryMark]) async throws(StoreError)
 
+    /// Forgets the attempts of deliveries that ended well longer ago; when which event was accepted stays.
+    ///
+    /// - Returns: whether there is more to do.
+    func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool
+
     /// Counts for operators, over all partitions.
     func stats() async throws(StoreError) -> StoreStats
 }

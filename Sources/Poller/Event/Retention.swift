@@ -67,7 +67,8 @@ package struct Retention<
         }
         for partition in 0..<watches.partitions {
             await attempt { () throws(StoreError) in
-                while try await watches.fade(partition: partition, retention: spans.bodies) {}
+                while try await watches.fade(partition: partition, retention: spans.bodiesAtLeast) {
+                }
             }
             await attempt { () throws(StoreError) in
                 // A watch outlives every delivery that points into its log.
@@ -80,6 +81,12 @@ package struct Retention<
             }
         }
         for partition in 0..<deliveries.partitions {
+            await attempt { () throws(StoreError) in
+                while try await deliveries.fade(
+                    partition: partition,
+                    retention: spans.bodiesAtLeast
+                ) {}
+            }
             await attempt { () throws(StoreError) in
                 while try await deliveries.purge(partition: partition, retention: spans.closed) {}
             }
@@ -96,7 +103,8 @@ package struct Retention<
 package struct RetentionSpans: Hashable, Sendable {
     /// Outbox entries, for live clients that come back with an old cursor.
     package let outbox: Duration
-    /// Bodies of events (``Event/withoutBody``) after their watch has ended.
+    /// Bodies of events (``Event/withoutBody``) after their watch has ended, and attempts of a delivery that
+    /// has ended well.
     ///
     /// Long enough that what is told late is told whole: a delivery's longest schedule (91 h with its
     /// jitter) fits in, and the five days after which an endpoint that is down is disabled.
@@ -110,6 +118,9 @@ package struct RetentionSpans: Hashable, Sendable {
     /// For as long as it may, counted from their last look: without their log, so that a dispute or a
     /// return is heard. Zero: they are forgotten like the others.
     package let afterlife: Duration
+
+    /// How long bodies are kept indeed: who reads the outbox finds them as long as there is one.
+    var bodiesAtLeast: Duration { max(bodies, outbox) }
 
     /// Half a year: almost all that comes back does within it.
     package static let afterlifeStandard = Duration.seconds(180 * 86_400)

@@ -50,6 +50,8 @@ extension Timeline {
         let answer =
             switch (isSkipped, told.isMail) {
             case (true, _): attempt.reason
+            // So old that nothing else is kept.
+            case (false, _) where attempt.event == nil: "it was accepted"
             case (false, true): "the mail server took it\(took)"
             case (false, false): "answered \(attempt.code.map { "\($0)" } ?? "yes")\(took)"
             }

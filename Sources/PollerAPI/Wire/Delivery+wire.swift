@@ -56,7 +56,7 @@ extension DeliveryAttempt {
     init(_ record: AttemptRecord) {
         self.init()
         at = Time(record.at)
-        event = record.event.description
+        event = record.event?.description ?? ""
         seq = record.seq
         number = record.number
         outcome = Open(rawValue: record.outcome.rawValue)

@@ -2,6 +2,8 @@
 -- Forgets the bodies of events of items that were closed long ago: what is left of each is its summary
 -- (PackedEvent.swift), without the upstream's object and the metadata.
 --
+-- Of forms since which events are stored once this is bodies.lua's and fold.lua's.
+--
 -- Closed items stand in the order in which they were closed, and how far this has come is kept: each is
 -- read once, and once more when it was opened and closed again. Events that a former release has recorded
 -- as JSON stay as they are.

@@ -318,10 +318,10 @@ local function make_due(id, name, now)
 end
 
 -- Records events, from `events[first]` to `events[last]` two values each: the JSON, and the same packed
--- (PackedEvent.swift) or '' to store the JSON. The first has number `seq`. They go to the outbox, to the
--- item's own log, and to those who listen right now on a channel ('' for nobody).
--- The stream comes first: it is the write that can fail. Whoever makes an event does not know the item's
--- metadata, which are repeated in each.
+-- (PackedEvent.swift) or '' to store the JSON. The first has number `seq`. They go to the item's own log, to
+-- the outbox, of some forms as a number in that log, and to those who listen right now on a channel ('' for
+-- nobody). The stream comes first: it is the write that can fail. Whoever makes an event does not know the
+-- item's metadata, which are repeated in each.
 local function record(id, seq, channel, events, first, last)
   local long = call('HMGET', key(KEY.long, id), LONG.notify, LONG.metadata)
   local notify, metadata = long[1] or '', long[2]
@@ -333,7 +333,11 @@ local function record(id, seq, channel, events, first, last)
     elseif metadata then
       stored = stored .. metadata
     end
-    call('XADD', key(KEY.outbox), '*', ENTRY.item, id, field, stored, ENTRY.notify, notify)
+    if byte(stored) == PACKED.once then
+      call('XADD', key(KEY.outbox), '*', ENTRY.item, id, ENTRY.seq, text(seq + (at - first) / 2))
+    else
+      call('XADD', key(KEY.outbox), '*', ENTRY.item, id, field, stored, ENTRY.notify, notify)
+    end
     call('RPUSH', key(KEY.log, id), stored)
     if channel ~= '' then call('PUBLISH', channel, json) end
   end

@@ -13,7 +13,8 @@ extension Option {
             "body_retention",
             "POLLER_BODY_RETENTION",
             "7d",
-            "how long events of closed watches keep the upstream's object and the metadata"
+            "how long events of closed watches keep the upstream's object and the metadata, "
+                + "and deliveries that went well their attempts"
         ),
         Option(
             "closed_retention",

@@ -6,9 +6,11 @@ import re
 import zlib
 from pathlib import Path
 
-# The first byte; another dictionary would have another.
-MARK = 1
-HEAD = 11
+import redis
+
+# The first byte: with a summary before the body, without one, and what is left of many. Another dictionary
+# would have another.
+SUMMED, ONCE, FOLDED = 1, 2, 3
 SWIFT = Path(__file__).resolve().parents[3] / "Sources/PollerRedis/EventDictionary.swift"
 
 
@@ -19,14 +21,45 @@ def dictionary() -> bytes:
     return "".join(line[8:].removesuffix("\\#") for line in text.split("\n")).encode()
 
 
+def unpacked(stream: bytes, length: bytes) -> bytes:
+    text = zlib.decompressobj(-14, zdict=dictionary()).decompress(stream)
+    assert len(text) == int.from_bytes(length, "big")
+    return text
+
+
 def event(stored: bytes) -> dict:
     """The whole event, with its metadata; one whose body is forgotten has none."""
-    if stored[0] != MARK:
+    mark = stored[0]
+    if mark not in (SUMMED, ONCE):
         return json.loads(stored)
-    summary, body = (int.from_bytes(stored[at : at + width], "big") for at, width in ((1, 2), (5, 3)))
+    summary, lengths = (int.from_bytes(stored[1:3], "big"), 5) if mark == SUMMED else (0, 1)
+    body = int.from_bytes(stored[lengths : lengths + 3], "big")
     assert body > 0, "its body is forgotten"
-    start = HEAD + summary
-    unpacked = zlib.decompressobj(-14, zdict=dictionary()).decompress(stored[start : start + body])
-    assert len(unpacked) == int.from_bytes(stored[8:11], "big")
-    told = json.loads(unpacked)
+    start = lengths + 6 + summary
+    told = json.loads(unpacked(stored[start : start + body], stored[lengths + 3 : lengths + 6]))
     return told | ({"metadata": json.loads(metadata)} if (metadata := stored[start + body :]) else {})
+
+
+def left_of(stored: bytes) -> list[dict]:
+    """What an entry of a log says of events whose bodies are forgotten."""
+    assert stored[0] == FOLDED
+    events = [json.loads(line) for line in unpacked(stored[5:], stored[2:5]).split(b"\n")]
+    assert len(events) == stored[1]
+    return events
+
+
+def outbox_event(client: redis.Redis, stream: str, fields: dict[str, str]) -> dict | None:
+    """The event that an entry of the outbox tells, from itself or from its item's log; None once it has left that.
+
+    Texts are of bytes: what is no UTF-8 in them can be had back.
+    """
+    if stored := fields.get("p") or fields.get("e"):
+        return event(stored.encode(errors="surrogateescape"))
+    namespace, partition = re.fullmatch(r"(.*:)e(\{\d+\})", stream).groups()
+    log = client.lrange(f"{namespace}l{partition}{fields['i']}", 0, -1)
+    # The newest stands last, and one that is read late is soon behind others.
+    for stored in reversed(log):
+        told = event(stored.encode(errors="surrogateescape"))
+        if told["seq"] == int(fields["q"]):
+            return told
+    return None

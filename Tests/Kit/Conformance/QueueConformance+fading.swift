@@ -68,6 +68,81 @@ extension QueueConformance {
             try bench.equal(faded, whole.map(\.withoutBody), "events")
             try bench.equal(try await bench.snapshot(key).lastEvent, faded.last, "the newest")
         },
+        ConformanceCase("a log that is folded is read from any place on") { bench in
+            let key = bench.key("1")
+            try await bench.enqueueTold(key, #"{"order":"A77"}"#)
+            for _ in 0..<3 {
+                _ = try await bench.watches.commit([
+                    bench.look(try await bench.take(key), .next(after: .zero))
+                ])
+            }
+            try await bench.end(key)
+            let whole = try await bench.events([key])[0]
+            try await bench.advance(ms: 11_000)
+            try await bench.fade(key, after: .seconds(10))
+            try await bench.enqueue(key)
+            try await bench.end(key)
+            let all = whole.map(\.withoutBody) + (try await bench.events([key])[0].suffix(1))
+            try bench.equal(all.count, 5, "events")
+            for seq in 0...5 {
+                let rest = try await bench.watches.events(of: key, after: seq, limit: 9)
+                try bench.equal(rest, Array(all.dropFirst(seq)), "events after \(seq)")
+                let next = try await bench.watches.events(of: key, after: seq, limit: 2)
+                try bench.equal(next, Array(all.dropFirst(seq).prefix(2)), "two after \(seq)")
+            }
+            let home = bench.partition(of: key)
+            let told = try await bench.watches.entries(partition: home, after: "0", limit: 9)
+            try bench.equal(told.map(\.event.id), all.map(\.id), "what the outbox tells of it")
+            let read = try await bench.watches.unacknowledged(
+                partition: home,
+                consumer: OwnerID(unchecked: "reader"),
+                idle: .seconds(5),
+                limit: 9
+            )
+            try bench.equal(read.map(\.event.id), all.map(\.id), "what a notifier reads of it")
+        },
+        ConformanceCase("of deliveries that ended well long ago only what was accepted is kept") {
+            bench in
+            let (done, dead, young) = (
+                try bench.mark("1"), try bench.mark("2"), try bench.mark("3")
+            )
+            var attempts: [[AttemptRecord]] = []
+            for (mark, reason) in [(done, ClosedReason.settled), (dead, .dead), (young, .settled)] {
+                if mark == young { try await bench.advance(ms: 8000) }
+                try await bench.deliveries.mark([mark])
+                let made = [bench.failure, .delivered].enumerated().map {
+                    bench.attempt($0.offset + 1, $0.element)
+                }
+                for (number, attempt) in made.enumerated() {
+                    let state = DeliveryState(dead: reason == .dead ? [1] : [])
+                    try await bench.end(
+                        try await bench.take(mark),
+                        number == 1 ? .close(reason) : .next(after: .zero),
+                        state: state,
+                        attempt: attempt
+                    )
+                }
+                attempts.append(made)
+            }
+            try await bench.advance(ms: 3000)
+            for partition in 0..<bench.deliveries.partitions {
+                let queue = bench.deliveries
+                while try await queue.fade(partition: partition, retention: .seconds(10)) {}
+            }
+            func kept(_ mark: DeliveryMark) async throws -> [AttemptRecord] {
+                let id = bench.deliveries.id(of: mark.endpoint, mark.watch)
+                return try await bench.deliveries.attempts(of: id)
+            }
+            try bench.equal(try await kept(done), attempts[0].compactMap(\.faded), "the old one")
+            try bench.equal(try await kept(dead), attempts[1], "what was given up")
+            try bench.equal(try await kept(young), attempts[2], "the young one")
+            // Opened again it goes on.
+            try await bench.deliveries.mark([done])
+            let third = bench.attempt(3, .delivered)
+            try await bench.end(try await bench.take(done), .close(.settled), attempt: third)
+            let all = attempts[0].compactMap(\.faded) + [third]
+            try bench.equal(try await kept(done), all, "with what came after")
+        },
         ConformanceCase("many watches that ended at once all lose their bodies") { bench in
             let keys = bench.keys(0..<600)
             try await bench.enqueue(keys)

@@ -299,6 +299,12 @@ package struct FaultyDeliveryQueue<Base: DeliveryQueue>: DeliveryQueue, FaultyLe
         try await plan.run(.mark) { () throws(StoreError) in try await base.mark(deliveries) }
     }
 
+    package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+        try await plan.run(.other) { () throws(StoreError) in
+            try await base.fade(partition: partition, retention: retention)
+        }
+    }
+
     package func stats() async throws(StoreError) -> StoreStats {
         try await plan.run(.read) { () throws(StoreError) in try await base.stats() }
     }

@@ -121,6 +121,20 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
         changing { queue, now in queue.recall(lost, now: now) }
     }
 
+    package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+        changing { queue, now in
+            let oldest = queue[partition].gap.olderThan(retention, at: now)
+            queue[partition].change(closedUpTo: oldest) { record in
+                guard record.delivery.state.dead.isEmpty else { return }
+                record.attempts = record.attempts.compactMap(\.faded).suffix(Self.acceptedMax)
+            }
+        }
+        return false
+    }
+
+    /// How many of those that were accepted are kept of short numbers.
+    private static var acceptedMax: Int { 5 }
+
     package func purge(
         partition: Int,
         retention: Duration,

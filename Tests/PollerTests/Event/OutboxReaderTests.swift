@@ -194,6 +194,8 @@ private struct SlowMarks: DeliveryQueue {
 
     func recall(_ lost: LostClaims) async throws(StoreError) -> Int { try await base.recall(lost) }
 
+    func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool { false }
+
     func purge(
         partition: Int,
         retention: Duration,

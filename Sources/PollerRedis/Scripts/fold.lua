@@ -1,0 +1,24 @@
+#!lua flags=allow-oom
+-- Puts what is left of events in the place of logs that bodies.lua has read.
+--
+-- A log to which something was added since, or that is gone, stays as it is: its item was opened again, and
+-- will be read once more when it has closed.
+--
+-- KEYS[1]  meta key of the partition
+-- ARGV     the place of the last item, then for each of them: id, seq, how many entries its log had, what is
+--          left of them, or '' where nothing is to be written
+-- RETURNS  how many were written
+-- COST     two reads and two writes an item
+local count = 0
+for at = 2, #ARGV, 4 do
+  local id, left = ARGV[at], ARGV[at + 3]
+  local log = key(KEY.log, id)
+  if left ~= '' and call('LLEN', log) == number(ARGV[at + 2])
+    and (call('HGET', key(KEY.item, id), ITEM.seq) or '0') == ARGV[at + 1] then
+    call('DEL', log)
+    call('RPUSH', log, left)
+    count = count + 1
+  end
+end
+call('HSET', KEYS[1], META.faded, ARGV[1])
+return count

@@ -1,0 +1,23 @@
+#!lua flags=no-writes
+-- Reads events that stand in their items' logs, where the outbox has but their numbers.
+--
+-- KEYS[1]  meta key of the partition
+-- ARGV     for each event: item, seq
+-- RETURNS  for each {event, source, lane, notify URLs}; '' for what is gone
+-- COST     three reads an event
+local reply = {}
+for at = 1, #ARGV, 2 do
+  local id = ARGV[at]
+  local w = call('HMGET', key(KEY.item, id), ITEM.source, ITEM.lane, ITEM.seq)
+  -- The newest stands last; what is folded stands first, whatever its number.
+  local behind = number(w[3] or 0) - number(ARGV[at + 1])
+  local stored = behind >= 0 and call('LINDEX', key(KEY.log, id), text(-1 - behind))
+  if not stored then
+    local first = call('LINDEX', key(KEY.log, id), '0')
+    stored = first and byte(first) == PACKED.folded and first
+  end
+  reply[#reply + 1] = {
+    stored or '', w[1] or '', w[2] or '', call('HGET', key(KEY.long, id), LONG.notify) or '',
+  }
+end
+return reply
