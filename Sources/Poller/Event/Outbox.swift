@@ -40,6 +40,19 @@ package protocol Outbox: Sendable {
         limit: Int
     ) async throws(StoreError) -> [OutboxEntry]
 
+    /// What stands behind a position, oldest first, without its events.
+    ///
+    /// `position` as of ``entries(partition:after:limit:)``.
+    func references(
+        partition: Int,
+        after position: String,
+        limit: Int
+    ) async throws(StoreError) -> [OutboxReference]
+
+    /// The events of references, of whatever partitions, one for each in their order; nil for one that
+    /// is not understood or no longer kept.
+    func events(of references: [OutboxReference]) async throws(StoreError) -> [Event?]
+
     /// The id of the newest and of the oldest entry of each partition, in order; `0-0` where
     /// there is none.
     func bounds() async throws(StoreError) -> [OutboxBounds]

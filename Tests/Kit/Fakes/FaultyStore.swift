@@ -213,6 +213,22 @@ package struct FaultyStore<Base: WatchStore & Outbox>: WatchStore, Outbox, Fault
         }
     }
 
+    package func references(
+        partition: Int,
+        after position: String,
+        limit: Int
+    ) async throws(StoreError) -> [OutboxReference] {
+        try await plan.run(.read) { () throws(StoreError) in
+            try await base.references(partition: partition, after: position, limit: limit)
+        }
+    }
+
+    package func events(of references: [OutboxReference]) async throws(StoreError) -> [Event?] {
+        try await plan.run(.read) { () throws(StoreError) in
+            try await base.events(of: references)
+        }
+    }
+
     package func bounds() async throws(StoreError) -> [OutboxBounds] {
         try await plan.run(.read) { () throws(StoreError) in try await base.bounds() }
     }

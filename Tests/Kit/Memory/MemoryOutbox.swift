@@ -120,6 +120,18 @@ struct MemoryOutbox: Sendable {
         return kept.lazy.filter { $0.position > position }.prefix(max(limit, 0)).map(\.entry)
     }
 
+    /// The event of an entry; nil when it is no longer kept.
+    func event(_ id: String) -> Event? {
+        guard let position = Position(id) else { return nil }
+        // Ascending, as entries were added.
+        var (low, high) = (0, kept.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if kept[middle].position < position { low = middle + 1 } else { high = middle }
+        }
+        return low < kept.count && kept[low].position == position ? kept[low].entry.event : nil
+    }
+
     /// The ends of the stream.
     var bounds: OutboxBounds {
         OutboxBounds(
@@ -139,6 +151,19 @@ struct MemoryOutbox: Sendable {
         guard count > 0 else { return }
         trimmed = kept[count - 1].position
         kept.removeFirst(count)
+    }
+}
+
+extension OutboxEntry {
+    /// The entry without its event.
+    var reference: OutboxReference {
+        OutboxReference(
+            id: id,
+            partition: partition,
+            item: event.key.id,
+            lane: event.key.lane,
+            stored: []
+        )
     }
 }
 

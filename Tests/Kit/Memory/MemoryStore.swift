@@ -271,6 +271,18 @@ package final class MemoryStore: WatchStore, Outbox {
         return entries
     }
 
+    package func references(
+        partition: Int,
+        after position: String,
+        limit: Int
+    ) async throws(StoreError) -> [OutboxReference] {
+        try await entries(partition: partition, after: position, limit: limit).map(\.reference)
+    }
+
+    package func events(of references: [OutboxReference]) async throws(StoreError) -> [Event?] {
+        state.withLock { state in references.map { state.outbox[$0.partition].event($0.id) } }
+    }
+
     package func bounds() async throws(StoreError) -> [OutboxBounds] {
         state.withLock { $0.outbox.map(\.bounds) }
     }
