@@ -10,7 +10,9 @@ struct OutboxRecord {
     private(set) var item = ""
     /// The event's number in the log of its item; nil of one that stands here.
     private(set) var seq: Int?
-    private var stored: [UInt8]?
+    private(set) var stored: [UInt8]?
+    /// The lane of the item; empty where it is not said.
+    private(set) var lane = ""
     private var urls = ""
 
     /// Reads an entry of XRANGE or XREADGROUP; nil when it is none.
@@ -27,25 +29,30 @@ struct OutboxRecord {
             case .event, .packed: stored = value.bytes
             case .notify: urls = value.string ?? ""
             case .seq: seq = value.int
+            case .lane: lane = value.string ?? ""
             case nil: break
             }
         }
     }
 
-    /// What it tells; nil when that is not understood, or gone.
-    ///
-    /// - Parameter told: what recorded.lua answers of it, where it has but a number.
+    /// What it tells; nil when that is not understood, or gone. `told` is what recorded.lua answers of it, where
+    /// it has but a number.
     func entry(_ partition: Int, told: RedisValue?) -> OutboxEntry? {
         if let seq {
-            guard let told = told?.array, told.count == 4, let stored = told[0].bytes else {
-                return nil
-            }
-            let key = Self.key(source: told[1].string ?? "", lane: told[2].string ?? "")
-            let event = PackedEvent.events(stored, of: key).first { $0.seq == seq }
-            return event.map { entry($0, partition, told[3].string ?? "") }
+            let event = Self.event(seq, told)
+            return event.map { entry($0, partition, told?.array?.last?.string ?? "") }
         }
         guard let stored, let event = PackedEvent.event(stored, of: nil) else { return nil }
         return entry(event, partition, urls)
+    }
+
+    /// The event of that number that recorded.lua has answered; nil when it is gone.
+    static func event(_ seq: Int, _ told: RedisValue?) -> Event? {
+        guard let told = told?.array, told.count == 4, let stored = told[0].bytes else {
+            return nil
+        }
+        let key = key(source: told[1].string ?? "", lane: told[2].string ?? "")
+        return PackedEvent.events(stored, of: key).first { $0.seq == seq }
     }
 
     private func entry(_ event: Event, _ partition: Int, _ urls: String) -> OutboxEntry {

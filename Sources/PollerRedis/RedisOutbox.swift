@@ -110,23 +110,31 @@ extension RedisWatchStore: Outbox {
         partition: Int
     ) async throws(StoreError) -> [OutboxEntry] {
         let named = records.compactMap { record in record.seq.map { (record.item, $0) } }
+        var next = try await recorded(named, partition: partition).makeIterator()
+        return records.compactMap { record in
+            record.entry(partition, told: record.seq == nil ? nil : next.next())
+        }
+    }
+
+    /// What recorded.lua answers of events that stand in their items' logs, one answer for each.
+    func recorded(
+        _ named: [(item: String, seq: Int)],
+        partition: Int
+    ) async throws(StoreError) -> [RedisValue] {
         var told: [RedisValue] = []
         for start in stride(from: 0, to: named.count, by: RedisPartitions.chunk) {
             let part = named[start..<min(start + RedisPartitions.chunk, named.count)]
             let reply = try await redis.run(
                 redis.scripts[.recorded],
                 partition: partition,
-                part.flatMap { [.string($0.0), RedisArgument($0.1)] }
+                part.flatMap { [.string($0.item), RedisArgument($0.seq)] }
             )
             guard let found = reply.array, found.count == part.count else {
                 throw .corrupt("recorded.lua answered \(reply)")
             }
             told += found
         }
-        var next = told.makeIterator()
-        return records.compactMap { record in
-            record.entry(partition, told: record.seq == nil ? nil : next.next())
-        }
+        return told
     }
 
     package func bounds() async throws(StoreError) -> [OutboxBounds] {

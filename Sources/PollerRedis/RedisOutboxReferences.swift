@@ -3,7 +3,8 @@ import RedisClient
 
 /// The outbox as live readers read it: whose entries there are, then the events somebody hears.
 ///
-/// An entry holds its event, so the bytes come with the reference and stay packed until they are asked for.
+/// An entry names its event by its place in the log of its item; of an older form it holds it, and then the bytes
+/// come with the reference and stay packed until they are asked for.
 extension RedisWatchStore {
     package func references(
         partition: Int,
@@ -19,40 +20,47 @@ extension RedisWatchStore {
                 ]
             )
         )
-        return (reply.array ?? []).compactMap { OutboxRecord.reference($0, partition: partition) }
+        return (reply.array ?? []).compactMap { value in
+            OutboxRecord(value).map { OutboxReference($0, partition: partition) }
+        }
     }
 
     package func events(
         of references: [OutboxReference]
     ) async throws(StoreError) -> [Event?] {
-        references.map { PackedEvent.event($0.stored, of: nil) }
+        var events = references.map { $0.seq == nil ? PackedEvent.event($0.stored, of: nil) : nil }
+        let byPartition = Dictionary(grouping: references.indices) { references[$0].partition }
+        for (partition, indices) in byPartition {
+            let named = indices.compactMap { index in
+                references[index].seq.map { (index: index, seq: $0) }
+            }
+            let told = try await recorded(
+                named.map { (references[$0.index].item.description, $0.seq) },
+                partition: partition
+            )
+            for (place, answer) in zip(named, told) {
+                events[place.index] = OutboxRecord.event(place.seq, answer)
+            }
+        }
+        return events
     }
 }
 
-extension OutboxRecord {
-    /// Reads whose entry it is; nil when the value is no entry.
-    ///
-    /// An entry of which nothing is understood is a reference to no event, so that a reader gets past it.
-    static func reference(_ value: RedisValue, partition: Int) -> OutboxReference? {
-        guard let parts = value.array, parts.count == 2, let id = parts[0].string else {
-            return nil
-        }
-        let fields = parts[1].array ?? []
-        var item = ""
-        var stored: [UInt8] = []
-        for index in stride(from: 0, to: fields.count - 1, by: 2) {
-            switch fields[index].string.flatMap(OutboxField.init(rawValue:)) {
-            case .item: item = fields[index + 1].string ?? ""
-            case .event, .packed: stored = fields[index + 1].bytes ?? []
-            case .notify, nil: break
-            }
-        }
-        return OutboxReference(
-            id: id,
+/// What this store keeps in a reference: the event's bytes, or behind a 0, with which none begin, its number.
+extension OutboxReference {
+    /// Whose entry it is; one of which nothing is understood refers to no event, so that a reader gets past it.
+    fileprivate init(_ record: OutboxRecord, partition: Int) {
+        self.init(
+            id: record.id,
             partition: partition,
-            item: ItemID(unchecked: item),
-            lane: nil,
-            stored: stored
+            item: ItemID(unchecked: record.item),
+            lane: record.lane.isEmpty ? nil : LaneID(unchecked: record.lane),
+            stored: record.seq.map { [0] + Array("\($0)".utf8) } ?? record.stored ?? []
         )
+    }
+
+    /// The event's number in the log of its item; nil where the event itself is here.
+    fileprivate var seq: Int? {
+        stored.first == 0 ? Int(String(decoding: stored.dropFirst(), as: UTF8.self)) : nil
     }
 }

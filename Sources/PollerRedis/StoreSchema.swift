@@ -260,8 +260,10 @@ enum OutboxField: String, CaseIterable {
     /// The event as ``PackedEvent``, with the watch's metadata behind it; of a store whose form is older than
     /// events that are stored once.
     case packed = "p"
-    /// The event's seq: it is in its item's log, and nothing but ``item`` stands beside this.
+    /// The event's seq: it is in its item's log, and only ``item`` and ``lane`` stand beside this.
     case seq = "q"
+    /// The item's lane, where it has one.
+    case lane = "l"
     /// Notify URLs, by newline.
     case notify = "n"
 }

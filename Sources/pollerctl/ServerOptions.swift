@@ -43,7 +43,7 @@ struct ServerOptions: ParsableArguments {
 
 extension ServerOptions {
     /// Items asked for at a time.
-    private static let pageMax = 500
+    static let pageMax = 500
 
     /// Does the same for each of some items; what the server refuses of several is told, the others
     /// go on, and then the exit status is 1.

@@ -60,6 +60,27 @@ def test_everything_that_happened_is_told_in_its_order(calm: Cluster):
     assert [line.split("\t")[2] for line in ctl(calm, "timeline", "--order", order).splitlines()] == texts
 
 
+def test_an_archive_has_each_payment_with_its_events_and_its_story(calm: Cluster):
+    order = f"X-{uuid.uuid4().hex[:8]}"
+    sources = calm.sandbox.create_sources(2)
+    for source in sources:
+        calm.enqueue(source, order=order, metadata={"basket": "7"})
+    for source in sources:
+        calm.wait_status(source, "pending")
+    assert ctl(calm, "export", f"order={order}") == "", "neither has ended"
+    for source in sources:
+        calm.sandbox.set_status(source, "failed")
+    for source in sources:
+        calm.wait_status(source, "failed")
+    lines = [json.loads(line) for line in ctl(calm, "export", f"order={order}").splitlines()]
+    assert sorted(line["watch"]["source"] for line in lines) == sorted(sources)
+    for line in lines:
+        source = line["watch"]["source"]
+        assert line["events"] == calm.api.events(source) and line["events"][-1]["metadata"] == {"basket": "7"}
+        assert line["timeline"] == story(calm, source)
+
+
+
 def test_attempts_that_failed_are_told_as_one_with_what_came_of_each(calm: Cluster):
     source, nowhere = calm.sandbox.create_source(), f"http://127.0.0.1:{free_port()}/hook?secret=1"
     calm.enqueue(source, notify=[nowhere])

@@ -58,7 +58,7 @@ import Testing
                 webhook=webhook cursor=cursor mail=mail inline=inline shared=shared plain=plain
                 """
         )
-        #expect(pinned(OutboxField.self) == "item=i event=e packed=p seq=q notify=n")
+        #expect(pinned(OutboxField.self) == "item=i event=e packed=p seq=q lane=l notify=n")
         #expect(pinned(AuditField.self) == "change=c")
         #expect(pinned(RegistryField.self) == "version=v floor=f counted=c")
         #expect(pinned(IncidentField.self) == "board=b turn=t owner=o due=d")

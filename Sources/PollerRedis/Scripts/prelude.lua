@@ -5,8 +5,7 @@
 -- the wall clock and what that has ever been set `back`, as the claims have seen it. Callers are told
 -- wall clock times alone, so that a time of the queue is told less `back`.
 --
--- Names in capitals (`ITEM.deadline`) and what is read of a lane (`lane.heldUntil`) are
--- StoreSchema.swift's, which puts what is stored in their places before Redis sees a script.
+-- Names in capitals (`ITEM.deadline`) and what is read of a lane (`lane.heldUntil`) are StoreSchema.swift's.
 --
 -- KEYS[1] is always the partition's meta key, `<namespace>m{<partition>}`; every other key is
 -- made from it, so that all of a script's keys are in one slot of a Redis Cluster.
@@ -318,23 +317,20 @@ local function make_due(id, name, now)
 end
 
 -- Records events, from `events[first]` to `events[last]` two values each: the JSON, and the same packed
--- (PackedEvent.swift) or '' to store the JSON. The first has number `seq`. They go to the item's own log, to
--- the outbox, of some forms as a number in that log, and to those who listen right now on a channel ('' for
--- nobody). The stream comes first: it is the write that can fail. Whoever makes an event does not know the
--- item's metadata, which are repeated in each.
+-- (PackedEvent.swift) or '' to store the JSON. The first has number `seq`. They go to the item's log, to the
+-- outbox (of some forms as a number in that log), and to who listens on a channel ('' for nobody). The stream
+-- comes first: it can fail. Who makes an event does not know the item's metadata, which are put into each.
 local function record(id, seq, channel, events, first, last)
   local long = call('HMGET', key(KEY.long, id), LONG.notify, LONG.metadata)
   local notify, metadata = long[1] or '', long[2]
   for at = first, last, 2 do
     local json, stored, field = events[at], events[at + 1], ENTRY.packed
     if metadata then json = sub(json, 1, -2) .. ',"metadata":' .. metadata .. '}' end
-    if stored == '' then
-      stored, field = json, ENTRY.event
-    elseif metadata then
-      stored = stored .. metadata
-    end
+    if stored == '' then stored, field = json, ENTRY.event elseif metadata then stored = stored .. metadata end
     if byte(stored) == PACKED.once then
-      call('XADD', key(KEY.outbox), '*', ENTRY.item, id, ENTRY.seq, text(seq + (at - first) / 2))
+      local lane = call('HGET', key(KEY.item, id), ITEM.lane) or ''
+      local number = text(seq + (at - first) / 2)
+      call('XADD', key(KEY.outbox), '*', ENTRY.item, id, ENTRY.lane, lane, ENTRY.seq, number)
     else
       call('XADD', key(KEY.outbox), '*', ENTRY.item, id, field, stored, ENTRY.notify, notify)
     end
