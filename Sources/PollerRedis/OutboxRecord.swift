@@ -35,8 +35,9 @@ struct OutboxRecord {
         }
     }
 
-    /// What it tells; nil when that is not understood, or gone. `told` is what recorded.lua answers of it, where
-    /// it has but a number.
+    /// What it tells; nil when that is not understood, or gone.
+    ///
+    /// `told` is what recorded.lua answers of it, where it has but a number.
     func entry(_ partition: Int, told: RedisValue?) -> OutboxEntry? {
         if let seq {
             let event = Self.event(seq, told)
